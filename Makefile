@@ -11,7 +11,7 @@ POINTS ?= 50
 EACH = $(if $(and $(filter %_switch,$(BLOCK)),$(filter file,$(origin CYCLES))),40000,$(CYCLES))
 RECORDS ?= docs/evidence/soak.jsonl
 SOAK = $(VLANE) soak --record $(RECORDS)
-LINE_RATE ?= $(shell $(PYTHON) -c 'from vlane.schedulers import SCHEDULERS; print(*[each.name for each in SCHEDULERS.values() if each.has_line_rate])')
+LINE_RATE ?= $(shell $(PYTHON) -c 'from vlane.schedulers.registry import SCHEDULERS; print(*[each.name for each in SCHEDULERS.values() if each.has_line_rate])')
 LONG ?= $(LINE_RATE) credit_ib credit_opa
 SEED := $(or $(SEED),$(shell date +%Y%m%d))
 SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb tools test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ cocotb: $(READY)  ## switches under cocotb: 20,000 cycles of every phase, and ne
 	@for study in $(CARRIED); do $(VLANE) cosim network sim_top/configs/$$study.toml --rtl 0,1 --engine cocotb || exit 1; done
 
 tools: $(READY)  ## compile yosys and the solver for this machine: once, 70 s of processor time; the first tests do it otherwise
-	@$(PYTHON) -m vlane.tb.native.warm
+	@$(PYTHON) -m vlane.tb.machinery.native.warm
 
 test: $(READY)  ## all tests but the long ones
 	@$(PYTEST) -m "not long"
@@ -58,7 +58,7 @@ long: $(READY)  ## more instances of what the tests show: whole switches, full s
 budget: $(READY)  ## commit the processor time of each test file, of the last make test, to tests/cpu_budget.json
 	@$(PYTHON) -m tests.cpu_budget update
 
-check: $(READY) types  ## lint, types, fast tests
+check: $(READY)  ## lint, types, fast tests
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
@@ -126,11 +126,6 @@ pages: $(READY)  ## site (make docs first) and reports in a real browser: no err
 	@test -f build/docs/index.html || $(MAKE) --no-print-directory docs
 	@$(PYTHON) docs/_ext/open_pages.py
 
-types: $(READY)
-	@mkdir -p typings/vlane
-	@for layer in golden hdl tb sim_top; do ln -sfn ../../$$layer typings/vlane/$$layer; done
-	@for part in __init__.py __main__.py py.typed $(notdir $(wildcard vlane/*.py)) fabric planning; do ln -sfn ../../vlane/$$part typings/vlane/$$part; done
-
 pins: $(READY)  ## requirements.txt anew from pyproject.toml, with hashes (UPGRADE=--upgrade: the newest versions)
 	@$(PYTHON) -m venv build/pins && build/pins/bin/python -m pip install --quiet uv
 	@build/pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
@@ -139,4 +134,4 @@ pins: $(READY)  ## requirements.txt anew from pyproject.toml, with hashes (UPGRA
 	  | cat - requirements.txt > build/pins/pinned && mv build/pins/pinned requirements.txt
 
 clean:  ## remove everything generated here, .venv too; what is compiled stays in the user's cache
-	rm -rf .venv build typings .cache *.egg-info
+	rm -rf .venv build .cache *.egg-info

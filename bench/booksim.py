@@ -14,18 +14,26 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vlane.errors import InputError
 from vlane.golden.network.network import run
 from vlane.golden.network.runs import packets_for, run_to
+from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.simulate import simulate
-from vlane.sim_top.study.world import make_network, make_world
-
-from vlane.errors import InputError
-from vlane.study import Study
+from vlane.study.study import Study
 
 __all__ = [
-    "HOW", "NETWORKS", "Network", "Result", "booksim_run", "booksim_speed", "configuration", "parsed", "program_at",
-    "vlane_run", "vlane_speed",
-]  # fmt: skip
+    "HOW",
+    "NETWORKS",
+    "Network",
+    "Result",
+    "booksim_run",
+    "booksim_speed",
+    "configuration",
+    "parsed",
+    "program_at",
+    "vlane_run",
+    "vlane_speed",
+]
 
 HOW = (
     "the program of BookSim2, booksim2/src/booksim after git clone https://github.com/booksim/booksim2 && "

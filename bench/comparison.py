@@ -14,19 +14,10 @@ from statistics import median
 from typing import Any
 
 from bars import at_least, at_most
-from booksim import (
-    NETWORKS,
-    VC_FLITS,
-    Result,
-    booksim_run,
-    booksim_speed,
-    program_at,
-    vlane_run,
-    vlane_speed,
-)  # fmt: skip
-from vlane.sim_top.output.pictures import look, new_figure, write_png
+from booksim import NETWORKS, VC_FLITS, Result, booksim_run, booksim_speed, program_at, vlane_run, vlane_speed
 
 from vlane.errors import InputError
+from vlane.sim_top.output.pictures import look, new_figure, write_png
 
 __all__ = ["main", "speeds", "zero_load"]
 
@@ -35,10 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ZERO_LOAD, EXCESS_CYCLES = 0.002, 0.1
 """Flits per cycle and host; how much a mean may exceed the formula, as few packets still meet."""
 
-CURVES = {
-    "tree43": (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-    "torus88": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
-}
+CURVES = {"tree43": (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), "torus88": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)}
 CURVE_CYCLES = 8000
 """Of a run."""
 
@@ -88,9 +76,10 @@ def zero_load(program: Path) -> list[dict[str, Any]]:
                 formula = 5 * (result.switches or 0) + 1 + flits
                 worst = max(worst, abs(result.latency - formula))
                 shown[who] = {
-                    "switches": round(result.switches or 0, 4), "latency": round(result.latency, 3),
+                    "switches": round(result.switches or 0, 4),
+                    "latency": round(result.latency, 3),
                     "formula": round(formula, 3),
-                }  # fmt: skip
+                }
             title = f"zero load: {network.shown}, {flits} flits, cycles off the formula"
             rows.append(at_most(title, round(worst, 3), EXCESS_CYCLES, **shown))
     return rows
@@ -149,19 +138,26 @@ def speeds(program: Path) -> list[dict[str, Any]]:
         ratio = median(own) / median(theirs)
         rows.append(
             at_least(
-                f"speed: {network.shown}, {flits} flits, load {load}, times BookSim2's", round(ratio, 1),
-                LARGE_TARGET if is_large else TARGET, network=name, flits=flits, load=load,
+                f"speed: {network.shown}, {flits} flits, load {load}, times BookSim2's",
+                round(ratio, 1),
+                LARGE_TARGET if is_large else TARGET,
+                network=name,
+                flits=flits,
+                load=load,
                 booksim_flit_hops_per_cpu_second=round(median(theirs)),
                 vlane_flit_hops_per_cpu_second=round(median(own)),
             )
-        )  # fmt: skip
+        )
         sys.stderr.write(f"{rows[-1]['bar']}: {rows[-1]['value']}\n")
     return rows
 
 
 PARTS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
-    "zero_load": zero_load, "curves": curves, "saturation": saturation, "speed": speeds,
-}  # fmt: skip
+    "zero_load": zero_load,
+    "curves": curves,
+    "saturation": saturation,
+    "speed": speeds,
+}
 
 
 def _table(heading: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -172,30 +168,46 @@ def _table(heading: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def _zero_load_table(rows: list[dict[str, Any]]) -> str:
     heading = (
-        "network", "flits n", "mean switches", "BookSim: switches h", "5 h + 1 + n", "latency",
-        "vlane: switches h", "5 h + 1 + n", "latency",
-    )  # fmt: skip
+        "network",
+        "flits n",
+        "mean switches",
+        "BookSim: switches h",
+        "5 h + 1 + n",
+        "latency",
+        "vlane: switches h",
+        "5 h + 1 + n",
+        "latency",
+    )
     return _table(
         heading,
         (
             (
-                NETWORKS[row["network"]].shown, row["flits"], f"{row['switches']:g}",
+                NETWORKS[row["network"]].shown,
+                row["flits"],
+                f"{row['switches']:g}",
                 *(f"{row[who][key]:.2f}" for who in ("booksim", "vlane") for key in ("switches", "formula", "latency")),
             )
             for row in rows
         ),
-    )  # fmt: skip
+    )
 
 
 def _curve_table(rows: list[dict[str, Any]]) -> str:
     tables = []
     for name, loads in CURVES.items():
         heading = (
-            f"{NETWORKS[name].shown}, offered", "1 flit: BookSim", "1 flit: vlane", "8 flits: BookSim",
+            f"{NETWORKS[name].shown}, offered",
+            "1 flit: BookSim",
+            "1 flit: vlane",
+            "8 flits: BookSim",
             "8 flits: vlane",
-        )  # fmt: skip
-        by = {(row["load"], row["flits"], who): row[who] for row in rows if row["network"] == name
-              for who in ("booksim", "vlane")}  # fmt: skip
+        )
+        by = {
+            (row["load"], row["flits"], who): row[who]
+            for row in rows
+            if row["network"] == name
+            for who in ("booksim", "vlane")
+        }
         body = [
             (load, *(_shown_point(by[load, flits, who]) for flits in (1, 8) for who in ("booksim", "vlane")))
             for load in loads
@@ -223,19 +235,20 @@ def _speed_table(rows: list[dict[str, Any]]) -> str:
         ("network", "flits", "load", "BookSim2, million flit-hops a CPU second", "vlane", "ratio", "target"),
         (
             (
-                NETWORKS[row["network"]].shown, row["flits"], row["load"],
+                NETWORKS[row["network"]].shown,
+                row["flits"],
+                row["load"],
                 f"{row['booksim_flit_hops_per_cpu_second'] / 1e6:.3f}",
                 f"{row['vlane_flit_hops_per_cpu_second'] / 1e6:.1f}",
-                f"{row['value']:.0f}", row["target"],
+                f"{row['value']:.0f}",
+                row["target"],
             )
             for row in rows
         ),
-    )  # fmt: skip
+    )
 
 
-TABLES = {
-    "zero_load": _zero_load_table, "curves": _curve_table, "saturation": _saturation_table, "speed": _speed_table,
-}  # fmt: skip
+TABLES = {"zero_load": _zero_load_table, "curves": _curve_table, "saturation": _saturation_table, "speed": _speed_table}
 
 
 def _draw(rows: list[dict[str, Any]], file: Path) -> None:
@@ -246,9 +259,10 @@ def _draw(rows: list[dict[str, Any]], file: Path) -> None:
     for axes, name in zip(panels, CURVES, strict=True):
         for number, (flits, who) in enumerate(looks):
             line = [
-                (row["load"], row[who]["latency"]) for row in rows
+                (row["load"], row[who]["latency"])
+                for row in rows
                 if (row["network"], row["flits"]) == (name, flits) and row[who]["latency"] is not None
-            ]  # fmt: skip
+            ]
             words = f"{'BookSim2' if who == 'booksim' else 'vlane'}, {flits} flit{'s' * (flits > 1)}"
             axes.plot(*zip(*line, strict=True), label=words, **look(number))
         axes.set_title(NETWORKS[name].shown)

@@ -25,9 +25,8 @@ from vlane.golden.compiler.types import type_of
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.network import run
 from vlane.golden.network.runs import packets_for
-from vlane.sim_top.study.world import make_network, make_world
-
-from vlane.study_file import read_study_file
+from vlane.sim_top.scenario.world import make_network, make_world
+from vlane.study.file import read_study_file
 
 CONFIGS = Path(vlane.sim_top.__file__).parent / "configs"
 STUDIES = ("tree43_rtl", "tree43_opa", "tree43_ib", "hot_spot_cc", "tree42_flits", "tree42_per_vl", "torus888_ib")

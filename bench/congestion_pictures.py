@@ -19,9 +19,11 @@ import numpy as np
 import polars as pl
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
+
 from vlane.golden.network.cores import running
 from vlane.golden.network.meters import APART, PARTS
 from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
+from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.studies.study_congestion_cases import (
     CYCLES_A_MS,
     HOT_USED,
@@ -32,7 +34,6 @@ from vlane.sim_top.studies.study_congestion_cases import (
     grid_variant,
     scenario_of,
 )
-from vlane.sim_top.study.world import make_network, make_world
 
 _STYLE = {"font.size": 9, "savefig.dpi": 80}
 _SCENARIO, _SHOWN = "tree43", {"none": "no congestion control", "cc": "congestion control"}
@@ -144,8 +145,15 @@ def draw_map(summary: Path, file: Path) -> None:
         axes.imshow(table, cmap="viridis" if place < 2 else "viridis_r", aspect="auto")
         for row in range(len(INCREASES)):
             for column in range(len(TIMERS)):
-                axes.text(column, row, f"{table[row, column]:.3f}", ha="center", va="center", fontsize=8,
-                          bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75})  # fmt: skip
+                axes.text(
+                    column,
+                    row,
+                    f"{table[row, column]:.3f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75},
+                )
         for row, column in zip(*np.nonzero((tables[0] >= HOT_USED) & (tables[1] >= VICTIMS_KEEP)), strict=True):
             axes.add_patch(Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, fill=False, edgecolor="red", lw=2))
         axes.set_xticks(range(len(TIMERS)), [str(timer) for timer in TIMERS])

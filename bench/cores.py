@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bars import at_least
-from vlane.golden.network.cores import running
-from vlane.sim_top.study.world import World, make_network, make_world
 
-from vlane.study import Study
+from vlane.golden.network.cores import running
+from vlane.sim_top.scenario.world import World, make_network, make_world
+from vlane.study.study import Study
 
 __all__ = ["core_bars"]
 
@@ -25,7 +25,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "8x8x8 torus, 2,048 hosts, 8 flits": (TORUS, 2, 8, 3000),
     "8x8x8 torus, 2,048 hosts, 1 flit": (TORUS, 2, 1, 1000),
     "24-ary 2-tree, 576 hosts, 8 flits": ({"topology": "tree", "k": 24, "n": 2}, 7, 8, 6000),
-}  # fmt: skip
+}
 """Network, service levels, flits of a packet, cycles; load 0.3."""
 FROM_HOSTS, TARGET, CORES, TURNS = 2048, 1.7, 2, 5
 """The target is for networks of so many hosts and more."""

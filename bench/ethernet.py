@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from bars import at_least
+
 from vlane.golden.ethernet.network import Options, Scheme
 from vlane.sim_top.studies.e2cm_runs import EthernetRun, made_run
 from vlane.sim_top.studies.e2cm_scenarios import SCENARIOS

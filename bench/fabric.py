@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.fabrics import tree, write_capture  # noqa: E402
+from tests.fabric.fabrics import tree, write_capture  # noqa: E402
 
 CASES: dict[str, tuple[int, tuple[str, ...], int, int]] = {
     "432_switches": (12, (), 10, 400),

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from bars import at_most
-from vlane.golden.network.routing import Routes, dimension_order, dmodk
-from vlane.golden.network.topology import Topology, torus, tree
-from vlane.sim_top.study.link_loads import most_over_mean
+
+from vlane.golden.topologies.routing import Routes, dimension_order, dmodk
+from vlane.golden.topologies.topology import Topology, torus, tree
+from vlane.sim_top.scenario.link_loads import most_over_mean
 
 __all__ = ["CASES", "link_bars"]
 
@@ -19,10 +20,12 @@ CASES: dict[str, tuple[Topology, Callable[[Topology], Routes], float]] = {
     "24-ary 2-tree": (tree(24, 2), lambda it: dmodk(it, _ROW), 1.05),
     "8x8 torus, 8 hosts, trunks 10": (torus((8, 8), hosts=8, trunks=10), lambda it: dimension_order(it, 1), 1.10),
     "8x8 torus, 8 hosts, trunks 10, lmc 1": (
-        torus((8, 8), hosts=8, trunks=10), lambda it: dimension_order(it, 1, lmc=1), 1.05,
+        torus((8, 8), hosts=8, trunks=10),
+        lambda it: dimension_order(it, 1, lmc=1),
+        1.05,
     ),
     "8x8x8 torus, 4 hosts, trunks 4": (torus((8, 8, 8), hosts=4, trunks=4), lambda it: dimension_order(it, 1), 1.05),
-}  # fmt: skip
+}
 """Network, its routes, and the target."""
 
 

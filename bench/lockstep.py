@@ -15,13 +15,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from vlane.schedulers.registry import IB_ARBITER, SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
-from vlane.tb.native.lockstep import run_lockstep
-from vlane.tb.native.model import CompiledModel, compile_model
-from vlane.tb.native.stimulus import Stimulus
-
-from vlane.schedulers import IB_ARBITER, SCHEDULERS
+from vlane.tb.by_name import module_name
+from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
+from vlane.tb.machinery.native.lockstep import run_lockstep
+from vlane.tb.machinery.native.model import CompiledModel, compile_model
+from vlane.tb.machinery.native.stimulus import Stimulus
 
 SIZES: list[tuple[str, dict[str, Any]]] = [
     size
@@ -73,9 +73,13 @@ def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> flo
     seconds = []
     for length in (100, 200, 200 + cycles):  # the first warms caches up; the difference leaves start-up out
         outcome = run_cocotb(
-            BLOCKS[name].make(shape), top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}", simulator=simulator,
-            told={"parameters": shape, "cycles": length, "seed": 1}, tests=("agrees_with_golden_in_every_cycle",),
-        )  # fmt: skip
+            BLOCKS[name].make(shape),
+            top=name,
+            bench=module_name(name, "bench"),
+            simulator=simulator,
+            told={"parameters": shape, "cycles": length, "seed": 1},
+            tests=("agrees_with_golden_in_every_cycle",),
+        )
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
         seconds.append(outcome.seconds)
     return cycles / (seconds[2] - seconds[1])

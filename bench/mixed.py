@@ -17,11 +17,10 @@ from pathlib import Path
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.cosim_network import cosim_network
 from vlane.sim_top.cosim.network_hardware import hardware_parameters, switch_block
-from vlane.sim_top.study.world import make_world
-from vlane.tb.native.lockstep import run_lockstep
-from vlane.tb.native.model import compile_model
-
-from vlane.study_model import read_study
+from vlane.sim_top.scenario.world import make_world
+from vlane.study.model import read_study
+from vlane.tb.machinery.native.lockstep import run_lockstep
+from vlane.tb.machinery.native.model import compile_model
 
 STUDY = Path(__file__).parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"
 

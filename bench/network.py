@@ -24,13 +24,13 @@ from comparison import speeds
 from cores import core_bars
 from links import link_bars
 from scale import scale_bars
+
+from vlane.errors import InputError
 from vlane.golden.network.network import run
 from vlane.golden.network.runs import run_to
 from vlane.golden.switches.packets import new_packets
-from vlane.sim_top.study.world import make_network, make_world
-
-from vlane.errors import InputError
-from vlane.study import Study
+from vlane.sim_top.scenario.world import make_network, make_world
+from vlane.study.study import Study
 
 TREE: dict[str, Any] = {"topology": "tree", "k": 4, "n": 3}
 CASES: dict[str, tuple[dict[str, Any], int, float, int, int]] = {
@@ -41,13 +41,9 @@ CASES: dict[str, tuple[dict[str, Any], int, float, int, int]] = {
     "tree43_8flit_opa": (TREE, 7, 0.7, 512, 30_000),
     "tree242_1flit": ({"topology": "tree", "k": 24, "n": 2}, 7, 0.3, 64, 2000),
     "tree242_8flit": ({"topology": "tree", "k": 24, "n": 2}, 7, 0.5, 512, 4000),
-    "torus888_1flit": (
-        {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 64, 600,
-    ),
-    "torus888_8flit": (
-        {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 512, 3000,
-    ),
-}  # fmt: skip
+    "torus888_1flit": ({"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 64, 600),
+    "torus888_8flit": ({"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 512, 3000),
+}
 """Network, service levels, load, bytes of a packet, cycles; names that end in ``_opa`` have Omni-Path's switches."""
 
 RUNS = 5

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from bars import at_most
+
 from vlane.golden.network.network import run
 from vlane.golden.network.runs import packets_for, run_to
-from vlane.sim_top.study.path_checks import check_world
-from vlane.sim_top.study.world import make_network, make_world
-
-from vlane.study import Study
+from vlane.sim_top.scenario.path_checks import check_world
+from vlane.sim_top.scenario.world import make_network, make_world
+from vlane.study.study import Study
 
 __all__ = ["scale_bars"]
 
@@ -89,8 +89,12 @@ ONE: dict[str, Callable[[], dict[str, Any]]] = {
     "wide_64": lambda: _ran(_study(_tree(64, 2), levels=7, flits=8, load=0.3, cycles=1000)),
     "by_rule_65536": lambda: _ran(_study(_tree(4, 8), levels=2, flits=8, load=0.3, cycles=300)),
     **{
-        f"{name}_{flits}": partial(lambda network, cycles, flits: _ran(
-            _study(network, levels=2, flits=flits, load=0.3, cycles=cycles)), network, cycles, flits)
+        f"{name}_{flits}": partial(
+            lambda network, cycles, flits: _ran(_study(network, levels=2, flits=flits, load=0.3, cycles=cycles)),
+            network,
+            cycles,
+            flits,
+        )
         for name, network, cycles in (
             ("torus_64", _torus(8, 8, hosts=1, trunks=1), 40_000),
             ("torus_2048", _torus(8, 8, 8, hosts=4, trunks=4), 2000),
@@ -99,7 +103,7 @@ ONE: dict[str, Callable[[], dict[str, Any]]] = {
         )
         for flits in (1, 8)
     },
-}  # fmt: skip
+}
 """What is measured, by name; numbers are hosts, or links of a switch towards the hosts."""
 
 SECONDS, CHECK_MIB, WIDE_MIB, RULE_MIB = 10, 1024, 4096, 8192

@@ -13,13 +13,12 @@ import statistics
 import time
 from typing import Any
 
-from vlane.golden.network.routing import up_down
-from vlane.golden.network.topology import irregular
-from vlane.sim_top.study.planned_voqsw import as_cabled
-
+from vlane.golden.topologies.routing import up_down
+from vlane.golden.topologies.topology import irregular
 from vlane.planning.voqsw import plan_voqsw
 from vlane.planning.voqsw_paths import find_tuples, follow_paths
 from vlane.planning.voqsw_search import assign_sls
+from vlane.sim_top.scenario.planned_voqsw import as_cabled
 
 
 def measured(switches: int, seed: int, levels: list[int], *, colouring: bool) -> dict[str, float]:

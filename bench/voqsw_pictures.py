@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.network.cores import running
-from vlane.golden.network.routing import up_down
-from vlane.golden.network.topology import irregular
-from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
-from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, cases
-from vlane.sim_top.study.planned_voqsw import tuples_of
-from vlane.sim_top.study.world import World, make_network, make_world
 
-from vlane.files import write_whole
+from vlane.documents.files import write_whole
+from vlane.golden.network.cores import running
+from vlane.golden.topologies.routing import up_down
+from vlane.golden.topologies.topology import irregular
 from vlane.planning.voqsw import plan_voqsw
+from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
+from vlane.sim_top.scenario.planned_voqsw import tuples_of
+from vlane.sim_top.scenario.world import World, make_network, make_world
+from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, cases
 
 _SWITCHES, _NETWORK, _TRAFFIC, _LOAD = 8, 1, "hot40", 0.3
 _SHOWN, _FRAMES, _LAST = {BASELINE: "8 virtual networks", "full": "VOQsw, full"}, 48, 12_000
@@ -72,10 +72,23 @@ def draw_network(file: Path) -> None:
             (x, y), (to_x, to_y) = places[near], places[far]
             in_tree = parent.get(far) == near or parent.get(near) == far
             used = int(taken[near * 8 + port] + taken[far * 8 + its])
-            axes.plot([x, to_x], [y, to_y], color=colour(0 if in_tree else 7), linewidth=0.5 + used / 60,
-                      linestyle="-" if in_tree else "--", alpha=0.8, zorder=1)  # fmt: skip
-            axes.annotate(str(used), ((x + to_x) / 2, (y + to_y) / 2), ha="center", va="center", fontsize=7,
-                          bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8})  # fmt: skip
+            axes.plot(
+                [x, to_x],
+                [y, to_y],
+                color=colour(0 if in_tree else 7),
+                linewidth=0.5 + used / 60,
+                linestyle="-" if in_tree else "--",
+                alpha=0.8,
+                zorder=1,
+            )
+            axes.annotate(
+                str(used),
+                ((x + to_x) / 2, (y + to_y) / 2),
+                ha="center",
+                va="center",
+                fontsize=7,
+                bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
+            )
     for switch, (x, y) in places.items():
         axes.scatter([x], [y], s=420, color="white", edgecolors="black", zorder=2)
         axes.annotate(str(switch), (x, y), ha="center", va="center", zorder=3)
@@ -131,12 +144,16 @@ def _drawn(courses: dict[str, NDArray[np.int64]], hot: int, frame: int) -> tuple
 def _world(tables: str) -> World:
     wanted = {"switches": str(_SWITCHES), "network": str(_NETWORK), "variant": "main"}
     traffic = "uniform" if tables == "full" else _TRAFFIC
-    case = next(each for each in cases("main", quick=False)
-                if each.labels == {**wanted, "tables": tables, "traffic": traffic})  # fmt: skip
+    case = next(
+        each for each in cases("main", quick=False) if each.labels == {**wanted, "tables": tables, "traffic": traffic}
+    )
     study = case.study
     if tables == "full":  # which the study does not run with hot spots
-        hot = next(each for each in cases("main", quick=False)
-                   if each.labels == {**wanted, "tables": "sls8", "traffic": _TRAFFIC})  # fmt: skip
+        hot = next(
+            each
+            for each in cases("main", quick=False)
+            if each.labels == {**wanted, "tables": "sls8", "traffic": _TRAFFIC}
+        )
         study = hot.study.with_({"voqsw.sls": "full"})
     assert _TRAFFIC in HOT
     return make_world(study.study, study.base)
@@ -173,9 +190,14 @@ def draw_levels(file: Path) -> None:
         values = np.array([[each[place] for each in found[count]] for count in hosts])
         mean = values.mean(axis=1)
         axes.errorbar(
-            hosts, mean, yerr=[mean - values.min(axis=1), values.max(axis=1) - mean], color=colour(place),
-            marker="os"[place], capsize=3, label=f"{name}, 10 networks each",
-        )  # fmt: skip
+            hosts,
+            mean,
+            yerr=[mean - values.min(axis=1), values.max(axis=1) - mean],
+            color=colour(place),
+            marker="os"[place],
+            capsize=3,
+            label=f"{name}, 10 networks each",
+        )
     axes.plot([32, 64, 128, 256], [12, 40, 108, 257], color=colour(2), marker="^", linestyle=":", label="published")
     axes.axhline(16, color="black", linewidth=0.8)
     axes.annotate("SLs of a packet", (hosts[0], 17), fontsize=8)

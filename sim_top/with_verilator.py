@@ -5,9 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from vlane.tb.native import verilator
-
-__all__ = ["run_with_verilator"]
+from vlane.tb.machinery.native import verilator
 
 
 def run_with_verilator(command: list[str]) -> int:

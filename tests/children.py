@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["assert_ended", "end_group", "living", "signals_reset", "started"]
-
 _LAUNCH = """import os, signal, sys
 ignored = {int(word) for word in sys.argv[1].split(",") if word}
 for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:

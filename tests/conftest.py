@@ -19,8 +19,9 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import settings
+
 from vlane.sim_top.cli.main import main
-from vlane.tb.native import verilator
+from vlane.tb.machinery.native import verilator
 
 pytest_plugins = ("tests.cpu_time",)
 ROOT = Path(__file__).parent.parent
@@ -124,8 +125,12 @@ def assert_lint_clean(folder: Path, top: str) -> None:
     """Check that Verilator -Wall, with the one waiver file, has nothing to say of a module's file."""
     said = subprocess.run(
         [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), f"{top}.v", "--top", top],
-        cwd=folder, env=verilator.environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=verilator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert said.returncode == 0, said.stderr[-2000:]
     assert "%Warning" not in said.stderr
 
@@ -147,8 +152,12 @@ def uncompiled(expression: str, module: str) -> str:
     """Return what an expression of a test module prints in a process in which golden is not compiled."""
     done = subprocess.run(
         [sys.executable, "-c", f"import {module}; print({module}.{expression})"],
-        cwd=ROOT, env={**os.environ, "VLANE_KERNELS": "python"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={**os.environ, "VLANE_KERNELS": "python"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()
 

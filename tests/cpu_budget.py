@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Budget", "Measured", "excess", "read_budget", "read_measured", "table", "updated", "write_measured"]
-
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 1.25
 """Factor on the budget up to which the suite passes: shared machines differ by that much."""

@@ -18,8 +18,6 @@ import pytest
 
 from tests.cpu_budget import Measured, table, write_measured
 
-__all__ = ["CpuTime"]
-
 RESULT = Path("build") / "test_cpu.json"
 _OUTPUT = "vlane_cpu"
 """Key of a worker's result among those that xdist carries to the controller."""

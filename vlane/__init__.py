@@ -3,8 +3,6 @@
 The Python interface is reached as ``vlane.NAME`` and loaded when it is first asked for (``docs/python.md``).
 """
 
-import os.path
-
 TYPE_CHECKING = False  # for type checkers; nothing may be imported here that the working directory could hold
 if TYPE_CHECKING:
     from vlane.errors import InputError as InputError
@@ -31,11 +29,6 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.tables import Tables as Tables
     from vlane.sim_top.api.tables import plan_dtable as plan_dtable
     from vlane.sim_top.api.tables import read_tables as read_tables
-
-_root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - see vlane/isolation.py
-if os.path.isfile(f"{_root}/pyproject.toml") and _root not in __path__:  # noqa: PTH113
-    # In a checkout golden/, hdl/, tb/ and sim_top/ stand beside this folder.
-    __path__.append(_root)
 
 __version__ = "0.1.0"
 _INTERFACE = {

@@ -7,11 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from vlane.document import key_of, read_document
+from vlane.documents.document import key_of, read_document
+from vlane.documents.refusal import checked
 from vlane.errors import InputError
-from vlane.refusal import checked
-
-__all__ = ["DutMap", "InputWire", "OutputWire", "Whole", "read_map"]
 
 MAX_LATENCY = 64
 """Cycles."""

@@ -8,8 +8,6 @@ from enum import IntEnum
 from vlane.errors import InputError
 from vlane.parameters import Parameters, check_range, flag, whole
 
-__all__ = ["MAX_REQUESTERS", "MAX_SCHEDULER_VLS", "REST_CYCLES", "ListCode", "SchedulerParameters", "lane_of_vl"]
-
 
 class ListCode(IntEnum):
     """The list that a packet was chosen from; schedulers without lists use ``NONE``."""

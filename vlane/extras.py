@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-__all__ = ["EXTRAS", "MissingExtraError", "require_extra"]
-
 EXTRAS = {
     "cocotb": ("the cocotb engine", ("cocotb", "cocotb_tools")),
     "scale": ("a dask cluster", ("distributed",)),

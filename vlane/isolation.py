@@ -7,8 +7,6 @@ Python itself has loaded by then: a file there named ``pathlib.py``, or ``__futu
 import os
 import sys
 
-__all__ = ["WithoutFile", "guarded_variables", "leave_out_working_directory"]
-
 
 def leave_out_working_directory() -> None:
     """Remove the working directory, where ``python -m`` looks first, from Python's path.

@@ -9,10 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+from vlane.documents.textfile import number
 from vlane.errors import InputError, unknown_word
-from vlane.textfile import number
-
-__all__ = ["Parameters", "check_range", "choice", "flag", "refused_parameter", "whole"]
 
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 

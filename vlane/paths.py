@@ -6,10 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from vlane.documents.files import usable_folder
 from vlane.errors import InputError
-from vlane.files import usable_folder
-
-__all__ = ["build_dir", "cache_base", "cache_dir"]
 
 _PRIVATE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

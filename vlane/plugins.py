@@ -22,23 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from vlane.documents.textfile import whole_text
 from vlane.errors import InputError
-from vlane.textfile import whole_text
-
-__all__ = [
-    "GROUP",
-    "KINDS",
-    "Origin",
-    "Plugin",
-    "digest_of",
-    "found",
-    "load_again",
-    "load_file",
-    "load_installed",
-    "origins",
-    "plugins_of",
-    "register",
-]
 
 GROUP = "vlane.plugins"
 """Entry points of this group name modules of plug-ins."""

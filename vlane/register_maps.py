@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
-from vlane.cc_source import (
+from vlane.congestion.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
+from vlane.congestion.cc_source import (
     BYTE_BITS,
     CCTI_BITS,
     MULTIPLIER_BITS,
@@ -19,16 +19,14 @@ from vlane.cc_source import (
     TIMER_BITS,
     CCSourceSelect,
 )
-from vlane.credit_starvation import StarvationSelect
-from vlane.e2cm_prober import FLOW_BITS, STAMP_BITS
-from vlane.marking_write import MASK_BITS, PORT_BITS
-from vlane.opa_credit import BufferSelect
-from vlane.pause import MAX_MEMORY_BYTES
+from vlane.congestion.marking_write import MASK_BITS, PORT_BITS
+from vlane.credits.credit_opa import BufferSelect
+from vlane.credits.credit_starvation import StarvationSelect
+from vlane.ethernet.e2cm_prober import FLOW_BITS, STAMP_BITS
+from vlane.ethernet.pause import MAX_MEMORY_BYTES
 from vlane.registers import BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
-from vlane.sc import SCTable
-from vlane.schedulers import SCHEDULERS
-
-__all__ = ["NUMBERS", "REGISTERED", "register_map"]
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.tables.sc import SCTable
 
 _VERSION = 1
 """Of the maps; raised when an address or a field moves."""
@@ -152,18 +150,20 @@ def _cc_source(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     return (
         Status("taken", "entries in use", "taken"),
         Status("lost_becns", "BECNs that found no entry", "lost_becns"),
-        Window(
-            "port_control", "Port_Control", "program", mode, fixed={"select": CCSourceSelect.PORT_CONTROL}
-        ),
+        Window("port_control", "Port_Control", "program", mode, fixed={"select": CCSourceSelect.PORT_CONTROL}),
         Window("ccti_limit", "CCTI_Limit", "program", limit, fixed={"select": CCSourceSelect.LIMIT}),
         Window(
-            "sl", "CACongestionEntry of each SL", "program", level, (BitField("index", 0, SL_BITS),),
+            "sl",
+            "CACongestionEntry of each SL",
+            "program",
+            level,
+            (BitField("index", 0, SL_BITS),),
             {"select": CCSourceSelect.LEVEL},
         ),
         Window(
             "cct", "the CCT", "program", entry, (BitField("index", 0, CCTI_BITS),), {"select": CCSourceSelect.TABLE}
         ),
-    )  # fmt: skip
+    )
 
 
 def _pause(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:

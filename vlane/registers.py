@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["WORD_BYTES", "BitField", "Command", "Constant", "Register", "RegisterMap", "Setting", "Status", "Window"]
-
 WORD_BYTES = 4
 _WORD_BITS = 8 * WORD_BYTES
 _WINDOWS_FROM = 0x400

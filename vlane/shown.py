@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["encodable", "harmless"]
-
 
 def harmless(text: str) -> str:
     r"""Return the text with every character that is not printable written as an escape.

@@ -8,6 +8,7 @@ __all__ = [
     "BLOCK_BYTES",
     "HEADER_BITS",
     "MAX_BUFFER_BLOCKS",
+    "MAX_DATA_VLS",
     "MAX_PACKET_BLOCKS",
     "MAX_PACKET_BYTES",
     "MOST_CYCLES",
@@ -29,6 +30,9 @@ MAX_BUFFER_BLOCKS = 4096
 
 MOST_CYCLES = 10**11
 """Of a run in lockstep, which takes a day or more."""
+
+MAX_DATA_VLS = 15
+"""Most data VLs of a port (IBA 7.6.4); VL15 carries management only."""
 
 HEADER_BITS = 64
 """Bits of the local route header, on top of a packet's first flit (IBA 7.7)."""

@@ -71,16 +71,27 @@ class Chromium:
         theirs_in, self._to = os.pipe()
         self._from, theirs_out = os.pipe()
         command = [
-            self._program, "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu",
-            "--disable-extensions", "--disable-background-networking", "--hide-scrollbars",
-            f"--user-data-dir={self._home.name}", *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank",
-        ]  # fmt: skip
+            self._program,
+            "--headless=new",
+            "--remote-debugging-pipe",
+            "--no-first-run",
+            "--disable-gpu",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--hide-scrollbars",
+            f"--user-data-dir={self._home.name}",
+            *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            "about:blank",
+        ]
         # Chromium reads its commands from descriptor 3 and answers on 4; the pipe's ends are moved above them first.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (theirs_in, theirs_out)]
         self._process = subprocess.Popen(
-            ["/bin/bash", "-c", f'exec 3<&{ends[0]} 4>&{ends[1]}; exec "$@"', "bash", *command], pass_fds=ends,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            ["/bin/bash", "-c", f'exec 3<&{ends[0]} 4>&{ends[1]}; exec "$@"', "bash", *command],
+            pass_fds=ends,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for end in (theirs_in, theirs_out, *ends):
             os.close(end)
         try:
@@ -126,8 +137,11 @@ class Chromium:
         width, height = SIZES[size]
         self._call(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=size == "phone",
-        )  # fmt: skip
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=size == "phone",
+        )
         self._events.clear()
         address = page.resolve().as_uri()
         self._call("Page.navigate", url=address)

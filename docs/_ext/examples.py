@@ -20,8 +20,9 @@ value that depends on the machine. A command must exit with 0: a command that mu
 ``|| echo "exit status $?"``. Needs nothing but Python. ``--update`` writes the outputs of commands into the page, where
 the page shows others. ``--inside`` calls ``vlane`` in the process of this program: the tests do, the site does not.
 
-``ways_of`` lists every block of a page with the way in which it is checked; ``tests/test_quoted_output.py`` rejects a
-block without one. In a page that is not run, a block may hold commands without outputs, or a listing in a language.
+``ways_of`` lists every block of a page with the way in which it is checked. ``tests/repository/test_quoted_output.py``
+rejects a block without one. In a page that is not run, a block may hold commands without outputs, or a listing in a
+language.
 """
 
 from __future__ import annotations
@@ -242,9 +243,13 @@ class PageRun:
         self.count = 0
         self._names: dict[str, Any] = {"__name__": "__page__"}
         self._environment = {
-            **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            "COLUMNS": "128", "NO_COLOR": "1", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "COLUMNS": "128",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
 
     def run(self) -> list[str]:
         """Run every block; return a text for each difference."""
@@ -308,9 +313,16 @@ class PageRun:
                 status = _call_vlane(shlex.split(words[1]), Path(place), self._environment)
                 script = f"vlane() {{ cat {place}/out; cat {place}/err >&2; return {status}; }}\n{command}"
             done = subprocess.run(  # noqa: S602 - a shell command of a page
-                script, shell=True, executable="/bin/bash", env=self._environment, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-            )  # fmt: skip
+                script,
+                shell=True,
+                executable="/bin/bash",
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
         return done.returncode, done.stdout
 
     def _python(self, block: Block) -> None:

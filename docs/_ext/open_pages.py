@@ -11,14 +11,35 @@ from browser import SIZES, BrowserMissingError, Chromium, find_chromium
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 OUT = BUILD / "pages"
-SITE = ("index", "tutorials/rtl_engineer", "tutorials/researcher", "tutorials/administrator", "network", "vlarb",
-        "reference/study_file", "reference/block_parameters", "reference/python_interface", "search")  # fmt: skip
+SITE = (
+    "index",
+    "tutorials/rtl_engineer",
+    "tutorials/researcher",
+    "tutorials/administrator",
+    "network",
+    "vlarb",
+    "reference/study_file",
+    "reference/block_parameters",
+    "reference/python_interface",
+    "search",
+)
 REPORTS = {
     "cosim": ["cosim", "vlarb", "--fabric", "tests/data/irregular_s1", "--cycles", "200000", "--page"],
     "fabric": ["fabric", "check", "tests/data/tree43_ftree", "--page"],
-    "study": ["simulate", "sim_top/configs/tree43_ib.toml", "--set", "run.loads=[0.2,0.5,0.8]", "--set",
-              "run.cycles=5000", "--set", "run.warm_up_cycles=1000", "--jobs", "2", "--out"],
-}  # fmt: skip
+    "study": [
+        "simulate",
+        "sim_top/configs/tree43_ib.toml",
+        "--set",
+        "run.loads=[0.2,0.5,0.8]",
+        "--set",
+        "run.cycles=5000",
+        "--set",
+        "run.warm_up_cycles=1000",
+        "--jobs",
+        "2",
+        "--out",
+    ],
+}
 
 
 def _reports() -> dict[str, Path]:

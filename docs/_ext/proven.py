@@ -3,7 +3,7 @@
     python docs/_ext/proven.py [--check] [--plants FILE.json]
 
 What is proven stands between ``<!-- proven: BLOCK -->`` and ``<!-- /proven -->`` and is made from the properties in
-``tb/proofs``; ``--check`` changes nothing and fails if a page is behind. ``--plants`` writes what
+``tb/FAMILY/BLOCK/proofs.py``; ``--check`` changes nothing and fails if a page is behind. ``--plants`` writes what
 ``vlane plants --json`` printed into ``docs/plants.md``, between ``<!-- plants -->`` and ``<!-- /plants -->``; rows of
 other blocks stay, if the blocks are still there.
 """
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from amaranth.hdl import Fragment
+
 from vlane.sim_top.blocks import BLOCKS, Block
 
 __all__ = ["pages_behind", "table_of", "write_plants"]

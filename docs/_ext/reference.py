@@ -12,9 +12,9 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from vlane.sim_top.reference.markdown import blocks_page, keys_page
 
 import vlane
+from vlane.sim_top.reference.markdown import blocks_page, keys_page
 
 
 class _Generated(SphinxDirective):

@@ -5,7 +5,7 @@
 A table after ``<!-- figures: STUDY/PART TABLE -->`` quotes figures of that part of a study. ``TABLES`` names the figure
 of each of its cells. ``--store`` computes the figures of every part of the studies from ``docs/studies/data``, as
 ``vlane study NAME --part PART --resume`` prints them, and writes them into ``docs/evidence/study_figures.parquet``.
-``tests/test_study_tables.py`` compares the tables with that file, and the file with the summaries.
+``tests/study/test_study_tables.py`` compares the tables with that file, and the file with the summaries.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import polars as pl
+
+from vlane.rates import LinkClock
 from vlane.sim_top.studies.by_name import study_by_name
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.summary import Summary
-
-from vlane.rates import LinkClock
 
 __all__ = ["FIGURES", "STUDIES", "TABLES", "Figure", "differences", "figures_of", "stored_figures"]
 
@@ -63,8 +63,9 @@ def figures_of(study: str, part: str) -> dict[str, Figure]:
     figures = made.figures(part, Measured(rows, clock))
     return {
         each.name: Figure(each.ours if each.ours is not None else 0.0, min(each.values), max(each.values))
-        for each in figures if each.values
-    }  # fmt: skip
+        for each in figures
+        if each.values
+    }
 
 
 def _packet_size_rows(rows: pl.DataFrame, part: str) -> pl.DataFrame:
@@ -138,10 +139,15 @@ def _sensitivity(head: Sequence[str], row: Sequence[str]) -> Quotes:
 
 
 _SCHEDULERS = {
-    2: "NC latency at 0.7", 3: "99 % of NC latency at 0.7", 4: "longest NC latency at 0.7",
-    5: "99 % of VO latency at 0.7", 6: "99 % of NC latency at 0.9935", 7: "99 % of VO latency at 0.9935",
-    8: "longest VO latency at 0.9935", 9: "fairness among levels (Jain) at 0.9935",
-}  # fmt: skip
+    2: "NC latency at 0.7",
+    3: "99 % of NC latency at 0.7",
+    4: "longest NC latency at 0.7",
+    5: "99 % of VO latency at 0.7",
+    6: "99 % of NC latency at 0.9935",
+    7: "99 % of VO latency at 0.9935",
+    8: "longest VO latency at 0.9935",
+    9: "fairness among levels (Jain) at 0.9935",
+}
 
 
 def _schedulers(_: Sequence[str], row: Sequence[str]) -> Quotes:
@@ -265,11 +271,14 @@ def _managers(head: Sequence[str], row: Sequence[str]) -> Quotes:
 
 
 _MANAGED = {
-    "farthest from its share": "farthest hot flow from its share", "mean hot queue, KB": "mean hot queue",
-    "drops": "frames dropped", "node 11 to 1, MB/s": "node 11 to 1",
-    "nodes 2 to 10 to 1, mean, MB/s": "nodes 2 to 10 to 1, mean", "cold while hot, Gb/s": "cold traffic while hot",
+    "farthest from its share": "farthest hot flow from its share",
+    "mean hot queue, KB": "mean hot queue",
+    "drops": "frames dropped",
+    "node 11 to 1, MB/s": "node 11 to 1",
+    "nodes 2 to 10 to 1, mean, MB/s": "nodes 2 to 10 to 1, mean",
+    "cold while hot, Gb/s": "cold traffic while hot",
     "Jain's index": "Jain's index of flows to the hot port",
-}  # fmt: skip
+}
 """Figures of columns of the E2CM study's tables."""
 
 
@@ -288,9 +297,11 @@ def _guarantees(head: Sequence[str], row: Sequence[str]) -> Quotes:
 
 
 _CROSSBARS = {
-    "`speed = 2`": "", "`speed = 1`": ", speed1", "`speed = 1`, `iterations = 4`": ", iterations4",
+    "`speed = 2`": "",
+    "`speed = 1`": ", speed1",
+    "`speed = 1`, `iterations = 4`": ", iterations4",
     "a port for each VL": ", per_vl",
-}  # fmt: skip
+}
 
 
 def _crossbars(_: Sequence[str], row: Sequence[str]) -> Quotes:
@@ -310,10 +321,21 @@ def _checks(_: Sequence[str], row: Sequence[str]) -> Quotes:
 
 
 TABLES: Mapping[str, Callable[[Sequence[str], Sequence[str]], Quotes]] = {
-    "listed": _listed, "sensitivity": _sensitivity, "schedulers": _schedulers, "hot_spots": _hot_spots,
-    "shares": _shares, "sizes": _sizes, "ratios": _ratios, "hot_hosts": _hot_hosts, "variants": _variants,
-    "managers": _managers, "hardware": _hardware, "guarantees": _guarantees, "crossbars": _crossbars, "checks": _checks,
-}  # fmt: skip
+    "listed": _listed,
+    "sensitivity": _sensitivity,
+    "schedulers": _schedulers,
+    "hot_spots": _hot_spots,
+    "shares": _shares,
+    "sizes": _sizes,
+    "ratios": _ratios,
+    "hot_hosts": _hot_hosts,
+    "variants": _variants,
+    "managers": _managers,
+    "hardware": _hardware,
+    "guarantees": _guarantees,
+    "crossbars": _crossbars,
+    "checks": _checks,
+}
 """Kinds of tables: the figure of each cell, by the table's head and a row."""
 
 

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.credits.room_rule import beyond
 from vlane.golden.credits.room_rule import fits as within_room
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-
-__all__ = ["RULES", "VLBufferState", "fits", "new_state", "readable", "reset", "shown", "step"]
 
 RULES = (
     Rule("reserved", "VLB-1", "a packet's room was taken"),
@@ -33,8 +32,23 @@ RULES = (
     Rule("same_lane_refused", "VLB-7", "a second port asked for a lane that another reads: it got nothing"),
     Rule("emptied_and_filled", "VLB-8", "the last flit of a lane was read in the cycle in which one was written"),
 )
-(RESERVED, REFUSED, WITHIN_MINIMUM, FROM_SHARED, AT_MAXIMUM, SHARED_GONE, WRITTEN, SEVERAL_WRITTEN, TWO_WRITERS,
- NOT_RESERVED, READ, SEVERAL_READ, TWO_READERS, SAME_LANE, EMPTIED_AND_FILLED) = range(len(RULES))  # fmt: skip
+(
+    RESERVED,
+    REFUSED,
+    WITHIN_MINIMUM,
+    FROM_SHARED,
+    AT_MAXIMUM,
+    SHARED_GONE,
+    WRITTEN,
+    SEVERAL_WRITTEN,
+    TWO_WRITERS,
+    NOT_RESERVED,
+    READ,
+    SEVERAL_READ,
+    TWO_READERS,
+    SAME_LANE,
+    EMPTIED_AND_FILLED,
+) = range(len(RULES))
 
 
 class VLBufferState(NamedTuple):

@@ -12,8 +12,6 @@ from vlane.golden.compiler.scopes import Scopes
 from vlane.golden.compiler.types import BOOL, COUNTERS, INT, UINT, VOID, Array, Record, Struct, Tuple, Type, joined
 from vlane.golden.compiler.values import PRIMARY, Value
 
-__all__ = ["Assignments"]
-
 _AUGMENTED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^="}
 
 

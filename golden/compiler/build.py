@@ -17,15 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from vlane.errors import InputError
 from vlane.golden.compiler.entry import ENTRY, described, entry_text, result_type
 from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import Type
-
-from vlane.errors import InputError
 from vlane.isolation import guarded_variables
 from vlane.paths import cache_dir
-
-__all__ = ["FLAGS", "RUNTIME", "Compiled", "compiler", "load", "run_compiler", "translated"]
 
 RUNTIME = Path(__file__).with_name("runtime.hpp")
 """The C++ header that every program includes."""
@@ -126,8 +123,17 @@ def _build(text: str, library: Path, options: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(prefix="golden.", dir=library.parent) as folder:
         source, made = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         source.write_text(text)
-        run_compiler(source.parent, "-march=native", *FLAGS, *options, f"-I{RUNTIME.parent}", "-shared", source.name,
-                     "-o", made.name)  # fmt: skip
+        run_compiler(
+            source.parent,
+            "-march=native",
+            *FLAGS,
+            *options,
+            f"-I{RUNTIME.parent}",
+            "-shared",
+            source.name,
+            "-o",
+            made.name,
+        )
         made.replace(library)
 
 
@@ -142,9 +148,13 @@ def run_compiler(folder: Path, *options: str) -> None:
         If it reports an error, which a correct translation does not cause.
     """
     done = subprocess.run(
-        [*compiler(), *options], cwd=folder, env={**os.environ, **guarded_variables()}, capture_output=True, text=True,
+        [*compiler(), *options],
+        cwd=folder,
+        env={**os.environ, **guarded_variables()},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     if done.returncode:
         first = next((line for line in done.stderr.splitlines() if "error:" in line), done.stderr[:500])
         raise RuntimeError(f"the C++ compiler refused translated code: {first}")

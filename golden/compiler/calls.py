@@ -8,17 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.compiler.operators import Operators, cast, widened
 from vlane.golden.compiler.translation import NOT_KNOWN
 from vlane.golden.compiler.types import BOOL, INT, RANGE, UINT, Array, RecordArray, Struct, Tuple
 from vlane.golden.compiler.values import PRIMARY, Value, literal
 
-__all__ = ["Calls"]
-
 _CASTS: dict[Any, str] = {
-    np.int64: "int64_t", np.uint64: "uint64_t", int: "int64_t",
+    np.int64: "int64_t",
+    np.uint64: "uint64_t",
+    int: "int64_t",
     **{getattr(np, f"{sign}int{bits}"): f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32)},
-}  # fmt: skip
+}
 _WORD_BITS = 64
 
 
@@ -113,9 +114,11 @@ class Calls(Operators):
         kind = Struct(made, tuple(each.type for each in values))
         texts = [self.to(each, each.type) for each in values]
         return Value(
-            kind, f"{self.program.cpp(kind)}{{{', '.join(texts)}}}", acts=any(each.acts for each in values),
+            kind,
+            f"{self.program.cpp(kind)}{{{', '.join(texts)}}}",
+            acts=any(each.acts for each in values),
             reads=any(each.reads for each in values),
-        )  # fmt: skip
+        )
 
     def _method(self, node: ast.Call) -> Value:
         """Return the code of a method of an array."""

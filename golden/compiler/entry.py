@@ -6,11 +6,10 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+from vlane.golden.compiler.function import Instance
 from vlane.golden.compiler.names import identifier
-from vlane.golden.compiler.program import Instance, Program
+from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import BOOL, INT, UINT, VOID, Array, Number, RecordArray, Struct, Tuple, Type
-
-__all__ = ["ENTRY", "decoded", "described", "entry_text", "result_type"]
 
 ENTRY = "vlane_entry"
 """Name of the C function: ``int32_t vlane_entry(const uint64_t *words, int64_t *numbers)``.

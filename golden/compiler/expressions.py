@@ -5,8 +5,6 @@ from __future__ import annotations
 from vlane.golden.compiler.calls import Calls
 from vlane.golden.compiler.places import Places
 
-__all__ = ["Expressions"]
-
 
 class Expressions(Places, Calls):
     """The part of a function's translation that deals with expressions: places, operators and calls."""

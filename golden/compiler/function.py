@@ -11,24 +11,11 @@ from vlane.golden.compiler.assignments import Assignments
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.scopes import Scopes, assigned_names
 from vlane.golden.compiler.source import Source
-from vlane.golden.compiler.types import (
-    BOOL,
-    INT,
-    RANGE,
-    UINT,
-    VOID,
-    Array,
-    Record,
-    Tuple,
-    Type,
-    joined,
-)
+from vlane.golden.compiler.types import BOOL, INT, RANGE, UINT, VOID, Array, Record, Tuple, Type, joined
 from vlane.golden.compiler.values import Value, literal
 
 if TYPE_CHECKING:
     from vlane.golden.compiler.program import Program
-
-__all__ = ["Instance", "translate"]
 
 _MOST_PASSES = 8
 """Passes over a function after which the types of its variables must be known."""
@@ -283,9 +270,7 @@ class _Function(Assignments):
             return items.type.item
         raise self.source.error(node, f"a loop cannot go through {items.type}")
 
-    def _counting(
-        self, node: ast.For, bounds: ast.Call, name: str, *, own: bool, declared: bool
-    ) -> Iterator[str]:  # fmt: skip
+    def _counting(self, node: ast.For, bounds: ast.Call, name: str, *, own: bool, declared: bool) -> Iterator[str]:
         """Yield a loop over a range whose bounds are evaluated once."""
         arguments = [self._signed(each) for each in bounds.args]
         if any(each.acts for each in arguments) and len(arguments) > 1:

@@ -9,8 +9,6 @@ from typing import Any, TypeVar, get_type_hints
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.types import BOOL, COUNTERS, INT, VOID, Array, RecordArray, Struct, Tuple, Type
 
-__all__ = ["Intrinsic", "expand_at_port", "expand_counters", "expand_restore", "intrinsic", "intrinsic_of"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _RESULTS: dict[Any, Type] = {int: INT, bool: BOOL, type(None): VOID, None: VOID}
 

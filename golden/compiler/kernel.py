@@ -11,13 +11,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from vlane.errors import InputError
 from vlane.golden.compiler.build import Compiled, load
 from vlane.golden.compiler.entry import decoded
 from vlane.golden.compiler.types import INT, VOID, Number, Type, type_of
-
-from vlane.errors import InputError
-
-__all__ = ["MODE", "Kernel", "signature"]
 
 MODE = os.environ.get("VLANE_KERNELS", "") or "compiled"
 """How kernels run: ``compiled``; ``checked``, compiled with checks of every index; ``python``, not compiled."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["identifier"]
-
 _RESERVED = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr

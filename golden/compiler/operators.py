@@ -27,8 +27,6 @@ from vlane.golden.compiler.values import (
     literal,
 )
 
-__all__ = ["Operators", "cast", "widened"]
-
 _OPERATORS: dict[type, tuple[str, int, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", ADD, operator.add),
     ast.Sub: ("-", ADD, operator.sub),
@@ -84,11 +82,23 @@ class Operators(Translation):
         shifts = isinstance(op, ast.LShift | ast.RShift)
         if number is not None and shifts and 0 <= number < _WORD_BITS:
             if isinstance(op, ast.RShift):
-                return replace(left, type=kind, text=f"({left.within(ADD)} >> {right.text})", level=PRIMARY,
-                               number=None, name=False)  # fmt: skip
+                return replace(
+                    left,
+                    type=kind,
+                    text=f"({left.within(ADD)} >> {right.text})",
+                    level=PRIMARY,
+                    number=None,
+                    name=False,
+                )
             if kind is UINT:
-                return replace(left, type=kind, text=f"({left.within(ADD)} << {right.text})", level=PRIMARY,
-                               number=None, name=False)  # fmt: skip
+                return replace(
+                    left,
+                    type=kind,
+                    text=f"({left.within(ADD)} << {right.text})",
+                    level=PRIMARY,
+                    number=None,
+                    name=False,
+                )
         if number is not None and not shifts and number > 0 and number & number - 1 == 0 and left.number is None:
             bits = int(number).bit_length() - 1
             if isinstance(op, ast.FloorDiv):
@@ -153,9 +163,12 @@ class Operators(Translation):
             return self._chosen(node, values, is_and=is_and)
         level, symbol = (AND, " && ") if is_and else (OR, " || ")
         return Value(
-            BOOL, symbol.join(each.within(level + 1) for each in values), level=level,
-            acts=any(each.acts for each in values), reads=any(each.reads for each in values),
-        )  # fmt: skip
+            BOOL,
+            symbol.join(each.within(level + 1) for each in values),
+            level=level,
+            acts=any(each.acts for each in values),
+            reads=any(each.reads for each in values),
+        )
 
     def _chosen(self, node: ast.BoolOp, values: list[Value], *, is_and: bool) -> Value:
         """Return the operand that Python's ``and`` or ``or`` returns, where one is no truth value."""
@@ -176,9 +189,12 @@ class Operators(Translation):
             level, symbol = (AND, " && ") if isinstance(node.op, ast.And) else (OR, " || ")
             values = [self.in_condition(each) for each in node.values]
             return Value(
-                BOOL, symbol.join(each.within(level + 1) for each in values), level=level,
-                acts=any(each.acts for each in values), reads=any(each.reads for each in values),
-            )  # fmt: skip
+                BOOL,
+                symbol.join(each.within(level + 1) for each in values),
+                level=level,
+                acts=any(each.acts for each in values),
+                reads=any(each.reads for each in values),
+            )
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             found = self.in_condition(node.operand)
             if found.number is not None:
@@ -197,9 +213,12 @@ class Operators(Translation):
         if len(parts) == 1:
             return parts[0]
         return Value(
-            BOOL, " && ".join(each.within(AND + 1) for each in parts), level=AND,
-            acts=any(each.acts for each in parts), reads=any(each.reads for each in parts),
-        )  # fmt: skip
+            BOOL,
+            " && ".join(each.within(AND + 1) for each in parts),
+            level=AND,
+            acts=any(each.acts for each in parts),
+            reads=any(each.reads for each in parts),
+        )
 
     def _comparison(self, node: ast.Compare, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Value:
         if isinstance(op, ast.In | ast.NotIn):
@@ -208,8 +227,9 @@ class Operators(Translation):
             raise self.source.error(node, "`is` compares objects: kernels compare numbers with ==")
         one, other = self.number(left), self.number(right)
         if one.number is not None and other.number is not None and one.type is other.type:
-            compare = getattr(operator, type(op).__name__.lower().replace("noteq", "ne").replace("lte", "le")
-                              .replace("gte", "ge"))  # fmt: skip
+            compare = getattr(
+                operator, type(op).__name__.lower().replace("noteq", "ne").replace("lte", "le").replace("gte", "ge")
+            )
             return literal(bool(compare(one.number, other.number)))
         if UINT in {one.type, other.type} and one.type is not other.type:
             one, other = self._unsigned(node, one), self._unsigned(node, other)
@@ -265,10 +285,13 @@ class Operators(Translation):
             )
         text = f"{test.within(OR)} ? {_branch(then, one)} : {_branch(otherwise, other)}"
         return Value(
-            kind, text, level=TERNARY, acts=test.acts or then.acts or otherwise.acts,
+            kind,
+            text,
+            level=TERNARY,
+            acts=test.acts or then.acts or otherwise.acts,
             reads=test.reads or then.reads or otherwise.reads,
             name=isinstance(kind, Record | Struct) and then.name and otherwise.name,
-        )  # fmt: skip
+        )
 
     def _constant_as(self, one: Value, other: Value) -> Type | None:
         """Return the type of unsigned numbers if one operand has it and the other is a constant that fits."""

@@ -10,8 +10,6 @@ from vlane.golden.compiler.translation import Translation
 from vlane.golden.compiler.types import COUNTERS, INT, UINT, Array, Record, RecordArray, Struct, Tuple
 from vlane.golden.compiler.values import ADD, PRIMARY, Value, literal
 
-__all__ = ["Places"]
-
 
 class Places(Translation):
     """The part of a function's translation that deals with places in memory."""
@@ -141,9 +139,11 @@ class Places(Translation):
                 for each, text in zip(values, texts, strict=True)
             ]
         return Value(
-            kind, f"{self.program.cpp(kind)}{{{', '.join(texts)}}}", acts=any(each.acts for each in values),
+            kind,
+            f"{self.program.cpp(kind)}{{{', '.join(texts)}}}",
+            acts=any(each.acts for each in values),
             reads=any(each.reads for each in values),
-        )  # fmt: skip
+        )
 
 
 def _is_whole(node: ast.expr) -> bool:

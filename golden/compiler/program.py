@@ -11,8 +11,6 @@ from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.source import Source, python_function
 from vlane.golden.compiler.types import Array, Kind, Record, RecordArray, Struct, Tuple, Type
 
-__all__ = ["Instance", "Program"]
-
 
 class Program:
     """Translated functions and all that they use.

@@ -11,8 +11,6 @@ from typing import Annotated, Any, Generic, TypeVar, get_type_hints, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Int16", "Int32", "Int64", "Records", "new_records"]
-
 R = TypeVar("R")
 
 Int16 = Annotated[int, np.int16]

@@ -11,8 +11,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Scopes", "assigned_names", "blocks_of"]
-
 _Path = tuple[tuple[int, int], ...]
 """Blocks around a statement, outermost first: identity of the list of statements, and the place in the list."""
 

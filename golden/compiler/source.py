@@ -15,8 +15,6 @@ from typing import Any
 from vlane.errors import InputError
 from vlane.shown import harmless
 
-__all__ = ["Source", "UntranslatableError", "python_function"]
-
 _trees: dict[tuple[str, int], dict[int, ast.FunctionDef]] = {}
 
 

@@ -10,14 +10,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from vlane.golden.compiler.source import Source
 from vlane.golden.compiler.types import BOOL, INT, UINT, VOID, Number, Record, Struct, Tuple, Type
 from vlane.golden.compiler.values import PRIMARY, Value, literal
 
 if TYPE_CHECKING:
     from vlane.golden.compiler.program import Program
-
-__all__ = ["NOT_KNOWN", "Translation"]
 
 NOT_KNOWN = object()
 """The value of an expression that depends on the call."""

@@ -10,26 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.compiler.records import Records
 
-__all__ = [
-    "BOOL",
-    "COUNTERS",
-    "INT",
-    "RANGE",
-    "UINT",
-    "VOID",
-    "Array",
-    "Kind",
-    "Number",
-    "Record",
-    "RecordArray",
-    "Struct",
-    "Tuple",
-    "Type",
-    "joined",
-    "type_of",
-]
+from vlane.golden.compiler.records import Records
 
 
 class Type:

@@ -6,23 +6,6 @@ from dataclasses import dataclass, replace
 
 from vlane.golden.compiler.types import BOOL, INT, UINT, Type
 
-__all__ = [
-    "ADD",
-    "AND",
-    "BIT_AND",
-    "BIT_OR",
-    "BIT_XOR",
-    "COMPARE",
-    "EQUAL",
-    "MULTIPLY",
-    "OR",
-    "PRIMARY",
-    "TERNARY",
-    "UNARY",
-    "Value",
-    "literal",
-]
-
 (TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, COMPARE, ADD, MULTIPLY, UNARY, PRIMARY) = range(12)
 """Levels of C++ operators: an operand of a lower level than its operator needs parentheses."""
 
@@ -74,8 +57,14 @@ class Value:
     def wide(self) -> Value:
         """The number with 64 bits."""
         if self.narrow or self.type is BOOL:
-            return replace(self, type=self.type if self.narrow else INT, text=f"int64_t({self.text})", level=PRIMARY,
-                           narrow=False, name=False)  # fmt: skip
+            return replace(
+                self,
+                type=self.type if self.narrow else INT,
+                text=f"int64_t({self.text})",
+                level=PRIMARY,
+                narrow=False,
+                name=False,
+            )
         return self
 
     @property
@@ -83,8 +72,9 @@ class Value:
         """The truth of a number."""
         if self.type is BOOL:
             return self
-        return replace(self, type=BOOL, text=f"{self.within(EQUAL)} != 0", level=EQUAL, number=None, narrow=False,
-                       name=False)  # fmt: skip
+        return replace(
+            self, type=BOOL, text=f"{self.within(EQUAL)} != 0", level=EQUAL, number=None, narrow=False, name=False
+        )
 
     @property
     def reference(self) -> str:

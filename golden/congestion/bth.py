@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
-
-from vlane.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, FECN_IN_BYTE, LNH_GRH
-from vlane.lrh import LNH_BTH
-
-__all__ = ["NO_HEADER", "OUT_OF_REACH", "has_fecn", "header_at", "is_cnp", "set_fecn"]
+from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, FECN_IN_BYTE, LNH_GRH
+from vlane.packets.lrh import LNH_BTH
 
 NO_HEADER, OUT_OF_REACH = -1, -2
 """Places of a header: the packet has none; the flit does not reach its FECN."""

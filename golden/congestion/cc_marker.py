@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.golden.congestion import bth, markers
 from vlane.golden.congestion.markers import NOTHING, Decision, Markers
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-
-from vlane.bth import BTH_AT
-from vlane.cc_marker import CCMarkerSelect
-
-__all__ = ["RULES", "CCMarkerState", "Inputs", "decision_of", "new_inputs", "new_state", "reset", "step"]
+from vlane.packets.bth import BTH_AT
 
 RULES = (
     Rule("over", "CCM-1", "a packet of a lane over its limit started"),
@@ -47,9 +45,37 @@ RULES = (
     Rule("begun_again", "CCM-14", "a write of the rate ended a count"),
     Rule("written_with_mark", "CCM-14", "a write of the rate won over a mark in the same cycle"),
 )
-(OVER, NOT_OVER, NEVER, BECAME_BUSY, CEASED, FULL, EMPTY, STARVED, FED, ROOT, VICTIM, NEITHER, MASKED, NOT_MASKED,
- TOO_SMALL, CNP, NO_HEADER, ABSENT, OUT_OF_REACH, GRH_MARKED, MARKED, PASSED, FECN_SET, FECN_KEPT, WRITTEN, ELEMENT,
- STARVATION, BEGUN_AGAIN, WRITTEN_WITH_MARK) = range(len(RULES))  # fmt: skip
+(
+    OVER,
+    NOT_OVER,
+    NEVER,
+    BECAME_BUSY,
+    CEASED,
+    FULL,
+    EMPTY,
+    STARVED,
+    FED,
+    ROOT,
+    VICTIM,
+    NEITHER,
+    MASKED,
+    NOT_MASKED,
+    TOO_SMALL,
+    CNP,
+    NO_HEADER,
+    ABSENT,
+    OUT_OF_REACH,
+    GRH_MARKED,
+    MARKED,
+    PASSED,
+    FECN_SET,
+    FECN_KEPT,
+    WRITTEN,
+    ELEMENT,
+    STARVATION,
+    BEGUN_AGAIN,
+    WRITTEN_WITH_MARK,
+) = range(len(RULES))
 
 _VICTIM_MASK, _THRESHOLD = int(CCMarkerSelect.VICTIM_MASK), int(CCMarkerSelect.THRESHOLD)
 _RATE, _PORT = int(CCMarkerSelect.MARKING_RATE), int(CCMarkerSelect.PORT)
@@ -89,8 +115,23 @@ class Inputs(NamedTuple):
     flit: NDArray[np.int64]
 
 
-(FREE, ASKS, FITS, START, START_VL, START_BLOCKS, W_ENABLE, W_SELECT, W_VICTIM_MASK, W_THRESHOLD, W_PACKET_SIZE,
- W_RATE, W_VALID, W_CONTROL_TYPE, VALUES) = range(15)  # fmt: skip
+(
+    FREE,
+    ASKS,
+    FITS,
+    START,
+    START_VL,
+    START_BLOCKS,
+    W_ENABLE,
+    W_SELECT,
+    W_VICTIM_MASK,
+    W_THRESHOLD,
+    W_PACKET_SIZE,
+    W_RATE,
+    W_VALID,
+    W_CONTROL_TYPE,
+    VALUES,
+) = range(15)
 
 
 def new_inputs(data_vls: int, data_bits: int) -> Inputs:
@@ -111,9 +152,13 @@ def new_state(
 ) -> CCMarkerState:
     """Return the state after reset."""
     made = markers.new_markers(
-        ports=1, maximum=(maximum,) * data_vls, largest=largest, busy_blocks=busy_blocks, level_blocks=level_blocks,
+        ports=1,
+        maximum=(maximum,) * data_vls,
+        largest=largest,
+        busy_blocks=busy_blocks,
+        level_blocks=level_blocks,
         idle_blocks=idle_blocks,
-    )  # fmt: skip
+    )
     return CCMarkerState(made, data_vls)
 
 
@@ -198,9 +243,14 @@ def _write(
         markers.set_marking_rate(state.markers, 0, values[W_RATE])
     else:
         markers.set_port_element(
-            state.markers, 0, values[W_VALID], values[W_CONTROL_TYPE], values[W_THRESHOLD], values[W_PACKET_SIZE],
+            state.markers,
+            0,
+            values[W_VALID],
+            values[W_CONTROL_TYPE],
+            values[W_THRESHOLD],
+            values[W_PACKET_SIZE],
             values[W_RATE],
-        )  # fmt: skip
+        )
 
 
 @inner

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_source import SHORTEST_GAP, SHOWN_CYCLES, CCSourceSelect
 from vlane.golden.congestion.sources import (
     INCREASE,
     LIMIT,
@@ -45,8 +47,6 @@ from vlane.golden.congestion.sources import (
 )
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.rule import Rule
-
-from vlane.cc_source import SHORTEST_GAP, SHOWN_CYCLES, CCSourceSelect
 
 __all__ = [
     "INCREASE",
@@ -124,10 +124,40 @@ RULES = (
     Rule("written_in_use", "CCS-13", "an entry of the CCT was written in the cycle in which it was used"),
     Rule("mode_changed", "CCS-14", "Port_Control changed while flows were known"),
 )
-(UNKNOWN, INJECTED, WITHOUT_GAP, SHORTEST, HELD, HELD_BY_ONE, IN_TIME, FIRST_PACKET, RAISED, LIMITED, TAKEN,
- LAST_OF_SET, LOST, BY_LEVEL, STARTED, WAITED, PASSED, LOWERED, CAUGHT_UP, RUNS, FREED, KEPT_FOR_GAP, KEPT_FOR_PACKET,
- ASKED_AND_TOLD, ASKED_AND_VISITED, LOGGED, ABOVE_TRIGGER, ABOVE_LIMIT, CAPPED, ABSENT_ENTRY, IN_USE,
- MODE_CHANGED) = range(len(RULES))  # fmt: skip
+(
+    UNKNOWN,
+    INJECTED,
+    WITHOUT_GAP,
+    SHORTEST,
+    HELD,
+    HELD_BY_ONE,
+    IN_TIME,
+    FIRST_PACKET,
+    RAISED,
+    LIMITED,
+    TAKEN,
+    LAST_OF_SET,
+    LOST,
+    BY_LEVEL,
+    STARTED,
+    WAITED,
+    PASSED,
+    LOWERED,
+    CAUGHT_UP,
+    RUNS,
+    FREED,
+    KEPT_FOR_GAP,
+    KEPT_FOR_PACKET,
+    ASKED_AND_TOLD,
+    ASKED_AND_VISITED,
+    LOGGED,
+    ABOVE_TRIGGER,
+    ABOVE_LIMIT,
+    CAPPED,
+    ABSENT_ENTRY,
+    IN_USE,
+    MODE_CHANGED,
+) = range(len(RULES))
 
 _PORT_CONTROL, _LIMIT = int(CCSourceSelect.PORT_CONTROL), int(CCSourceSelect.LIMIT)
 _LEVEL = int(CCSourceSelect.LEVEL)

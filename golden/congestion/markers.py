@@ -11,30 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect, marking_limit
+from vlane.congestion.marking_write import MarkingWrite
 from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-
-from vlane.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect, marking_limit
-from vlane.marking_write import MarkingWrite
-
-__all__ = [
-    "NOTHING",
-    "Decision",
-    "Markers",
-    "decide",
-    "idle",
-    "in_force",
-    "is_over",
-    "new_markers",
-    "reset",
-    "set_marking_rate",
-    "set_port_element",
-    "set_threshold",
-    "set_victim_mask",
-    "starts",
-    "starve",
-    "write_marking",
-]
 
 _NEVER = 1 << 30
 """A limit that no measure reaches."""
@@ -134,9 +115,13 @@ def new_markers(
         for most in maximum
     ]
     return Markers(
-        new_records(PortMarking, ports), new_records(LaneMarking, ports, len(maximum)), np.array(limits, np.int64),
-        busy_blocks, level_blocks, idle_blocks,
-    )  # fmt: skip
+        new_records(PortMarking, ports),
+        new_records(LaneMarking, ports, len(maximum)),
+        np.array(limits, np.int64),
+        busy_blocks,
+        level_blocks,
+        idle_blocks,
+    )
 
 
 @kernel
@@ -284,6 +269,5 @@ def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite)
             set_marking_rate(markers, output, write.marking_rate)
         elif number == write.port:
             set_port_element(
-                markers, output, write.valid, write.control_type, write.threshold, write.packet_size,
-                write.marking_rate,
-            )  # fmt: skip
+                markers, output, write.valid, write.control_type, write.threshold, write.packet_size, write.marking_rate
+            )

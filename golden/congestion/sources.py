@@ -6,48 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_source import LOST_MOST, SETTLING_CYCLES, SHORTEST_GAP, WAYS, CCSourceSelect
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-
-from vlane.cc_source import LOST_MOST, SETTLING_CYCLES, SHORTEST_GAP, WAYS, CCSourceSelect
-
-__all__ = [
-    "INCREASE",
-    "LIMIT",
-    "MINIMUM",
-    "MULTIPLIER",
-    "NOBODY",
-    "PORT_MODE",
-    "SHIFT",
-    "TIMER",
-    "TRIGGER",
-    "W_ENABLE",
-    "W_INCREASE",
-    "W_INDEX",
-    "W_LIMIT",
-    "W_MINIMUM",
-    "W_MULTIPLIER",
-    "W_PORT_MODE",
-    "W_SELECT",
-    "W_SHIFT",
-    "W_TIMER",
-    "W_TRIGGER",
-    "Flow",
-    "Sources",
-    "Sweep",
-    "answer",
-    "find",
-    "gap_of",
-    "hear",
-    "is_held",
-    "is_settling",
-    "new_sources",
-    "reset",
-    "set_of",
-    "vacant",
-    "visit",
-    "write",
-]
 
 NOBODY = -1
 """No entry."""
@@ -60,8 +22,19 @@ _PORT_CONTROL, _LIMIT = int(CCSourceSelect.PORT_CONTROL), int(CCSourceSelect.LIM
 _LEVEL = int(CCSourceSelect.LEVEL)
 
 
-(W_ENABLE, W_SELECT, W_INDEX, W_PORT_MODE, W_LIMIT, W_TIMER, W_INCREASE, W_TRIGGER, W_MINIMUM, W_SHIFT,
- W_MULTIPLIER) = range(11)  # fmt: skip
+(
+    W_ENABLE,
+    W_SELECT,
+    W_INDEX,
+    W_PORT_MODE,
+    W_LIMIT,
+    W_TIMER,
+    W_INCREASE,
+    W_TRIGGER,
+    W_MINIMUM,
+    W_SHIFT,
+    W_MULTIPLIER,
+) = range(11)
 
 
 class Flow:
@@ -144,20 +117,18 @@ class Sources(NamedTuple):
     shift_first: bool
 
 
-def new_sources(
-    *,
-    flows: int,
-    cct_entries: int,
-    tick_cycles: int,
-    shift_first: bool,
-    sources: int = 1,
-) -> Sources:
+def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: bool, sources: int = 1) -> Sources:
     """Return sources after power-on: no flow is known, the CCT and all settings are 0."""
     return Sources(
-        new_records(Flow, sources, flows), new_records(Sweep, sources), np.zeros((sources, 2), np.int64),
-        np.zeros((sources, _LEVELS, 4), np.int64), np.zeros((sources, cct_entries, 2), np.int64),
-        (flows // WAYS).bit_length() - 1, tick_cycles, shift_first,
-    )  # fmt: skip
+        new_records(Flow, sources, flows),
+        new_records(Sweep, sources),
+        np.zeros((sources, 2), np.int64),
+        np.zeros((sources, _LEVELS, 4), np.int64),
+        np.zeros((sources, cct_entries, 2), np.int64),
+        (flows // WAYS).bit_length() - 1,
+        tick_cycles,
+        shift_first,
+    )
 
 
 @kernel

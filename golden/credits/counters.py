@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import inner
-
-from vlane.fcp import COUNTER_MODULUS, CREDIT_CAP
-
-__all__ = ["has_advanced", "next_due", "within_limit"]
+from vlane.packets.fcp import COUNTER_MODULUS, CREDIT_CAP
 
 _MASK = COUNTER_MODULUS - 1
 

@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.credits import counters
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-
-from vlane.fcp import COUNTER_MODULUS, CREDIT_CAP, Op
-
-__all__ = ["RULES", "CreditIBState", "Inputs", "body_crc", "fits", "new_inputs", "new_state", "offer", "reset", "step"]
+from vlane.packets.fcp import COUNTER_MODULUS, CREDIT_CAP, Op
 
 RULES = (
     Rule("granted", "CIB-1", "a packet used credit"),
@@ -34,8 +32,22 @@ RULES = (
     Rule("initializing", "CIB-13", "an initial FCP was sent, nothing fitted"),
     Rule("overdue", "CIB-14", "a lane heard of no FCP for a whole watchdog period"),
 )
-(GRANTED, NO_CREDIT, ACCEPTED, DISCARDED, FREED, FOR_ADVANCE, FOR_PERIOD, WAITED, TAKEN_OVER, RETURNED, CORRUPT,
- WRAPPED, INITIALIZING, OVERDUE) = range(len(RULES))  # fmt: skip
+(
+    GRANTED,
+    NO_CREDIT,
+    ACCEPTED,
+    DISCARDED,
+    FREED,
+    FOR_ADVANCE,
+    FOR_PERIOD,
+    WAITED,
+    TAKEN_OVER,
+    RETURNED,
+    CORRUPT,
+    WRAPPED,
+    INITIALIZING,
+    OVERDUE,
+) = range(len(RULES))
 
 PERIOD, WATCHDOG, LAST_VL, BUSY, PENDING, SEEN, OVERDUE_BITS = range(7)
 _MASK = COUNTER_MODULUS - 1
@@ -98,13 +110,7 @@ def new_inputs(data_vls: int) -> Inputs:
 
 
 def new_state(
-    *,
-    data_vls: int,
-    buffer_blocks: int,
-    fcp_blocks: int,
-    fcp_period: int,
-    watchdog_cycles: int,
-    parity: bool = False,
+    *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int, parity: bool = False
 ) -> CreditIBState:
     """Return the state after reset; ``fcp_blocks`` 0 is a quarter of the buffer."""
     del parity  # golden has no upsets

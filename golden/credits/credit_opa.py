@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.credits.credit_opa import BufferSelect, ResizeStep
 from vlane.golden.credits.room_rule import beyond
 from vlane.golden.credits.room_rule import fits as within_room
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-
-from vlane.opa_credit import BufferSelect, ResizeStep
-
-__all__ = ["RULES", "CreditOPAState", "Inputs", "fits", "new_inputs", "new_state", "outgoing", "reset", "step"]
 
 RULES = (
     Rule("granted", "COPA-1", "a packet used credit"),
@@ -30,8 +28,21 @@ RULES = (
     Rule("dedicated_drained", "COPA-6", "a change waited for dedicated units to come back"),
     Rule("overall_shrank", "COPA-6", "the shared limit of all became smaller, so all lanes gave up sharing first"),
 )
-(GRANTED, FROM_DEDICATED, FROM_SHARED, LANE_FULL, SHARED_FULL, RETURNED, RETURNED_ONE, RETURNED_MOST, TOO_LARGE,
- RESIZED, SHARED_DRAINED, DEDICATED_DRAINED, OVERALL_SHRANK) = range(len(RULES))  # fmt: skip
+(
+    GRANTED,
+    FROM_DEDICATED,
+    FROM_SHARED,
+    LANE_FULL,
+    SHARED_FULL,
+    RETURNED,
+    RETURNED_ONE,
+    RETURNED_MOST,
+    TOO_LARGE,
+    RESIZED,
+    SHARED_DRAINED,
+    DEDICATED_DRAINED,
+    OVERALL_SHRANK,
+) = range(len(RULES))
 
 OVERALL, NEW_OVERALL, STEP, CHANGING, HEARD, HEARD_LTPS, SAYING, SAID_LTPS, LAST = range(9)
 _IDLE, _DRAIN_SHARED, _LOWER, _DRAIN_DEDICATED, _RAISE_DEDICATED, _RAISE_SHARED, _RAISE_OVERALL = (
@@ -115,9 +126,7 @@ def new_state(*, vls: int, vcu: int, parity: bool = False) -> CreditOPAState:
 @kernel
 def reset(state: CreditOPAState) -> None:
     """Return to the state after reset: no limits, nothing outstanding, nothing owed."""
-    for counters in (
-        state.used, state.dedicated, state.shared, state.new_dedicated, state.new_shared, state.owed
-    ):  # fmt: skip
+    for counters in (state.used, state.dedicated, state.shared, state.new_dedicated, state.new_shared, state.owed):
         counters[:] = 0
     state.regs[:] = 0
     state.regs[LAST] = state.vls - 1

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from vlane.golden.engine.kernel import inner
 
-__all__ = ["beyond", "fits", "grown"]
-
 
 @inner
 def beyond(held: int, minimum: int) -> int:

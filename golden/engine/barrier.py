@@ -11,10 +11,9 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.engine.kernel import inner
-
-__all__ = ["meet", "new_barrier"]
 
 _ARRIVED, _PASSED = 0, 8
 """Places in a barrier: threads that have arrived; times that all have passed. They are in cache lines of their own."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from vlane.golden.engine.bits import length
 from vlane.golden.engine.kernel import inner
 
-__all__ = ["FACTORS", "MASK", "bin_of", "least_of", "mixed"]
-
 MASK = (1 << 62) - 1
 FACTORS = (0x9E3779B97F4A7C15 & MASK, 0xC2B2AE3D27D4EB4F & MASK, 0x165667B19E3779F9)
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.engine.kernel import inner
-
-__all__ = ["LIST_MARGIN", "WORD_BITS", "has", "length", "list_members", "lowest", "next_of", "next_or_none", "size"]
 
 WORD_BITS = 6
 """A word has 2 to this power members at most."""

@@ -12,12 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from vlane.golden.compiler.kernel import Kernel
-
 import vlane
+from vlane.golden.compiler.kernel import Kernel
 from vlane.plugins import Plugin, digest_of, plugins_of
-
-__all__ = ["by_type", "inner", "kernel", "source_digest"]
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from vlane.golden.compiler.intrinsics import expand_at_port, intrinsic
 
-__all__ = ["at_port", "batch_of", "set_port"]
+from vlane.golden.compiler.intrinsics import expand_at_port, intrinsic
 
 State = TypeVar("State")
 

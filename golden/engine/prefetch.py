@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.compiler.records import Records
-
-__all__ = ["prefetch"]
 
 
 @intrinsic("rt::prefetch", acts=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.kernel import kernel
 
-__all__ = ["below", "draw", "seeded", "seeded_each"]
+from vlane.golden.engine.kernel import kernel
 
 _WORD = 0xFFFF_FFFF
 _POOL, _SHIFT = 4, np.uint32(16)

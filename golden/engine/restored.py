@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.compiler.intrinsics import expand_restore, intrinsic
 from vlane.golden.compiler.records import Records
-
-__all__ = ["restore"]
 
 
 @intrinsic(acts=True, expand=expand_restore)

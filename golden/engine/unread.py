@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.compiler.intrinsics import expand_counters, intrinsic
 
-__all__ = ["unread"]
+from vlane.golden.compiler.intrinsics import expand_counters, intrinsic
 
 
 @intrinsic(expand=expand_counters)

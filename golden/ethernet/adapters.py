@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
+from vlane.ethernet.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, VISIT_CYCLES, Notice
 from vlane.golden.engine.bins import FACTORS, MASK, bin_of, mixed
 from vlane.golden.engine.kernel import inner
 from vlane.golden.ethernet import limiters, logs, probers
-from vlane.golden.ethernet.frames import (
-    CONTROL_BYTES,
-    DATA,
-    NONE,
-    PROBE,
-    REPLY,
-    Frame,
-    append,
-    free,
-    new_frame,
-    take,
-)
+from vlane.golden.ethernet.frames import CONTROL_BYTES, DATA, NONE, PROBE, REPLY, Frame, append, free, new_frame, take
 from vlane.golden.ethernet.heap import SERVE, push
 from vlane.golden.ethernet.messages import begun
-from vlane.golden.ethernet.network import (
-    CYCLE_BITS,
-    DIGEST,
-    FINE_BITS,
-    FRAME_BYTES,
-    WAITING,
-    Ethernet,
-)
-
-from vlane.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, VISIT_CYCLES, Notice
-
-__all__ = ["ask_to_serve", "next_frame", "receive", "serve"]
+from vlane.golden.ethernet.network import CYCLE_BITS, DIGEST, FINE_BITS, FRAME_BYTES, WAITING, Ethernet
 
 _AHEAD = 2
 """Frames that may wait for the wire after they were let start (ETH-14)."""

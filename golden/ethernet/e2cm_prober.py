@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, REPLY_CYCLES, STAMP_BITS, START_CYCLES
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.ethernet import probers
 from vlane.golden.ethernet.probers import Probers
-
-from vlane.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, REPLY_CYCLES, STAMP_BITS, START_CYCLES
-
-__all__ = ["RULES", "E2CMProberState", "is_ready", "new_inputs", "new_state", "reset", "step"]
 
 RULES = (
     Rule("counted", "EPR-1", "the bytes of a frame were counted"),
@@ -46,12 +44,41 @@ RULES = (
     Rule("absent", "EPR-14", "the least delay of a flow that is not there was written"),
     Rule("too_early", "EPR-13", "an order was given while records were cleared"),
 )
-(COUNTED, FIRST, DUE, JUST_DUE, NOT_DUE, ONE_SHORT, UNLIMITED, FIRST_AGAIN, CARRIED, LOWER, BELOW_GIVEN, NO_EXCESS,
- MOST_EXCESS, MOST_BYTES, MOST_OCCUPANCY, FIRST_REPLY, SECOND_REPLY, NEGATIVE, POSITIVE, TOWARDS_ZERO, LEAST, MOST,
- SAME_CYCLE, EARLIER, LOST, GIVEN, GIVEN_BESIDE, ABSENT, TOO_EARLY) = range(len(RULES))  # fmt: skip
+(
+    COUNTED,
+    FIRST,
+    DUE,
+    JUST_DUE,
+    NOT_DUE,
+    ONE_SHORT,
+    UNLIMITED,
+    FIRST_AGAIN,
+    CARRIED,
+    LOWER,
+    BELOW_GIVEN,
+    NO_EXCESS,
+    MOST_EXCESS,
+    MOST_BYTES,
+    MOST_OCCUPANCY,
+    FIRST_REPLY,
+    SECOND_REPLY,
+    NEGATIVE,
+    POSITIVE,
+    TOWARDS_ZERO,
+    LEAST,
+    MOST,
+    SAME_CYCLE,
+    EARLIER,
+    LOST,
+    GIVEN,
+    GIVEN_BESIDE,
+    ABSENT,
+    TOO_EARLY,
+) = range(len(RULES))
 
-(ORDER, REPLY, PROBE, FLOW, FRAME_BYTES, LIMITED, STAMP, ARRIVAL, REPORTED, W_ENABLE, W_FLOW, W_BASE,
- VALUES) = range(13)  # fmt: skip
+(ORDER, REPLY, PROBE, FLOW, FRAME_BYTES, LIMITED, STAMP, ARRIVAL, REPORTED, W_ENABLE, W_FLOW, W_BASE, VALUES) = range(
+    13
+)
 (LEFT, CLEARS, ANSWERS, S_FOLLOW, S_SENT, S_VALID, S_FEEDBACK, KEPT) = range(8)
 _MODULUS = (1 << STAMP_BITS) - 1
 

@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.ecm_cp import SHOWN_CYCLES
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.ethernet import points
 from vlane.golden.ethernet.points import Points
-
-from vlane.ecm_cp import SHOWN_CYCLES
-
-__all__ = ["RULES", "ECMCPState", "new_inputs", "new_state", "reset", "step"]
 
 RULES = (
     Rule("joined", "ECP-1", "a frame joined the queue"),
@@ -43,9 +41,34 @@ RULES = (
     Rule("zero", "ECP-10", "a feedback was 0 in units of 64 bytes"),
     Rule("stopped", "ECP-11", "BCN(0,0) was sent"),
 )
-(JOINED, LEFT, BOTH, EMPTIED, LONGEST, UNMANAGED, SAMPLED, PASSED, REACHED, EXACTLY, ADDED, DRAWN, STOOD, GROWING,
- FALLING, FIRST, LEAST, MOST, ROUNDED, BEYOND_MAX, NEGATIVE, POSITIVE, UNTAGGED, OTHER_TAG, ZERO,
- STOPPED) = range(len(RULES))  # fmt: skip
+(
+    JOINED,
+    LEFT,
+    BOTH,
+    EMPTIED,
+    LONGEST,
+    UNMANAGED,
+    SAMPLED,
+    PASSED,
+    REACHED,
+    EXACTLY,
+    ADDED,
+    DRAWN,
+    STOOD,
+    GROWING,
+    FALLING,
+    FIRST,
+    LEAST,
+    MOST,
+    ROUNDED,
+    BEYOND_MAX,
+    NEGATIVE,
+    POSITIVE,
+    UNTAGGED,
+    OTHER_TAG,
+    ZERO,
+    STOPPED,
+) = range(len(RULES))
 
 (ENTER, ENTER_BYTES, MANAGED, TAGGED, TAG, CPID, LEAVE, LEAVE_BYTES, VALUES) = range(9)
 S_SAMPLED, S_NOTIFY, S_STOP, S_FEEDBACK = range(4)

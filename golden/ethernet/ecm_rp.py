@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, TOKENS_PER_BYTE, VISIT_CYCLES, Notice
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.ethernet import limiters
 from vlane.golden.ethernet.limiters import Limiters
-
-from vlane.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, TOKENS_PER_BYTE, VISIT_CYCLES, Notice
-
-__all__ = ["RULES", "ECMRPState", "is_ready", "new_inputs", "new_state", "reset", "step"]
 
 RULES = (
     Rule("unlimited", "ERP-1", "a frame of a flow without a limiter was let start"),
@@ -43,9 +41,34 @@ RULES = (
     Rule("visited", "ERP-16", "a visit began"),
     Rule("visit_waits", "ERP-16", "an order was taken although a visit was due"),
 )
-(UNLIMITED, STARTED, SHORT, JUST_ENOUGH, OVERSIZED, FULL, HELD, INSTALLED, LARGEST, LOWERED, AT_LEAST, RAISED,
- PROBE_RAISED, OTHER_POINT, ANY_PROBE, STRICT_PROBE, REMOVED, ZERO, NOTHING_TO_RAISE, STOPPED, STOPPED_ANEW,
- STOP_INSTALLED, DRIFTED, DRAWN, VISITED, VISIT_WAITS) = range(len(RULES))  # fmt: skip
+(
+    UNLIMITED,
+    STARTED,
+    SHORT,
+    JUST_ENOUGH,
+    OVERSIZED,
+    FULL,
+    HELD,
+    INSTALLED,
+    LARGEST,
+    LOWERED,
+    AT_LEAST,
+    RAISED,
+    PROBE_RAISED,
+    OTHER_POINT,
+    ANY_PROBE,
+    STRICT_PROBE,
+    REMOVED,
+    ZERO,
+    NOTHING_TO_RAISE,
+    STOPPED,
+    STOPPED_ANEW,
+    STOP_INSTALLED,
+    DRIFTED,
+    DRAWN,
+    VISITED,
+    VISIT_WAITS,
+) = range(len(RULES))
 
 (ORDER, ASK, FLOW, FRAME_BYTES, NOTICE, CPID, FEEDBACK, VALUES) = range(8)
 (NOW, LEFT, ANSWERS, DUE, S_MAY, S_LIMITED, S_RATE, S_PROBE, S_TAG, S_LIMITERS, KEPT) = range(11)

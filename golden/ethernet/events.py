@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vlane.ethernet.ecm_rp import Notice
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import limiters, watermarks
@@ -39,20 +40,8 @@ from vlane.golden.ethernet.heap import (
     time_of,
 )
 from vlane.golden.ethernet.messages import grown_messages, make
-from vlane.golden.ethernet.network import (
-    CYCLE_BITS,
-    NOW,
-    STOP,
-    TIMES_A_CYCLE,
-    WAITING,
-    Ethernet,
-    times_of,
-)
+from vlane.golden.ethernet.network import CYCLE_BITS, NOW, STOP, TIMES_A_CYCLE, WAITING, Ethernet, times_of
 from vlane.golden.ethernet.outputs import end, hear_pause, join, keep, say_again, start
-
-from vlane.ecm_rp import Notice
-
-__all__ = ["Running", "is_over"]
 
 _CHUNK_TIMES, _LATE_CHUNK_TIMES = 1_250_000, 12_500_000
 _MOST_A_CHUNK = 900

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from vlane.errors import InputError
 
-__all__ = ["Cable", "Fabric"]
-
 Cable = tuple[int, int, int]
 """Two ends and Mb/s; nodes come first, node 0 being end 0, then switches."""
 
@@ -65,9 +63,10 @@ class Fabric:
     def path(self, source: int, destination: int) -> list[int]:
         """Return the channels that frames of a flow take."""
         number = {(one, other): channel for channel, (one, other, _) in enumerate(self.channels())}
-        at, found = next(other for one, other in number if one == source), [next(
-            channel for (one, _), channel in number.items() if one == source
-        )]  # fmt: skip
+        at, found = (
+            next(other for one, other in number if one == source),
+            [next(channel for (one, _), channel in number.items() if one == source)],
+        )
         while at != destination:
             to = self.hops[at - self.nodes][destination]
             found.append(number[at, to])

@@ -6,28 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-
-__all__ = [
-    "CONTROL_BYTES",
-    "DATA",
-    "NONE",
-    "NOTIFICATION",
-    "PAUSE",
-    "PROBE",
-    "REPLY",
-    "Frame",
-    "Frames",
-    "Queue",
-    "append",
-    "free",
-    "grown_frames",
-    "new_frame",
-    "new_frames",
-    "new_queues",
-    "take",
-]
 
 DATA, PROBE, REPLY, NOTIFICATION, PAUSE = range(5)
 CONTROL_BYTES = 64

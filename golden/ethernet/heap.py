@@ -6,12 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.kernel import inner
 
-__all__ = [
-    "AGAIN", "ARRIVE", "CHECK", "DONE", "DRIFT", "GENERATE", "LOOK", "NOTIFY", "RESTED", "RESUME", "SERVE", "SERVICE",
-    "Heap", "grown_heap", "kind_of", "new_heap", "place_of", "pop", "push", "time_of",
-]  # fmt: skip
+from vlane.golden.engine.kernel import inner
 
 (ARRIVE, NOTIFY, SERVE, CHECK, AGAIN, RESUME, GENERATE, DONE, SERVICE, DRIFT, LOOK, RESTED) = range(12)
 """Kinds of events, in the order in which those of one time are handled.

@@ -10,11 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
-from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.ethernet.prbs import after_draw, number_of
 
-from vlane.ecm_rp import (
+from vlane.ethernet.ecm_rp import (
     FRACTION_BITS,
     GAIN_BITS,
     RATE_FRACTION_BITS,
@@ -23,23 +20,10 @@ from vlane.ecm_rp import (
     Notice,
     feedback_scale,
 )
-from vlane.ethernet import seed_of
-
-__all__ = [
-    "Limiter",
-    "Limiters",
-    "Source",
-    "cut_of",
-    "fraction_of",
-    "hear",
-    "is_limited",
-    "may",
-    "new_limiters",
-    "ready_at",
-    "reset",
-    "rise_of",
-    "settle",
-]
+from vlane.ethernet.shared import seed_of
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.ethernet.prbs import after_draw, number_of
 
 _PROBE, _STOP, _DRIFT = int(Notice.PROBE), int(Notice.STOP), int(Notice.DRIFT)
 
@@ -142,11 +126,18 @@ def new_limiters(
 ) -> Limiters:
     """Return sources after reset: no flow is limited. ``link_mbps`` may be of each source."""
     made = Limiters(
-        new_records(Limiter, sources, flows), new_records(Source, sources), np.array([gain, probe_gain], np.int64),
-        least_mbps << RATE_FRACTION_BITS, bucket_bytes * TOKENS_PER_BYTE, feedback_scale(set_point_bytes, weight),
-        gain_of == "current", strict, drift, stop_bits,
+        new_records(Limiter, sources, flows),
+        new_records(Source, sources),
+        np.array([gain, probe_gain], np.int64),
+        least_mbps << RATE_FRACTION_BITS,
+        bucket_bytes * TOKENS_PER_BYTE,
+        feedback_scale(set_point_bytes, weight),
+        gain_of == "current",
+        strict,
+        drift,
+        stop_bits,
         np.array([seed_of(seed, source) for source in range(sources)], np.int64),
-    )  # fmt: skip
+    )
     links = (link_mbps,) * sources if isinstance(link_mbps, int) else link_mbps
     for source in range(sources):
         made.source[source].link = links[source] << RATE_FRACTION_BITS

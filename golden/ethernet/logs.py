@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.kernel import inner
 
-__all__ = ["ASKED", "HEARD", "JOINED", "LEFT", "Log", "new_log", "note"]
+from vlane.golden.engine.kernel import inner
 
 JOINED, LEFT, ASKED, HEARD = range(4)
 _VALUES = 11
@@ -42,9 +41,11 @@ class Log(NamedTuple):
 def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[int], *, room: int) -> Log:
     """Return a log of the congestion points of some channels, and of the reaction points of some nodes."""
     made = Log(
-        np.zeros(channels, np.int64), np.zeros(nodes, np.int64), np.zeros((room, _VALUES), np.int64),
+        np.zeros(channels, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros((room, _VALUES), np.int64),
         np.zeros(1, np.int64),
-    )  # fmt: skip
+    )
     made.point[list(points)] = 1
     made.node[list(sources)] = 1
     return made

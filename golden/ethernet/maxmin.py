@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from vlane.errors import InputError
 
-__all__ = ["max_min"]
-
 F = TypeVar("F", bound=Hashable)
 L = TypeVar("L", bound=Hashable)
 _CLOSE = 1e-9

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import draw, seeded
-
-__all__ = ["CERTAIN", "Backlog", "Message", "Messages", "begun", "grown_messages", "make", "new_messages"]
 
 CERTAIN = 1 << 62
 """A chance that is 1."""

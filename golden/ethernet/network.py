@@ -8,6 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.e2cm_prober import E2CMProberParameters
+from vlane.ethernet.ecm_cp import ECMCPParameters
+from vlane.ethernet.ecm_rp import VISIT_CYCLES, ECMRPParameters
+from vlane.ethernet.pause import PauseParameters
 from vlane.golden.compiler.records import Records, new_records
 from vlane.golden.ethernet.fabric import Fabric
 from vlane.golden.ethernet.frames import NONE, Frames, Queue, new_frames, new_queues
@@ -19,24 +24,6 @@ from vlane.golden.ethernet.parts import Adapter, Channel, Flow, Switch
 from vlane.golden.ethernet.points import Points, new_points
 from vlane.golden.ethernet.probers import Probers, new_probers, set_base
 from vlane.golden.ethernet.watermarks import Watermarks, new_watermarks, set_watermarks
-
-from vlane.e2cm_prober import E2CMProberParameters
-from vlane.ecm_cp import ECMCPParameters
-from vlane.ecm_rp import VISIT_CYCLES, ECMRPParameters
-from vlane.pause import PauseParameters
-
-__all__ = [
-    "FINE_BITS",
-    "FRAME_BYTES",
-    "TIMES_A_CYCLE",
-    "Ethernet",
-    "Options",
-    "Scheme",
-    "Service",
-    "base_cycles",
-    "new_ethernet",
-    "unit_of",
-]
 
 FRAME_BYTES = 1500
 """Size of a frame with data."""
@@ -277,16 +264,27 @@ def new_ethernet(
     probed = {**E2CMProberParameters(**options.prober), "flows": nodes}
     probed["probed"] = "all" if scheme.probing == "none" else scheme.probing
     made_net = Ethernet(
-        common=np.zeros(COMMON, np.int64), heap=new_heap(_EVENTS), frames=new_frames(_FRAMES),
+        common=np.zeros(COMMON, np.int64),
+        heap=new_heap(_EVENTS),
+        frames=new_frames(_FRAMES),
         messages=new_messages(load, shares, mean_frames, seed=seed, count=_MESSAGES),
         points=new_points(**_seeded(ECMCPParameters(**options.cp), seed), points=channels),
         limiters=new_limiters(**_seeded(limited, seed), sources=nodes),
         probers=new_probers(**probed, sources=nodes),
         marks=new_watermarks(**PauseParameters(**options.pause), inputs=channels),
-        channel=channel, adapter=adapter, flow=new_records(Flow, nodes, nodes), switch=new_records(Switch, switches),
-        flying=new_queues(channels), entering=new_queues(channels), noted=new_queues(channels),
-        late=new_queues(channels), control=new_queues(nodes), granted=new_queues(nodes),
-        heard=new_queues(nodes), queue=new_queues(int(inputs.max()), channels), inputs=inputs,
+        channel=channel,
+        adapter=adapter,
+        flow=new_records(Flow, nodes, nodes),
+        switch=new_records(Switch, switches),
+        flying=new_queues(channels),
+        entering=new_queues(channels),
+        noted=new_queues(channels),
+        late=new_queues(channels),
+        control=new_queues(nodes),
+        granted=new_queues(nodes),
+        heard=new_queues(nodes),
+        queue=new_queues(int(inputs.max()), channels),
+        inputs=inputs,
         route=np.array([[number[nodes + at, to] for to in row] for at, row in enumerate(fabric.hops)], np.int64),
         managed=np.array([scheme.points and each for each in fabric.managed], np.int64),
         service=np.array(
@@ -297,10 +295,14 @@ def new_ethernet(
         looked=np.zeros((looks, len(watched)), np.int64),
         completion=np.zeros((nodes, nodes, _BINS), np.int64),
         log=new_log(channels, nodes, [number[ends] for ends in logged_points], logged_nodes, room=log_room),
-        part=times_of(part_seconds), look=times_of(look_seconds), flight=options.flight_times,
-        drift=options.drift_cycles, probes=scheme.probing != "none", paused=scheme.pause,
+        part=times_of(part_seconds),
+        look=times_of(look_seconds),
+        flight=options.flight_times,
+        drift=options.drift_cycles,
+        probes=scheme.probing != "none",
+        paused=scheme.pause,
         by_arrival=options.by_arrival,
-    )  # fmt: skip
+    )
     made_net.common[STOP] = times_of(stop_seconds)
     if not scheme.pause:
         for place in range(channels):
@@ -308,9 +310,12 @@ def new_ethernet(
     for source in range(nodes):
         for destination in range(nodes):
             if source != destination:
-                set_base(made_net.probers, source, destination, base_cycles(
-                    fabric, source, destination, options.flight_times
-                ))  # fmt: skip
+                set_base(
+                    made_net.probers,
+                    source,
+                    destination,
+                    base_cycles(fabric, source, destination, options.flight_times),
+                )
     return made_net
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from vlane.ethernet.ecm_cp import SHOWN_CYCLES
+from vlane.ethernet.ecm_rp import Notice
 from vlane.golden.engine.kernel import inner
 from vlane.golden.ethernet import logs, points, watermarks
 from vlane.golden.ethernet.adapters import next_frame
@@ -21,11 +23,6 @@ from vlane.golden.ethernet.heap import AGAIN, ARRIVE, CHECK, DONE, NOTIFY, RESTE
 from vlane.golden.ethernet.network import CYCLE_BITS, HOPS, TIMES_A_CYCLE, Ethernet
 from vlane.golden.ethernet.parts import Channel
 from vlane.golden.ethernet.points import Notification
-
-from vlane.ecm_cp import SHOWN_CYCLES
-from vlane.ecm_rp import Notice
-
-__all__ = ["end", "hear_pause", "join", "keep", "say_again", "start"]
 
 _STOP, _POINT = int(Notice.STOP), int(Notice.POINT)
 _QUANTUM_BYTES = 64
@@ -89,9 +86,13 @@ def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
     found = points.join(net.points, to, frame.length, is_managed, mine)
     if net.log.point[to] != 0:
         logs.note(
-            net.log, cycle, logs.JOINED, to, (frame.length, int(is_managed), frame.is_tagged, frame.tag),
+            net.log,
+            cycle,
+            logs.JOINED,
+            to,
+            (frame.length, int(is_managed), frame.is_tagged, frame.tag),
             (int(found.sampled), int(found.sends), int(found.stop), found.feedback),
-        )  # fmt: skip
+        )
     if found.sends or found.stop:
         _note(net, to, frame.source, frame.destination, found, time)
     return to

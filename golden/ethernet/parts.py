@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from vlane.golden.compiler.records import Int16, Int32, Int64
 
-__all__ = ["Adapter", "Channel", "Flow", "Switch"]
-
 
 class Channel:
     """One direction of a link, with the transmitter before it and the input behind it.

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.pause import DROP_MOST
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.ethernet import watermarks
 from vlane.golden.ethernet.watermarks import Watermarks
-
-from vlane.pause import DROP_MOST
-
-__all__ = ["RULES", "PauseState", "drops_frame", "new_inputs", "new_state", "reset", "step"]
 
 RULES = (
     Rule("arrived", "PAU-1", "a frame was taken"),
@@ -39,8 +37,30 @@ RULES = (
     Rule("stays_off", "PAU-9", "the level was above the high watermark and PAUSE off"),
     Rule("crossed", "PAU-9", "the level was above the high watermark and below the low one"),
 )
-(ARRIVED, LEFT, BOTH, EMPTIED, FILLED, LATE_ROOM, DROPPED, DROPS_FULL, PAUSED, AT_HIGH, RESUMED, AT_LOW, ASKED, MISSED,
- REFRESHED, SAID_PAUSE, SAID_GO, UNASKED, WRITTEN, SWITCHED_OFF, STAYS_OFF, CROSSED) = range(len(RULES))  # fmt: skip
+(
+    ARRIVED,
+    LEFT,
+    BOTH,
+    EMPTIED,
+    FILLED,
+    LATE_ROOM,
+    DROPPED,
+    DROPS_FULL,
+    PAUSED,
+    AT_HIGH,
+    RESUMED,
+    AT_LOW,
+    ASKED,
+    MISSED,
+    REFRESHED,
+    SAID_PAUSE,
+    SAID_GO,
+    UNASKED,
+    WRITTEN,
+    SWITCHED_OFF,
+    STAYS_OFF,
+    CROSSED,
+) = range(len(RULES))
 
 (ARRIVE, ARRIVE_BYTES, LEAVE, LEAVE_BYTES, SAID, W_ENABLE, W_HIGH, W_LOW, W_PAUSE, VALUES) = range(10)
 NOW, WAS_PAUSED, WANTED = range(3)

@@ -10,26 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.ecm_cp import CHANCE_BITS, sampling_chance
+from vlane.ethernet.shared import DRAW_BITS, FEEDBACK_BYTES, saturation_bytes, seed_of
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.ethernet.prbs import after_draw, number_of
-
-from vlane.ecm_cp import CHANCE_BITS, sampling_chance
-from vlane.ethernet import DRAW_BITS, FEEDBACK_BYTES, saturation_bytes, seed_of
-
-__all__ = [
-    "SILENT",
-    "Notification",
-    "Point",
-    "Points",
-    "feedback_of",
-    "in_units",
-    "join",
-    "leave",
-    "new_points",
-    "reset",
-    "samples",
-]
 
 _TO_DRAW = CHANCE_BITS - DRAW_BITS
 
@@ -128,10 +114,20 @@ def new_points(
 ) -> Points:
     """Return congestion points after reset; the seeds of several differ (ECP-5)."""
     made = Points(
-        new_records(Point, points), set_point_bytes, weight, saturation_bytes(set_point_bytes, weight), queue_bytes,
-        sample_bytes, sampling_chance(sample_bytes), sampling == "random", bcn_max, bcn_stop, max_bytes, stop_bytes,
+        new_records(Point, points),
+        set_point_bytes,
+        weight,
+        saturation_bytes(set_point_bytes, weight),
+        queue_bytes,
+        sample_bytes,
+        sampling_chance(sample_bytes),
+        sampling == "random",
+        bcn_max,
+        bcn_stop,
+        max_bytes,
+        stop_bytes,
         np.array([seed_of(seed, place) for place in range(points)], np.int64),
-    )  # fmt: skip
+    )
     for place in range(points):
         reset(made, place)
     return made

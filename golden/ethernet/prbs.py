@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from vlane.ethernet.shared import DRAW_BITS, PRBS_BITS, PRBS_TAP
 from vlane.golden.engine.kernel import inner
-
-from vlane.ethernet import DRAW_BITS, PRBS_BITS, PRBS_TAP
-
-__all__ = ["after_draw", "number_of"]
 
 _STATE, _NUMBER = (1 << PRBS_BITS) - 1, (1 << DRAW_BITS) - 1
 _FAR, _NEAR = PRBS_BITS - DRAW_BITS, PRBS_TAP - DRAW_BITS

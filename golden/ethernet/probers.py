@@ -8,27 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vlane.ethernet.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, STAMP_BITS
+from vlane.ethernet.shared import saturation_bytes
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.ethernet.points import in_units
-
-from vlane.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, STAMP_BITS
-from vlane.ethernet import saturation_bytes
-
-__all__ = [
-    "NOTHING",
-    "Feedback",
-    "Probe",
-    "Probers",
-    "carried",
-    "count",
-    "excess_of",
-    "new_probers",
-    "occupancy_of",
-    "reset",
-    "returned",
-    "set_base",
-]
 
 _MODULUS, _LATE = (1 << STAMP_BITS) - 1, 1 << STAMP_BITS - 1
 _MOST_EXCESS, _MOST_BYTES = (1 << EXCESS_BITS) - 1, (1 << GOODPUT_BITS) - 1
@@ -119,9 +103,14 @@ def new_probers(
 ) -> Probers:
     """Return sources after reset: nothing sent, nothing heard, given delays 0."""
     return Probers(
-        new_records(Probe, sources, flows), probe_bytes, probed == "all", base == "learned", set_point_bytes, weight,
+        new_records(Probe, sources, flows),
+        probe_bytes,
+        probed == "all",
+        base == "learned",
+        set_point_bytes,
+        weight,
         saturation_bytes(norm_bytes, weight),
-    )  # fmt: skip
+    )
 
 
 @kernel

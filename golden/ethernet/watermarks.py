@@ -9,27 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vlane.ethernet.pause import DROP_MOST, PAUSE_QUANTA
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-
-from vlane.pause import DROP_MOST, PAUSE_QUANTA
-
-__all__ = [
-    "NEVER",
-    "Input",
-    "Watermarks",
-    "arrive",
-    "fits",
-    "is_paused",
-    "leave",
-    "new_watermarks",
-    "quanta",
-    "refreshes_at",
-    "reset",
-    "said",
-    "set_watermarks",
-    "wants",
-]
 
 NEVER = 1 << 62
 """A cycle that does not come."""

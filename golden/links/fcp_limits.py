@@ -1,7 +1,8 @@
 """Absolute credits of all ends of a network (``docs/ib_switch.md``, rules IBS-C1 to IBS-C6).
 
 The decisions are those of ``credit_ib`` (``golden/credits/counters.py``). The counters are whole numbers, and what is
-due is noted when room comes free, not in every cycle; ``tests/test_credit_pair.py`` holds both equal, step by step.
+due is noted when room comes free, not in every cycle; ``tests/credits/test_credit_pair.py`` holds both equal, step by
+step.
 """
 
 from __future__ import annotations
@@ -10,25 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.credits import counters
 from vlane.golden.engine.kernel import inner
-
-__all__ = [
-    "FCPLimits",
-    "allows",
-    "count_freed",
-    "count_sent",
-    "goes_beside",
-    "hear",
-    "is_due",
-    "lose",
-    "mail",
-    "new_limits",
-    "say",
-    "say_limit",
-    "taken",
-]
 
 
 class End:

@@ -9,26 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.links import fcp_limits as limits
 from vlane.golden.links import room
 from vlane.golden.links.fcp_limits import FCPLimits
 from vlane.golden.links.room import Rooms
-
-__all__ = [
-    "RemoteCredit",
-    "came_free",
-    "fcp_due",
-    "fcp_period",
-    "goes_beside",
-    "hear",
-    "load_remote",
-    "most_taken",
-    "say",
-    "still_fits",
-    "take",
-    "taken",
-]
 
 RemoteCredit = Rooms | FCPLimits
 

@@ -9,24 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.links.remote_credit import came_free
-
-__all__ = [
-    "Returns",
-    "are_under_way",
-    "begin",
-    "begin_at_once",
-    "flits_moved",
-    "forget_coming",
-    "load_returns",
-    "new_returns",
-    "places_coming",
-    "settle",
-    "whole_blocks",
-]
 
 _NEVER = 1 << 60
 

@@ -12,8 +12,6 @@ from vlane.golden.credits import room_rule as rule
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
 
-__all__ = ["Rooms", "fits", "give_back", "load_rooms", "new_rooms", "take", "with_others"]
-
 
 class Bounds:
     """Bounds of a VL's share of a buffer, in 64-byte blocks.

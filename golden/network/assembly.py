@@ -9,6 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+from vlane.credits.credit_schemes import CREDIT_SCHEMES, CreditScheme
+from vlane.errors import InputError
 from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.bits import LIST_MARGIN
 from vlane.golden.links.fcp_limits import new_limits
@@ -16,16 +19,11 @@ from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
 from vlane.golden.links.room import Rooms, with_others
 from vlane.golden.network.buffers import Buffers
-from vlane.golden.network.cabling import CableForm, paces_of_ends, wire
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Unpaced
 from vlane.golden.network.parts import Alone
-from vlane.golden.network.routing import ChannelRoutes, Routes
-from vlane.golden.network.senders import levels_of
-from vlane.golden.network.sources import Sources
-from vlane.golden.network.topology import End, Topology
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.inputs import Grant, port_bits_for
@@ -35,16 +33,16 @@ from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
 from vlane.golden.switches.vl_tables import rows_shared
-
-from vlane.credit_schemes import CREDIT_SCHEMES, CreditScheme
-from vlane.errors import InputError
-from vlane.fcp import CREDIT_CAP
-from vlane.lft import UNASSIGNED
-from vlane.mports import READERS, mports_of
-from vlane.switch_kinds import INFINIBAND, OMNI_PATH, SwitchForm
+from vlane.golden.topologies.cabling import CableForm, paces_of_ends, wire
+from vlane.golden.topologies.routing import ChannelRoutes, Routes
+from vlane.golden.topologies.topology import End, Topology
+from vlane.golden.traffic.senders import levels_of
+from vlane.golden.traffic.sources import Sources
+from vlane.packets.fcp import CREDIT_CAP
+from vlane.switches.mports import READERS, mports_of
+from vlane.switches.switch_kinds import INFINIBAND, OMNI_PATH, SwitchForm
+from vlane.tables.lft import UNASSIGNED
 from vlane.units import BLOCK_BYTES
-
-__all__ = ["Credits", "PortSettings", "assemble"]
 
 
 @dataclass(frozen=True)
@@ -176,17 +174,22 @@ def assemble(
     _check_credits(buffers, form, credit)
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
     returns = new_returns(
-        ends=ends, rows=lanes if form.vls_apart else 1, flight=longest,
+        ends=ends,
+        rows=lanes if form.vls_apart else 1,
+        flight=longest,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
         speed=kind.inner_flits * speed,
-    )  # fmt: skip
+    )
     out_ports = new_output_ports(
         buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
-        remote=_remote_credit(buffers, credit, ends, longest), returns=returns, bank=bank, largest=buffers.largest,
+        remote=_remote_credit(buffers, credit, ends, longest),
+        returns=returns,
+        bank=bank,
+        largest=buffers.largest,
         pace=paces_of_ends(topology, ends, cables),
         marking=Unmarked() if congestion is None else congestion.marking(topology, bits, buffers),
         starvation=Unstarved() if congestion is None else congestion.starvation(topology, bits, buffers),
-    )  # fmt: skip
+    )
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     most_grants = topology.switches * most_of_each
     return Network(
@@ -236,9 +239,13 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
     if not credit.kind.by_fcps:
         return buffers.rooms(ends)
     return new_limits(
-        ends=ends, whole=buffers.minimum, fcp_blocks=credit.fcp_blocks, period=credit.fcp_period,
-        beside=not credit.kind.on_link, flight=flight,
-    )  # fmt: skip
+        ends=ends,
+        whole=buffers.minimum,
+        fcp_blocks=credit.fcp_blocks,
+        period=credit.fcp_period,
+        beside=not credit.kind.on_link,
+        flight=flight,
+    )
 
 
 def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:

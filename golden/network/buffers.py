@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlane.golden.links.room import Rooms, new_rooms
-
 from vlane.errors import InputError
-
-__all__ = ["Buffers"]
+from vlane.golden.links.room import Rooms, new_rooms
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["MOVED", "NOW"]
-
 NOW, MOVED = range(2)
 """The next cycle; the last one in which anything moved, or was held back by its NIC."""

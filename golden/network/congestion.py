@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vlane.congestion.cc_marker import LEAST_PACKETS, CCMarkerSelect
+from vlane.congestion.cc_source import CCT_LEAST_ENTRIES
+from vlane.congestion.marking_write import MarkingWrite
+from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
+from vlane.errors import InputError
 from vlane.golden.congestion.markers import new_markers, write_marking
 from vlane.golden.congestion.sources import INCREASE, LIMIT, MINIMUM, PORT_MODE, TIMER, TRIGGER, new_sources
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.pacing import Pacing, new_pacing
-from vlane.golden.network.senders import levels_of
-from vlane.golden.network.sources import Sources
-from vlane.golden.network.topology import Topology
 from vlane.golden.switches.credit_starvation import (
     Starvation,
     Unstarved,
@@ -20,14 +22,9 @@ from vlane.golden.switches.credit_starvation import (
     write_starvation,
 )
 from vlane.golden.switches.marking import Marking, new_marking
-
-from vlane.cc_marker import LEAST_PACKETS, CCMarkerSelect
-from vlane.cc_source import CCT_LEAST_ENTRIES
-from vlane.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
-from vlane.errors import InputError
-from vlane.marking_write import MarkingWrite
-
-__all__ = ["Congestion", "NICSettings", "masked_ports"]
+from vlane.golden.topologies.topology import Topology
+from vlane.golden.traffic.senders import levels_of
+from vlane.golden.traffic.sources import Sources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,13 +136,19 @@ class Congestion:
                 must = f"at least {LEAST_PACKETS * largest}, four largest packets, with congestion control"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
         markers = new_markers(
-            ports=topology.switches << port_bits, maximum=buffers.maximum, largest=largest,
-            busy_blocks=self.busy_blocks, level_blocks=self.level_blocks, idle_blocks=self.idle_blocks,
-        )  # fmt: skip
+            ports=topology.switches << port_bits,
+            maximum=buffers.maximum,
+            largest=largest,
+            busy_blocks=self.busy_blocks,
+            level_blocks=self.level_blocks,
+            idle_blocks=self.idle_blocks,
+        )
         port = markers.port
         port["threshold"], port["packet_size"], port["marking_rate"] = (
-            self.threshold, self.packet_size, self.marking_rate
-        )  # fmt: skip
+            self.threshold,
+            self.packet_size,
+            self.marking_rate,
+        )
         for switch in range(topology.switches):
             for at in self.masked(topology, switch):
                 port[(switch << port_bits) + at].victim_mask = 1
@@ -217,18 +220,25 @@ class Congestion:
         most = max(self.cct_entries, *(len(own.table) for own in each))
         entries = max(CCT_LEAST_ENTRIES, 1 << (most - 1).bit_length())
         sources = new_sources(
-            flows=self.flows, cct_entries=entries, tick_cycles=self.tick_cycles, shift_first=self.shift_first,
+            flows=self.flows,
+            cct_entries=entries,
+            tick_cycles=self.tick_cycles,
+            shift_first=self.shift_first,
             sources=nics,
-        )  # fmt: skip
+        )
         for nic, own in enumerate(each):
             sources.table[nic, : len(own.table)] = own.table
             sources.port[nic, [PORT_MODE, LIMIT]] = own.port_control, own.ccti_limit
             sources.level[nic][:, [TIMER, INCREASE, TRIGGER, MINIMUM]] = own.levels
         return new_pacing(
-            sources, classes=classes, most=self.held_packets, interval=self.cnp_interval,
-            port_blocks=max(buffers.largest) if self.by_port else 0, lids=int(traffic.lids.sum(axis=1).max()),
+            sources,
+            classes=classes,
+            most=self.held_packets,
+            interval=self.cnp_interval,
+            port_blocks=max(buffers.largest) if self.by_port else 0,
+            lids=int(traffic.lids.sum(axis=1).max()),
             sls=levels_of(traffic),
-        )  # fmt: skip
+        )
 
 
 def masked_ports(mask: str | int, topology: Topology, switch: int) -> set[int]:

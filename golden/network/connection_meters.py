@@ -6,20 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.network.connections import CYCLE_BITS
-
-from vlane.cbr_list import CbrList
-
-__all__ = [
-    "FRACTIONS",
-    "JITTERS",
-    "RATIOS",
-    "ConnectionMeters",
-    "count_arrival",
-    "new_connection_meters",
-]
+from vlane.golden.traffic.connections import CYCLE_BITS
+from vlane.study.cbr_list import CbrList
 
 FRACTIONS = ((1, 100), (1, 50), (1, 30), (1, 20), (1, 10), (1, 5), (1, 4), (1, 3), (1, 2), (3, 4), (1, 1))
 """Parts of the deadline within which packets are counted, as (above, below) the line."""
@@ -43,7 +34,7 @@ class OfConnection:
     Parameters
     ----------
     period, deadline, target : int
-        As of ``Connection`` and ``vlane.cbr_list.CbrList``.
+        As of ``Connection`` and ``vlane.study.cbr_list.CbrList``.
     last : int
         Cycle of the last arrival; -1 for none.
     packets, latency, most : int
@@ -81,9 +72,10 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
     """Return zeroed counts."""
     count = len(listed.source)
     meters = ConnectionMeters(
-        new_records(OfConnection, count), np.zeros((count, len(FRACTIONS) + 1), np.int32),
+        new_records(OfConnection, count),
+        np.zeros((count, len(FRACTIONS) + 1), np.int32),
         np.zeros((count, len(JITTERS)), np.int32),
-    )  # fmt: skip
+    )
     meters.each["period"] = np.rint(listed.interval * (1 << CYCLE_BITS)).astype(np.int64)
     meters.each["deadline"], meters.each["target"] = listed.deadline, listed.target
     meters.each["last"] = -1

@@ -7,6 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+
 from vlane.golden.engine.barrier import meet
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.links.returns import begin
@@ -14,19 +15,9 @@ from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_stretch, merged_meters
 from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, Network, run, run_cycle
-from vlane.golden.network.parts import (
-    HAD_PACKETS,
-    LAST_MOVED,
-    OF_PACKETS,
-    OF_ROOMS,
-    OWNED,
-    TURN,
-    box_of,
-)
+from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_PACKETS, OF_ROOMS, OWNED, TURN, box_of
 from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
 from vlane.golden.switches.packets import IN_USE, TO_INPUT, Packets, free_packets, schedule, set_free
-
-__all__ = ["ManyCores", "OneCore", "Running", "lengthen", "running"]
 
 _GOES_ON = -1
 (WHY, PACKETS, LAST) = range(3)
@@ -80,9 +71,16 @@ def _take_letters(net: Network, packets: Packets) -> None:
         for place in range(part.letters[box, OF_ROOMS]):
             room = part.rooms[box, place]
             begin(
-                net.out_ports.returns, net.out_ports.remote, room.end, now, room.since, room.lane, room.flits,
-                room.blocks, room.ahead,
-            )  # fmt: skip
+                net.out_ports.returns,
+                net.out_ports.remote,
+                room.end,
+                now,
+                room.since,
+                room.lane,
+                room.flits,
+                room.blocks,
+                room.ahead,
+            )
         part.letters[box, OF_PACKETS] = part.letters[box, OF_ROOMS] = 0
 
 

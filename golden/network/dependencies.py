@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.network import Network
 from vlane.golden.network.paths import Paths, next_wait
 from vlane.golden.switches.kinds import central_buffers
-
-__all__ = ["find_cycle"]
 
 
 def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.errors import InputError
 from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.barrier import new_barrier
 from vlane.golden.links.remote_credit import fcp_period
@@ -14,13 +16,9 @@ from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
-from vlane.golden.network.sources import NEVER
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.packets import Packets, free_packets, set_free
-
-from vlane.errors import InputError
-
-__all__ = ["MOST_PARTS", "check_parts", "divide", "owners_of"]
+from vlane.golden.traffic.classes import NEVER
 
 MOST_PARTS = 64
 
@@ -88,9 +86,11 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
     """
     inputs = net.switches.inputs
     check_parts(
-        parts, len(inputs.port) >> inputs.port_bits, by_fcps=fcp_period(net.out_ports.remote) != 0,
+        parts,
+        len(inputs.port) >> inputs.port_bits,
+        by_fcps=fcp_period(net.out_ports.remote) != 0,
         with_congestion=isinstance(net.pacing, Pacing),
-    )  # fmt: skip
+    )
     if net.clock[NOW] != 0:
         raise ValueError("only a network before its first cycle is divided")
     owner = owners_of(net, parts)
@@ -151,9 +151,10 @@ def _copied(records: Any) -> Any:
 def _own_scratch(switches: Any) -> Any:
     """Return switches with arrays of their own, but for tables and queues, whose rows are of one part each."""
     arrays = {
-        name: value.copy() for name, value in switches._asdict().items()
+        name: value.copy()
+        for name, value in switches._asdict().items()
         if isinstance(value, np.ndarray) and value.dtype == np.int64
-    }  # fmt: skip
+    }
     waiting = switches.inputs.waiting.copy()
     return switches._replace(inputs=switches.inputs._replace(waiting=waiting), **arrays)
 

@@ -11,8 +11,6 @@ from vlane.golden.network.runs import Change
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.marking import note_pause
 
-__all__ = ["fcps_are_lost", "link_stalls", "table_is_written"]
-
 
 def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
     """Return the change after which nothing starts on a port's link for so many cycles (IBS-7); ports from 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.network.clock import MOVED
@@ -25,18 +26,15 @@ from vlane.golden.network.pacing import (
     take_cnp,
     wait,
 )
-from vlane.golden.network.sources import Sources, advance, draw_packet, end_class
-from vlane.golden.network.wiring import Wiring
 from vlane.golden.switches.output_ports import room_for_largest, take_in
 from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, free, schedule, spare
-
-from vlane.bth import CNP_BYTES
+from vlane.golden.topologies.wiring import Wiring
+from vlane.golden.traffic.sources import Sources, advance, draw_packet, end_class
+from vlane.packets.bth import CNP_BYTES
 from vlane.units import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from vlane.golden.network.network import Network
-
-__all__ = ["acts", "causes_cnp", "inject", "take_all_waiting"]
 
 
 @inner

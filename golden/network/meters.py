@@ -7,28 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bins import FACTORS, MASK, bin_of, least_of, mixed
 from vlane.golden.engine.kernel import inner
 from vlane.golden.network.connection_meters import RATIOS, ConnectionMeters, count_arrival, new_connection_meters
 from vlane.golden.switches.packets import BECN, Origin, Packet
-
-from vlane.cbr_list import CbrList
-from vlane.sc import SC_COUNT
-from vlane.sl2vl import SL_COUNT
-
-__all__ = [
-    "APART",
-    "LEVELS",
-    "PARTS",
-    "Meters",
-    "count_delivery",
-    "count_generation",
-    "count_loss",
-    "double_stretch",
-    "latency_at",
-    "merged_meters",
-    "new_meters",
-]
+from vlane.study.cbr_list import CbrList
+from vlane.tables.sc import SC_COUNT
+from vlane.tables.sl2vl import SL_COUNT
 
 LEVELS = SC_COUNT
 """Rows of service levels: Omni-Path's 32; InfiniBand has the first 16."""
@@ -122,9 +108,17 @@ class Meters(NamedTuple):
 
 
 def new_meters(
-    *, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = (),
-    apart: Sequence[int] = (), sls: int = LEVELS, connections: CbrList | None = None, sources: bool = False,
-) -> Meters:  # fmt: skip
+    *,
+    first: int,
+    end: int,
+    nics: int,
+    trace_rows: int = 0,
+    flow_levels: Sequence[int] = (),
+    apart: Sequence[int] = (),
+    sls: int = LEVELS,
+    connections: CbrList | None = None,
+    sources: bool = False,
+) -> Meters:
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
 
     Parameters
@@ -194,13 +188,14 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
     total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in each], axis=0)
     digest = np.array([sum(int(meters.digest[0]) for meters in each) & MASK, sum(meters.digest[1] for meters in each)])
     return each[0]._replace(
-        total=total, digest=digest,
+        total=total,
+        digest=digest,
         part=np.sum([meters.part for meters in each], axis=0),
         late=np.sum([meters.late for meters in each], axis=0),
         histogram=np.sum([meters.histogram for meters in each], axis=0),
         lateness=np.sum([meters.lateness for meters in each], axis=0),
         by_source=np.sum([meters.by_source for meters in each], axis=0),
-    )  # fmt: skip
+    )
 
 
 def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
@@ -19,8 +20,6 @@ from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_wa
 from vlane.golden.network.meters import Meters, count_delivery, count_loss
 from vlane.golden.network.pacing import sweep
 from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
-from vlane.golden.network.sources import Sources
-from vlane.golden.network.wiring import NOWHERE, Wiring
 from vlane.golden.switches.credit_starvation import (
     Starvation,
     Unstarved,
@@ -34,13 +33,7 @@ from vlane.golden.switches.credit_starvation import (
 from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, load_input, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
 from vlane.golden.switches.marking import note_queued, note_taken
-from vlane.golden.switches.output_ports import (
-    OutputPorts,
-    cycles_on_link,
-    queue_packet,
-    say_limits,
-    start_packet,
-)  # fmt: skip
+from vlane.golden.switches.output_ports import OutputPorts, cycles_on_link, queue_packet, say_limits, start_packet
 from vlane.golden.switches.packets import (
     AHEAD,
     EVENTS,
@@ -58,22 +51,10 @@ from vlane.golden.switches.packets import (
     next_ahead,
     schedule,
     take_due,
-)  # fmt: skip
+)
 from vlane.golden.switches.port_visits import is_at_rest, list_free, load_heads, load_port, may_say
-
-__all__ = [
-    "DONE",
-    "POOL_EMPTY",
-    "STUCK",
-    "TRACE_FULL",
-    "Network",
-    "depart",
-    "nic_end",
-    "run",
-    "run_cycle",
-    "take_waiting",
-    "why_not",
-]
+from vlane.golden.topologies.wiring import NOWHERE, Wiring
+from vlane.golden.traffic.sources import Sources
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""

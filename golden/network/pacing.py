@@ -10,40 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_source import SHORTEST_GAP
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.congestion.sources import NOBODY as UNKNOWN
 from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, answer, find, gap_of, hear, is_held, visit
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
-
-from vlane.bth import PSN_MODULUS
-from vlane.cc_source import SHORTEST_GAP
-from vlane.sl2vl import SL_COUNT
-
-__all__ = [
-    "BECNS",
-    "CNPS",
-    "COUNTS",
-    "FECNS",
-    "HELD",
-    "LOGGED",
-    "Pacing",
-    "Unpaced",
-    "first_cnp",
-    "first_to_go",
-    "flow_waits",
-    "forget_waiting",
-    "is_flow_held",
-    "let_go",
-    "new_pacing",
-    "note_injected",
-    "number_packet",
-    "queue_cnp",
-    "sweep",
-    "take_becn",
-    "take_cnp",
-    "wait",
-]
+from vlane.packets.bth import PSN_MODULUS
+from vlane.tables.sl2vl import SL_COUNT
 
 (FECNS, CNPS, BECNS, HELD, LOGGED) = range(5)
 COUNTS = ("fecns", "cnps", "becns", "held", "logged")

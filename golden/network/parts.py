@@ -12,21 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records
 from vlane.golden.engine.kernel import by_type, inner
-
-__all__ = [
-    "HAD_PACKETS",
-    "LAST_MOVED",
-    "OWNED",
-    "TURN",
-    "Alone",
-    "Border",
-    "Part",
-    "is_foreign",
-    "post_packet",
-    "post_room",
-]
 
 
 class Alone(NamedTuple):

@@ -11,18 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
 from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Pacing
-from vlane.golden.network.senders import Senders, mark_senders, senders_of
-from vlane.golden.network.traffic import PATH_SL
-from vlane.golden.network.wiring import Wiring
 from vlane.golden.switches.inputs import DROPPED, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
-
-__all__ = ["Paths", "follow_paths", "next_wait"]
+from vlane.golden.topologies.wiring import Wiring
+from vlane.golden.traffic.classes import PATH_SL
+from vlane.golden.traffic.senders import Senders, mark_senders, senders_of
 
 
 class Paths(NamedTuple):
@@ -101,10 +100,17 @@ def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) 
     paths, inputs, nics = _nothing(net), net.switches.inputs, len(net.staged)
     lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
     alike = every if only.size else _alike(net, sl)
-    any_sends, notes = np.zeros(nics, np.bool_), _Notes(
-        np.zeros((ends * lanes, channels_of(net.switches)), np.int32), np.zeros((len(inputs.drops) + 1, 2), np.int64),
-        alike, np.bincount(alike, minlength=nics), np.zeros(nics, np.bool_), np.zeros(nics, np.bool_),
-    )  # fmt: skip
+    any_sends, notes = (
+        np.zeros(nics, np.bool_),
+        _Notes(
+            np.zeros((ends * lanes, channels_of(net.switches)), np.int32),
+            np.zeros((len(inputs.drops) + 1, 2), np.int64),
+            alike,
+            np.bincount(alike, minlength=nics),
+            np.zeros(nics, np.bool_),
+            np.zeros(nics, np.bool_),
+        ),
+    )
     _follow(net.switches, net.wiring, net.sources.lids, senders, paths, notes, any_sends, sl, only)
     lane = net.wiring.nic_vl[:, sl].astype(np.int64)
     at, there = (len(inputs.port) + every) * lanes + lane, lane < lanes
@@ -133,8 +139,9 @@ def _nothing(net: Network) -> Paths:
     places = (1 << inputs.port_bits) + mports
     return Paths(
         np.zeros(((ends + mports * len(inputs.drops)) * lanes, -(-places * lanes // 8)), np.uint8),
-        np.zeros(3, np.int64), np.full(ends * lanes, -1, np.int16),
-    )  # fmt: skip
+        np.zeros(3, np.int64),
+        np.full(ends * lanes, -1, np.int16),
+    )
 
 
 def _column(net: Network, sl: int) -> tuple[bytes, list[int]]:

@@ -11,8 +11,6 @@ from vlane.golden.network.network import DONE, POOL_EMPTY, Network, run
 from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.switches.packets import Packets, grown, new_packets
 
-__all__ = ["AT_A_TIME", "Change", "packets_for", "run_to"]
-
 AT_A_TIME = 1 << 22
 """Cycles times NICs after which Python may be interrupted, about a second: it hears of nothing in compiled code."""
 

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+
+from vlane.congestion.cc_source import CCSourceSelect
+from vlane.congestion.marking_write import MarkingWrite
+from vlane.credits.credit_starvation import StarvationWrite
 from vlane.golden.congestion.markers import write_marking
 from vlane.golden.congestion.sources import (
     W_INCREASE,
@@ -23,21 +27,6 @@ from vlane.golden.congestion.sources import (
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
 from vlane.golden.switches.credit_starvation import Starvation, write_element, write_starvation
-
-from vlane.cc_source import CCSourceSelect
-from vlane.credit_starvation import StarvationWrite
-from vlane.marking_write import MarkingWrite
-
-__all__ = [
-    "HostWrite",
-    "cct_entry",
-    "level_of_sl",
-    "limit",
-    "marking_is_written",
-    "pacing_is_written",
-    "port_control",
-    "starvation_is_written",
-]
 
 HostWrite = dict[int, int]
 """A write of a source's settings: values by their places."""
@@ -67,9 +56,13 @@ def limit(last: int) -> HostWrite:
 def level_of_sl(sl: int, *, timer: int, increase: int, trigger: int, minimum: int) -> HostWrite:
     """Return the write of an SL's CACongestionEntry."""
     return {
-        W_SELECT: CCSourceSelect.LEVEL, W_INDEX: sl, W_TIMER: timer, W_INCREASE: increase, W_TRIGGER: trigger,
+        W_SELECT: CCSourceSelect.LEVEL,
+        W_INDEX: sl,
+        W_TIMER: timer,
+        W_INCREASE: increase,
+        W_TRIGGER: trigger,
         W_MINIMUM: minimum,
-    }  # fmt: skip
+    }
 
 
 def cct_entry(index: int, shift: int, multiplier: int) -> HostWrite:

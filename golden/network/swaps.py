@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from vlane.errors import InputError
 from vlane.golden.network.network import Network
 from vlane.golden.network.parts import is_foreign
 from vlane.golden.network.runs import Change
 from vlane.golden.schedulers.bank import Write, ask_swap, swap_waits
 from vlane.golden.switches.inputs import bit_of, word_of
-
-from vlane.errors import InputError
-
-__all__ = ["table_is_swapped", "writes_begin"]
 
 _ANEW = -1
 """Decisions without a packet of a port whose next one is not counted, as it exchanges the tables."""

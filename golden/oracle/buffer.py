@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.buffers.vlbuffer import MAX_FLITS
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
-
-from vlane.vlbuffer import MAX_FLITS
-
-__all__ = ["BufferMachine", "buffer_oracle"]
 
 _VL_BITS, _COUNT_BITS, _SIZE_BITS = 5, 2, 10
 
@@ -76,9 +74,16 @@ def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArr
         write(shown, outs, 2 + 2 * vls + lane, state.used[lane])
     write(shown, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
     discarded = golden.step(
-        state, vl, flits, machine.write_vl, machine.write_count, machine.marks, machine.read_vl, machine.read_count,
+        state,
+        vl,
+        flits,
+        machine.write_vl,
+        machine.write_count,
+        machine.marks,
+        machine.read_vl,
+        machine.read_count,
         machine.rules,
-    )  # fmt: skip
+    )
     write(shown, outs, 1, discarded)
     _keep(machine, given, ins[first + 2 * readers, 0])
     if flag(given, ins, 0):

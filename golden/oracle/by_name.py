@@ -6,6 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from vlane.buffers.vlbuffer import VLBufferParameters
+from vlane.congestion.cc_marker import CCMarkerParameters
+from vlane.congestion.cc_source import CCSourceParameters
+from vlane.credits.credit_ib import CreditIBParameters
+from vlane.credits.credit_opa import CreditOPAParameters
+from vlane.ethernet.e2cm_prober import E2CMProberParameters
+from vlane.ethernet.ecm_cp import ECMCPParameters
+from vlane.ethernet.ecm_rp import ECMRPParameters
+from vlane.ethernet.pause import PauseParameters
 from vlane.golden.oracle.buffer import buffer_oracle
 from vlane.golden.oracle.congestion import cc_marker_oracle, cc_source_oracle
 from vlane.golden.oracle.credits import credit_ib_oracle, credit_opa_oracle
@@ -14,25 +23,13 @@ from vlane.golden.oracle.ethernet import e2cm_prober_oracle, ecm_cp_oracle, ecm_
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.switch_oracles import switch_oracle
 from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
-
-from vlane.cc_marker import CCMarkerParameters
-from vlane.cc_source import CCSourceParameters
-from vlane.credit_ib import CreditIBParameters
-from vlane.e2cm_prober import E2CMProberParameters
-from vlane.ecm_cp import ECMCPParameters
-from vlane.ecm_rp import ECMRPParameters
-from vlane.ib_switch import IBSwitchParameters
-from vlane.lft import LFTParameters
-from vlane.opa_credit import CreditOPAParameters
-from vlane.opa_switch import OPASwitchParameters
 from vlane.parameters import Parameters
-from vlane.pause import PauseParameters
-from vlane.sc import SCParameters
-from vlane.schedulers import SCHEDULERS
-from vlane.sl2vl import SL2VLParameters
-from vlane.vlbuffer import VLBufferParameters
-
-__all__ = ["ORACLES"]
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.switches.ib_switch import IBSwitchParameters
+from vlane.switches.opa_switch import OPASwitchParameters
+from vlane.tables.lft import LFTParameters
+from vlane.tables.sc import SCParameters
+from vlane.tables.sl2vl import SL2VLParameters
 
 ORACLES: dict[str, tuple[type[Parameters], Callable[[Any], Oracle]]] = {
     **{name: (each.parameters, partial(scheduler_oracle, name)) for name, each in SCHEDULERS.items()},

@@ -7,14 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion import cc_marker, cc_source, markers
-from vlane.golden.engine.kernel import kernel
-from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
-from vlane.golden.oracle.words import clear, flag, read, write
 
-from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
-from vlane.cc_source import (
+from vlane.congestion.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
+from vlane.congestion.cc_source import (
     BYTE_BITS,
     CCTI_BITS,
     DLID_BITS,
@@ -25,14 +20,42 @@ from vlane.cc_source import (
     TIMER_BITS,
     CCSourceSelect,
 )
+from vlane.golden.congestion import cc_marker, cc_source, markers
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read, write
 
-__all__ = ["CCMarkerMachine", "CCSourceMachine", "cc_marker_oracle", "cc_source_oracle"]
-
-_VALUES = ("free", "asks", "fits", "start", "start_vl", "start_blocks", "program__enable", "program__select",
-           "program__victim_mask", "program__threshold", "program__packet_size", "program__marking_rate",
-           "program__valid", "program__control_type")  # fmt: skip
-_SHOWN = ("mark", "root", "victim", "threshold", "packet_size", "marking_rate", "victim_mask", "level", "starved",
-          "over", "left", "flit_out")  # fmt: skip
+_VALUES = (
+    "free",
+    "asks",
+    "fits",
+    "start",
+    "start_vl",
+    "start_blocks",
+    "program__enable",
+    "program__select",
+    "program__victim_mask",
+    "program__threshold",
+    "program__packet_size",
+    "program__marking_rate",
+    "program__valid",
+    "program__control_type",
+)
+_SHOWN = (
+    "mark",
+    "root",
+    "victim",
+    "threshold",
+    "packet_size",
+    "marking_rate",
+    "victim_mask",
+    "level",
+    "starved",
+    "over",
+    "left",
+    "flit_out",
+)
 _FIRST_LEFT = 10
 """Elements of the outputs before the first counter."""
 
@@ -132,10 +155,12 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("left", RATE_BITS, lanes, "Eligible packets of each lane that still pass unmarked."),
     )
     machine = CCMarkerMachine(
-        cc_marker.new_state(**parameters), cc_marker.new_inputs(lanes, parameters["data_bits"]),
-        places(inputs, ["rst", *_VALUES, "measure", "flit_in"]), places(outputs, _SHOWN),
+        cc_marker.new_state(**parameters),
+        cc_marker.new_inputs(lanes, parameters["data_bits"]),
+        places(inputs, ["rst", *_VALUES, "measure", "flit_in"]),
+        places(outputs, _SHOWN),
         np.zeros(len(cc_marker.RULES), np.int64),
-    )  # fmt: skip
+    )
     return Oracle(machine, cc_marker_cycle, inputs, outputs, cc_marker.RULES)
 
 
@@ -222,8 +247,11 @@ def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("lost_becns", LOST_BITS, 1, "How many BECNs were lost; it stays at its highest value."),
     )
     machine = CCSourceMachine(
-        cc_source.new_sources(**parameters), cc_source.new_inputs(), np.zeros(1, np.int64),
-        places(inputs, [port.name for port in inputs]), places(outputs, [port.name for port in outputs]),
+        cc_source.new_sources(**parameters),
+        cc_source.new_inputs(),
+        np.zeros(1, np.int64),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
         np.zeros(len(cc_source.RULES), np.int64),
-    )  # fmt: skip
+    )
     return Oracle(machine, cc_source_cycle, inputs, outputs, cc_source.RULES)

@@ -7,25 +7,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.credits.credit_opa import COUNTER_BITS as UNIT_BITS
+from vlane.credits.credit_opa import BufferSelect, ResizeStep
 from vlane.golden.credits import credit_ib as ib
 from vlane.golden.credits import credit_opa as opa
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of, upset
 from vlane.golden.oracle.words import clear, flag, read, write
-
-from vlane.fcp import COUNTER_BITS, FCP_BITS
-from vlane.opa_credit import COUNTER_BITS as UNIT_BITS
-from vlane.opa_credit import BufferSelect, ResizeStep
-
-__all__ = ["CreditIBMachine", "CreditOPAMachine", "credit_ib_oracle", "credit_opa_oracle"]
+from vlane.packets.fcp import COUNTER_BITS, FCP_BITS
 
 _BLOCK_BITS, _IB_VL_BITS, _OPA_VL_BITS = 7, 4, 5
 _IB_FLAGS = ("grant", "tail", "fcp_taken", "fcp_arrived", "arrived", "freed", "initializing")
 _IB_VALUES = ("grant_vl", "grant_blocks", "fcp_in", "arrived_vl", "arrived_blocks", "freed_vl")
 _OPA_FLAGS = ("grant", "ltp_arrived", "ltp_sent", "freed", "program__enable", "apply")
-_OPA_VALUES = ("grant_vl", "grant_blocks", "credit_in", "freed_vl", "freed_blocks", "program__select", "program__vl",
-               "program__units")  # fmt: skip
+_OPA_VALUES = (
+    "grant_vl",
+    "grant_blocks",
+    "credit_in",
+    "freed_vl",
+    "freed_blocks",
+    "program__select",
+    "program__vl",
+    "program__units",
+)
 
 
 class CreditIBMachine(NamedTuple):
@@ -122,12 +128,12 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
     shown = ["fcp_valid", "fcp", "fcp_bad", "accepted", "overdue", "fcp_timer", "watchdog_timer"]
     lanes_first = {port.name: port for port in outputs}["fits"]
     machine = CreditIBMachine(
-        ib.new_state(**parameters), ib.new_inputs(lanes), places(inputs, ["rst", *_IB_FLAGS, *_IB_VALUES, "blocks"]),
-        np.concatenate([
-            places(outputs, shown), _bits(lanes_first), places(outputs, ["fctbs", "fccl", "abr", "room"])
-        ]),
+        ib.new_state(**parameters),
+        ib.new_inputs(lanes),
+        places(inputs, ["rst", *_IB_FLAGS, *_IB_VALUES, "blocks"]),
+        np.concatenate([places(outputs, shown), _bits(lanes_first), places(outputs, ["fctbs", "fccl", "abr", "room"])]),
         np.zeros(len(ib.RULES), np.int64),
-    )  # fmt: skip
+    )
     return Oracle(machine, credit_ib_cycle, inputs, outputs, ib.RULES)
 
 
@@ -210,12 +216,16 @@ def credit_opa_oracle(parameters: Mapping[str, Any]) -> Oracle:
     )
     fits = {port.name: port for port in outputs}["fits"]
     machine = CreditOPAMachine(
-        opa.new_state(**parameters), opa.new_inputs(lanes),
+        opa.new_state(**parameters),
+        opa.new_inputs(lanes),
         places(inputs, ["rst", *_OPA_FLAGS, *_OPA_VALUES, "blocks"]),
-        np.concatenate([
-            places(outputs, ["return_error", "credit_out", "step", "overall"]), _bits(fits),
-            places(outputs, ["used", "owed", "dedicated", "shared"]),
-        ]),
+        np.concatenate(
+            [
+                places(outputs, ["return_error", "credit_out", "step", "overall"]),
+                _bits(fits),
+                places(outputs, ["used", "owed", "dedicated", "shared"]),
+            ]
+        ),
         np.zeros(len(opa.RULES), np.int64),
-    )  # fmt: skip
+    )
     return Oracle(machine, credit_opa_cycle, inputs, outputs, opa.RULES)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.own_ports import OwnPorts
@@ -16,12 +18,8 @@ from vlane.golden.oracle.words import clear, flag, read, write
 from vlane.golden.schedulers.bank import looks_behind, step
 from vlane.golden.schedulers.by_name import MODULES, module_of
 from vlane.golden.schedulers.heads import Heads
-
-from vlane.egress import ListCode
-from vlane.schedulers import SCHEDULERS
+from vlane.schedulers.registry import SCHEDULERS
 from vlane.units import MAX_PACKET_BLOCKS
-
-__all__ = ["EgressMachine", "cycle", "own_ports_of", "scheduler_oracle"]
 
 (_RST, _REQUEST, _FITS, _READY, _HOLD, _ENABLE, _SELECT, _INDEX, _NAME, _WEIGHT, _SWAP, _BEHIND) = range(12)
 (_GRANT, _VL, _LIST, _BLOCKS) = range(4)
@@ -75,11 +73,7 @@ def reset(state: Any) -> None:
 
 @by_type({state: show for module in _OWN.values() for state, show in module.SHOW.items()})
 def show(
-    state: Any,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    shown: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    state: Any, given: NDArray[np.uint64], ins: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
 ) -> None:
     """Write the outputs that only this scheduler has, as they are before the clock rises."""
 
@@ -95,20 +89,26 @@ def cycle(machine: EgressMachine, given: NDArray[np.uint64], shown: NDArray[np.u
         machine.behind_blocks[lane] = read(given, machine.behind_sizes, lane)
     show(state, given, machine.own_ins, shown, machine.own_outs)
     heads = Heads(
-        read(given, ins, _REQUEST), read(given, ins, _FITS), machine.blocks, read(given, ins, _BEHIND),
+        read(given, ins, _REQUEST),
+        read(given, ins, _FITS),
+        machine.blocks,
+        read(given, ins, _BEHIND),
         machine.behind_blocks,
-    )  # fmt: skip
+    )
     resets = flag(given, ins, _RST)
     enable = 1 if flag(given, ins, _ENABLE) and not resets else 0
     program = (
-        enable, read(given, ins, _SELECT), read(given, ins, _INDEX), read(given, ins, _NAME), read(given, ins, _WEIGHT)
-    )  # fmt: skip
+        enable,
+        read(given, ins, _SELECT),
+        read(given, ins, _INDEX),
+        read(given, ins, _NAME),
+        read(given, ins, _WEIGHT),
+    )
     if looks_behind(state):
         write(shown, outs, _BLOCKS, last_blocks(state))
     lane, source, granted = step(
-        state, heads, flag(given, ins, _READY), flag(given, ins, _HOLD), program, flag(given, ins, _SWAP),
-        machine.rules,
-    )  # fmt: skip
+        state, heads, flag(given, ins, _READY), flag(given, ins, _HOLD), program, flag(given, ins, _SWAP), machine.rules
+    )
     write(shown, outs, _GRANT, granted)
     if lane >= 0:
         write(shown, outs, _VL, _vl_of(machine, lane))

@@ -7,27 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.e2cm_prober import FLOW_BITS, STAMP_BITS
+from vlane.ethernet.ecm_rp import RATE_BITS, Notice
+from vlane.ethernet.pause import DROP_BITS, MAX_MEMORY_BYTES, PAUSE_QUANTA
+from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.ethernet import e2cm_prober, ecm_cp, ecm_rp, pause, watermarks
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import clear, flag, read, write
-
-from vlane.e2cm_prober import FLOW_BITS, STAMP_BITS
-from vlane.ecm_rp import RATE_BITS, Notice
-from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
-from vlane.pause import DROP_BITS, MAX_MEMORY_BYTES, PAUSE_QUANTA
-
-__all__ = [
-    "E2CMProberMachine",
-    "ECMCPMachine",
-    "ECMRPMachine",
-    "PauseMachine",
-    "e2cm_prober_oracle",
-    "ecm_cp_oracle",
-    "ecm_rp_oracle",
-    "pause_oracle",
-]
 
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
@@ -103,9 +92,12 @@ def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("pause_on", 1, 1, "PAUSE is on."),
     )
     machine = PauseMachine(
-        pause.new_state(**parameters), pause.new_inputs(), places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(pause.RULES), np.int64),
-    )  # fmt: skip
+        pause.new_state(**parameters),
+        pause.new_inputs(),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(pause.RULES), np.int64),
+    )
     return Oracle(machine, pause_cycle, inputs, outputs, pause.RULES)
 
 
@@ -156,9 +148,12 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("waiting", parameters["queue_bytes"].bit_length(), 1, "Bytes of the queue as the cycle before started."),
     )
     machine = ECMCPMachine(
-        ecm_cp.new_state(**parameters), ecm_cp.new_inputs(), places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(ecm_cp.RULES), np.int64),
-    )  # fmt: skip
+        ecm_cp.new_state(**parameters),
+        ecm_cp.new_inputs(),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(ecm_cp.RULES), np.int64),
+    )
     return Oracle(machine, ecm_cp_cycle, inputs, outputs, ecm_cp.RULES)
 
 
@@ -217,9 +212,12 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("limiters", parameters["flows"].bit_length(), 1, "Limiters that are installed."),
     )
     machine = ECMRPMachine(
-        ecm_rp.new_state(**parameters), ecm_rp.new_inputs(), places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(ecm_rp.RULES), np.int64),
-    )  # fmt: skip
+        ecm_rp.new_state(**parameters),
+        ecm_rp.new_inputs(),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(ecm_rp.RULES), np.int64),
+    )
     return Oracle(machine, ecm_rp_cycle, inputs, outputs, ecm_rp.RULES)
 
 
@@ -279,7 +277,10 @@ def e2cm_prober_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
     )
     machine = E2CMProberMachine(
-        e2cm_prober.new_state(**parameters), e2cm_prober.new_inputs(), places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(e2cm_prober.RULES), np.int64),
-    )  # fmt: skip
+        e2cm_prober.new_state(**parameters),
+        e2cm_prober.new_inputs(),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(e2cm_prober.RULES), np.int64),
+    )
     return Oracle(machine, e2cm_prober_cycle, inputs, outputs, e2cm_prober.RULES)

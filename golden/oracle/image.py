@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.compiler.records import Records
 
-__all__ = ["ALIGNED", "arrays_of", "laid_out"]
+from vlane.golden.compiler.records import Records
 
 State = TypeVar("State")
 

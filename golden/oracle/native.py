@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.build import RUNTIME
 from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import BOOL, Array, RecordArray, Struct, Tuple, Type, type_of
 from vlane.golden.oracle.image import ALIGNED, laid_out
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import word_count
-
-__all__ = ["NativeOracle", "oracle_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,10 @@ def oracle_code(oracle: Oracle) -> NativeOracle:
     made = program.call(oracle.cycle, [type_of(each) for each in (machine, given, shown)])
     kind = type_of(machine)
     state = _Placed(program).code(kind, machine)
-    inputs, outputs = (f"rt::Array<uint64_t, 1>{{{words}, {{{len(ports)}}}}}" for words, ports in (
-        ("const_cast<uint64_t *>(inputs)", given), ("outputs", shown),
-    ))  # fmt: skip
+    inputs, outputs = (
+        f"rt::Array<uint64_t, 1>{{{words}, {{{len(ports)}}}}}"
+        for words, ports in (("const_cast<uint64_t *>(inputs)", given), ("outputs", shown))
+    )
     entry = (
         "// Run one clock cycle on a state.\n"
         "static void run_cycle(uint64_t *state, const uint64_t *inputs, uint64_t *outputs) {\n"

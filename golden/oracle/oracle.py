@@ -9,8 +9,6 @@ from typing import Any
 from vlane.golden.engine.rule import Rule
 from vlane.golden.oracle.ports import Port
 
-__all__ = ["Oracle"]
-
 
 @dataclass(frozen=True, slots=True)
 class Oracle:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, deficits, schedule_program, unreachable
 from vlane.golden.oracle.ports import Port, upset
@@ -14,10 +15,7 @@ from vlane.golden.oracle.words import flag, read, write
 from vlane.golden.schedulers import dtable as golden
 from vlane.golden.schedulers import dtable_line_rate as line_rate
 from vlane.golden.schedulers.deficit import ACCUMULATED
-
-from vlane.schedulers import LINE_RATE
-
-__all__ = ["SHOW", "own_ports"]
+from vlane.schedulers.registry import LINE_RATE
 
 (_PENDING, _UNREACHABLE, _READ_VL, _READ_WEIGHT, _ACCUMULATED, _DEFICIT) = range(6)
 
@@ -74,7 +72,9 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
         inputs=(
             Port("read_low", 1, 1, "Read the low list instead of the high one."),
             Port("read_index", 6, 1, "Entry that is read."),
-        ) if packed else (),
+        )
+        if packed
+        else (),
         outputs=(
             pending,
             never,
@@ -83,4 +83,4 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
             *deficits(requesters, 8 if packed else 9),
             upset(parity=parameters["parity"]),
         ),
-    )  # fmt: skip
+    )

@@ -8,8 +8,6 @@ from typing import Any
 from vlane.golden.oracle.own_ports import OwnPorts, schedule_program, show_nothing
 from vlane.golden.schedulers import rr as golden
 
-__all__ = ["SHOW", "own_ports"]
-
 SHOW = {golden.State: show_nothing}
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.own_ports import OwnPorts, schedule_program, unreachable
 from vlane.golden.oracle.ports import Port
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import scfq as golden
-
-__all__ = ["SHOW", "own_ports"]
 
 
 @inner

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, unreachable
 from vlane.golden.oracle.ports import Port, upset
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import vlarb as golden
 from vlane.golden.schedulers import vlarb_line_rate as line_rate
-
-from vlane.schedulers import LINE_RATE
-from vlane.writes import ListSelect
-
-__all__ = ["SHOW", "own_ports"]
+from vlane.schedulers.registry import LINE_RATE
+from vlane.schedulers.writes import ListSelect
 
 (_PENDING, _UNREACHABLE, _BAD) = range(3)
 
@@ -67,9 +65,11 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
             Port("swap_pending", 1, 1, "A swap was requested in an earlier cycle and waits for a ready cycle."),
             unreachable(parameters["data_vls"], "Data lanes that no entry with a weight names."),
             Port(
-                "bad_entries", (2 * parameters["entries"]).bit_length(), 1,
+                "bad_entries",
+                (2 * parameters["entries"]).bit_length(),
+                1,
                 "Entries of the active lists that name VL15 or a lane that is not there.",
             ),
             upset(parity=parameters["parity"]),
         ),
-    )  # fmt: skip
+    )

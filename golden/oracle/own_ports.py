@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.ports import Port
-
-from vlane.writes import ScheduleSelect
-
-__all__ = ["ENTRY_BITS", "OwnPorts", "behind", "deficits", "schedule_program", "show_nothing", "unreachable"]
+from vlane.schedulers.writes import ScheduleSelect
 
 ENTRY_BITS = 8
 """Width of a weight or a quantum."""
@@ -63,10 +61,6 @@ def deficits(requesters: int, accumulated_bits: int) -> tuple[Port, ...]:
 
 @inner
 def show_nothing(
-    state: Any,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    shown: NDArray[np.uint64],
-    outs: NDArray[np.int64],
+    state: Any, given: NDArray[np.uint64], ins: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
 ) -> None:
     """Be the ``show`` of a scheduler without ports of its own."""

@@ -8,9 +8,8 @@ from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.oracle.words import WORD_BITS
 
-__all__ = ["RESET", "Port", "places", "ports_of", "upset", "word_count"]
+from vlane.golden.oracle.words import WORD_BITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.ports import at_port
@@ -60,11 +61,8 @@ from vlane.golden.switches.packets import (
     spare,
     take_due,
 )
-
-from vlane.drop_cause import DropCause
-from vlane.lft import PERMISSIVE, UNASSIGNED
-
-__all__ = ["switch_cycle"]
+from vlane.packets.drop_cause import DropCause
+from vlane.tables.lft import PERMISSIVE, UNASSIGNED
 
 (_, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
 (_VALID, _VL, _FIRST, _LAST, _DATA) = range(5)
@@ -248,10 +246,16 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
     says = ready and say(out_ports.remote, machine, port, cycle)
     packet = start_packet(out_ports, packets, port, cycle, ready and not says)
     if writes and not (swapping and not is_swapping(scheduler)):
-        program(scheduler, (
-            1, read(given, places, _SELECT), read(given, places, _INDEX), read(given, places, _NAME),
-            read(given, places, _WEIGHT),
-        ))  # fmt: skip
+        program(
+            scheduler,
+            (
+                1,
+                read(given, places, _SELECT),
+                read(given, places, _INDEX),
+                read(given, places, _NAME),
+                read(given, places, _WEIGHT),
+            ),
+        )
         sending.fruitless = 0
     if packet == NOBODY:
         return

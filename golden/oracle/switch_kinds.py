@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.restored import restore
@@ -22,28 +23,10 @@ from vlane.golden.switches.output_ports import say_limits
 from vlane.golden.switches.packets import Packet
 from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
-
-from vlane.fcp import COUNTER_MODULUS
-from vlane.lft import UNASSIGNED
-from vlane.sc import SC15, SCTable
-from vlane.sl2vl import SL_COUNT
-
-__all__ = [
-    "channel_of",
-    "count_told",
-    "hear",
-    "is_swapping",
-    "program",
-    "request_swap",
-    "reset_scheduler",
-    "restore_switches",
-    "say",
-    "show_told",
-    "stamp_of",
-    "stamped",
-    "take_heard",
-    "write_map",
-]
+from vlane.packets.fcp import COUNTER_MODULUS
+from vlane.tables.lft import UNASSIGNED
+from vlane.tables.sc import SC15, SCTable
+from vlane.tables.sl2vl import SL_COUNT
 
 _LANE, _CHANNEL_TOP, _LANE_BITS = np.uint64(60), np.uint64(51), np.uint64(15)
 _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)

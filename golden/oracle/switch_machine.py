@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.room import Rooms
@@ -13,24 +14,6 @@ from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packets
-
-__all__ = [
-    "BROKEN",
-    "CLOCK",
-    "DROPPED",
-    "FREE_SLOT",
-    "GRANTED",
-    "REFUSED",
-    "RING",
-    "RULES",
-    "SLOTS_LEFT",
-    "STARTED",
-    "TOP",
-    "Arriving",
-    "Shown",
-    "SwitchMachine",
-    "SwitchState",
-]
 
 RING = 128
 """Cycles that are looked ahead: more than the largest packet has flits."""

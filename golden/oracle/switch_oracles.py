@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.golden.compiler.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
@@ -23,18 +25,14 @@ from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
 from vlane.golden.switches.packets import new_packets
 from vlane.golden.switches.vl_tables import rows_apart
-
-from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
-from vlane.drop_cause import DropCause
-from vlane.fcp import COUNTER_BITS
-from vlane.lft import UNASSIGNED
-from vlane.mports import mports_of
-from vlane.sc import SC15, SC_COUNT, SCTable
-from vlane.schedulers import SCHEDULERS
-from vlane.sl2vl import SL_COUNT
-from vlane.switch_parameters import SwitchParameters
-
-__all__ = ["switch_oracle"]
+from vlane.packets.drop_cause import DropCause
+from vlane.packets.fcp import COUNTER_BITS
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.switches.mports import mports_of
+from vlane.switches.switch_parameters import SwitchParameters
+from vlane.tables.lft import UNASSIGNED
+from vlane.tables.sc import SC15, SC_COUNT, SCTable
+from vlane.tables.sl2vl import SL_COUNT
 
 _FIELDS = ("valid", "vl", "first", "last", "data")
 _LFT = ("lft__enable", "lft__top", "lft__lid", "lft__port")
@@ -191,10 +189,12 @@ def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, Output
     of_scheduler = given.of_scheduler()
     module = module_of(given.scheduler, of_scheduler.get("form", ""))
     out_ports = new_output_ports(
-        buffer=_rooms(given, ends), remote=_remote(given, ends, by_fcps=by_fcps),
+        buffer=_rooms(given, ends),
+        remote=_remote(given, ends, by_fcps=by_fcps),
         returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=given.inner_flits),
-        bank=new_bank(module.make_state(**of_scheduler), ends), largest=(given.largest,) * lanes,
-    )  # fmt: skip
+        bank=new_bank(module.make_state(**of_scheduler), ends),
+        largest=(given.largest,) * lanes,
+    )
     inside = mports_of(ports) * int(given["central_blocks"]) if given.kind.has_centre else 0
     pool = ports * (2 * given.blocks + 4) + inside
     slots = pool + ports * (given.largest + 4)
@@ -226,20 +226,26 @@ def _switches(given: SwitchParameters) -> Switches:
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)
     central = new_rooms(
-        buffers=mports_of(ports), blocks=given["central_blocks"], minimum=(given["central_minimum"],) * lanes,
+        buffers=mports_of(ports),
+        blocks=given["central_blocks"],
+        minimum=(given["central_minimum"],) * lanes,
         maximum=(given["central_maximum"],) * lanes,
-    )  # fmt: skip
+    )
     return new_opa_switches(
-        central=central, lft=lft, sc2sc=np.broadcast_to(channels, (1, ports, ports, SC_COUNT)).copy(),
+        central=central,
+        lft=lft,
+        sc2sc=np.broadcast_to(channels, (1, ports, ports, SC_COUNT)).copy(),
         sc2vl=np.broadcast_to(lane_of, (1, ports, SC_COUNT)).copy(),
-    )  # fmt: skip
+    )
 
 
 def _rooms(given: SwitchParameters, buffers: int) -> Rooms:
     return new_rooms(
-        buffers=buffers, blocks=given.blocks, minimum=(given.minimum,) * given.data_vls,
+        buffers=buffers,
+        blocks=given.blocks,
+        minimum=(given.minimum,) * given.data_vls,
         maximum=(given.maximum,) * given.data_vls,
-    )  # fmt: skip
+    )
 
 
 def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredit:
@@ -247,6 +253,10 @@ def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredi
     if not by_fcps:
         return _rooms(given, ends)
     return new_limits(
-        ends=2 * ends, whole=(given.minimum,) * given.data_vls, fcp_blocks=given["fcp_blocks"] or None,
-        period=given["fcp_period"], beside=False, flight=1,
-    )  # fmt: skip
+        ends=2 * ends,
+        whole=(given.minimum,) * given.data_vls,
+        fcp_blocks=given["fcp_blocks"] or None,
+        period=given["fcp_period"],
+        beside=False,
+        flight=1,
+    )

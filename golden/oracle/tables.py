@@ -7,16 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import clear, flag, read, write
 from vlane.golden.tables import lft, sc, sl2vl
-
-from vlane.lft import LFTCause
-from vlane.sc import SCTable
-
-__all__ = ["LFTMachine", "SCMachine", "SL2VLMachine", "lft_oracle", "sc_oracle", "sl2vl_oracle"]
+from vlane.tables.lft import LFTCause
+from vlane.tables.sc import SCTable
 
 _PORT_BITS, _LID_BITS, _VL_BITS, _SC_BITS = 6, 16, 4, 5
 
@@ -81,9 +79,11 @@ def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("invalid", 1, count, "It is dropped because its lane or output is absent."),
     )
     machine = SL2VLMachine(
-        sl2vl.new_state(**parameters), places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(sl2vl.RULES), np.int64),
-    )  # fmt: skip
+        sl2vl.new_state(**parameters),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(sl2vl.RULES), np.int64),
+    )
     return Oracle(machine, sl2vl_cycle, inputs, outputs, sl2vl.RULES)
 
 
@@ -131,9 +131,12 @@ def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("cause", max(LFTCause).bit_length(), count, "Reason of the drop.", LFTCause),
     )
     machine = LFTMachine(
-        lft.new_state(**parameters), count, places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(lft.RULES), np.int64),
-    )  # fmt: skip
+        lft.new_state(**parameters),
+        count,
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(lft.RULES), np.int64),
+    )
     return Oracle(machine, lft_cycle, inputs, outputs, lft.RULES)
 
 
@@ -168,9 +171,13 @@ def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.ui
     write(shown, outs, 5 * ports + 2, sc.receive(state, read(given, ins, at + 1)))
     if flag(given, ins, at + 2):
         sc.write(
-            state, read(given, ins, at + 3), read(given, ins, at + 4), read(given, ins, at + 5),
-            read(given, ins, at + 6), read(given, ins, at + 7),
-        )  # fmt: skip
+            state,
+            read(given, ins, at + 3),
+            read(given, ins, at + 4),
+            read(given, ins, at + 5),
+            read(given, ins, at + 6),
+            read(given, ins, at + 7),
+        )
 
 
 def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
@@ -200,7 +207,9 @@ def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("receive_sl", _SC_BITS, 1, "Service level of the channel."),
     )
     machine = SCMachine(
-        sc.new_state(**parameters), places(inputs, [port.name for port in inputs]),
-        places(outputs, [port.name for port in outputs]), np.zeros(len(sc.RULES), np.int64),
-    )  # fmt: skip
+        sc.new_state(**parameters),
+        places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]),
+        np.zeros(len(sc.RULES), np.int64),
+    )
     return Oracle(machine, sc_cycle, inputs, outputs, sc.RULES)

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.kernel import inner
 
-__all__ = ["WORD_BITS", "clear", "flag", "get", "put", "read", "write"]
+from vlane.golden.engine.kernel import inner
 
 WORD_BITS = 64
 

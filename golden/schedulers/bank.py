@@ -11,28 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.ports import at_port, batch_of, set_port
 from vlane.golden.engine.unread import unread
 from vlane.golden.schedulers.by_name import MODULES, module_of
 from vlane.golden.schedulers.heads import NO_LANE, NO_WRITE, Heads, Program, no_heads
-
-__all__ = [
-    "REST_CYCLES",
-    "RULE_COUNT",
-    "Bank",
-    "Write",
-    "ask_swap",
-    "install",
-    "load_tables",
-    "looks_behind",
-    "new_bank",
-    "new_scheduler",
-    "rests_after",
-    "serve",
-    "step",
-    "swap_waits",
-]
 
 Write = tuple[int, int, int, int]
 """A write of the program port: select, index, requester or VL, value."""

@@ -1,4 +1,4 @@
-"""The golden schedulers by name and form, those of the registry (``vlane/schedulers.py``).
+"""The golden schedulers by name and form, those of the registry (``vlane/schedulers/registry.py``).
 
 The module of a form is ``NAME_FORM`` beside this one, or ``NAME`` if there is none. Every module has the same names.
 ``State`` is its state, ``make_state`` returns it for the parameters of the component, ``reset`` and ``step`` change it
@@ -14,11 +14,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from vlane.golden.schedulers.plugged import plugged_module
-
 from vlane.plugins import found
-from vlane.schedulers import SCHEDULERS
-
-__all__ = ["FORMS", "MODULES", "module_of"]
+from vlane.schedulers.registry import SCHEDULERS
 
 _FAMILY = "vlane.golden.schedulers"
 

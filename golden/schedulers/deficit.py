@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import has, lowest, size
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads
 from vlane.golden.schedulers.lanes import Lanes, offer, offered, sent
-
-__all__ = ["ACCUMULATED", "TURN_RULES", "DeficitState", "end_turns", "new_deficits", "serve_turn"]
 
 TURN_RULES = (
     Rule("turn_continued", "DT-2", "the turn sent another packet"),
@@ -34,8 +33,21 @@ TURN_RULES = (
     Rule("nobody_served", "DT-9", "requesters could send but no entry serves them"),
     Rule("idle", "DT-9", "nobody could send"),
 )
-(CONTINUED, BEGAN, EXACT, REMAINDER, DEFICIT_USED, TO_ITSELF, NO_GRANT, OVER_TURNS, TURN_LOST, DEFICIT_LOST, ON_STALL,
- NOBODY, IDLE) = range(len(TURN_RULES))  # fmt: skip
+(
+    CONTINUED,
+    BEGAN,
+    EXACT,
+    REMAINDER,
+    DEFICIT_USED,
+    TO_ITSELF,
+    NO_GRANT,
+    OVER_TURNS,
+    TURN_LOST,
+    DEFICIT_LOST,
+    ON_STALL,
+    NOBODY,
+    IDLE,
+) = range(len(TURN_RULES))
 
 POINTER, TURN, ACCUMULATED, CARRYING = range(4)
 NO_TURN, NO_ENTRY = -1, -1

@@ -6,38 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.schedulers.deficit import TURN_RULES, DeficitState, end_turns, new_deficits, serve_turn
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
-from vlane.golden.schedulers.lanes import (
-    GATE_RULES,
-    Lanes,
-    gate,
-    new_lanes,
-    program_value,
-    reset_lanes,
-    without,
-)
+from vlane.golden.schedulers.lanes import GATE_RULES, Lanes, gate, new_lanes, program_value, reset_lanes, without
+from vlane.schedulers.drr import MAX_QUANTUM
 
-from vlane.drr import MAX_QUANTUM
-
-__all__ = [
-    "LOOKS_BEHIND",
-    "REST_CYCLES",
-    "RULES",
-    "RULE_COUNT",
-    "State",
-    "make_state",
-    "program",
-    "reset",
-    "step",
-    "unreachable",
-]
-
-RULES = (
-    *TURN_RULES,
-    *GATE_RULES,
-)
+RULES = (*TURN_RULES, *GATE_RULES)
 RULE_COUNT = len(RULES)
 HELD, _ = range(len(TURN_RULES), RULE_COUNT)
 
@@ -72,11 +48,7 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_st
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     count = lanes.requesters
     deficits = new_deficits(
-        requesters=count,
-        entries=count,
-        keep=keep_on_stall,
-        most_kept=mtu_blocks - 1,
-        most_accumulated=2 * MAX_QUANTUM,
+        requesters=count, entries=count, keep=keep_on_stall, most_kept=mtu_blocks - 1, most_accumulated=2 * MAX_QUANTUM
     )
     return State(lanes, deficits, np.arange(count, dtype=np.uint8), np.zeros(count, np.uint8))
 

@@ -6,17 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.rule import Rule
-from vlane.golden.schedulers.deficit import (
-    ACCUMULATED,
-    TURN_RULES,
-    DeficitState,
-    end_turns,
-    new_deficits,
-    serve_turn,
-)
+from vlane.golden.schedulers.deficit import ACCUMULATED, TURN_RULES, DeficitState, end_turns, new_deficits, serve_turn
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
@@ -28,23 +22,7 @@ from vlane.golden.schedulers.lanes import (
     program_map,
     reset_lanes,
 )
-
-from vlane.dtable import IB_COUNTER_MOST, MAX_WEIGHT
-
-__all__ = [
-    "LOOKS_BEHIND",
-    "REST_CYCLES",
-    "RULES",
-    "RULE_COUNT",
-    "State",
-    "load_ahead",
-    "make_state",
-    "program",
-    "read_ib",
-    "reset",
-    "step",
-    "unreachable",
-]
+from vlane.schedulers.dtable import IB_COUNTER_MOST, MAX_WEIGHT
 
 RULES = (
     *TURN_RULES,

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.engine.bits import has
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -30,8 +32,6 @@ from vlane.golden.schedulers.list_walk import (
     walk,
     write_entry,
 )
-
-from vlane.egress import ListCode
 
 __all__ = [
     "LOOKS_BEHIND",
@@ -73,14 +73,45 @@ RULES = (
     Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
 )
 RULE_COUNT = len(RULES)
-(STAYED, BEGAN, AHEAD, NO_GRANT, RETURNED, SETTLED, RETURN_GRANT, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
- DROPPED, WAITED, EMPTIED, SWAPPED, HELD, VL15_FIRST) = range(RULE_COUNT)  # fmt: skip
+(
+    STAYED,
+    BEGAN,
+    AHEAD,
+    NO_GRANT,
+    RETURNED,
+    SETTLED,
+    RETURN_GRANT,
+    REMAINDER,
+    EXACT,
+    FOR_WANT,
+    ACCOUNT_LOST,
+    LOST,
+    LATE,
+    DROPPED,
+    WAITED,
+    EMPTIED,
+    SWAPPED,
+    HELD,
+    VL15_FIRST,
+) = range(RULE_COUNT)
 
 LOOKS_BEHIND = True
 """A step also uses what is behind the heads, and changes the state in cycles in which the link is not ready."""
 
-(SWAP_PENDING, CURRENT, STAYS, SETTLES, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, SENT_BEFORE,
- ABLE_BEFORE, LAST_BLOCKS) = range(12)  # fmt: skip
+(
+    SWAP_PENDING,
+    CURRENT,
+    STAYS,
+    SETTLES,
+    KNOWN_ONE,
+    NEXT,
+    COVERS,
+    CHARGED,
+    CHARGED_BEFORE,
+    SENT_BEFORE,
+    ABLE_BEFORE,
+    LAST_BLOCKS,
+) = range(12)
 _FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 _ACCOUNT_BITS = 9
 
@@ -138,9 +169,14 @@ def make_state(
     """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
     del requesters, keep_on_stall, form, parity  # this form has neither a map nor the options
     state = State(
-        data_vls, bool(vl15), mtu_blocks, new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
+        data_vls,
+        bool(vl15),
+        mtu_blocks,
+        new_walk(entries),
+        np.zeros(data_vls, np.int64),
+        np.zeros(data_vls, np.int64),
         np.zeros(12, np.int64),
-    )  # fmt: skip
+    )
     reset(state)
     return state
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_LANE", "NO_WRITE", "Heads", "Program", "no_heads"]
-
 Program = tuple[int, int, int, int, int]
 """The program port in a cycle: enable, select, index, requester or VL, value."""
 

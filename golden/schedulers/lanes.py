@@ -10,26 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Program
-
-from vlane.egress import ListCode
-from vlane.writes import ScheduleSelect
-
-__all__ = [
-    "GATE_RULES",
-    "SELECT_MAP",
-    "SELECT_TABLE",
-    "Lanes",
-    "gate",
-    "hold",
-    "new_lanes",
-    "offer",
-    "reset_lanes",
-    "without",
-]
+from vlane.schedulers.writes import ScheduleSelect
 
 SELECT_TABLE, SELECT_MAP = (int(select) for select in ScheduleSelect)
 """Values of the program port's ``select``: an entry of the table, the requester of a lane."""

@@ -11,25 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import has, lowest
 from vlane.golden.engine.kernel import inner
-
-__all__ = [
-    "BAD",
-    "CAN",
-    "NO_ENTRY",
-    "OFFERED",
-    "REST_CYCLES",
-    "SERVED",
-    "ListWalk",
-    "exchange_walk",
-    "new_walk",
-    "offered_lane",
-    "offered_weight",
-    "reset_walk",
-    "walk",
-    "write_entry",
-]
 
 ROW = 8
 """Entries of a row (VLALR-1)."""
@@ -39,8 +23,22 @@ REST_CYCLES = 192
 walked to its end (VLALR-2 to VLALR-4)."""
 
 NO_ENTRY = -1
-(BANK, SINCE_EXCHANGE, CHOSEN, LAST_CHOSEN, FETCHED, CURRENT_ROW, LEFT_IN_ROW, PICKED, WAITING, OFFERED, CAN, AWAKE,
- SERVED, BAD) = range(14)  # fmt: skip
+(
+    BANK,
+    SINCE_EXCHANGE,
+    CHOSEN,
+    LAST_CHOSEN,
+    FETCHED,
+    CURRENT_ROW,
+    LEFT_IN_ROW,
+    PICKED,
+    WAITING,
+    OFFERED,
+    CAN,
+    AWAKE,
+    SERVED,
+    BAD,
+) = range(14)
 
 
 class ListWalk(NamedTuple):
@@ -76,9 +74,13 @@ def new_walk(entries: int) -> ListWalk:
     rows = -(-entries // ROW)
     tables = (2, ROW * rows)
     state = ListWalk(
-        entries, np.zeros(tables, np.int64), np.zeros(tables, np.int64), np.zeros(rows, np.int64),
-        np.zeros((2, rows), np.int64), np.zeros(14, np.int64),
-    )  # fmt: skip
+        entries,
+        np.zeros(tables, np.int64),
+        np.zeros(tables, np.int64),
+        np.zeros(rows, np.int64),
+        np.zeros((2, rows), np.int64),
+        np.zeros(14, np.int64),
+    )
     reset_walk(state)
     return state
 

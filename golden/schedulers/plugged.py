@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import has
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -27,10 +28,7 @@ from vlane.golden.schedulers.lanes import (
     reset_lanes,
     sent,
 )
-
 from vlane.plugins import Plugin, digest_of
-
-__all__ = ["plugged_module"]
 
 _RULES = (
     Rule("sent", "PLUG-1", "the requester that was chosen sent"),
@@ -119,9 +117,16 @@ def _module(plugin: Plugin) -> Any:
         return lane, source, lane != NO_LANE
 
     return SimpleNamespace(
-        State=state_type, make_state=make_state, reset=reset, program=program, step=step, RULES=_RULES,
-        RULE_COUNT=len(_RULES), LOOKS_BEHIND=False, REST_CYCLES=0,
-    )  # fmt: skip
+        State=state_type,
+        make_state=make_state,
+        reset=reset,
+        program=program,
+        step=step,
+        RULES=_RULES,
+        RULE_COUNT=len(_RULES),
+        LOOKS_BEHIND=False,
+        REST_CYCLES=0,
+    )
 
 
 def _nothing(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:

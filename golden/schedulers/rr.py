@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import next_or_none
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -22,18 +23,6 @@ from vlane.golden.schedulers.lanes import (
     reset_lanes,
     sent,
 )
-
-__all__ = [
-    "LOOKS_BEHIND",
-    "REST_CYCLES",
-    "RULES",
-    "RULE_COUNT",
-    "State",
-    "make_state",
-    "program",
-    "reset",
-    "step",
-]
 
 RULES = (
     Rule("moved_on", "RR-1", "the next requester in order sent"),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -26,19 +27,6 @@ from vlane.golden.schedulers.lanes import (
     sent,
     without,
 )
-
-__all__ = [
-    "LOOKS_BEHIND",
-    "REST_CYCLES",
-    "RULES",
-    "RULE_COUNT",
-    "State",
-    "make_state",
-    "program",
-    "reset",
-    "step",
-    "unreachable",
-]
 
 RULES = (
     Rule("least_tag", "SCFQ-1", "the least of several tags was served"),

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.schedulers.bank import REST_CYCLES, Write, new_scheduler, step
 from vlane.golden.schedulers.by_name import module_of
 from vlane.golden.schedulers.heads import NO_WRITE, Heads
-
-from vlane.dtable import MAX_ENTRIES
-
-__all__ = ["served_lanes"]
+from vlane.schedulers.dtable import MAX_ENTRIES
 
 _CYCLES_OF_A_TURN = 8
 """More than a turn takes in the line-rate forms when packets wait that fit."""

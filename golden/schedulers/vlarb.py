@@ -10,29 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.engine.bits import has
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.schedulers import vlarb_rules as rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
-
-from vlane.egress import ListCode
-from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbTable
-
-__all__ = [
-    "LOOKS_BEHIND",
-    "REST_CYCLES",
-    "RULES",
-    "RULE_COUNT",
-    "State",
-    "bad_entries",
-    "load",
-    "make_state",
-    "program",
-    "reset",
-    "step",
-    "unreachable",
-    "vl_of",
-]
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VL15, VLArbTable
 
 RULES = rule.RULES
 RULE_COUNT = len(RULES)
@@ -94,9 +78,13 @@ def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "
     del form, parity  # the first names this module; golden has no upsets
     shape = (2, 2, entries)
     state = State(
-        data_vls, bool(vl15), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64),
+        data_vls,
+        bool(vl15),
+        np.zeros(shape, np.int64),
+        np.zeros(shape, np.int64),
+        np.zeros(2, np.int64),
         np.zeros(10, np.int64),
-    )  # fmt: skip
+    )
     reset(state)
     return state
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.engine.bits import has
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -30,12 +32,10 @@ from vlane.golden.schedulers.list_walk import (
     write_entry,
 )
 from vlane.golden.schedulers.vlarb import SELECT_HIGH, SELECT_LIMIT, SELECT_LOW, counter_load
-
-from vlane.egress import ListCode
-from vlane.vlarb import LIMIT_UNBOUNDED
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED
 
 if TYPE_CHECKING:
-    from vlane.vlarb import VLArbTable
+    from vlane.schedulers.vlarb import VLArbTable
 
 __all__ = [
     "LOOKS_BEHIND",
@@ -70,8 +70,23 @@ RULES = (
     Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane with a packet and room"),
 )
 RULE_COUNT = len(RULES)
-(STAYED, TAKEN, WEIGHT_ENDED, OVERSHOT, HIGH_BEFORE_LOW, LOW_AFTER_EXPIRY, EXPIRED_BUT_LOW_EMPTY, LOST, DROPPED,
- WAITED, CHARGED_LATER, EMPTIED, SWAPPED, HELD, VL15_FIRST) = range(RULE_COUNT)  # fmt: skip
+(
+    STAYED,
+    TAKEN,
+    WEIGHT_ENDED,
+    OVERSHOT,
+    HIGH_BEFORE_LOW,
+    LOW_AFTER_EXPIRY,
+    EXPIRED_BUT_LOW_EMPTY,
+    LOST,
+    DROPPED,
+    WAITED,
+    CHARGED_LATER,
+    EMPTIED,
+    SWAPPED,
+    HELD,
+    VL15_FIRST,
+) = range(RULE_COUNT)
 
 LOOKS_BEHIND = True
 """A step also uses what is behind the heads, and changes the state in cycles in which the link is not ready."""
@@ -136,9 +151,13 @@ def make_state(
     """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
     del form, parity  # the first names this module, which has no parity
     state = State(
-        data_vls, bool(vl15), (new_walk(entries), new_walk(entries)),
-        np.zeros(2, np.int64), np.zeros((2, 4), np.int64), np.zeros(7, np.int64),
-    )  # fmt: skip
+        data_vls,
+        bool(vl15),
+        (new_walk(entries), new_walk(entries)),
+        np.zeros(2, np.int64),
+        np.zeros((2, 4), np.int64),
+        np.zeros(7, np.int64),
+    )
     reset(state)
     return state
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vlane.golden.engine.rule import Rule
-
-from vlane.vlarb import LIMIT_UNBOUNDED
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED
 
 if TYPE_CHECKING:
-    from vlane.vlarb import VLArbEntry, VLArbTable
-
-__all__ = ["RULES", "applicable_rules"]
+    from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
 
 RULES = (
     Rule("entry_expired_exactly", "VLA-2", "a packet used an entry's weight to exactly 0"),
@@ -48,11 +45,37 @@ RULES = (
     Rule("idle", "VLA-15", "nothing could send"),
 )
 
-(ENTRY_EXPIRED_EXACTLY, ENTRY_OVERSHOT, REMAINDER_FORFEITED, REMAINDER_KEPT, WRAPPED_TO_ITSELF, ENTRY_CONTINUED,
- LIST_RESUMED, EXPIRED_BUT_LOW_EMPTY, LIMIT_EXPIRED_EXACTLY, LIMIT_OVERSHOT, LIMIT_ZERO, BAD_ENTRY_SKIPPED,
- UNSERVED_STALLED, SWAPPED, HELD, RELOADED_ON_HIGH_EMPTY, VL15_CHANGES_NOTHING, VL15_UNDER_HOLD, SWAP_WITH_GRANT,
- SWAP_WAITED, ZERO_WEIGHT_SKIPPED, HIGH_BEFORE_LOW, LOW_AFTER_EXPIRY, LOW_ALONE, LIMIT_UNBOUNDED_USED,
- LIMIT_NEAR_MOST, LIMIT_ONE, NO_CREDIT, IDLE) = range(len(RULES))  # fmt: skip
+(
+    ENTRY_EXPIRED_EXACTLY,
+    ENTRY_OVERSHOT,
+    REMAINDER_FORFEITED,
+    REMAINDER_KEPT,
+    WRAPPED_TO_ITSELF,
+    ENTRY_CONTINUED,
+    LIST_RESUMED,
+    EXPIRED_BUT_LOW_EMPTY,
+    LIMIT_EXPIRED_EXACTLY,
+    LIMIT_OVERSHOT,
+    LIMIT_ZERO,
+    BAD_ENTRY_SKIPPED,
+    UNSERVED_STALLED,
+    SWAPPED,
+    HELD,
+    RELOADED_ON_HIGH_EMPTY,
+    VL15_CHANGES_NOTHING,
+    VL15_UNDER_HOLD,
+    SWAP_WITH_GRANT,
+    SWAP_WAITED,
+    ZERO_WEIGHT_SKIPPED,
+    HIGH_BEFORE_LOW,
+    LOW_AFTER_EXPIRY,
+    LOW_ALONE,
+    LIMIT_UNBOUNDED_USED,
+    LIMIT_NEAR_MOST,
+    LIMIT_ONE,
+    NO_CREDIT,
+    IDLE,
+) = range(len(RULES))
 
 
 def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:

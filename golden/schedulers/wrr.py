@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import has, next_of
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
@@ -22,20 +23,6 @@ from vlane.golden.schedulers.lanes import (
     sent,
     without,
 )
-
-__all__ = [
-    "LOOKS_BEHIND",
-    "REST_CYCLES",
-    "RULES",
-    "RULE_COUNT",
-    "State",
-    "make_state",
-    "packets_left",
-    "program",
-    "reset",
-    "step",
-    "unreachable",
-]
 
 RULES = (
     Rule("nobody_served", "WRR-1", "requesters could send but have no weight"),
@@ -54,8 +41,23 @@ RULES = (
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
-(NOBODY, CONTINUED, USED_UP, PASSED, SKIPPED, WENT_ROUND, REPEATED, REST_LOST, REST_KEPT, IDLE, REMOVED, LOWERED,
- LANE_CHANGED, HELD, _) = range(RULE_COUNT)  # fmt: skip
+(
+    NOBODY,
+    CONTINUED,
+    USED_UP,
+    PASSED,
+    SKIPPED,
+    WENT_ROUND,
+    REPEATED,
+    REST_LOST,
+    REST_KEPT,
+    IDLE,
+    REMOVED,
+    LOWERED,
+    LANE_CHANGED,
+    HELD,
+    _,
+) = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
 """A step uses the heads only."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.links.returns import flits_moved, whole_blocks
@@ -13,16 +14,7 @@ from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.switches.inputs import crosses_until
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Queues, new_queues
-
-from vlane.mports import INNER_FLITS, MPORT, READERS
-
-__all__ = [
-    "Centre",
-    "centre_takes",
-    "new_centre",
-    "start_reading",
-    "start_writing",
-]
+from vlane.switches.mports import INNER_FLITS, MPORT, READERS
 
 
 class ReadPort:
@@ -85,9 +77,13 @@ def new_centre(rooms: Rooms) -> Centre:
     read = new_records(ReadPort, buffers, READERS)
     read["last_lane"] = lanes - 1
     return Centre(
-        rooms, new_queues(buffers, lanes), np.zeros((buffers, lanes), np.int64), np.zeros((buffers, 2), np.int64),
-        np.full(buffers, MPORT - 1, np.int64), read,
-    )  # fmt: skip
+        rooms,
+        new_queues(buffers, lanes),
+        np.zeros((buffers, lanes), np.int64),
+        np.zeros((buffers, 2), np.int64),
+        np.full(buffers, MPORT - 1, np.int64),
+        read,
+    )
 
 
 @inner

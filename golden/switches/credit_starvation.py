@@ -10,32 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect
+from vlane.congestion.marking_write import MarkingWrite
+from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, block_gap, starvation_limit
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.links.returns import Returns, flits_moved, whole_blocks
 from vlane.golden.switches.packets import NOBODY, Packet
-
-from vlane.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect
-from vlane.credit_starvation import StarvationSelect, StarvationWrite, block_gap, starvation_limit
-from vlane.marking_write import MarkingWrite
-
-__all__ = [
-    "Starvation",
-    "Unstarved",
-    "crosses",
-    "freed_in",
-    "is_over",
-    "new_starvation",
-    "note_grant",
-    "note_waiting",
-    "return_held",
-    "set_credit_mask",
-    "set_element",
-    "set_return",
-    "starves",
-    "write_element",
-    "write_starvation",
-]
 
 _NEVER = 1 << 30
 """A limit that is never reached."""

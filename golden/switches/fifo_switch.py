@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
@@ -15,8 +16,6 @@ from vlane.golden.switches.output_ports import OutputPorts, has_room, take_in
 from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
 from vlane.golden.switches.requests import Requests, join, leave, new_requests
 from vlane.golden.switches.vl_tables import VLTables
-
-__all__ = ["FifoSwitches", "allocate_one", "new_fifo_switches"]
 
 
 class FifoSwitches(NamedTuple):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import inner
@@ -23,8 +24,6 @@ from vlane.golden.switches.inputs import (
 from vlane.golden.switches.output_ports import OutputPorts, reserve, room_for_largest
 from vlane.golden.switches.packets import CROSSED, NOBODY, TO_OUTPUT, TO_SINK, Packets, schedule
 from vlane.golden.switches.vl_tables import VLTables
-
-__all__ = ["FlitSwitches", "allocate", "new_flit_switches"]
 
 
 class FlitSwitches(NamedTuple):

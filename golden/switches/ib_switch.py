@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
@@ -26,10 +27,7 @@ from vlane.golden.switches.inputs import (
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
 from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, are_many, load_first
 from vlane.golden.switches.vl_tables import VLTables
-
-from vlane.switch_kinds import INFINIBAND
-
-__all__ = ["SPEED", "FasterIBSwitches", "IBSwitches", "allocate", "new_faster_ib_switches", "new_ib_switches"]
+from vlane.switches.switch_kinds import INFINIBAND
 
 SPEED = INFINIBAND.inner_flits
 """Flits that cross in a cycle, from one input."""

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.inputs import DROPPED, Inputs, local_port, port_bits_for
 from vlane.golden.switches.packets import NOBODY, Packets
-
-__all__ = ["InputMeasure", "joined", "left", "measured", "new_input_measure"]
 
 _SHOWN = 3
 """Cycles after which what the sweep finds counts."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.bits import WORD_BITS, lowest
 from vlane.golden.engine.kernel import inner
@@ -26,35 +27,7 @@ from vlane.golden.switches.packets import (
     schedule,
 )
 from vlane.golden.switches.tree_rule import NO_RULE, tree_output
-
-from vlane.drop_cause import DropCause
-
-__all__ = [
-    "DROPPED",
-    "NO_VL",
-    "ROUTED",
-    "UNKNOWN_LID",
-    "Grant",
-    "Inputs",
-    "LookUp",
-    "at_turn",
-    "bit_of",
-    "cross",
-    "crosses_until",
-    "drop",
-    "list_ready",
-    "load_input",
-    "local_port",
-    "new_inputs",
-    "output_of",
-    "port_bits_for",
-    "queue_routed",
-    "ready_inputs",
-    "switch_of",
-    "take_first",
-    "turn_of",
-    "word_of",
-]
+from vlane.packets.drop_cause import DropCause
 
 DROPPED = -1
 """Output of a packet that goes nowhere."""
@@ -165,9 +138,16 @@ def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     port = new_records(InputPort, total)
     port["last_lane"] = lanes - 1
     return Inputs(
-        bits, word_bits, new_queues(total, lanes), new_records(Route, total, lanes), port,
-        np.zeros(total >> word_bits, np.int64), lft.copy(), NO_RULE, np.zeros((switches, len(DropCause)), np.int64),
-    )  # fmt: skip
+        bits,
+        word_bits,
+        new_queues(total, lanes),
+        new_records(Route, total, lanes),
+        port,
+        np.zeros(total >> word_bits, np.int64),
+        lft.copy(),
+        NO_RULE,
+        np.zeros((switches, len(DropCause)), np.int64),
+    )
 
 
 @inner

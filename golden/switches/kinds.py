@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches import (
@@ -29,24 +30,6 @@ from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
-__all__ = [
-    "INFINIBAND_MAKERS",
-    "INFINIBAND_SWITCHES",
-    "Switches",
-    "allocate",
-    "buffer_between",
-    "central_buffers",
-    "central_heads",
-    "channels_of",
-    "comes_free",
-    "infiniband_maker",
-    "receive",
-    "route",
-    "store",
-    "table_row",
-    "vls_apart",
-]
-
 Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | PerVLFifoSwitches | FlitSwitches | OPASwitches
 INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
 """Types of InfiniBand switches, a type for a form."""
@@ -66,13 +49,7 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
     }
 )
 def _allocate_one(
-    switches: Any,
-    out_ports: OutputPorts,
-    packets: Packets,
-    switch: int,
-    cycle: int,
-    grants: Records[Grant],
-    count: int,
+    switches: Any, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, grants: Records[Grant], count: int
 ) -> int:
     """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
 

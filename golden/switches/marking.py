@@ -9,26 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.congestion.markers import Markers, idle, starts, starve
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches.input_measure import InputMeasure, joined, left, measured, new_input_measure
 from vlane.golden.switches.inputs import Inputs
 from vlane.golden.switches.packets import CROSSED, Packets
-
-__all__ = [
-    "Marking",
-    "Start",
-    "Unmarked",
-    "is_marked",
-    "marks",
-    "new_marking",
-    "note_grant",
-    "note_pause",
-    "note_queued",
-    "note_starved",
-    "note_taken",
-]
 
 
 class Unmarked(NamedTuple):
@@ -89,9 +76,12 @@ def new_marking(markers: Markers, *, ports: int, by_inputs: bool) -> Marking:
     """Return the marking of outputs at rest, of switches with so many ports each."""
     outputs, lanes = markers.lane.shape
     return Marking(
-        markers, new_records(LaneMeasure, outputs, lanes), np.zeros(outputs, np.int64),
-        new_input_measure(outputs=outputs if by_inputs else 0, lanes=lanes, ports=ports), by_inputs,
-    )  # fmt: skip
+        markers,
+        new_records(LaneMeasure, outputs, lanes),
+        np.zeros(outputs, np.int64),
+        new_input_measure(outputs=outputs if by_inputs else 0, lanes=lanes, ports=ports),
+        by_inputs,
+    )
 
 
 @inner

@@ -6,17 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import lowest, next_of
 from vlane.golden.engine.kernel import inner
 from vlane.golden.links.room import Rooms
-from vlane.golden.switches.central import (
-    Centre,
-    centre_takes,
-    new_centre,
-    start_reading,
-    start_writing,
-)  # fmt: skip
+from vlane.golden.switches.central import Centre, centre_takes, new_centre, start_reading, start_writing
 from vlane.golden.switches.inputs import (
     DROPPED,
     NO_VL,
@@ -31,33 +26,11 @@ from vlane.golden.switches.inputs import (
     output_of,
     ready_inputs,
     switch_of,
-)  # fmt: skip
+)
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
-from vlane.golden.switches.packets import (
-    CROSSED,
-    NOBODY,
-    TO_CENTRE,
-    Packets,
-    pop,
-    push,
-    schedule,
-)  # fmt: skip
-
-from vlane.mports import INNER_FLITS, MPORT, OPA_PORTS, READERS, mports_of
-from vlane.sc import SC15
-
-__all__ = [
-    "OPASwitches",
-    "allocate_one",
-    "buffer_between",
-    "central_buffers",
-    "central_heads",
-    "channels",
-    "new_opa_switches",
-    "route",
-    "store",
-    "table_row",
-]
+from vlane.golden.switches.packets import CROSSED, NOBODY, TO_CENTRE, Packets, pop, push, schedule
+from vlane.switches.mports import INNER_FLITS, MPORT, OPA_PORTS, READERS, mports_of
+from vlane.tables.sc import SC15
 
 _STORED = 3
 """Cycles from a grant to the first allocation in the centre (stages X, CB)."""

@@ -10,18 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.remote_credit import (
-    RemoteCredit,
-    fcp_due,
-    fcp_period,
-    goes_beside,
-    hear,
-    say,
-    still_fits,
-)
+from vlane.golden.links.remote_credit import RemoteCredit, fcp_due, fcp_period, goes_beside, hear, say, still_fits
 from vlane.golden.links.remote_credit import take as take_remote
 from vlane.golden.links.returns import Returns, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
@@ -41,21 +34,6 @@ from vlane.golden.switches.packets import (
     push,
     schedule,
 )
-
-__all__ = [
-    "FULL_PACE",
-    "OutputPorts",
-    "cycles_on_link",
-    "has_room",
-    "new_output_ports",
-    "queue_packet",
-    "reserve",
-    "room_for_largest",
-    "say_limits",
-    "start_packet",
-    "take_in",
-]
-
 
 _PACE_BITS = 16
 FULL_PACE = 1 << _PACE_BITS

@@ -10,37 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-
-__all__ = [
-    "AHEAD",
-    "BECN",
-    "FECN",
-    "NOBODY",
-    "Origin",
-    "Packet",
-    "Packets",
-    "Queues",
-    "are_many",
-    "free",
-    "free_packets",
-    "load_first",
-    "load_origin",
-    "load_queues",
-    "new_packets",
-    "new_queues",
-    "next_ahead",
-    "packets_in_use",
-    "pop",
-    "push",
-    "schedule",
-    "set_free",
-    "spare",
-    "take_due",
-]
 
 NOBODY = -1
 EVENTS = 4
@@ -217,9 +191,12 @@ def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
     packets = Packets(
-        new_records(Packet, count), new_records(Origin, count), new_records(Chain, count),
-        np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64),
-    )  # fmt: skip
+        new_records(Packet, count),
+        new_records(Origin, count),
+        new_records(Chain, count),
+        np.full(slots << _EVENT_BITS, NOBODY, np.int32),
+        np.zeros(2, np.int64),
+    )
     packets.chain["next"] = [*range(1, count), NOBODY]
     return packets
 

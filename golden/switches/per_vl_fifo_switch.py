@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
@@ -15,8 +16,6 @@ from vlane.golden.switches.output_ports import OutputPorts, has_room, take_in
 from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
 from vlane.golden.switches.requests import Requests, join, leave, new_requests
 from vlane.golden.switches.vl_tables import VLTables
-
-__all__ = ["PerVLFifoSwitches", "allocate_one", "new_per_vl_fifo_switches"]
 
 
 class PerVLFifoSwitches(NamedTuple):
@@ -119,9 +118,15 @@ def _take_requests(
 
 @inner
 def _grant_first(
-    switches: PerVLFifoSwitches, out_ports: OutputPorts, packets: Packets, to: int, outgoing_vl: int, cycle: int,
-    grants: Records[Grant], count: int,
-) -> int:  # fmt: skip
+    switches: PerVLFifoSwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    to: int,
+    outgoing_vl: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> int:
     """Grant an (output, VL) to the first request of its queue that may cross (IBS-PQ2)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
     queue = to * lanes + outgoing_vl

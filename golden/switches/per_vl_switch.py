@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
@@ -14,8 +15,6 @@ from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, bit_of, cross, 
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
 from vlane.golden.switches.packets import CROSSED, Packets
 from vlane.golden.switches.vl_tables import VLTables
-
-__all__ = ["PerVLSwitches", "allocate_one", "new_per_vl_switches"]
 
 
 class PerVLSwitches(NamedTuple):
@@ -135,9 +134,15 @@ def _wish(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int
 
 @inner
 def _grant(
-    switches: PerVLSwitches, out_ports: OutputPorts, packets: Packets, first: int, pair: int, cycle: int,
-    grants: Records[Grant], row: int,
-) -> None:  # fmt: skip
+    switches: PerVLSwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    first: int,
+    pair: int,
+    cycle: int,
+    grants: Records[Grant],
+    row: int,
+) -> None:
     """Let the packet of an input pair cross from the next cycle on (IBS-P3)."""
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     port, lane = first + pair // lanes, pair % lanes

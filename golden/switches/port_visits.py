@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
@@ -12,8 +13,6 @@ from vlane.golden.links.returns import are_under_way, load_returns
 from vlane.golden.schedulers.bank import load_tables, looks_behind, rests_after
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packets, load_first, load_queues
-
-__all__ = ["is_at_rest", "list_free", "load_heads", "load_port", "may_say"]
 
 
 @inner

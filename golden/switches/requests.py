@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.packets import NOBODY
-
-__all__ = ["Requests", "join", "leave", "new_requests"]
 
 
 class Requests(NamedTuple):

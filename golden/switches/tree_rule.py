@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
-
-from vlane.lft import UNASSIGNED
-
-__all__ = ["NO_RULE", "tree_output", "tree_rule"]
+from vlane.tables.lft import UNASSIGNED
 
 (_K, _LEVELS, _HALVES, _COPIES, _HOSTS) = range(5)
 NO_RULE: NDArray[np.int64] = np.zeros(0, np.int64)

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.inputs import DROPPED, NO_VL, UNKNOWN_LID, LookUp, local_port, output_of, switch_of
-
-__all__ = ["VLTables", "route", "rows_apart", "rows_shared"]
 
 
 class VLTables(NamedTuple):

@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.rule import Rule
-
-from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause
-
-__all__ = ["RULES", "LFTState", "look_up", "new_state", "reset", "write"]
+from vlane.tables.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause
 
 RULES = (
     Rule("routed", "LFT-1", "a unicast LID led to a port"),

@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-
-from vlane.sc import SC15, SC_COUNT, SCTable
-
-__all__ = ["RULES", "SCState", "forward", "inject", "lane_in", "new_state", "receive", "write"]
+from vlane.tables.sc import SC15, SC_COUNT, SCTable
 
 RULES = (
     Rule("forwarded", "SC-1", "a channel was mapped to a channel and a lane"),
@@ -25,8 +23,18 @@ RULES = (
     Rule("arrived_on_lane", "SC-6", "an arriving channel got its lane"),
     Rule("arrival_invalid", "SC-6", "an arriving channel has no lane here"),
 )
-(FORWARDED, ON_VL15, BECAME_SC15, BECAME_VL15, NO_LANE, NO_EGRESS, INJECTED, INJECTION_DROPPED, ARRIVED,
- ARRIVAL_INVALID) = range(len(RULES))  # fmt: skip
+(
+    FORWARDED,
+    ON_VL15,
+    BECAME_SC15,
+    BECAME_VL15,
+    NO_LANE,
+    NO_EGRESS,
+    INJECTED,
+    INJECTION_DROPPED,
+    ARRIVED,
+    ARRIVAL_INVALID,
+) = range(len(RULES))
 
 _SL2SC, _SC2SL, _SC2SC, _SC2VL_T, _SC2VL_NT = (int(table) for table in SCTable)
 

@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-
-from vlane.sl2vl import SL_COUNT, VL_DROP
-
-__all__ = ["RULES", "SL2VLState", "count_rules", "look_up", "new_state", "write"]
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 RULES = (
     Rule("mapped", "SL2VL-1", "a packet got its lane"),

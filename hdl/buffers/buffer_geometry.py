@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vlane.buffers.vlbuffer import VLBufferParameters
 from vlane.hdl.buffers.vlbuffer import VLBuffer
 from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin, FCPTimes
 from vlane.hdl.links.room import Room
-
-from vlane.vlbuffer import VLBufferParameters
-
-__all__ = ["FLAGS", "BufferGeometry"]
 
 FLAGS = 2
 """Bits that are kept with each flit, below its data: last, first."""
@@ -43,11 +40,21 @@ class BufferGeometry:
         self, *, data_bits: int, writers: int = 1, readers: int = 1, write_flits: int = 1, read_flits: int = 1
     ) -> VLBuffer:
         """Return an empty buffer for flits of so many carried bits; ports are those of ``VLBuffer``."""
-        return VLBuffer(VLBufferParameters(
-            vls=self.vls, flits=self.blocks, minimum=self.minimum, maximum=self.maximum, mtu_flits=self.largest,
-            writers=writers, readers=readers, write_flits=write_flits, read_flits=read_flits,
-            data_bits=data_bits + FLAGS, form="static" if self.minimum == self.maximum else "shared",
-        ))  # fmt: skip
+        return VLBuffer(
+            VLBufferParameters(
+                vls=self.vls,
+                flits=self.blocks,
+                minimum=self.minimum,
+                maximum=self.maximum,
+                mtu_flits=self.largest,
+                writers=writers,
+                readers=readers,
+                write_flits=write_flits,
+                read_flits=read_flits,
+                data_bits=data_bits + FLAGS,
+                form="static" if self.minimum == self.maximum else "shared",
+            )
+        )
 
     def room(self, *, returned: int, behind: bool = False) -> Room:
         """Return what a sender knows of such a buffer; up to ``returned`` blocks come back in a cycle.
@@ -55,9 +62,14 @@ class BufferGeometry:
         With ``behind`` it looks at the packets behind the heads too.
         """
         return Room(
-            vls=self.vls, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum, largest=self.largest,
-            returned=returned, behind=behind,
-        )  # fmt: skip
+            vls=self.vls,
+            blocks=self.blocks,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            largest=self.largest,
+            returned=returned,
+            behind=behind,
+        )
 
     def part(self, *, data_bits: int) -> VLBuffer:
         """Return the part of one lane of such a buffer, empty; each lane has its part of the buffer."""
@@ -72,7 +84,7 @@ class BufferGeometry:
         """
         return FCPRoundRobin(
             vls=self.vls, blocks=self.minimum, step=fcp.step, period=fcp.period, returned=returned, vls_apart=vls_apart
-        )  # fmt: skip
+        )
 
     def limits(self, *, behind: bool = False) -> FCPLimits:
         """Return the same, told by flow-control packets; each lane has its part of the buffer."""

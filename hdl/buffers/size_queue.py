@@ -7,8 +7,6 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["SizeQueue"]
-
 
 class SizeQueue(wiring.Component):
     """A queue of packet sizes whose first two are seen.

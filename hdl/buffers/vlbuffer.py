@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from vlane.buffers.vlbuffer import MAX_FLITS, VLBufferParameters
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.credits.room_rule import beyond
 from vlane.hdl.credits.room_rule import fits as within_room
-
-from vlane.vlbuffer import MAX_FLITS, VLBufferParameters
 
 __all__ = ["VLBuffer"]
 
@@ -324,3 +324,6 @@ def _modulo(value: Value, size: int) -> Value:
     """Return a value modulo a size; the value must be below twice the size."""
     width = max(1, (size - 1).bit_length())
     return Mux(value >= size, value - size, value)[:width]
+
+
+COMPONENT = VLBuffer

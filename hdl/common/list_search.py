@@ -5,9 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
 
-__all__ = ["ListSearch"]
+from vlane.hdl.common.select import equals
 
 
 class ListSearch(wiring.Component):

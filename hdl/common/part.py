@@ -8,8 +8,6 @@ from amaranth.hdl import Elaboratable, Value
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 
-__all__ = ["FIFOPart", "Part"]
-
 
 class Part(Elaboratable):
     """A component as a submodule that a tool may convert once for all equal ones.

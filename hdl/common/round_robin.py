@@ -5,9 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.list_search import ListSearch
 
-__all__ = ["RoundRobin"]
+from vlane.hdl.common.list_search import ListSearch
 
 
 class RoundRobin(wiring.Component):

@@ -8,8 +8,6 @@ from operator import or_
 
 from amaranth.hdl import Cat, Mux, Value
 
-__all__ = ["bit_of", "equals", "exceeds", "number_of", "one_of"]
-
 
 def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
     """Return the value whose bit is set; 0 if none is. At most one bit may be set."""

@@ -7,8 +7,6 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.hdl._ast import Slice
 
-__all__ = ["Stored"]
-
 
 class Stored:
     """The registers of a component, assigned through ``write``, so that a flipped bit in them is told.
@@ -71,10 +69,8 @@ class Stored:
         if place not in self._bits:
             init = signal.init >> start & (1 << len(register)) - 1
             bit = Signal(
-                name=f"parity_{signal.name}_{start}",
-                init=1 ^ init.bit_count() & 1,
-                reset_less=signal.reset_less,
-            )  # fmt: skip
+                name=f"parity_{signal.name}_{start}", init=1 ^ init.bit_count() & 1, reset_less=signal.reset_less
+            )
             self._bits[place] = register, bit
         return self._bits[place][1]
 

@@ -17,14 +17,12 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from vlane.congestion.cc_source import CCTI_BITS, WAYS
 from vlane.hdl.common.select import number_of
 from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
-
-from vlane.cc_source import CCTI_BITS, WAYS
-
-__all__ = ["DECIDES", "KEY_PARTS", "AskStages", "advance", "alike_parts", "compare_told", "stages", "told_before"]
 
 DECIDES = 4
 """The stage that decides."""

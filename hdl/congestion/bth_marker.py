@@ -6,10 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from vlane.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, LNH_GRH, bits_to_fecn
-from vlane.lrh import LNH_BTH
-
-__all__ = ["BTHMarker"]
+from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, LNH_GRH, bits_to_fecn
+from vlane.packets.lrh import LNH_BTH
 
 _LNH_LOW = 2 * 8
 """The next header is the two lowest bits of the packet's second byte."""

@@ -5,12 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from vlane.hdl.common.select import equals, one_of
-from vlane.hdl.congestion.bth_marker import BTHMarker
-from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature, CCMarkerSettings
-from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
-from vlane.cc_marker import (
+from vlane.congestion.cc_marker import (
     LARGEST_THRESHOLD,
     RATE_BITS,
     SIZE_BITS,
@@ -18,6 +14,10 @@ from vlane.cc_marker import (
     CCMarkerParameters,
     marking_limit,
 )
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.congestion.bth_marker import BTHMarker
+from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature, CCMarkerSettings
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 __all__ = ["CCMarker"]
 
@@ -174,3 +174,6 @@ class CCMarker(wiring.Component):
                 m.d.sync += left.eq(0)
             with m.Elif(eligible[lane]):
                 m.d.sync += left.eq(Mux(due[lane], self.marking_rate, left - 1))
+
+
+COMPONENT = CCMarker

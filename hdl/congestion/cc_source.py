@@ -9,15 +9,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals, exceeds
-from vlane.hdl.congestion.ask_stages import AskStages
-from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, TICK_BITS, FlowSets, set_of
-from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
-from vlane.hdl.congestion.source_settings import CCSourceProgramSignature, CCSourceSettings
-from vlane.hdl.congestion.tell_stages import TellStages
-from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
-from vlane.cc_source import (
+from vlane.congestion.cc_source import (
     BYTE_BITS,
     CCTI_BITS,
     DLID_BITS,
@@ -28,6 +21,13 @@ from vlane.cc_source import (
     WAYS,
     CCSourceParameters,
 )
+from vlane.hdl.common.select import equals, exceeds
+from vlane.hdl.congestion.ask_stages import AskStages
+from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, TICK_BITS, FlowSets, set_of
+from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
+from vlane.hdl.congestion.source_settings import CCSourceProgramSignature, CCSourceSettings
+from vlane.hdl.congestion.tell_stages import TellStages
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 __all__ = ["CCSource"]
 
@@ -204,3 +204,6 @@ class CCSource(wiring.Component):
             m.d.sync += self.taken.eq(self.taken - 1)
         with m.If(self.lost & (self.lost_becns != LOST_MOST)):
             m.d.sync += self.lost_becns.eq(self.lost_becns + 1)
+
+
+COMPONENT = CCSource

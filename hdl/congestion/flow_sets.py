@@ -8,12 +8,10 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from vlane.congestion.cc_source import CCTI_BITS, DLID_BITS, SL_BITS, TIMER_BITS, WAYS
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS
-
-from vlane.cc_source import CCTI_BITS, DLID_BITS, SL_BITS, TIMER_BITS, WAYS
-
-__all__ = ["FLAGS_LAYOUT", "KEY_LAYOUT", "STATE_LAYOUT", "TICK_BITS", "FlowSets", "set_of"]
 
 TICK_BITS = TIMER_BITS + 1
 """Width of times in ticks."""

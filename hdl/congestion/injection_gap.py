@@ -20,13 +20,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from vlane.congestion.cc_source import CCTI_BITS, MULTIPLIER_BITS, SHIFT_BITS, CCSourceSelect
 from vlane.hdl.common.select import equals
 from vlane.hdl.congestion.source_settings import CCSourceProgramSignature
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
-
-from vlane.cc_source import CCTI_BITS, MULTIPLIER_BITS, SHIFT_BITS, CCSourceSelect
-
-__all__ = ["CYCLE_BITS", "GAP_STAGES", "InjectionGap"]
 
 CYCLE_BITS = 24
 """Width of times in cycles."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, Signature
+
+from vlane.congestion.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
 from vlane.hdl.common.select import equals
-
-from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
-
-__all__ = ["CCMarkerProgramSignature", "CCMarkerSettings"]
 
 
 class CCMarkerProgramSignature(Signature):
@@ -92,10 +90,7 @@ class CCMarkerSettings(wiring.Component):
         with m.If(program.enable & equals(select, int(CCMarkerSelect.VICTIM_MASK))):
             m.d.sync += self.mask.eq(program.victim_mask)
         with m.If(program.enable & equals(select, int(CCMarkerSelect.THRESHOLD))):
-            m.d.sync += [
-                of_switch["threshold"].eq(program.threshold),
-                of_switch["packet_size"].eq(program.packet_size),
-            ]
+            m.d.sync += [of_switch["threshold"].eq(program.threshold), of_switch["packet_size"].eq(program.packet_size)]
         with m.If(writes_rate):
             m.d.sync += of_switch["marking_rate"].eq(program.marking_rate)
         with m.If(writes_port):

@@ -6,13 +6,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Value
 from amaranth.lib.wiring import Out, Signature
+
+from vlane.congestion.cc_marker import CCMarkerSelect
+from vlane.congestion.marking_write import MASK_BITS, PORT_BITS
 from vlane.hdl.common.select import equals
 from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature
-
-from vlane.cc_marker import CCMarkerSelect
-from vlane.marking_write import MASK_BITS, PORT_BITS
-
-__all__ = ["MarkingProgramSignature", "program_output"]
 
 
 class MarkingProgramSignature(Signature):

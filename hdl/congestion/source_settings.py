@@ -6,9 +6,8 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
-from vlane.hdl.common.select import equals
 
-from vlane.cc_source import (
+from vlane.congestion.cc_source import (
     BYTE_BITS,
     CCTI_BITS,
     MULTIPLIER_BITS,
@@ -17,8 +16,7 @@ from vlane.cc_source import (
     TIMER_BITS,
     CCSourceSelect,
 )
-
-__all__ = ["LEVEL_LAYOUT", "CCSourceProgramSignature", "CCSourceSettings"]
+from vlane.hdl.common.select import equals
 
 LEVEL_LAYOUT = data.StructLayout(
     {"timer": TIMER_BITS, "increase": BYTE_BITS, "trigger": BYTE_BITS, "minimum": BYTE_BITS}

@@ -7,14 +7,12 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, Signature
+
+from vlane.congestion.cc_marker import THRESHOLD_BITS, CCMarkerSelect
+from vlane.congestion.cc_source import MULTIPLIER_BITS, SHIFT_BITS
+from vlane.congestion.marking_write import MASK_BITS
+from vlane.credits.credit_starvation import StarvationSelect
 from vlane.hdl.common.select import equals
-
-from vlane.cc_marker import THRESHOLD_BITS, CCMarkerSelect
-from vlane.cc_source import MULTIPLIER_BITS, SHIFT_BITS
-from vlane.credit_starvation import StarvationSelect
-from vlane.marking_write import MASK_BITS
-
-__all__ = ["StarvationProgramSignature", "StarvationSettings", "program_input"]
 
 
 class StarvationProgramSignature(Signature):

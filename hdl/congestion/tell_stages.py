@@ -14,6 +14,8 @@ What is decided while it is under way is passed on to a BECN wherever it concern
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+
+from vlane.congestion.cc_source import CCTI_BITS, WAYS
 from vlane.hdl.common.select import exceeds, one_of
 from vlane.hdl.congestion.ask_stages import (
     DECIDES,
@@ -28,11 +30,6 @@ from vlane.hdl.congestion.ask_stages import (
 from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
-
-from vlane.cc_source import CCTI_BITS, WAYS
-
-__all__ = ["TellStages"]
-
 
 _RESULTS = ("after_last", "prepared", "becomes")
 
@@ -121,10 +118,7 @@ class TellStages:
     def _find(self, m: Module, flow_sets: FlowSets) -> None:
         """Find the flow's entry, or look at the one that is visited; keep track of the set."""
         acts = Signal(WAYS)
-        m.d.comb += [
-            flow_sets.tell_set.eq(self.sets[0]),
-            acts.eq(Mux(self.told[4], self.after, 0)),
-        ]
+        m.d.comb += [flow_sets.tell_set.eq(self.sets[0]), acts.eq(Mux(self.told[4], self.after, 0))]
         found = [flow_sets.tell_keys[way] for way in range(WAYS)]
         m.d.sync += [alike.eq(alike_parts(key, self.keys[0])) for alike, key in zip(self.alike, found, strict=True)]
         m.d.sync += [flag.eq(flow_sets.tell_flags[way]) for way, flag in enumerate(self.flags)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from vlane.credits.credit_ib import CreditIBParameters
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.common.stored import Stored
 from vlane.hdl.credits.fcp_format import FCP_LAYOUT, check_sum
 from vlane.hdl.credits.fcp_offer import FCPOffer
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
-
-from vlane.credit_ib import CreditIBParameters
-from vlane.fcp import COUNTER_BITS, COUNTER_MODULUS, CREDIT_CAP, FCP_BITS, Op
+from vlane.packets.fcp import COUNTER_BITS, COUNTER_MODULUS, CREDIT_CAP, FCP_BITS, Op
 
 __all__ = ["CreditIB", "CreditIBReceiver", "CreditIBSender"]
 
@@ -159,10 +159,7 @@ class CreditIBReceiver(wiring.Component):
             taken = Mux(self.arrived[vl] & self.accepted, self.arrived_blocks, 0)
             before = Mux(self.update[vl], self.update_fctbs, self.abr[vl])
             left = Signal(range(self.buffer_blocks + 1), name=f"left_{vl}")
-            m.d.comb += [
-                left.eq(self.room[vl] - taken),
-                self.limit[vl].eq(self.abr[vl] + self._capped(self.room[vl])),
-            ]
+            m.d.comb += [left.eq(self.room[vl] - taken), self.limit[vl].eq(self.abr[vl] + self._capped(self.room[vl]))]
             self.stored.write(m, self.abr[vl], before + taken)
             self.stored.write(m, self.room[vl], left + (self.freed[vl] & (left < self.buffer_blocks)))
         self.stored.check(m)
@@ -280,9 +277,14 @@ class CreditIB(wiring.Component):
         self.sender = CreditIBSender(p.data_vls, parity=p.parity)
         self.receiver = CreditIBReceiver(p.data_vls, p.buffer_blocks, parity=p.parity)
         self.offer = FCPOffer(
-            vls=p.data_vls, step=self.fcp_blocks, period=p.fcp_period, sent=0, most_ahead=COUNTER_MODULUS - 1,
-            due_at_reset=False, parity=p.parity,
-        )  # fmt: skip
+            vls=p.data_vls,
+            step=self.fcp_blocks,
+            period=p.fcp_period,
+            sent=0,
+            most_ahead=COUNTER_MODULUS - 1,
+            due_at_reset=False,
+            parity=p.parity,
+        )
         self.stored = Stored(parity=p.parity)
         self.busy = Signal()
         self.returned, self.seen = Signal(p.data_vls), Signal(p.data_vls)
@@ -364,3 +366,6 @@ class CreditIB(wiring.Component):
         with m.Else():
             self.stored.write(m, timer, timer + 1)
             self.stored.write(m, seen, seen | heard)
+
+
+COMPONENT = CreditIB

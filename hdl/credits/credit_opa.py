@@ -5,14 +5,14 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
+
+from vlane.credits.credit_opa import COUNTER_BITS, BufferSelect, CreditOPAParameters, ResizeStep
+from vlane.egress import MAX_REQUESTERS
 from vlane.hdl.common.select import equals
 from vlane.hdl.common.stored import Stored
 from vlane.hdl.credits.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.credits.room_rule import beyond, fits
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
-
-from vlane.egress import MAX_REQUESTERS
-from vlane.opa_credit import COUNTER_BITS, BufferSelect, CreditOPAParameters, ResizeStep
 
 __all__ = ["BufferControlSignature", "CreditOPA", "CreditOPASender"]
 
@@ -38,12 +38,7 @@ class BufferControlSignature(Signature):
 
     def __init__(self) -> None:
         super().__init__(
-            {
-                "enable": Out(1),
-                "select": Out(BufferSelect),
-                "vl": Out(_VL_BITS),
-                "units": Out(COUNTER_BITS),
-            }
+            {"enable": Out(1), "select": Out(BufferSelect), "vl": Out(_VL_BITS), "units": Out(COUNTER_BITS)}
         )
 
 
@@ -325,3 +320,6 @@ class CreditOPA(wiring.Component):
         with m.If(self.ltp_arrived):
             self.stored.write(m, count, count + 1)
             self.stored.write(m, heard, Cat(heard[2:], self.credit_in))
+
+
+COMPONENT = CreditOPA

@@ -5,13 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from vlane.credits.credit_opa import COUNTER_BITS
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import one_of
 from vlane.hdl.common.stored import Stored
-
-from vlane.opa_credit import COUNTER_BITS
-
-__all__ = ["CreditOPAReceiver"]
 
 _VL_BITS = 5
 _CODE_BITS = 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Value, unsigned
 from amaranth.lib import data
 
-__all__ = ["FCP_LAYOUT", "check_sum"]
-
 FCP_LAYOUT = data.StructLayout(
     {"lpcrc": unsigned(16), "fccl": unsigned(12), "vl": unsigned(4), "fctbs": unsigned(12), "op": unsigned(4)}
 )

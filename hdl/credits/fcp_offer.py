@@ -5,13 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.common.stored import Stored
-
-from vlane.fcp import COUNTER_BITS, CREDIT_CAP
-
-__all__ = ["FCPOffer"]
+from vlane.packets.fcp import COUNTER_BITS, CREDIT_CAP
 
 
 class FCPOffer(wiring.Component):
@@ -61,15 +59,7 @@ class FCPOffer(wiring.Component):
     latency = 0
 
     def __init__(
-        self,
-        *,
-        vls: int,
-        step: int,
-        period: int,
-        sent: int,
-        most_ahead: int,
-        due_at_reset: bool,
-        parity: bool = False,
+        self, *, vls: int, step: int, period: int, sent: int, most_ahead: int, due_at_reset: bool, parity: bool = False
     ) -> None:
         self.vls, self.step, self.period, self.sent = vls, step, period, sent
         self.most_ahead, self.due_at_reset, self.stored = most_ahead, due_at_reset, Stored(parity=parity)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from amaranth.hdl import Mux, Value, ValueLike
 
-__all__ = ["beyond", "fits"]
-
 
 def beyond(held: Value, minimum: ValueLike) -> Value:
     """Return what a VL that holds so much has beyond its minimum."""

@@ -6,11 +6,8 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
-from vlane.hdl.common.select import equals
-from vlane.hdl.ethernet.serial_divider import SerialDivider
-from vlane.hdl.ethernet.serial_multiplier import PRODUCT_CYCLES, SerialMultiplier
 
-from vlane.e2cm_prober import (
+from vlane.ethernet.e2cm_prober import (
     EXCESS_BITS,
     FLOW_BITS,
     GOODPUT_BITS,
@@ -20,7 +17,10 @@ from vlane.e2cm_prober import (
     START_CYCLES,
     E2CMProberParameters,
 )
-from vlane.ethernet import BYTES_BITS, FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
+from vlane.ethernet.shared import BYTES_BITS, FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
+from vlane.hdl.common.select import equals
+from vlane.hdl.ethernet.serial_divider import SerialDivider
+from vlane.hdl.ethernet.serial_multiplier import PRODUCT_CYCLES, SerialMultiplier
 
 __all__ = ["E2CMProber", "ProberProgramSignature"]
 
@@ -334,3 +334,6 @@ class E2CMProber(wiring.Component):
 def _at_most(value: Value, bits: int) -> Value:
     """Return a value, or the largest one of that many bits if it does not fit."""
     return value[:bits] | value[bits:].any().replicate(bits)
+
+
+COMPONENT = E2CMProber

@@ -7,11 +7,11 @@ from itertools import pairwise
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from vlane.ethernet.ecm_cp import CHANCE_BITS, ECMCPParameters, sampling_chance
+from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
 from vlane.hdl.common.select import exceeds
 from vlane.hdl.ethernet.prbs import PRBS
-
-from vlane.ecm_cp import CHANCE_BITS, ECMCPParameters, sampling_chance
-from vlane.ethernet import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
 
 __all__ = ["ECMCP"]
 
@@ -202,11 +202,8 @@ class ECMCP(wiring.Component):
             mine.eq(self.tags[-1]),
         ]
         within, falls, saturated = Signal(range(most + 1)), Signal(), Signal()
-        m.d.comb += [
-            within.eq(size),
-            falls.eq(is_negative | maximal),
-            saturated.eq(maximal | (size > most)),
-        ]
+        m.d.comb += [within.eq(size), falls.eq(is_negative | maximal)]
+        m.d.comb += saturated.eq(maximal | (size > most))
         held = Mux(saturated, units, within >> _TO_UNITS)
         lowers = Mux(saturated, -units, -(within >> _TO_UNITS))
         sends = (saturated | (within >> _TO_UNITS).any()) & (falls | mine)
@@ -216,3 +213,6 @@ class ECMCP(wiring.Component):
             self.notify.eq(sampled & (stops | sends)),
             self.feedback.eq(Mux(sampled & ~stops, Mux(falls, lowers, held), 0)),
         ]
+
+
+COMPONENT = ECMCP

@@ -6,11 +6,8 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
-from vlane.hdl.ethernet.prbs import PRBS
-from vlane.hdl.ethernet.serial_multiplier import FACTOR_BITS, PRODUCT_CYCLES, SHORT_BITS, SerialMultiplier
 
-from vlane.ecm_rp import (
+from vlane.ethernet.ecm_rp import (
     ASK_CYCLES,
     FRACTION_BITS,
     GAIN_BITS,
@@ -25,7 +22,10 @@ from vlane.ecm_rp import (
     Notice,
     feedback_scale,
 )
-from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
+from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
+from vlane.hdl.common.select import equals
+from vlane.hdl.ethernet.prbs import PRBS
+from vlane.hdl.ethernet.serial_multiplier import FACTOR_BITS, PRODUCT_CYCLES, SHORT_BITS, SerialMultiplier
 
 __all__ = ["ECMRP"]
 
@@ -288,11 +288,7 @@ class ECMRP(wiring.Component):
         ]
         with m.If(stops):
             wait = self.prbs.number & ((1 << self.parameters.stop_bits) - 1)
-            m.d.sync += [
-                record.rate.eq(self.least),
-                record.tokens.eq(self.bucket),
-                record.last.eq(self.at + 1 + wait),
-            ]
+            m.d.sync += [record.rate.eq(self.least), record.tokens.eq(self.bucket), record.last.eq(self.at + 1 + wait)]
         with m.Elif(falls):
             m.d.sync += record.rate.eq(self.change)
             with m.If(~self.was):
@@ -323,3 +319,6 @@ class ECMRP(wiring.Component):
             self.probe.eq(there & record.probe),
             self.tag.eq(Mux(there, record.cpid, 0)),
         ]
+
+
+COMPONENT = ECMRP

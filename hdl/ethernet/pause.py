@@ -5,10 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, Signature
-from vlane.hdl.common.select import exceeds
 
-from vlane.ethernet import BYTES_BITS
-from vlane.pause import DROP_BITS, DROP_MOST, MAX_MEMORY_BYTES, PAUSE_QUANTA, PauseParameters
+from vlane.ethernet.pause import DROP_BITS, DROP_MOST, MAX_MEMORY_BYTES, PAUSE_QUANTA, PauseParameters
+from vlane.ethernet.shared import BYTES_BITS
+from vlane.hdl.common.select import exceeds
 
 __all__ = ["Pause", "PauseProgramSignature"]
 
@@ -148,3 +148,6 @@ class Pause(wiring.Component):
         m.d.comb += self.request.eq((self.paused ^ self.told) | (self.paused & is_old))
         with m.If(self.said):
             m.d.sync += self.told.eq(self.paused)
+
+
+COMPONENT = Pause

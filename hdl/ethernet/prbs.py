@@ -6,9 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from vlane.ethernet import DRAW_BITS, PRBS_BITS, PRBS_TAP
-
-__all__ = ["PRBS"]
+from vlane.ethernet.shared import DRAW_BITS, PRBS_BITS, PRBS_TAP
 
 
 class PRBS(wiring.Component):

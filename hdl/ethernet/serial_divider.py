@@ -6,8 +6,6 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["SerialDivider"]
-
 
 class SerialDivider(wiring.Component):
     """Divides, and rounds down.
@@ -34,12 +32,7 @@ class SerialDivider(wiring.Component):
 
     def __init__(self, *, quotient_bits: int, divisor_bits: int, dividend_bits: int) -> None:
         super().__init__(
-            {
-                "load": In(1),
-                "dividend": In(dividend_bits),
-                "divisor": In(divisor_bits),
-                "quotient": Out(quotient_bits),
-            }
+            {"load": In(1), "dividend": In(dividend_bits), "divisor": In(divisor_bits), "quotient": Out(quotient_bits)}
         )
         self.cycles = quotient_bits + 1
         width = max(divisor_bits, dividend_bits - quotient_bits)

@@ -6,8 +6,6 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["FACTOR_BITS", "PRODUCT_CYCLES", "SHORT_BITS", "SerialMultiplier"]
-
 FACTOR_BITS, SHORT_BITS = 22, 24
 """Widths of the two numbers."""
 _DIGIT = 4

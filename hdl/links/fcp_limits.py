@@ -5,15 +5,13 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.select import equals
 from vlane.hdl.credits.credit_ib import CreditIBSender
 from vlane.hdl.links.link import LimitSignature
-
-from vlane.fcp import CREDIT_CAP
+from vlane.packets.fcp import CREDIT_CAP
 from vlane.parameters import check_range
-from vlane.vlarb import MAX_DATA_VLS
-
-__all__ = ["FCPLimits"]
+from vlane.units import MAX_DATA_VLS
 
 
 class FCPLimits(wiring.Component):

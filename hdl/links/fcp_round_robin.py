@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.credits.fcp_offer import FCPOffer
 from vlane.hdl.links.link import LaneReturnSignature, LimitSignature, ReturnSignature
-
-from vlane.fcp import COUNTER_BITS
-
-__all__ = ["FCPRoundRobin", "FCPTimes"]
+from vlane.packets.fcp import COUNTER_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +70,7 @@ class FCPRoundRobin(wiring.Component):
         self.vls, self.blocks, self.step, self.period, self.returned = vls, blocks, step, period, returned
         self.returns = LaneReturnSignature(vls) if vls_apart else ReturnSignature(returned)
         super().__init__({"freed": In(self.returns), "may": In(1), "takes": Out(1), "says": Out(LimitSignature())})
-        self.offer = FCPOffer(
-            vls=vls, step=step, period=period, sent=blocks, most_ahead=blocks, due_at_reset=True
-        )  # fmt: skip
+        self.offer = FCPOffer(vls=vls, step=step, period=period, sent=blocks, most_ahead=blocks, due_at_reset=True)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -8,25 +8,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
+
 from vlane.hdl.common.select import equals, one_of
-
-from vlane.fcp import COUNTER_BITS
+from vlane.packets.fcp import COUNTER_BITS
 from vlane.units import HEADER_BITS
-
-__all__ = [
-    "CrossingSignature",
-    "LaneCrossingSignature",
-    "LaneReturnSignature",
-    "LimitSignature",
-    "LinkSignature",
-    "ReturnSignature",
-    "blocks_of",
-    "field_of",
-    "lane_shape",
-    "take_crossing",
-    "with_channel",
-    "with_vl",
-]
 
 _FIELDS = {"vl": (60, 4), "sl": (52, 4), "channel_top": (51, 1), "dlid": (32, 16), "pktlen": (16, 11)}
 
@@ -226,7 +211,7 @@ def with_vl(data: Value, vl: Value) -> Value:
 
 
 def with_channel(data: Value, channel: Value) -> Value:
-    """Return a first flit with another channel in its header (``vlane/lrh.py``)."""
+    """Return a first flit with another channel in its header (``vlane/packets/lrh.py``)."""
     return _with(_with(data, "vl", channel[:4]), "channel_top", channel[4])
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.credits.room_rule import beyond, fits
 
+from vlane.hdl.credits.room_rule import beyond, fits
 from vlane.parameters import check_range
 from vlane.units import MAX_BUFFER_BLOCKS
-
-__all__ = ["Room"]
 
 _MAX_VLS = 32
 _MAX_RETURNED = 3
@@ -64,9 +62,16 @@ class Room(wiring.Component):
     latency = 0
 
     def __init__(
-        self, *, vls: int, blocks: int, minimum: int, maximum: int, largest: int, returned: int = 1,
+        self,
+        *,
+        vls: int,
+        blocks: int,
+        minimum: int,
+        maximum: int,
+        largest: int,
+        returned: int = 1,
         behind: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_range("vls", vls, 1, _MAX_VLS)
         check_range("blocks", blocks, 1, MAX_BUFFER_BLOCKS)
         check_range("minimum", minimum, 0, blocks // vls)

@@ -8,8 +8,6 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["BUS_PREFIX", "AxiLite", "axi_lite_members"]
-
 BUS_PREFIX = "s_axil_"
 
 _WORD_BITS = 32
@@ -18,12 +16,26 @@ _WORD_BITS = 32
 def axi_lite_members(address_bits: int) -> dict[str, Any]:
     """Return the members of a bus of 32 bits: the signals of the AXI specification with the prefix ``s_axil_``."""
     members = {
-        "awaddr": In(address_bits), "awprot": In(3), "awvalid": In(1), "awready": Out(1),
-        "wdata": In(_WORD_BITS), "wstrb": In(_WORD_BITS // 8), "wvalid": In(1), "wready": Out(1),
-        "bresp": Out(2), "bvalid": Out(1), "bready": In(1),
-        "araddr": In(address_bits), "arprot": In(3), "arvalid": In(1), "arready": Out(1),
-        "rdata": Out(_WORD_BITS), "rresp": Out(2), "rvalid": Out(1), "rready": In(1),
-    }  # fmt: skip
+        "awaddr": In(address_bits),
+        "awprot": In(3),
+        "awvalid": In(1),
+        "awready": Out(1),
+        "wdata": In(_WORD_BITS),
+        "wstrb": In(_WORD_BITS // 8),
+        "wvalid": In(1),
+        "wready": Out(1),
+        "bresp": Out(2),
+        "bvalid": Out(1),
+        "bready": In(1),
+        "araddr": In(address_bits),
+        "arprot": In(3),
+        "arvalid": In(1),
+        "arready": Out(1),
+        "rdata": Out(_WORD_BITS),
+        "rresp": Out(2),
+        "rvalid": Out(1),
+        "rready": In(1),
+    }
     return {f"{BUS_PREFIX}{name}": member for name, member in members.items()}
 
 
@@ -95,10 +107,15 @@ class AxiLite(wiring.Component):
         super().__init__(
             {
                 **axi_lite_members(address_bits),
-                "write": Out(1), "write_at": Out(address_bits - 2), "data": Out(_WORD_BITS), "writable": In(1),
-                "read_at": Out(address_bits - 2), "found": In(_WORD_BITS), "readable": In(1),
+                "write": Out(1),
+                "write_at": Out(address_bits - 2),
+                "data": Out(_WORD_BITS),
+                "writable": In(1),
+                "read_at": Out(address_bits - 2),
+                "found": In(_WORD_BITS),
+                "readable": In(1),
             }
-        )  # fmt: skip
+        )
         self.has_address, self.has_word, self.has_read = Signal(), Signal(), Signal()
         self.strobes = Signal(_WORD_BITS // 8)
 

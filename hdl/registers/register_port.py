@@ -6,12 +6,10 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Flow
 from amaranth.utils import exact_log2
+
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.registers.axi_lite import BUS_PREFIX, AxiLite, axi_lite_members
-
 from vlane.registers import WORD_BYTES, Command, Constant, RegisterMap, Setting, Status, Window
-
-__all__ = ["RegisterPort", "RegisteredBlock"]
 
 _WORD_BITS = 32
 

@@ -8,16 +8,14 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out, Signature
+
+from vlane.egress import ListCode, SchedulerParameters
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE, egress_members, vl_bits_of
-
-from vlane.egress import ListCode, SchedulerParameters
-from vlane.vlarb import VL15
-from vlane.writes import ScheduleSelect
-
-__all__ = ["ScheduleSignature", "Scheduler"]
+from vlane.schedulers.vlarb import VL15
+from vlane.schedulers.writes import ScheduleSelect
 
 
 class ScheduleSignature(Signature):

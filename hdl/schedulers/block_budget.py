@@ -17,9 +17,8 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
 
-__all__ = ["BlockBudget"]
+from vlane.hdl.common.select import equals
 
 
 class BlockBudget(wiring.Component):
@@ -75,10 +74,7 @@ class BlockBudget(wiring.Component):
         renewed, given, counted = Signal(), Signal(self.bits), Signal(self.bits, init=self.starts_with)
         with m.If(self.renew):
             m.d.sync += given.eq(self.amount)  # selected in the next cycle: the amount arrives late in this one
-        m.d.comb += [
-            value.eq(Mux(renewed, given, counted)),
-            self.last.eq(Mux(charged, is_two, is_one)),
-        ]
+        m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_two, is_one))]
         m.d.sync += [
             renewed.eq(self.renew),
             charged.eq(self.charge),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
-
-__all__ = ["DEFICIT_BITS", "OWNER_BITS", "DeficitTurns"]
 
 OWNER_BITS = 5
 DEFICIT_BITS = 7

@@ -5,10 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
 from vlane.hdl.schedulers.deficit import DEFICIT_BITS, DeficitTurns
-
-from vlane.drr import DRRParameters
+from vlane.schedulers.drr import DRRParameters
 
 __all__ = ["COMPONENT", "DRR"]
 
@@ -53,10 +53,7 @@ class DRR(Scheduler):
         self.parameters = p = parameters
         count = p.count
         self.turns = DeficitTurns(
-            entries=count,
-            requesters=count,
-            keep_on_stall=p.keep_on_stall,
-            most_kept=p.mtu_blocks - 1,
+            entries=count, requesters=count, keep_on_stall=p.keep_on_stall, most_kept=p.mtu_blocks - 1
         )
         members: dict[str, object] = {
             "program": In(ScheduleSignature(8)),

@@ -9,13 +9,13 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.select import one_of
 from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
 from vlane.hdl.schedulers.deficit import DEFICIT_BITS, DeficitTurns
 from vlane.hdl.schedulers.dtable_line_rate import LineRateDTable
 from vlane.hdl.schedulers.forms import Forms, require_form
-
-from vlane.dtable import IB_COUNTER_MOST, IB_ENTRIES, DTableParameters
+from vlane.schedulers.dtable import IB_COUNTER_MOST, IB_ENTRIES, DTableParameters
 
 __all__ = ["COMPONENT", "DTable", "IBDTable"]
 

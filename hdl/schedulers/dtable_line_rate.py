@@ -17,20 +17,18 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from vlane.egress import ListCode
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.schedulers.base import ScheduleSignature
 from vlane.hdl.schedulers.forms import require_form
 from vlane.hdl.schedulers.lane_account import LaneAccount
 from vlane.hdl.schedulers.list_walk import ListWalk, any_able
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE, egress_members, vl_bits_of
-
-from vlane.dtable import DTableParameters
-from vlane.egress import ListCode
-from vlane.schedulers import LINE_RATE
-from vlane.vlarb import VL15
-from vlane.writes import ScheduleSelect
-
-__all__ = ["LINE_RATE_LANES", "LineRateDTable"]
+from vlane.schedulers.dtable import DTableParameters
+from vlane.schedulers.registry import LINE_RATE
+from vlane.schedulers.vlarb import VL15
+from vlane.schedulers.writes import ScheduleSelect
 
 _LANE_BITS = 5
 LINE_RATE_LANES = (1 << _LANE_BITS) - 1

@@ -6,8 +6,6 @@ from typing import Any
 
 from vlane.errors import InputError
 
-__all__ = ["Forms", "require_form"]
-
 
 class Forms:
     """Makes a component of one of its forms; to its callers it is a component class.

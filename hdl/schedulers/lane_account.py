@@ -16,9 +16,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
-__all__ = ["LaneAccount"]
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 _ACCOUNT = signed(9)
 

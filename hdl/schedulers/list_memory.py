@@ -6,9 +6,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
 
-__all__ = ["ROW_ENTRIES", "ListMemory", "entry_layout"]
+from vlane.hdl.common.select import equals
 
 ROW_ENTRIES = 8
 """Entries of a row: they are read and filtered together."""

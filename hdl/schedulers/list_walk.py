@@ -21,10 +21,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.select import bit_of, equals
 from vlane.hdl.schedulers.list_memory import ROW_ENTRIES, ListMemory
-
-__all__ = ["ListWalk", "any_able"]
 
 _WEIGHT_BITS = 8
 _TOGETHER = 5

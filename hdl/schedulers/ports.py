@@ -8,8 +8,6 @@ from amaranth.lib.wiring import In, Out, Signature
 
 from vlane.egress import ListCode
 
-__all__ = ["BLOCKS_SHAPE", "HeadsSignature", "egress_members", "vl_bits_of"]
-
 BLOCKS_SHAPE = unsigned(7)
 """Size of a packet in blocks of 64 bytes, 1 to 66."""
 
@@ -33,13 +31,7 @@ class HeadsSignature(Signature):
     """
 
     def __init__(self, lanes: int) -> None:
-        super().__init__(
-            {
-                "request": Out(lanes),
-                "fits": Out(lanes),
-                "blocks": Out(ArrayLayout(BLOCKS_SHAPE, lanes)),
-            }
-        )
+        super().__init__({"request": Out(lanes), "fits": Out(lanes), "blocks": Out(ArrayLayout(BLOCKS_SHAPE, lanes))})
 
 
 def egress_members(lanes: int, *, vl_bits: int = 4) -> dict[str, object]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In
+
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
-
-from vlane.rr import RRParameters
+from vlane.schedulers.rr import RRParameters
 
 __all__ = ["COMPONENT", "RR"]
 

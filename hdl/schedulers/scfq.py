@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import one_of
 from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
-
-from vlane.scfq import SCFQParameters
+from vlane.schedulers.scfq import SCFQParameters
 
 __all__ = ["COMPONENT", "SCFQ"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
+
+from vlane.egress import ListCode
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import bit_of, equals, one_of
 from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.forms import Forms, require_form
 from vlane.hdl.schedulers.vlarb_banks import VLArbBanks, vlarb_members
 from vlane.hdl.schedulers.vlarb_line_rate import LineRateVLArb
-
-from vlane.egress import ListCode
-from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbParameters
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VL15, VLArbParameters
 
 __all__ = ["COMPONENT", "VLArb"]
 
@@ -121,10 +121,7 @@ class VLArb(wiring.Component):
         """Select High if it can send and its limit has not expired, else Low if it can send, else High (VLA-7)."""
         high, low = (search.found for search in self.searches.values())
         use_high, use_low = Signal(), Signal()
-        m.d.comb += [
-            use_high.eq(high & ((self.counter > 0) | ~low)),
-            use_low.eq(low & ~use_high),
-        ]
+        m.d.comb += [use_high.eq(high & ((self.counter > 0) | ~low)), use_low.eq(low & ~use_high)]
         return use_high, use_low
 
     def _grant(self, m: Module, vl15_wins: Signal, decides: Signal, use_high: Signal, use_low: Signal) -> None:

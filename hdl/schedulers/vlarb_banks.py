@@ -9,12 +9,10 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
+
 from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.ports import egress_members
-
-from vlane.writes import ListSelect
-
-__all__ = ["ENTRY_LAYOUT", "ProgramSignature", "VLArbBanks", "vlarb_members"]
+from vlane.schedulers.writes import ListSelect
 
 ENTRY_LAYOUT = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
 
@@ -42,15 +40,7 @@ class ProgramSignature(Signature):
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            {
-                "enable": Out(1),
-                "select": Out(ListSelect),
-                "index": Out(6),
-                "vl": Out(4),
-                "weight": Out(8),
-            }
-        )
+        super().__init__({"enable": Out(1), "select": Out(ListSelect), "index": Out(6), "vl": Out(4), "weight": Out(8)})
 
 
 def vlarb_members(

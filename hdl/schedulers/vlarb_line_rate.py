@@ -15,19 +15,17 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+
+from vlane.egress import ListCode
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.schedulers.block_budget import BlockBudget
 from vlane.hdl.schedulers.forms import require_form
 from vlane.hdl.schedulers.list_walk import ListWalk, any_able
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 from vlane.hdl.schedulers.vlarb_banks import vlarb_members
-
-from vlane.egress import ListCode
-from vlane.schedulers import LINE_RATE
-from vlane.vlarb import VL15, VLArbParameters
-from vlane.writes import ListSelect
-
-__all__ = ["LineRateVLArb"]
+from vlane.schedulers.registry import LINE_RATE
+from vlane.schedulers.vlarb import VL15, VLArbParameters
+from vlane.schedulers.writes import ListSelect
 
 _LIMIT_BITS = 14
 

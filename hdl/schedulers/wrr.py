@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
-
-from vlane.wrr import MAX_WRR_WEIGHT, WRRParameters
+from vlane.schedulers.wrr import MAX_WRR_WEIGHT, WRRParameters
 
 __all__ = ["COMPONENT", "WRR"]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.round_robin import RoundRobin
 from vlane.hdl.common.select import bit_of, one_of
 from vlane.hdl.links.link import lane_shape
-
 from vlane.parameters import check_range
-
-__all__ = ["Allocator"]
 
 _MAX_PORTS = 64
 _MAX_VLS = 32

@@ -6,16 +6,14 @@ from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.part import FIFOPart, Part
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.links.link import CrossingSignature, lane_shape, take_crossing
 from vlane.hdl.switches.switch_input import flits_of_head
 from vlane.hdl.switches.write_port import WritePort
-
-from vlane.mports import MPORT, READERS
-
-__all__ = ["Centre"]
+from vlane.switches.mports import MPORT, READERS
 
 _LINKS = 2
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from vlane.congestion.cc_marker import LARGEST_THRESHOLD, THRESHOLD_BITS
+from vlane.congestion.cc_source import MULTIPLIER_BITS
+from vlane.credits.credit_starvation import starvation_limit
 from vlane.hdl.common.round_robin import RoundRobin
 from vlane.hdl.common.select import equals, number_of, one_of
 from vlane.hdl.links.link import ReturnSignature, lane_shape
-
-from vlane.cc_marker import LARGEST_THRESHOLD, THRESHOLD_BITS
-from vlane.cc_source import MULTIPLIER_BITS
-from vlane.credit_starvation import starvation_limit
-
-__all__ = ["CreditStarvation"]
 
 
 class CreditStarvation(wiring.Component):

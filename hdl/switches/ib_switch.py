@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module
+
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.links.link import take_crossing
 from vlane.hdl.switches.allocator import Allocator
 from vlane.hdl.switches.per_vl_switch import PerVLSwitch
 from vlane.hdl.switches.sl2vl_switch import SL2VLSwitch
-
-from vlane.ib_switch import IBSwitchParameters
+from vlane.switches.ib_switch import IBSwitchParameters
 
 __all__ = ["IBSwitch", "ib_switch"]
 
@@ -83,3 +83,6 @@ class IBSwitch(SL2VLSwitch):
 def ib_switch(parameters: IBSwitchParameters) -> SL2VLSwitch:
     """Return the switch whose crossbar its parameters name."""
     return (PerVLSwitch if parameters.form.vls_apart else IBSwitch)(parameters)
+
+
+COMPONENT = ib_switch

@@ -8,9 +8,8 @@ from operator import add
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.links.link import lane_shape
 
-__all__ = ["InputMeasure"]
+from vlane.hdl.links.link import lane_shape
 
 _BEHIND = 2
 """Places from that of the sums to that of the sweep."""

@@ -9,13 +9,12 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals
 from vlane.hdl.links.link import LaneCrossingSignature, LaneReturnSignature, with_vl
 from vlane.hdl.switches.receiving_input import ReceivingInput
-
-__all__ = ["LaneInput"]
 
 
 class LaneInput(ReceivingInput):
@@ -67,9 +66,14 @@ class LaneInput(ReceivingInput):
             "crossing": Out(LaneCrossingSignature(data_bits)).array(geometry.vls),
         }
         super().__init__(
-            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=False,
+            members,
+            ports=ports,
+            geometry=geometry,
+            data_bits=data_bits,
+            vl_bits=vl_bits,
+            by_channel=False,
             counts_waiting=counts_waiting,
-        )  # fmt: skip
+        )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals, one_of
@@ -14,8 +15,6 @@ from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LaneCrossingSignature, LaneReturnSignature
 from vlane.hdl.switches.sending_output import SendingOutput
-
-__all__ = ["LaneOutput"]
 
 
 class LaneOutput(SendingOutput):
@@ -55,9 +54,16 @@ class LaneOutput(SendingOutput):
     vls_apart = True
 
     def __init__(
-        self, scheduler: Any, *, geometry: BufferGeometry, data_bits: int, vl_bits: int, fcp: FCPTimes | None,
-        marker: CCMarker | None = None, measured: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        scheduler: Any,
+        *,
+        geometry: BufferGeometry,
+        data_bits: int,
+        vl_bits: int,
+        fcp: FCPTimes | None,
+        marker: CCMarker | None = None,
+        measured: bool = False,
+    ) -> None:
         vls = geometry.vls
         self.parts = [geometry.part(data_bits=data_bits) for _ in range(vls)]
         packet = range(geometry.largest + 1)
@@ -69,9 +75,17 @@ class LaneOutput(SendingOutput):
             "crossing": In(LaneCrossingSignature(data_bits)).array(vls),
         }
         super().__init__(
-            scheduler, members, returns=LaneReturnSignature(vls), geometry=geometry, data_bits=data_bits,
-            vl_bits=vl_bits, returned=1, fcp=fcp, marker=marker, measured=measured,
-        )  # fmt: skip
+            scheduler,
+            members,
+            returns=LaneReturnSignature(vls),
+            geometry=geometry,
+            data_bits=data_bits,
+            vl_bits=vl_bits,
+            returned=1,
+            fcp=fcp,
+            marker=marker,
+            measured=measured,
+        )
 
     def _take_in(self, m: Module) -> None:
         """Store what crosses; a lane is busy until the last flit of the packet (IBS-P3)."""

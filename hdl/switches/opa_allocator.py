@@ -8,14 +8,12 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.round_robin import RoundRobin
 from vlane.hdl.common.select import bit_of, equals, one_of
 from vlane.hdl.links.link import lane_shape
-
-from vlane.mports import MPORT, OPA_PORTS, READERS, mports_of, ports_of
 from vlane.parameters import check_range
-
-__all__ = ["OPAAllocator"]
+from vlane.switches.mports import MPORT, OPA_PORTS, READERS, mports_of, ports_of
 
 _MAX_VLS = 32
 

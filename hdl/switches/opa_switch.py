@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, connect, flipped
+
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.links.link import field_of, take_crossing
@@ -11,11 +12,10 @@ from vlane.hdl.switches.centre import Centre
 from vlane.hdl.switches.opa_allocator import OPAAllocator
 from vlane.hdl.switches.switch import Switch
 from vlane.hdl.tables.sc import SC, SCProgramSignature
-
-from vlane.mports import MPORT, READERS, ports_of
-from vlane.opa_switch import OPASwitchParameters
-from vlane.sc import SC15, SCParameters
-from vlane.switch_kinds import OMNI_PATH
+from vlane.switches.mports import MPORT, READERS, ports_of
+from vlane.switches.opa_switch import OPASwitchParameters
+from vlane.switches.switch_kinds import OMNI_PATH
+from vlane.tables.sc import SC15, SCParameters
 
 __all__ = ["OPASwitch"]
 
@@ -70,10 +70,7 @@ class OPASwitch(Switch):
             Centre(ports=p.ports, geometry=central, data_bits=p.data_bits, flits=OMNI_PATH.inner_flits)
             for _ in range(self.allocator.mports)
         ]
-        super().__init__(
-            p, kind=OMNI_PATH, fcp=None,
-            members={"sc": In(SCProgramSignature())},
-        )  # fmt: skip
+        super().__init__(p, kind=OMNI_PATH, fcp=None, members={"sc": In(SCProgramSignature())})
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -149,3 +146,6 @@ class OPASwitch(Switch):
                 write_ports = self.outputs[number].crossing
                 take_crossing(m, write_ports[_LOCAL], [(equals(each.to, number), each) for each in mine])
                 take_crossing(m, write_ports[_CENTRAL], [(equals(each.to, number), each) for each in reads])
+
+
+COMPONENT = OPASwitch

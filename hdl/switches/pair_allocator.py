@@ -5,14 +5,12 @@ from __future__ import annotations
 from amaranth.hdl import Array, Cat, Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.select import number_of
 from vlane.hdl.links.link import lane_shape
 from vlane.hdl.switches.pair_turns import PairTurns
 from vlane.hdl.switches.request_ages import RequestAges
-
 from vlane.parameters import check_range
-
-__all__ = ["PairAllocator"]
 
 _MAX_PORTS = 64
 _MAX_VLS = 32

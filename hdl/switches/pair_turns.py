@@ -6,8 +6,6 @@ from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["PairTurns"]
-
 
 class PairTurns(wiring.Component):
     """Round robin of many places, of which each request is for one (IBS-P2).

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.switches.lane_input import LaneInput
 from vlane.hdl.switches.lane_output import LaneOutput
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.sl2vl_switch import SL2VLSwitch
-
-from vlane.ib_switch import IBSwitchParameters
-from vlane.switch_kinds import SwitchKind
-
-__all__ = ["PerVLSwitch"]
+from vlane.switches.ib_switch import IBSwitchParameters
+from vlane.switches.switch_kinds import SwitchKind
 
 
 class PerVLSwitch(SL2VLSwitch):
@@ -69,16 +67,24 @@ class PerVLSwitch(SL2VLSwitch):
     def make_input(self, kind: SwitchKind) -> LaneInput:
         """Return an input side whose lanes cross apart."""
         return LaneInput(
-            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits,
+            ports=self.ports,
+            geometry=self.geometry,
+            data_bits=self.parameters.data_bits,
+            vl_bits=kind.vl_bits,
             counts_waiting=self.parameters.by_inputs,
-        )  # fmt: skip
+        )
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> LaneOutput:
         """Return an output side whose lanes come in apart, with its egress scheduler."""
         return LaneOutput(
-            scheduler, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits, fcp=fcp,
-            marker=self.make_marker(), measured=self.parameters.by_inputs,
-        )  # fmt: skip
+            scheduler,
+            geometry=self.geometry,
+            data_bits=self.parameters.data_bits,
+            vl_bits=kind.vl_bits,
+            fcp=fcp,
+            marker=self.make_marker(),
+            measured=self.parameters.by_inputs,
+        )
 
     def _allocate(self, m: Module) -> None:
         allocator, vls = self.allocator, self.geometry.vls

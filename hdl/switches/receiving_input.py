@@ -9,15 +9,13 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.part import FIFOPart
 from vlane.hdl.common.select import equals
 from vlane.hdl.links.link import LinkSignature, blocks_of, lane_shape
-
-from vlane.drop_cause import DropCause
+from vlane.packets.drop_cause import DropCause
 from vlane.units import HEADER_BITS
-
-__all__ = ["ReceivingInput"]
 
 
 class ReceivingInput(wiring.Component):
@@ -47,9 +45,16 @@ class ReceivingInput(wiring.Component):
     """Whether a packet that crosses must know the lane on which it came."""
 
     def __init__(
-        self, members: dict[str, Any], *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int,
-        by_channel: bool, counts_waiting: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        members: dict[str, Any],
+        *,
+        ports: int,
+        geometry: BufferGeometry,
+        data_bits: int,
+        vl_bits: int,
+        by_channel: bool,
+        counts_waiting: bool = False,
+    ) -> None:
         vls, lane = geometry.vls, lane_shape(geometry.vls)
         packet = range(geometry.largest + 1)
         self.geometry, self.by_channel, self.counts_waiting = geometry, by_channel, counts_waiting
@@ -93,10 +98,7 @@ class ReceivingInput(wiring.Component):
         kept = Signal(reset_less=True)
         keeps = Signal()
         blocks, small = blocks_of(rx.data), Signal()
-        m.d.comb += [
-            small.eq(blocks <= self.geometry.largest),
-            keeps.eq(Mux(rx.first, self._accepted, kept)),
-        ]
+        m.d.comb += [small.eq(blocks <= self.geometry.largest), keeps.eq(Mux(rx.first, self._accepted, kept))]
         self._store(m, Mux(rx.valid & rx.first & small, blocks, 0), rx.valid & keeps, Cat(rx.last, rx.first, rx.data))
         with m.If(rx.valid):
             m.d.sync += kept.eq(keeps)
@@ -151,8 +153,5 @@ class ReceivingInput(wiring.Component):
     def _count(self, m: Module, lane: int, come: Value, gone: Value) -> None:
         """Count the blocks of a lane's packets that wait; a cycle late, so that no grant is on the adder's path."""
         coming, going = (Signal.like(self.blocks[0], name=f"{name}_{lane}") for name in ("coming", "going"))
-        m.d.sync += [
-            coming.eq(come),
-            going.eq(gone),
-            self.waiting[lane].eq(self.waiting[lane] + coming - going),
-        ]
+        m.d.sync += [coming.eq(come), going.eq(gone)]
+        m.d.sync += self.waiting[lane].eq(self.waiting[lane] + coming - going)

@@ -6,8 +6,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["RequestAges"]
-
 
 class RequestAges(wiring.Component):
     """Queues of requests as a matrix of who is older; those of a cycle are ordered by number (IBS-PQ1).

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.part import Part
@@ -15,8 +16,6 @@ from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LaneReturnSignature, LimitSignature, LinkSignature, ReturnSignature, lane_shape
-
-__all__ = ["SendingOutput"]
 
 
 class SendingOutput(wiring.Component):
@@ -52,10 +51,19 @@ class SendingOutput(wiring.Component):
     """Whether blocks of several lanes may come free in a cycle."""
 
     def __init__(
-        self, scheduler: Any, members: dict[str, Any], *, returns: ReturnSignature | LaneReturnSignature,
-        geometry: BufferGeometry, data_bits: int, vl_bits: int, returned: int, fcp: FCPTimes | None,
-        marker: CCMarker | None = None, measured: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        scheduler: Any,
+        members: dict[str, Any],
+        *,
+        returns: ReturnSignature | LaneReturnSignature,
+        geometry: BufferGeometry,
+        data_bits: int,
+        vl_bits: int,
+        returned: int,
+        fcp: FCPTimes | None,
+        marker: CCMarker | None = None,
+        measured: bool = False,
+    ) -> None:
         self.scheduler, self.geometry, self.returns, self.marker = scheduler, geometry, returns, marker
         self.measured = measured
         measure = {"measure": In(data.ArrayLayout(range(geometry.maximum + 1), geometry.vls))} if measured else {}

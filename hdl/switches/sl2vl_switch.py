@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
+
+from vlane.errors import InputError
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import field_of
 from vlane.hdl.switches.allocator import Allocator
@@ -14,13 +16,9 @@ from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.switch import Switch
 from vlane.hdl.tables.sl2vl import SL2VL, SL2VLProgramSignature
-
-from vlane.errors import InputError
-from vlane.ib_switch import IBSwitchParameters
-from vlane.sl2vl import SL2VLParameters
-from vlane.switch_kinds import INFINIBAND
-
-__all__ = ["SL2VLSwitch"]
+from vlane.switches.ib_switch import IBSwitchParameters
+from vlane.switches.switch_kinds import INFINIBAND
+from vlane.tables.sl2vl import SL2VLParameters
 
 
 class SL2VLSwitch(Switch):
@@ -52,10 +50,11 @@ class SL2VLSwitch(Switch):
         self.measure = InputMeasure(ports=p.ports, vls=p.data_vls, maximum=p.maximum) if p.by_inputs else None
         self.map = SL2VL(SL2VLParameters(inputs=p.ports, outputs=p.ports, data_vls=p.data_vls))
         super().__init__(
-            p, kind=INFINIBAND,
+            p,
+            kind=INFINIBAND,
             members={"sl2vl": In(SL2VLProgramSignature())},
             fcp=p.fcp_times and FCPTimes(*p.fcp_times),
-        )  # fmt: skip
+        )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -8,24 +8,22 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.by_name import component
 from vlane.hdl.common.select import one_of
 from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.congestion.marking_program import MarkingProgramSignature, program_output
 from vlane.hdl.congestion.starvation_settings import StarvationProgramSignature, StarvationSettings, program_input
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LimitSignature, LinkSignature, field_of
-from vlane.hdl.schedulers.by_name import component
 from vlane.hdl.switches.switch_input import SwitchInput
 from vlane.hdl.switches.switch_output import SwitchOutput
 from vlane.hdl.tables.lft import LFT, LFTProgramSignature
-
-from vlane.drop_cause import DropCause
-from vlane.lft import LFTParameters
-from vlane.switch_kinds import SwitchKind
-from vlane.switch_parameters import SwitchParameters
-
-__all__ = ["Switch"]
+from vlane.packets.drop_cause import DropCause
+from vlane.switches.switch_kinds import SwitchKind
+from vlane.switches.switch_parameters import SwitchParameters
+from vlane.tables.lft import LFTParameters
 
 
 class Switch(wiring.Component):
@@ -83,18 +81,30 @@ class Switch(wiring.Component):
     def make_input(self, kind: SwitchKind) -> Any:
         """Return an input side."""
         return SwitchInput(
-            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
-            flits=self.parameters.inner_flits, vl_bits=kind.vl_bits, by_channel=kind.by_channel,
-            counts_waiting=self.parameters.by_inputs, starves=self.parameters.starves,
-        )  # fmt: skip
+            ports=self.ports,
+            geometry=self.geometry,
+            data_bits=self.parameters.data_bits,
+            flits=self.parameters.inner_flits,
+            vl_bits=kind.vl_bits,
+            by_channel=kind.by_channel,
+            counts_waiting=self.parameters.by_inputs,
+            starves=self.parameters.starves,
+        )
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> Any:
         """Return an output side with its egress scheduler."""
         return SwitchOutput(
-            scheduler, ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
-            flits=self.parameters.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
-            marker=self.make_marker(), measured=self.parameters.by_inputs,
-        )  # fmt: skip
+            scheduler,
+            ports=self.ports,
+            geometry=self.geometry,
+            data_bits=self.parameters.data_bits,
+            flits=self.parameters.inner_flits,
+            write_ports=kind.write_ports,
+            vl_bits=kind.vl_bits,
+            fcp=fcp,
+            marker=self.make_marker(),
+            measured=self.parameters.by_inputs,
+        )
 
     def make_marker(self) -> CCMarker | None:
         """Return what marks the packets of an output, of a switch that marks."""
@@ -128,11 +138,7 @@ class Switch(wiring.Component):
         """Let an input hold room back as the settings that are written for it say."""
         m.submodules[f"starvation_{number}"] = settings = StarvationSettings()
         program_input(m, self.starvation, self.congestion, number, settings)
-        m.d.comb += [
-            port.masked.eq(settings.masked),
-            port.threshold.eq(settings.threshold),
-            port.gap.eq(settings.gap),
-        ]
+        m.d.comb += [port.masked.eq(settings.masked), port.threshold.eq(settings.threshold), port.gap.eq(settings.gap)]
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
         """Let the forwarding table say where an input's head goes (RT); return the output.

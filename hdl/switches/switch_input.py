@@ -6,16 +6,14 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
+
+from vlane.congestion.cc_marker import THRESHOLD_BITS
+from vlane.congestion.cc_source import MULTIPLIER_BITS
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.links.link import CrossingSignature, ReturnSignature, with_channel, with_vl
 from vlane.hdl.switches.credit_starvation import CreditStarvation
 from vlane.hdl.switches.receiving_input import ReceivingInput
-
-from vlane.cc_marker import THRESHOLD_BITS
-from vlane.cc_source import MULTIPLIER_BITS
-
-__all__ = ["SwitchInput", "flits_of_head"]
 
 
 class SwitchInput(ReceivingInput):
@@ -63,9 +61,17 @@ class SwitchInput(ReceivingInput):
     names_lane = True
 
     def __init__(
-        self, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, vl_bits: int, by_channel: bool,
-        counts_waiting: bool = False, starves: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        ports: int,
+        geometry: BufferGeometry,
+        data_bits: int,
+        flits: int,
+        vl_bits: int,
+        by_channel: bool,
+        counts_waiting: bool = False,
+        starves: bool = False,
+    ) -> None:
         self.flits = flits
         sizes = {"vls": geometry.vls, "maximum": geometry.maximum, "flits": flits, "vl_bits": vl_bits}
         self.starvation = CreditStarvation(**sizes) if starves else None
@@ -84,9 +90,14 @@ class SwitchInput(ReceivingInput):
             ),
         }
         super().__init__(
-            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=by_channel,
+            members,
+            ports=ports,
+            geometry=geometry,
+            data_bits=data_bits,
+            vl_bits=vl_bits,
+            by_channel=by_channel,
             counts_waiting=counts_waiting or starves,
-        )  # fmt: skip
+        )
         self._crosses = Signal(self._routed)
 
     def elaborate(self, _platform: object) -> Module:

@@ -8,6 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals, one_of
@@ -16,8 +17,6 @@ from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import CrossingSignature, ReturnSignature, lane_shape
 from vlane.hdl.switches.sending_output import SendingOutput
 from vlane.hdl.switches.write_port import WritePort
-
-__all__ = ["SwitchOutput"]
 
 
 class SwitchOutput(SendingOutput):
@@ -65,9 +64,19 @@ class SwitchOutput(SendingOutput):
     vls_apart = False
 
     def __init__(
-        self, scheduler: Any, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, write_ports: int,
-        vl_bits: int, fcp: FCPTimes | None, marker: CCMarker | None = None, measured: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        scheduler: Any,
+        *,
+        ports: int,
+        geometry: BufferGeometry,
+        data_bits: int,
+        flits: int,
+        write_ports: int,
+        vl_bits: int,
+        fcp: FCPTimes | None,
+        marker: CCMarker | None = None,
+        measured: bool = False,
+    ) -> None:
         self.flits = flits
         self.write_ports = [WritePort(geometry.vls) for _ in range(write_ports)]
         self.storage = geometry.storage(data_bits=data_bits, writers=write_ports, write_flits=flits)
@@ -83,9 +92,17 @@ class SwitchOutput(SendingOutput):
             "crossing": In(crossing).array(write_ports),
         }
         super().__init__(
-            scheduler, members, returns=ReturnSignature(flits, vl_bits), geometry=geometry, data_bits=data_bits,
-            vl_bits=vl_bits, returned=flits, fcp=fcp, marker=marker, measured=measured,
-        )  # fmt: skip
+            scheduler,
+            members,
+            returns=ReturnSignature(flits, vl_bits),
+            geometry=geometry,
+            data_bits=data_bits,
+            vl_bits=vl_bits,
+            returned=flits,
+            fcp=fcp,
+            marker=marker,
+            measured=measured,
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)

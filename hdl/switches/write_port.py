@@ -5,10 +5,9 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
 from vlane.hdl.common.select import equals
 from vlane.hdl.links.link import lane_shape
-
-__all__ = ["WritePort"]
 
 
 class WritePort(wiring.Component):

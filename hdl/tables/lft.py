@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
 
-from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause, LFTParameters
+from vlane.tables.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause, LFTParameters
 
 __all__ = ["LFT", "LFTProgramSignature"]
 
@@ -110,3 +110,6 @@ class LFT(wiring.Component):
                 self.port[index].eq(Mux(permissive, 0, Mux(self.drop[index], UNASSIGNED, reader.data))),
             ]
         return m
+
+
+COMPONENT = LFT

@@ -6,10 +6,10 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
-from vlane.hdl.common.select import equals
 
 from vlane.egress import MAX_SCHEDULER_VLS
-from vlane.sc import SC15, SC_COUNT, SCParameters, SCTable
+from vlane.hdl.common.select import equals
+from vlane.tables.sc import SC15, SC_COUNT, SCParameters, SCTable
 
 __all__ = ["SC", "SCProgramSignature"]
 
@@ -127,10 +127,13 @@ class SC(wiring.Component):
         ]
         mapped = [self._channel_out(m, port) for port in range(self.ports)]
         lanes = self._table(
-            m, "sc2vl_t", self.ports, self._selects(SCTable.SC2VL_T) & (program.egress < self.ports),
+            m,
+            "sc2vl_t",
+            self.ports,
+            self._selects(SCTable.SC2VL_T) & (program.egress < self.ports),
             self._address(program.index, program.egress),
             [self._address(mapped[port], self.egress[port]) for port in range(self.ports)],
-        )  # fmt: skip
+        )
         for port in range(self.ports):
             self._forward(m, port, mapped[port], lanes[port])
             self._arrive(m, port)
@@ -160,9 +163,13 @@ class SC(wiring.Component):
         program = self.program
         here = self._selects(SCTable.SC2SC) & equals(program.ingress, port) & (program.egress < self.ports)
         (mapped,) = self._table(
-            m, f"sc2sc_{port}", self.ports, here, self._address(program.index, program.egress),
+            m,
+            f"sc2sc_{port}",
+            self.ports,
+            here,
+            self._address(program.index, program.egress),
             [self._address(self.channel[port], self.egress[port])],
-        )  # fmt: skip
+        )
         return mapped
 
     def _forward(self, m: Module, port: int, mapped: Value, lane: Value) -> None:
@@ -194,3 +201,6 @@ class SC(wiring.Component):
         if self.data_vls == MAX_SCHEDULER_VLS:
             return vl != SC15
         return (vl <= self.data_vls) & (vl != SC15)
+
+
+COMPONENT = SC

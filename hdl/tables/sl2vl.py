@@ -6,9 +6,9 @@ from amaranth.hdl import Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
-from vlane.hdl.common.select import equals, one_of
 
-from vlane.sl2vl import SL_COUNT, VL_DROP, SL2VLParameters
+from vlane.hdl.common.select import equals, one_of
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP, SL2VLParameters
 
 __all__ = ["SL2VL", "SL2VLProgramSignature"]
 
@@ -117,3 +117,6 @@ class SL2VL(wiring.Component):
                 self.invalid[port].eq(missing | (~served & (mapped != Const(VL_DROP, 4)))),
             ]
         return m
+
+
+COMPONENT = SL2VL

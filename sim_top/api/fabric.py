@@ -16,8 +16,8 @@ from vlane.fabric.check import FabricReport, check_fabric
 from vlane.fabric.model import Fabric as Captured
 from vlane.fabric.model import Kind
 from vlane.fabric.pair_paths import PairPaths, follow_pairs
-from vlane.lft import UNASSIGNED
-from vlane.schedulers import DEFAULT, IB_ARBITER
+from vlane.schedulers.registry import DEFAULT, IB_ARBITER
+from vlane.tables.lft import UNASSIGNED
 
 if TYPE_CHECKING:
     from vlane.sim_top.api.study import Study
@@ -129,13 +129,17 @@ class Fabric:
         frames = [
             pl.DataFrame(
                 {
-                    "pair": pairs, "slid": found.slid[pairs], "dlid": found.dlid[pairs],
-                    "hop": np.full(len(pairs), hop), "node": self._names(found, out),
-                    "port": out - found.wiring.first[found.wiring.node[out]], "vl": vl,
+                    "pair": pairs,
+                    "slid": found.slid[pairs],
+                    "dlid": found.dlid[pairs],
+                    "hop": np.full(len(pairs), hop),
+                    "node": self._names(found, out),
+                    "port": out - found.wiring.first[found.wiring.node[out]],
+                    "vl": vl,
                 }
             )
             for hop, (pairs, out, vl) in enumerate(found.hops)
-        ]  # fmt: skip
+        ]
         if not frames:
             return pl.DataFrame(schema=_HOPS)
         return pl.concat(frames).sort("pair", "hop").select(pl.col(name).cast(kind) for name, kind in _HOPS.items())
@@ -184,9 +188,10 @@ class Fabric:
     def _adapter_lids(self) -> list[tuple[int, str]]:
         nodes = self._captured.nodes
         return sorted(
-            (lid, nodes[port.guid].name) for lid, port in self._captured.port_of_lid().items()
+            (lid, nodes[port.guid].name)
+            for lid, port in self._captured.port_of_lid().items()
             if nodes[port.guid].kind is not Kind.SWITCH
-        )  # fmt: skip
+        )
 
     def _lids(self, given: int | str | None, name: str) -> list[int] | None:
         """Return the LIDs of an adapter by one of them, or by its name."""
@@ -229,9 +234,11 @@ class FabricTables:
         """A row per entry of the arbitration tables: where, ``list``, ``index``, ``vl``, ``weight``, the limit."""
         rows = [
             (self._name(port.guid), port.number, which, index, entry.vl, entry.weight, table.limit_of_high_priority)
-            for port in sorted(self._captured.vlarb) for table in [self._captured.table_of(port)]
-            for which, entries in (("high", table.high), ("low", table.low)) for index, entry in enumerate(entries)
-        ]  # fmt: skip
+            for port in sorted(self._captured.vlarb)
+            for table in [self._captured.table_of(port)]
+            for which, entries in (("high", table.high), ("low", table.low))
+            for index, entry in enumerate(entries)
+        ]
         return pl.DataFrame(rows, schema=_VLARB, orient="row")
 
     @cached_property
@@ -247,9 +254,11 @@ class FabricTables:
     def lft(self) -> pl.DataFrame:
         """A row per assigned entry of the forwarding tables: ``node``, ``lid``, ``port``."""
         rows = [
-            (self._name(guid), lid, port) for guid in sorted(self._captured.lfts)
-            for lid, port in enumerate(self._captured.lfts[guid]) if port != UNASSIGNED
-        ]  # fmt: skip
+            (self._name(guid), lid, port)
+            for guid in sorted(self._captured.lfts)
+            for lid, port in enumerate(self._captured.lfts[guid])
+            if port != UNASSIGNED
+        ]
         return pl.DataFrame(rows, schema={"node": pl.String, "lid": pl.Int64, "port": pl.Int64}, orient="row")
 
     def _name(self, guid: int) -> str:
@@ -257,6 +266,11 @@ class FabricTables:
 
 
 _VLARB = {
-    "node": pl.String, "port": pl.Int64, "list": pl.String, "index": pl.Int64, "vl": pl.Int64, "weight": pl.Int64,
+    "node": pl.String,
+    "port": pl.Int64,
+    "list": pl.String,
+    "index": pl.Int64,
+    "vl": pl.Int64,
+    "weight": pl.Int64,
     "limit_of_high_priority": pl.Int64,
-}  # fmt: skip
+}

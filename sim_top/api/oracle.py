@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+
+from vlane.errors import InputError, unknown_word
 from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.image import laid_out
 from vlane.golden.oracle.ports import Port, word_count
-from vlane.sim_top.api.programs import Writes, cycles_of
-
-from vlane.errors import InputError, unknown_word
 from vlane.parameters import refused_parameter
+from vlane.sim_top.api.programs import Writes, cycles_of
 
 __all__ = ["Decision", "Oracle", "oracle"]
 
@@ -260,7 +260,7 @@ def oracle(block: str, /, **parameters: Any) -> Oracle:
     --------
     Lane 1 of a VL arbiter has twice the weight of lane 0. Both have a head of one block.
 
-    >>> from vlane.vlarb import VLArbTable
+    >>> from vlane.schedulers.vlarb import VLArbTable
     >>> arbiter = oracle("vlarb", data_vls=2, entries=2, vl15=False)
     >>> arbiter.program(VLArbTable(high=((0, 1), (1, 2)), low=(), limit_of_high_priority=255))
     7
@@ -279,7 +279,7 @@ def oracle(block: str, /, **parameters: Any) -> Oracle:
 
     A Deficit Table gives lane 0 three blocks a turn, lane 1 two: what lane 0 has left counts in its next turn.
 
-    >>> from vlane.dtable import DTable
+    >>> from vlane.schedulers.dtable import DTable
     >>> table = oracle("dtable", data_vls=2, entries=2, vl15=False)
     >>> table.program(DTable(((0, 3), (1, 2))))
     4
@@ -288,7 +288,7 @@ def oracle(block: str, /, **parameters: Any) -> Oracle:
 
     Credits of a port: nothing fits before the other end told its limit; it was told of 8 blocks on lane 0.
 
-    >>> from vlane.fcp import FlowControlPacket
+    >>> from vlane.packets.fcp import FlowControlPacket
     >>> port = oracle("credit_ib", data_vls=1, buffer_blocks=8)
     >>> limit = FlowControlPacket(op=0, fctbs=0, vl=0, fccl=8).packed()
     >>> told = port.step(fcp_arrived=1, fcp_in=limit, blocks=[8])

@@ -9,16 +9,16 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
-from vlane.golden.network.routing import Routes, sl_rows, up_down
-from vlane.golden.network.topology import Topology
-from vlane.sim_top.study.plugged_scheduler import check_scheduler
 
 from vlane.errors import InputError
-from vlane.plugged import plugged_scheduler
+from vlane.golden.topologies.routing import Routes, sl_rows, up_down
+from vlane.golden.topologies.topology import Topology
 from vlane.plugins import load_file, register
-from vlane.schedulers import SCHEDULERS
-from vlane.study_networks import NETWORKS
-from vlane.study_traffic import Traffic
+from vlane.schedulers.plugged import plugged_scheduler
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.sim_top.scenario.plugged_scheduler import check_scheduler
+from vlane.study.networks import NETWORKS
+from vlane.study.traffic import Traffic
 
 __all__ = [
     "InputError",
@@ -37,9 +37,11 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
 _TOPOLOGIES = [get_args(each.model_fields["topology"].annotation)[0] for each in NETWORKS]
 _ROUTINGS = {
-    word for each in NETWORKS if "routing" in each.model_fields
+    word
+    for each in NETWORKS
+    if "routing" in each.model_fields
     for word in get_args(each.model_fields["routing"].annotation)
-}  # fmt: skip
+}
 _MOST_MEMORY = 1 << 12
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from vlane.golden.schedulers.by_name import module_of
-
 from vlane.errors import InputError
-from vlane.schedulers import SCHEDULERS
-from vlane.sl2vl import SL2VLRow
-from vlane.writes import SchedulerTable
+from vlane.golden.schedulers.by_name import module_of
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.schedulers.writes import SchedulerTable
+from vlane.tables.sl2vl import SL2VLRow
 
 __all__ = ["Writes", "cycles_of"]
 

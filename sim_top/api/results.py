@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from vlane.sim_top.study.compare import Comparison, compare_levels
-from vlane.sim_top.study.curves import chosen, curves_of
+
+from vlane.documents.files import usable_folder, write_whole
+from vlane.errors import InputError
+from vlane.sim_top.plots.compare import Comparison, compare_levels
+from vlane.sim_top.plots.curves import chosen, curves_of
 from vlane.sim_top.study.result_frames import read_table
 from vlane.sim_top.study.run_store import RESULTS
-
-from vlane.errors import InputError
-from vlane.files import usable_folder, write_whole
 
 __all__ = ["Comparison", "Results"]
 
@@ -160,7 +160,7 @@ class Results:
         InputError
             If a column is unknown, holds no numbers, or no row is left.
         """
-        from vlane.sim_top.study.plot_curves import curve_figure, write_curves  # noqa: PLC0415 - it takes a second
+        from vlane.sim_top.plots.plot_curves import curve_figure, write_curves  # noqa: PLC0415 - it takes a second
 
         if table not in _FILES:
             raise InputError("table", f"one of {', '.join(_FILES)}", table)

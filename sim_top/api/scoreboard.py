@@ -8,15 +8,15 @@ from typing import Any
 from cocotb import start_soon
 from cocotb.task import Task
 from cocotb.triggers import FallingEdge, RisingEdge
+
+from vlane.dut_map import DutMap, read_map
 from vlane.sim_top.api.oracle import oracle
 from vlane.sim_top.blocks import find_block
 from vlane.sim_top.dut.follower import Follower
 from vlane.sim_top.dut.lockstep import Difference
 from vlane.sim_top.dut.open_run import instance_parameters, same_names
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.rows import Port
-
-from vlane.dut_map import DutMap, read_map
+from vlane.tb.machinery.native.rows import Port
 
 __all__ = ["Scoreboard", "ScoreboardError"]
 
@@ -65,9 +65,15 @@ class Scoreboard:
     """
 
     def __init__(
-        self, dut: Any, block: str, given: Path | str | DutMap | None = None, *, table: Any = None,
-        raises: bool = True, **parameters: Any,
-    ) -> None:  # fmt: skip
+        self,
+        dut: Any,
+        block: str,
+        given: Path | str | DutMap | None = None,
+        *,
+        table: Any = None,
+        raises: bool = True,
+        **parameters: Any,
+    ) -> None:
         found = find_block(block)
         told = given if isinstance(given, DutMap) or given is None else read_map(Path(given))
         words = [

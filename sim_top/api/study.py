@@ -10,21 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import vlane.sim_top
+from vlane.documents.files import write_whole
+from vlane.documents.toml_text import toml_document
+from vlane.errors import InputError, unknown_word
 from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.api.results import Results
-from vlane.sim_top.study.faults import check_faults
-from vlane.sim_top.study.path_checks import check_world
+from vlane.sim_top.scenario.faults import check_faults
+from vlane.sim_top.scenario.path_checks import check_world
+from vlane.sim_top.scenario.world import make_world
 from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import make_sweep
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
-from vlane.sim_top.study.world import make_world
-
-from vlane.errors import InputError, unknown_word
-from vlane.files import write_whole
-from vlane.study import Study as StudyModel
-from vlane.study_file import StudyFile, read_study_file, shown_changes, study_of
-from vlane.toml_text import toml_document
+from vlane.study.file import StudyFile, read_study_file, shown_changes, study_of
+from vlane.study.study import Study as StudyModel
 
 __all__ = ["StuckError", "Study", "WorkerLostError"]
 
@@ -258,9 +257,16 @@ class Study:
             folder = Path(scratch if out is None else out)
             with self._file.refusals():
                 run_sweep(
-                    points, folder, jobs=jobs, resume=resume, trace=trace, told=lambda *_: None, cluster=cluster,
-                    cores=cores, remark=_log.info,
-                )  # fmt: skip
+                    points,
+                    folder,
+                    jobs=jobs,
+                    resume=resume,
+                    trace=trace,
+                    told=lambda *_: None,
+                    cluster=cluster,
+                    cores=cores,
+                    remark=_log.info,
+                )
             return Results.read(folder)
 
     def __eq__(self, other: object) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 from vlane.errors import InputError
 from vlane.planning.dtable_plan import TablePlan, plan_table
 from vlane.planning.dtable_request import TableRequest, read_request, request_of
-from vlane.tables import Tables
-from vlane.tables import read_tables as _read_tables
+from vlane.schedulers.table_files import Tables
+from vlane.schedulers.table_files import read_tables as _read_tables
 
 __all__ = ["InputError", "TablePlan", "Tables", "plan_dtable", "read_tables"]
 

@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.plot import asked_rows
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, say, screen, table
-from vlane.sim_top.study.compare import DIFFERENT, EQUAL, PERHAPS, Comparison, compare_levels
-from vlane.sim_top.study.curves import chosen
+from vlane.sim_top.plots.compare import DIFFERENT, EQUAL, PERHAPS, Comparison, compare_levels
+from vlane.sim_top.plots.curves import chosen
 from vlane.sim_top.study.result_frames import read_table
 from vlane.sim_top.study.run_store import RESULTS
-
-from vlane.study_file import shown_value
-
-__all__ = ["app"]
+from vlane.study.file import shown_value
 
 app = App()
 
@@ -44,11 +42,15 @@ def compare(
     if as_json:
         emit_json(
             {
-                "ok": found.ok, "runs": found.runs, "equal_runs": found.equal_runs, "only_first": found.only_first,
-                "only_second": found.only_second, "compared": {key: list(both) for key, both in found.compared.items()},
+                "ok": found.ok,
+                "runs": found.runs,
+                "equal_runs": found.equal_runs,
+                "only_first": found.only_first,
+                "only_second": found.only_second,
+                "compared": {key: list(both) for key, both in found.compared.items()},
                 "differences": found.differences.to_dicts(),
             }
-        )  # fmt: skip
+        )
     else:
         _print(found, every=every)
     raise typer.Exit(0 if found.ok else 1)
@@ -62,14 +64,22 @@ def _print(found: Comparison, *, every: bool) -> None:
     if rows:
         keys = [name for name in rows[0] if name not in _OF_DIFFERENCE]
         shown = [
-            [*(shown_value(row[key]) for key in keys), row["column"], *(_number(row[name]) for name in _NUMBERS),
-             row["verdict"]] for row in rows
-        ]  # fmt: skip
+            [
+                *(shown_value(row[key]) for key in keys),
+                row["column"],
+                *(_number(row[name]) for name in _NUMBERS),
+                row["verdict"],
+            ]
+            for row in rows
+        ]
         columns = [*(f">{key}" for key in keys), "column", ">first", ">second", ">difference", ">± 95 %", "verdict"]
         screen.print(table("second less first, means over seeds", columns, shown))
     counts = [f"{found.runs} runs in both, {found.equal_runs} of them equal in every delivery"]
-    counts += [f"{count} only in the {which}" for count, which in
-               ((found.only_first, "first"), (found.only_second, "second")) if count]  # fmt: skip
+    counts += [
+        f"{count} only in the {which}"
+        for count, which in ((found.only_first, "first"), (found.only_second, "second"))
+        if count
+    ]
     say(", ".join(counts))
     different, perhaps = (sum(row["verdict"] == verdict for row in rows) for verdict in (DIFFERENT, PERHAPS))
     if different:

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vlane.documents.files import usable_folder, write_whole
+from vlane.errors import InputError
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
-
-from vlane.errors import InputError
-from vlane.files import usable_folder, write_whole
-
-__all__ = ["Example", "app", "examples"]
 
 _FOLDER = Path(__file__).resolve().parent.parent / "configs"
 _VERBS = {"network": "simulate", "dtable_plan": "dtable plan", "level": "vlarb plan"}
@@ -125,8 +123,9 @@ def _copy(chosen: list[Example], out: Path) -> list[Path]:
     copies = {out / file: (_FOLDER / file).read_bytes() for file in sorted({f for each in chosen for f in each.files})}
     for file, content in copies.items():
         if file.exists() and (not file.is_file() or file.read_bytes() != content):
-            raise InputError("--out", "a folder in which the examples are missing or unchanged", "another file",
-                             source=str(file))  # fmt: skip
+            raise InputError(
+                "--out", "a folder in which the examples are missing or unchanged", "another file", source=str(file)
+            )
     for file, content in copies.items():
         usable_folder(file.parent, option="--out")
         write_whole(file, content.decode(), option="--out")

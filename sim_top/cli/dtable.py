@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from vlane.sim_top.cli.options import AsJson, RateOption, clock_at
-from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.output.console import emit_json, screen, table
 
-from vlane.files import write_whole
+from vlane.documents.files import write_whole
 from vlane.planning.dtable_plan import LevelPlan, TablePlan, plan_table
 from vlane.planning.dtable_request import read_request
 from vlane.rates import LinkClock
-
-__all__ = ["app"]
+from vlane.sim_top.cli.options import AsJson, RateOption, clock_at
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.output.console import emit_json, screen, table
 
 app = App(help="Deficit Tables.")
 
@@ -80,10 +78,14 @@ def _in_gbps(planned: TablePlan, clock: LinkClock) -> Table:
     """Return the bandwidths of all levels in Gb/s, with those that the table gives."""
     total = sum(level.total_weight for level in planned.levels)
     rows = [
-        [one.level.name, str(one.level.sl), *(f"{each:.3f}" for each in _gbps(one, clock).values()),
-         f"{clock.gbps(one.total_weight / total):.3f}"]
+        [
+            one.level.name,
+            str(one.level.sl),
+            *(f"{each:.3f}" for each in _gbps(one, clock).values()),
+            f"{clock.gbps(one.total_weight / total):.3f}",
+        ]
         for one in planned.levels
-    ]  # fmt: skip
+    ]
     columns = ["name", ">SL", ">phi min", ">bandwidth", ">phi max", ">given"]
     return table(f"Gb/s of a link of {clock.rate_gbps:g} Gb/s", columns, rows)
 
@@ -96,11 +98,28 @@ def _print(planned: TablePlan, clock: LinkClock | None) -> None:
         shares = (one.phi_min, one.level.bandwidth, one.phi_max)
         counts = [str(one.level.sl), str(one.level.distance), str(len(one.places)), str(one.level.mtu_blocks)]
         rows.append(
-            [one.level.name, *counts, *(f"{float(s):.5f}" for s in shares), split, str(one.total_weight),
-             f"{one.total_weight / total:.4f}"]
-        )  # fmt: skip
-    columns = ["name", ">SL", ">distance", ">entries", ">MTU", ">phi min", ">bandwidth", ">phi max", "entry weights",
-               ">weight", ">share"]  # fmt: skip
+            [
+                one.level.name,
+                *counts,
+                *(f"{float(s):.5f}" for s in shares),
+                split,
+                str(one.total_weight),
+                f"{one.total_weight / total:.4f}",
+            ]
+        )
+    columns = [
+        "name",
+        ">SL",
+        ">distance",
+        ">entries",
+        ">MTU",
+        ">phi min",
+        ">bandwidth",
+        ">phi max",
+        "entry weights",
+        ">weight",
+        ">share",
+    ]
     screen.print(
         table(f"k = {float(planned.k):g}, w = {float(planned.w):g}, pool {float(planned.pool):g}", columns, rows)
     )

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vlane.documents.files import write_whole
+from vlane.errors import InputError, unknown_word
 from vlane.golden.schedulers.served import served_lanes
+from vlane.parameters import Parameters
+from vlane.plugins import load_installed
+from vlane.rates import LinkClock
+from vlane.schedulers.plugged import find_scheduler, scheduler_names
+from vlane.schedulers.programs import program_writes, read_program
+from vlane.schedulers.registry import IB_ARBITER, SCHEDULERS
+from vlane.schedulers.vlarb import VL15
+from vlane.schedulers.writes import Write
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cli.options import AsJson, Params, PluginFiles, RateOption, clock_at, load_plugins
 from vlane.sim_top.cli.verbs import App
@@ -17,21 +28,8 @@ from vlane.sim_top.egress.arbiters import GoldenArbiter, HardwareArbiter
 from vlane.sim_top.egress.egress import EgressRun, run_egress
 from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
-from vlane.tb.native.model import compile_model
-
-from vlane.arrivals import Arrival, read_arrivals, read_credits
-from vlane.errors import InputError, unknown_word
-from vlane.files import write_whole
-from vlane.parameters import Parameters
-from vlane.plugged import find_scheduler, scheduler_names
-from vlane.plugins import load_installed
-from vlane.programs import program_writes, read_program
-from vlane.rates import LinkClock
-from vlane.schedulers import IB_ARBITER, SCHEDULERS
-from vlane.vlarb import VL15
-from vlane.writes import Write
-
-__all__ = ["app"]
+from vlane.study.arrivals import Arrival, read_arrivals, read_credits
+from vlane.tb.machinery.native.model import compile_model
 
 _MODELS = ("golden", "hardware", "both")
 
@@ -215,11 +213,18 @@ def _print(run: EgressRun, clock: LinkClock | None, *, listed: bool) -> None:
             sys.stdout.write(f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list}{time}\n")
     lanes = [
         [
-            str(s.vl), str(s.packets), str(s.bytes), f"{100 * s.share:.1f} %", f"{s.mean_wait_cycles:.1f}",
-            str(s.p50_wait_cycles), str(s.p99_wait_cycles), str(s.max_wait_cycles), str(s.left_behind),
+            str(s.vl),
+            str(s.packets),
+            str(s.bytes),
+            f"{100 * s.share:.1f} %",
+            f"{s.mean_wait_cycles:.1f}",
+            str(s.p50_wait_cycles),
+            str(s.p99_wait_cycles),
+            str(s.max_wait_cycles),
+            str(s.left_behind),
         ]
         for s in run.per_vl
-    ]  # fmt: skip
+    ]
     columns = [">VL", ">packets", ">bytes", ">share", ">mean wait", ">p50", ">p99", ">longest wait", ">left behind"]
     screen.print(table("per VL; waits in cycles", columns, lanes))
     if clock:

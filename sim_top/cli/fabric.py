@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.cli.options import AsJson
-from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import FabricReport, check_fabric
 from vlane.fabric.model import Fabric, Kind
 from vlane.fabric.trace import Hop, trace_pairs
-
-__all__ = ["app"]
+from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
 app = App(help="A fabric captured from its subnet manager.")
 
@@ -59,8 +57,13 @@ def show(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
         [fabric.show(ports[0]), str(len(ports)), _list(t.high), _list(t.low), str(t.limit_of_high_priority)]
         for t, ports in tables.items()
     ]
-    screen.print(table("VL arbitration tables (VL:weight, entries of weight 0 left out)",
-                       ["first port", ">ports", "high", "low", ">limit"], listed))  # fmt: skip
+    screen.print(
+        table(
+            "VL arbitration tables (VL:weight, entries of weight 0 left out)",
+            ["first port", ">ports", "high", "low", ">limit"],
+            listed,
+        )
+    )
     for line in fabric.notes:
         say(f"note: {line}")
 

@@ -7,22 +7,21 @@ import sys
 from typing import Annotated, NoReturn
 
 import typer
+
+import vlane
+from vlane.documents.document import placed
+from vlane.documents.files import inputs_kept
+from vlane.errors import InputError
+from vlane.isolation import guarded_variables
 from vlane.sim_top.cli.verbs import App, CheckFailedError, LoadedVerbs, Verb, refused_call, tell_why
 from vlane.sim_top.output.console import complain
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
 from vlane.sim_top.output.progress import show_progress
 from vlane.sim_top.output.streams import output_guarded
 
-import vlane
-from vlane.document import placed
-from vlane.errors import InputError
-from vlane.files import inputs_kept
-from vlane.isolation import guarded_variables
-
-__all__ = ["VERBS", "app", "main"]
-
+_OF_A_BLOCK = {"area", "cosim", "coverage", "evidence", "export", "mutate", "plants", "prove", "soak", "upsets"}
 VERBS = {
-    name: Verb(f"vlane.sim_top.cli.{name}", first_sentence)
+    name: Verb(f"vlane.sim_top.cli.{'block_verbs.' if name in _OF_A_BLOCK else ''}{name}", first_sentence)
     for name, first_sentence in {
         "fabric": "A fabric captured from its subnet manager.",
         "dtable": "Deficit Tables.",

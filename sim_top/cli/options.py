@@ -7,27 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from vlane.documents.toml_text import parse_value
 from vlane.errors import InputError
 from vlane.plugins import load_file
 from vlane.rates import LinkClock, rate_of
-from vlane.toml_text import parse_value
 from vlane.units import MOST_CYCLES
-
-__all__ = [
-    "MOST_SEED",
-    "AsJson",
-    "Changes",
-    "Params",
-    "PluginFiles",
-    "RateOption",
-    "Seed",
-    "changes_of",
-    "check_cycles",
-    "clock_at",
-    "key_and_text",
-    "load_plugins",
-    "numbers_of",
-]
 
 MOST_SEED = (1 << 63) - 1
 

@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vlane.documents.toml_text import split_values
+from vlane.errors import InputError, unknown_word
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, note, screen
-from vlane.sim_top.study.curves import curves_of
-from vlane.sim_top.study.plot_curves import write_curves
+from vlane.sim_top.plots.curves import curves_of
+from vlane.sim_top.plots.plot_curves import write_curves
 from vlane.sim_top.study.result_frames import read_table
 from vlane.sim_top.study.run_store import RESULTS
-
-from vlane.errors import InputError, unknown_word
-from vlane.toml_text import split_values
-
-__all__ = ["app", "asked_rows"]
 
 _TABLES = ("results", "links", "flows", "runs")
 
@@ -54,8 +52,15 @@ def plot(
     if curves.averaged:
         note(f"means over {', '.join(curves.averaged)}: --by tells them apart, --where chooses")
     if as_json:
-        emit_json({"picture": str(picture), "x": x, "y": y, "averaged": list(curves.averaged),
-                   "curves": [curve.document(curves) for curve in curves.curves]})  # fmt: skip
+        emit_json(
+            {
+                "picture": str(picture),
+                "x": x,
+                "y": y,
+                "averaged": list(curves.averaged),
+                "curves": [curve.document(curves) for curve in curves.curves],
+            }
+        )
         return
     screen.print(str(picture), markup=False, soft_wrap=True)
 

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from vlane.documents.files import write_whole
+from vlane.errors import InputError
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
 from vlane.sim_top.reference.file_keys import FileSection, sections_of
 from vlane.sim_top.reference.schemas import schema_of
-
-from vlane.errors import InputError
-from vlane.files import write_whole
-
-__all__ = ["app"]
 
 app = App()
 

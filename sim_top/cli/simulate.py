@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vlane.documents.toml_text import split_values
+from vlane.errors import InputError
 from vlane.golden.network.division import MOST_PARTS
+from vlane.paths import build_dir
+from vlane.rates import LinkClock, rate_of
 from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, changes_of, key_and_text, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
@@ -23,23 +28,21 @@ from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import RATE, Sweep, make_sweep
 from vlane.sim_top.study.times import timed_document
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
-
-from vlane.errors import InputError
-from vlane.paths import build_dir
-from vlane.rates import LinkClock, rate_of
-from vlane.study_file import StudyFile, read_study_file, shown_changes
-from vlane.toml_text import split_values
-
-__all__ = ["app"]
-
+from vlane.study.file import StudyFile, read_study_file, shown_changes
 
 app = App()
 
 _SHOWN_PARTS = ("D/10", "D/2", "D")
 _COUNTS = {
-    "marked": "marked", "fecns": "with FECN", "cnps": "CNPs sent", "becns": "CNPs received", "held": "held",
-    "lost": "lost", "logged": "logged", "withheld": "blocks withheld",
-}  # fmt: skip
+    "marked": "marked",
+    "fecns": "with FECN",
+    "cnps": "CNPs sent",
+    "becns": "CNPs received",
+    "held": "held",
+    "lost": "lost",
+    "logged": "logged",
+    "withheld": "blocks withheld",
+}
 """Counts of congestion control that are shown, and their titles."""
 _UNITS = "flits per cycle and host; cycles; growth of what waits"
 
@@ -162,13 +165,13 @@ def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> li
         picture.unlink(missing_ok=True)
         page.unlink(missing_ok=True)
         return []
-    from vlane.sim_top.study.study_page import write_study_page  # noqa: PLC0415 - what is refused needs no page
+    from vlane.sim_top.plots.study_page import write_study_page  # noqa: PLC0415 - what is refused needs no page
 
     made, results = [], [run.result for run in runs]
     if world.study.traffic and len(world.study.run.loads) == 1:
         picture.unlink(missing_ok=True)
     else:
-        from vlane.sim_top.study.plot_study import write_picture  # noqa: PLC0415 - drawing takes a second to load
+        from vlane.sim_top.plots.plot_study import write_picture  # noqa: PLC0415 - drawing takes a second to load
 
         made.append(write_picture(results, folder, title=title, study=world.study))
     links = [(run.result.load, links_of_run(folder, run.key)) for run in runs]
@@ -206,14 +209,20 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
     with_precision = any(level.precise is not None for run in runs for level in run.per_sl)
     rows = [
         [
-            "replay" if is_replay else f"{run.load:g}", str(run.seed), str(level.sl),
-            f"{level.offered:.4f}", f"{level.accepted:.4f}",
-            *_latencies(level), f"{level.backlog_growth:.4f}", f"{level.backlog_growth_ci95:.4f}",
+            "replay" if is_replay else f"{run.load:g}",
+            str(run.seed),
+            str(level.sl),
+            f"{level.offered:.4f}",
+            f"{level.accepted:.4f}",
+            *_latencies(level),
+            f"{level.backlog_growth:.4f}",
+            f"{level.backlog_growth_ci95:.4f}",
             "yes" if level.saturated else "" if level.decided else "cannot tell",
             *[f"{run.cycles:,}", "" if level.precise or level.saturated else "not reached"] * with_precision,
         ]
-        for run in runs for level in run.per_sl
-    ]  # fmt: skip
+        for run in runs
+        for level in run.per_sl
+    ]
     columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
     more = [">run", "precision"] * with_precision
     columns += [">growth", ">± 95 %", "saturated", *more]
@@ -227,12 +236,17 @@ def _print_deadlines(runs: list[RunResult]) -> None:
     """Print how packets of connections met their deadlines D, if any have."""
     rows = [
         [
-            str(run.seed), str(level.sl), f"{level.connections:,}", f"{level.packets:,}",
+            str(run.seed),
+            str(level.sl),
+            f"{level.connections:,}",
+            f"{level.packets:,}",
             *(f"{level.within[FRACTION_WORDS.index(word)]:.2%}" for word in _SHOWN_PARTS),
-            "above 2" if level.p999 is None else f"{level.p999:.3g}", f"{level.largest:.3g}",
+            "above 2" if level.p999 is None else f"{level.p999:.3g}",
+            f"{level.largest:.3g}",
         ]
-        for run in runs for level in run.deadlines
-    ]  # fmt: skip
+        for run in runs
+        for level in run.deadlines
+    ]
     if rows:
         columns = [">seed", ">SL", ">connections", ">packets", *(f">in {word}" for word in _SHOWN_PARTS)]
         title = "packets of connections within parts of their deadline D; latency over D"
@@ -242,10 +256,15 @@ def _print_deadlines(runs: list[RunResult]) -> None:
 def _print_congestion(runs: list[RunResult]) -> None:
     """Print what congestion control did, in runs that have it."""
     rows = [
-        [f"{run.load:g}", str(run.seed), *(f"{getattr(run.congestion, name):,}" for name in _COUNTS),
-         f"{run.congestion.cnp_share:.2%}"]
-        for run in runs if run.congestion is not None
-    ]  # fmt: skip
+        [
+            f"{run.load:g}",
+            str(run.seed),
+            *(f"{getattr(run.congestion, name):,}" for name in _COUNTS),
+            f"{run.congestion.cnp_share:.2%}",
+        ]
+        for run in runs
+        if run.congestion is not None
+    ]
     if rows:
         columns = [">load", ">seed", *(f">{words}" for words in _COUNTS.values()), ">CNPs of all"]
         screen.print(table("congestion control, packets since the start of the run", columns, rows))
@@ -255,11 +274,16 @@ def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) ->
     """Print the same rates and latencies in Gb/s and ns."""
     rows = [
         [
-            "replay" if is_replay else f"{run.load:g}", str(run.seed), str(level.sl),
-            f"{clock.gbps(level.offered):.2f}", f"{clock.gbps(level.accepted):.2f}", *_latencies(level, clock.cycle_ns),
+            "replay" if is_replay else f"{run.load:g}",
+            str(run.seed),
+            str(level.sl),
+            f"{clock.gbps(level.offered):.2f}",
+            f"{clock.gbps(level.accepted):.2f}",
+            *_latencies(level, clock.cycle_ns),
         ]
-        for run in runs for level in run.per_sl
-    ]  # fmt: skip
+        for run in runs
+        for level in run.per_sl
+    ]
     columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
     title = f"Gb/s per host; ns, {clock.cycle_ns:g} to a cycle: links of {clock.rate_gbps:g} Gb/s"
     screen.print(table(title, columns, rows))

@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vlane.documents.files import usable_folder
+from vlane.errors import InputError, unknown_word
+from vlane.extras import require_extra
+from vlane.paths import build_dir
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.plot import asked_rows
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
@@ -23,14 +28,7 @@ from vlane.sim_top.studies.sitting import Runner, missing_runs, sit
 from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
-
-from vlane.errors import InputError, unknown_word
-from vlane.extras import require_extra
-from vlane.files import usable_folder
-from vlane.paths import build_dir
-from vlane.study_file import shown_value
-
-__all__ = ["app"]
+from vlane.study.file import shown_value
 
 app = App()
 
@@ -140,9 +138,7 @@ def _outcome(made: PaperStudy, part: str, cases: Sequence[Case], kept: Summary, 
     rows = kept.rows(sorted(wanted))
     measured = Measured(rows, cases[0].clock)
     length = "quick" if quick else "in full"
-    return Outcome(
-        made, part, length, made.figures(part, measured), made.charts(part, measured), rows, len(wanted)
-    )  # fmt: skip
+    return Outcome(made, part, length, made.figures(part, measured), made.charts(part, measured), rows, len(wanted))
 
 
 def _document(outcome: Outcome, *, quick: bool, seconds: float, file: Path, pages: Sequence[Path]) -> dict[str, Any]:

@@ -14,14 +14,12 @@ from typing import Any, ClassVar
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
-from vlane.sim_top.output.console import complain
-from vlane.sim_top.output.interrupts import Interrupted
 
 from vlane.errors import InputError, closest, unknown_word
 from vlane.extras import MissingExtraError
 from vlane.shown import harmless
-
-__all__ = ["App", "CheckFailedError", "LoadedVerbs", "Verb", "refused_call", "tell_why"]
+from vlane.sim_top.output.console import complain
+from vlane.sim_top.output.interrupts import Interrupted
 
 _EXACT = 1 << 53
 """Whole numbers below it are the same in every reader of JSON."""
@@ -51,10 +49,16 @@ class App(typer.Typer):
     """A group of verbs whose refusals are ours; an app of one verb is that verb."""
 
     def __init__(self, **more: Any) -> None:
-        super().__init__(**{
-            "cls": _Verbs, "no_args_is_help": True, "rich_markup_mode": None, "pretty_exceptions_enable": False,
-            "add_completion": False, **more,
-        })  # fmt: skip
+        super().__init__(
+            **{
+                "cls": _Verbs,
+                "no_args_is_help": True,
+                "rich_markup_mode": None,
+                "pretty_exceptions_enable": False,
+                "add_completion": False,
+                **more,
+            }
+        )
 
     def command(self, *given: Any, **more: Any) -> Callable[[Any], Any]:
         """Return what adds a function as a verb."""
@@ -154,7 +158,7 @@ def refused_call(error: Exception) -> InputError | None:
     if kind == "MissingParameter" and parameter is not None:
         return InputError(_name(parameter), f"given ({str(parameter.help).removesuffix('.')})", "missing")
     if kind == "BadParameter" and parameter is not None and type(error.__cause__).__name__ == "ValidationError":
-        from vlane.refusal import WORDS  # noqa: PLC0415 - pydantic raised it, so it is loaded by now
+        from vlane.documents.refusal import WORDS  # noqa: PLC0415 - pydantic raised it, so it is loaded by now
 
         wrong = error.__cause__.errors()[0]  # type: ignore[union-attr]
         if wrong["type"] in WORDS:

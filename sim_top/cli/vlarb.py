@@ -7,23 +7,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vlane.documents.files import write_whole
+from vlane.errors import InputError
+from vlane.fabric.capture import load_fabric
+from vlane.fabric.model import Fabric
+from vlane.planning.vlarb_plan import PlannedLevel, VLArbPlan, opensm_lines, plan_vlarb
+from vlane.planning.vlarb_wants import Wants, read_wants
+from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
+from vlane.schedulers.vlarb import VLArbTable
 from vlane.sim_top.cli.options import AsJson, numbers_of
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike, explain
 from vlane.sim_top.fabric.vlarb_page import in_words, shown_wait, write_vlarb_page
 from vlane.sim_top.output.console import emit_json, say, screen, table
-
-from vlane.errors import InputError
-from vlane.fabric.capture import load_fabric
-from vlane.fabric.model import Fabric
-from vlane.files import write_whole
-from vlane.planning.vlarb_plan import PlannedLevel, VLArbPlan, opensm_lines, plan_vlarb
-from vlane.planning.vlarb_wants import Wants, read_wants
-from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
-from vlane.sl2vl import SL_COUNT, VL_DROP
-from vlane.vlarb import VLArbTable
-
-__all__ = ["app"]
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 app = App(help="Arbitration tables of InfiniBand.")
 

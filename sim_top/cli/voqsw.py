@@ -10,21 +10,15 @@ from typing import Annotated, Any, cast
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from vlane.golden.network.captured import from_fabric
-from vlane.golden.network.routing import Routes
-from vlane.golden.network.topology import Topology
-from vlane.sim_top.cli.options import MOST_SEED, AsJson, numbers_of
-from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.fabric.voqsw_fabric import as_fabric, lanes_for, programmed
-from vlane.sim_top.output.console import emit_json, say, screen, table
-from vlane.sim_top.study.named_networks import FORMS, named_network
-from vlane.sim_top.study.planned_voqsw import as_cabled
 
+from vlane.documents.files import write_whole
 from vlane.errors import InputError, unknown_word
 from vlane.fabric.capture import CAPTURED, load_fabric
+from vlane.fabric.dumps.written import DUMPS, write_dumps
 from vlane.fabric.model import Fabric, Port
-from vlane.fabric.written import DUMPS, write_dumps
-from vlane.files import write_whole
+from vlane.golden.topologies.captured import from_fabric
+from vlane.golden.topologies.routing import Routes
+from vlane.golden.topologies.topology import Topology
 from vlane.planning.voqsw import (
     RESTS,
     SEARCHES,
@@ -38,9 +32,13 @@ from vlane.planning.voqsw import (
 from vlane.planning.voqsw_checks import Clash, Misplaced, find_clashes, find_misplaced, waiting_circle
 from vlane.planning.voqsw_layers import kept_layers
 from vlane.planning.voqsw_paths import Ints, Paths, Tuples, find_tuples, follow_paths
-from vlane.sl2vl import SL_COUNT
-
-__all__ = ["app"]
+from vlane.sim_top.cli.options import MOST_SEED, AsJson, numbers_of
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.fabric.voqsw_fabric import as_fabric, lanes_for, programmed
+from vlane.sim_top.output.console import emit_json, say, screen, table
+from vlane.sim_top.scenario.named_networks import FORMS, named_network
+from vlane.sim_top.scenario.planned_voqsw import as_cabled
+from vlane.tables.sl2vl import SL_COUNT
 
 app = App()
 
@@ -91,8 +89,7 @@ def voqsw(
     aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs that are not to be used.")] = "",
     aside_vls: Annotated[str, typer.Option(metavar="VL,VL", help="VLs that are not to be used.")] = "",
     search: Annotated[
-        str,
-        typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs."),
+        str, typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs.")
     ] = "growth",
     rest: Annotated[
         str, typer.Option(metavar="WAY", help="SLs of paths without considered 4-tuples: lowest or spread.")
@@ -160,17 +157,19 @@ def _network(word: str | None, folder: Path | None, study: Path | None, lanes: t
     given = [name for name, each in (("--topology", word), ("--fabric", folder), ("--study", study)) if each]
     if len(given) != 1:
         must = "given: one of --topology, --fabric and --study"
-        raise InputError(given[1] if given else "network", must if not given else f"left out with {given[0]}",
-                         "given" if given else "missing")  # fmt: skip
+        raise InputError(
+            given[1] if given else "network",
+            must if not given else f"left out with {given[0]}",
+            "given" if given else "missing",
+        )
     if word is not None:
         data_vls = lanes_for(lanes)
         topology, routes = named_network(word, tuple(sl % data_vls for sl in range(SL_COUNT)), seed=seed)
         return _made(topology, routes, data_vls)
     if study is not None:
-        from vlane.sim_top.study.world import make_world  # noqa: PLC0415 - the other networks need no traffic
-
-        from vlane.study_file import read_study_file  # noqa: PLC0415
-        from vlane.study_refusals import refusals_of_study  # noqa: PLC0415
+        from vlane.sim_top.scenario.world import make_world  # noqa: PLC0415 - the other networks need no traffic
+        from vlane.study.file import read_study_file  # noqa: PLC0415
+        from vlane.study.refusals import refusals_of_study  # noqa: PLC0415
 
         with refusals_of_study(study):
             world = make_world(read_study_file(study).study, study.parent)
@@ -202,9 +201,14 @@ def _captured(folder: Path, lanes: tuple[int, ...]) -> _Network:
 
 
 def _planned(
-    network: _Network, tuples: Tuples, sls: int, levels: tuple[int, ...] | None, lanes: tuple[int, ...], search: str,
+    network: _Network,
+    tuples: Tuples,
+    sls: int,
+    levels: tuple[int, ...] | None,
+    lanes: tuple[int, ...],
+    search: str,
     rest: str,
-) -> tuple[VOQswPlan, VOQswTables | None, _Checked]:  # fmt: skip
+) -> tuple[VOQswPlan, VOQswTables | None, _Checked]:
     """Return plan, tables and what the checks say: with layers if there would be a credit loop without."""
     plan, routes = plan_voqsw(tuples, sls, search, rest=rest), network.routes
     if levels is None:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.tb.holes.hole import Hole, Untaken, judged_holes
-from vlane.tb.native.code_coverage import EDGES, KINDS, Bit, Point, compile_covered
-from vlane.tb.native.lockstep import Outcome, run_lockstep
-from vlane.tb.synthesis.constants import constant_bits, net_of
-
-__all__ = ["CodeCoverage", "Count", "code_coverage"]
+from vlane.tb.by_name import judged_holes
+from vlane.tb.machinery.native.code_coverage import EDGES, KINDS, Bit, Point, compile_covered
+from vlane.tb.machinery.native.hole import Hole, Untaken
+from vlane.tb.machinery.native.lockstep import Outcome, run_lockstep
+from vlane.tb.machinery.synthesis.constants import constant_bits, net_of
 
 
 @dataclass(frozen=True, slots=True)

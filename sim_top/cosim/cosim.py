@@ -9,19 +9,19 @@ from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.cosim.first_difference import first_difference
-from vlane.tb.cocotb_benches.cocotb_bench import CocotbOutcome, run_verilog
-from vlane.tb.native.coverage import Coverage, coverage_of
-from vlane.tb.native.lockstep import Outcome, run_lockstep
-from vlane.tb.native.model import CompiledModel, compile_model, component_ports, simulated_verilog
-from vlane.tb.native.rows import Words, row_layout
-from vlane.tb.native.stimulus import Layout, Stimulus
-from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, mutant_verilog
-from vlane.tb.synthesis.netlist import compile_netlist
-
-__all__ = ["FAULT_COUNT", "CosimResult", "Job", "cosim_cocotb", "cosim_native", "fault", "qualification_job"]
+from vlane.tb.by_name import module_name
+from vlane.tb.machinery.cocotb_benches.cocotb_bench import CocotbOutcome, run_verilog
+from vlane.tb.machinery.native.coverage import Coverage, coverage_of
+from vlane.tb.machinery.native.lockstep import Outcome, run_lockstep
+from vlane.tb.machinery.native.model import CompiledModel, compile_model, component_ports, simulated_verilog
+from vlane.tb.machinery.native.rows import Words, row_layout
+from vlane.tb.machinery.native.stimulus import Layout, Stimulus
+from vlane.tb.machinery.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, mutant_verilog
+from vlane.tb.machinery.synthesis.netlist import compile_netlist
 
 FAULT_COUNT = 256
 _FAULT_SEED = 1
@@ -124,12 +124,14 @@ class CosimResult:
 def qualification_job(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int, **beside: Any) -> Job:
     """Return the job that runs the block's qualification; ``beside`` goes to its stimulus as it is."""
     return Job(
-        block, parameters, seed,
+        block,
+        parameters,
+        seed,
         lambda inputs, outputs: block.qualify(
             parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs, **beside
         ),
         {"parameters": dict(parameters), "cycles": cycles, "seed": seed, **beside},
-    )  # fmt: skip
+    )
 
 
 def fault(block: Block, number: int, parameters: Mapping[str, Any]) -> Mutant:
@@ -139,9 +141,12 @@ def fault(block: Block, number: int, parameters: Mapping[str, Any]) -> Mutant:
 
 
 def cosim_native(
-    job: Job, *, planted: Mutant | None = None, netlist: str = "",
+    job: Job,
+    *,
+    planted: Mutant | None = None,
+    netlist: str = "",
     observer: Callable[[CompiledModel], Observe] | None = None,
-) -> tuple[CosimResult, Stimulus]:  # fmt: skip
+) -> tuple[CosimResult, Stimulus]:
     """Run a job through the compiled hardware, with a mutant planted in it if one is given.
 
     With ``netlist``, one of ``NETLISTS``, the hardware is what synthesis makes of it. ``observer`` gets the model and
@@ -158,12 +163,21 @@ def cosim_native(
     with model:
         outcome: Outcome = run_lockstep(model, source, observer(model) if observer else None)
     return CosimResult(
-        "native", "verilator", job.parameters, outcome.cycles, stimulus.decisions, int(outcome.mismatch is not None),
-        outcome.seconds, job.seed, stimulus.rules,
+        "native",
+        "verilator",
+        job.parameters,
+        outcome.cycles,
+        stimulus.decisions,
+        int(outcome.mismatch is not None),
+        outcome.seconds,
+        job.seed,
+        stimulus.rules,
         coverage_of(stimulus, outcome.cycles, complete=outcome.mismatch is None and planted is None),
-        mismatch=str(outcome.mismatch or ""), mismatch_cycle=outcome.mismatch.cycle if outcome.mismatch else None,
-        fault=str(planted or ""), audit=dict(stimulus.audit),
-    ), stimulus  # fmt: skip
+        mismatch=str(outcome.mismatch or ""),
+        mismatch_cycle=outcome.mismatch.cycle if outcome.mismatch else None,
+        fault=str(planted or ""),
+        audit=dict(stimulus.audit),
+    ), stimulus
 
 
 def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> CosimResult:
@@ -188,9 +202,14 @@ def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> 
 
     def run(trace_depth: int) -> CocotbOutcome:
         return run_verilog(
-            text, top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}", simulator=simulator, told=told,
-            tests=("agrees_with_golden_in_every_cycle",), trace_depth=trace_depth,
-        )  # fmt: skip
+            text,
+            top=name,
+            bench=module_name(name, "bench"),
+            simulator=simulator,
+            told=told,
+            tests=("agrees_with_golden_in_every_cycle",),
+            trace_depth=trace_depth,
+        )
 
     outcome = run(0)
     said = re.search(r"VLANE (\{.*\})", outcome.log)
@@ -209,10 +228,20 @@ def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> 
         stimulus, done["cycles"], complete=not outcome.failures, counts=done["rules"], crosses=done["crosses"]
     )
     return CosimResult(
-        "cocotb", simulator, job.parameters, int(at.group(1)) + 1 if at else done["cycles"], done["decisions"],
-        outcome.failures, outcome.seconds, job.seed, stimulus.rules, coverage,
-        mismatch=mismatch, mismatch_cycle=int(at.group(1)) if at else None, fault=str(planted or ""),
-    )  # fmt: skip
+        "cocotb",
+        simulator,
+        job.parameters,
+        int(at.group(1)) + 1 if at else done["cycles"],
+        done["decisions"],
+        outcome.failures,
+        outcome.seconds,
+        job.seed,
+        stimulus.rules,
+        coverage,
+        mismatch=mismatch,
+        mismatch_cycle=int(at.group(1)) if at else None,
+        fault=str(planted or ""),
+    )
 
 
 class _Planted:

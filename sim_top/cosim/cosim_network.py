@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.network.network import DONE, Network, run
 from vlane.golden.network.runs import run_to
 from vlane.golden.switches.marking import Marking
@@ -17,15 +18,13 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.network_cocotb import run_under_cocotb
 from vlane.sim_top.cosim.network_hardware import cable, period_of, switch_block
 from vlane.sim_top.cosim.network_run import MixedRun
+from vlane.sim_top.scenario.faults import faults_of
+from vlane.sim_top.scenario.world import World, make_network
 from vlane.sim_top.study.congestion_counts import congestion_of
-from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.simulate import StuckError
-from vlane.sim_top.study.world import World, make_network
-from vlane.tb.native.model import CompiledModel, compile_model
-from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, MARKS
-from vlane.tb.switches.rtl_network import run_mixed
-
-__all__ = ["MixedResult", "cosim_network"]
+from vlane.tb.machinery.native.model import CompiledModel, compile_model
+from vlane.tb.networks.hardware import BAD_FLITS, DROPPED, MARKS
+from vlane.tb.networks.network import run_mixed
 
 _POOL = 1 << 14
 _IDLE_ROWS = 1 << 14
@@ -91,9 +90,15 @@ class MixedResult:
 
 
 def cosim_network(
-    world: World, switches: Sequence[int], parameters: Mapping[str, Any], *, cycles: int, load: float, seed: int,
+    world: World,
+    switches: Sequence[int],
+    parameters: Mapping[str, Any],
+    *,
+    cycles: int,
+    load: float,
+    seed: int,
     engine: str = "native",
-) -> MixedResult:  # fmt: skip
+) -> MixedResult:
     """Run a study's network twice, once with those switches in hardware, and compare.
 
     Parameters
@@ -124,10 +129,12 @@ def cosim_network(
         return make_network(world, load=load, seed=seed)
 
     expected = MixedRun(
-        digest=f"{int(plain.meters.digest[0]):016x}", bad_flits=0,
-        dropped=int(plain.switches.inputs.drops[list(switches)].sum()), marked=marked,
+        digest=f"{int(plain.meters.digest[0]):016x}",
+        bad_flits=0,
+        dropped=int(plain.switches.inputs.drops[list(switches)].sum()),
+        marked=marked,
         seconds=golden_seconds,
-    )  # fmt: skip
+    )
     if engine == "cocotb":
         mixed = run_under_cocotb(world, at_rest, switches, parameters, cycles=cycles, expected=expected)
     else:
@@ -189,9 +196,12 @@ def _run_native(
     if reason != DONE:
         raise StuckError(f"cycle {int(net.clock[0])} with hardware")
     return MixedRun(
-        digest=f"{int(net.meters.digest[0]):016x}", bad_flits=int(hardware.counts[BAD_FLITS]),
-        dropped=int(hardware.counts[DROPPED]), marked=int(hardware.counts[MARKS]), seconds=seconds,
-    )  # fmt: skip
+        digest=f"{int(net.meters.digest[0]):016x}",
+        bad_flits=int(hardware.counts[BAD_FLITS]),
+        dropped=int(hardware.counts[DROPPED]),
+        marked=int(hardware.counts[MARKS]),
+        seconds=seconds,
+    )
 
 
 def _wait_for_period(device: CompiledModel, cycles: int, ports: int) -> None:

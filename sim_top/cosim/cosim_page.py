@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import Markup
+
+from vlane.rates import LinkClock, shown_ns
 from vlane.sim_top.cosim.cosim import CosimResult
 from vlane.sim_top.cosim.cosim_vlarb import LaneResult, TableResult
 from vlane.sim_top.output.curves import Bars, Chart, drawn
 from vlane.sim_top.output.page import Cell, Column, Drawing, Page, Section, Table, Verdict, embedded, short
-
-from vlane.rates import LinkClock, shown_ns
-
-__all__ = ["cosim_page"]
 
 _MOST_DRAWN = 24
 """Tables that are drawn; the rows of all are listed."""
@@ -87,11 +85,17 @@ def _facts(result: CosimResult, wave: Path | None, clock: LinkClock | None) -> l
 
 def _columns(clock: LinkClock | None) -> list[Column]:
     columns = [
-        Column("ports", is_number=False), Column("list", is_number=False), Column("VL"), Column("weight"),
-        Column("weight share, %", form=".1f"), Column("64-byte packets, %", form=".1f"),
-        Column("MTU packets, %", form=".1f"), Column("of the link, %", form=".1f"), Column("packets"),
+        Column("ports", is_number=False),
+        Column("list", is_number=False),
+        Column("VL"),
+        Column("weight"),
+        Column("weight share, %", form=".1f"),
+        Column("64-byte packets, %", form=".1f"),
+        Column("MTU packets, %", form=".1f"),
+        Column("of the link, %", form=".1f"),
+        Column("packets"),
         Column("longest wait, cycles"),
-    ]  # fmt: skip
+    ]
     return [*columns, Column("ns", form=",.1f"), Column("Gb/s", form=".2f")] if clock else columns
 
 

@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
+from vlane.schedulers.registry import IB_ARBITER
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.cosim import CosimResult, Job, cosim_native
 from vlane.sim_top.cosim.plan_vlarb import FULL, SMALL, Plan
-from vlane.tb.cocotb_benches.setting_vlarb import encode_plan
-from vlane.tb.native.model import CompiledModel
-from vlane.tb.native.rows import Words
-from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic, planned
-from vlane.tb.synthesis.mutate import Mutant
-
-from vlane.egress import ListCode
-from vlane.schedulers import IB_ARBITER
-
-__all__ = ["LaneResult", "ServiceEvent", "TableResult", "cosim_tables", "job_of_plan"]
+from vlane.tb.machinery.native.model import CompiledModel
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.synthesis.mutate import Mutant
+from vlane.tb.schedulers.vlarb.setting import encode_plan
+from vlane.tb.schedulers.vlarb.stimulus import VLArbTraffic, planned
 
 _EVENTS = 400
 _SIZE_BITS, _MOST_BLOCKS = 7, 127
@@ -138,12 +136,14 @@ class _Events:
 def job_of_plan(plan: Plan, *, seed: int) -> Job:
     """Return the job that runs a plan."""
     return Job(
-        BLOCKS[IB_ARBITER], plan.parameters, seed,
+        BLOCKS[IB_ARBITER],
+        plan.parameters,
+        seed,
         lambda inputs, outputs: planned(
             plan.parameters, plan.tables, plan.phases, seed=seed, inputs=inputs, outputs=outputs
         ),
         encode_plan(**plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed),
-    )  # fmt: skip
+    )
 
 
 def cosim_tables(plan: Plan, *, seed: int, planted: Mutant | None = None) -> CosimResult:
@@ -178,14 +178,17 @@ def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceE
                     weight = sum(e.weight for e in entries if e.vl == vl)
                     lanes.append(
                         LaneResult(
-                            vl, code.word, weight, weight / total,
+                            vl,
+                            code.word,
+                            weight,
+                            weight / total,
                             _part(small.blocks[vl, code], small.blocks[:, code].sum()),
                             _part(full.blocks[vl, code], full.blocks[:, code].sum()),
                             _part(full.blocks[vl, code], full.blocks.sum()),
                             int(full.packets[vl, code]),
                             longest_wait(full.longest_wait[vl], code),
                         )
-                    )  # fmt: skip
+                    )
         shown = events[index] if index < len(events) else []
         results.append(
             TableResult(use.where, list(table.high), list(table.low), table.limit_of_high_priority, lanes, shown)

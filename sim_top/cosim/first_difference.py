@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["first_difference", "wave_reader"]
-
 
 def first_difference(wave: bytes, scope: str, found: Mapping[str, Any]) -> str:
     """Return signal, cycle, and both values of the first output that differs, as a line for people.

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from vlane.sim_top.blocks import Block
-from vlane.tb.native.model import CompiledModel
-from vlane.tb.native.rows import Words
-from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
 
-__all__ = ["MutationRun", "mutation_run"]
+from vlane.sim_top.blocks import Block
+from vlane.tb.machinery.native.model import CompiledModel
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
 
 _WORKERS = 2
 _AT_A_TIME = 4096

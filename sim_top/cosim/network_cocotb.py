@@ -13,32 +13,36 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.network.network import Network
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.sim_top.cosim.network_hardware import Cabled, cable, period_of, switch_block
 from vlane.sim_top.cosim.network_run import MixedRun
-from vlane.sim_top.study.faults import faults_of
+from vlane.sim_top.scenario.faults import faults_of
+from vlane.sim_top.scenario.world import World
 from vlane.sim_top.study.simulate import StuckError
-from vlane.sim_top.study.world import World
-from vlane.tb.cocotb_benches.carried_network import CarriedNetwork
-from vlane.tb.cocotb_benches.cocotb_bench import run_verilog
-from vlane.tb.cocotb_benches.network_top import TOP, network_top
-from vlane.tb.native.model import component_ports, simulated_verilog
-from vlane.tb.native.rows import Field, Words, row_layout
+from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_verilog
+from vlane.tb.machinery.native.model import component_ports, simulated_verilog
+from vlane.tb.machinery.native.rows import Field, Words, row_layout
+from vlane.tb.networks.carried_network import CarriedNetwork
+from vlane.tb.networks.network_top import TOP, network_top
 
-__all__ = ["run_under_cocotb"]
-
-_BENCH = "vlane.tb.cocotb_benches.tb_network"
+_BENCH = "vlane.tb.networks.bench"
 _RESET_CYCLES = 2
 _DEPTH = 2
 """Levels of modules in a wave: the top, and the ports of the switches."""
 
 
 def run_under_cocotb(
-    world: World, at_rest: Callable[[], Network], switches: Sequence[int], parameters: Mapping[str, Any], *,
-    cycles: int, expected: MixedRun,
-) -> MixedRun:  # fmt: skip
+    world: World,
+    at_rest: Callable[[], Network],
+    switches: Sequence[int],
+    parameters: Mapping[str, Any],
+    *,
+    cycles: int,
+    expected: MixedRun,
+) -> MixedRun:
     """Run a network with its hardware in a simulator; if it is not as expected, look for the first signal that differs.
 
     Raises
@@ -55,18 +59,27 @@ def run_under_cocotb(
     def carried(*, beside: bool) -> CarriedNetwork:
         cabled = cable(world, at_rest(), switches, parameters, ports)
         return CarriedNetwork(
-            switches=list(switches), net=cabled.net, hardware=cabled.hardware, faults=cabled.faults,
-            boot=_boot_together(cabled, inputs, parameters), cycles=cycles, outputs=outputs,
-            plain=at_rest() if beside else None, plain_faults=faults_of(world) if beside else deque(),
-        )  # fmt: skip
+            switches=list(switches),
+            net=cabled.net,
+            hardware=cabled.hardware,
+            faults=cabled.faults,
+            boot=_boot_together(cabled, inputs, parameters),
+            cycles=cycles,
+            outputs=outputs,
+            plain=at_rest() if beside else None,
+            plain_faults=faults_of(world) if beside else deque(),
+        )
 
     log, _ = _run(text, carried(beside=False), trace_depth=0)
     said = json.loads(_line(log, "VLANE"))
     mixed = MixedRun(
-        digest=said["digest"], bad_flits=said["bad_flits"], dropped=said["dropped"], marked=said["marked"],
+        digest=said["digest"],
+        bad_flits=said["bad_flits"],
+        dropped=said["dropped"],
+        marked=said["marked"],
         seconds=said["seconds"],
         mismatch="",
-    )  # fmt: skip
+    )
     if said["is_done"] and replace(mixed, seconds=expected.seconds) == expected:
         return mixed
     log, wave = _run(text, carried(beside=True), trace_depth=_DEPTH)

@@ -9,33 +9,38 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from vlane.congestion.cc_marker import OF_INPUTS, OF_OUTPUT
+from vlane.credits.credit_schemes import FCP
+from vlane.errors import InputError
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
-from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY
-from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.study.faults import faults_of, in_order
-from vlane.sim_top.study.setting_writes import setting_writes
-from vlane.sim_top.study.swaps import swaps_of, writes_of_swap
-from vlane.sim_top.study.world import World
-from vlane.tb.native.packing import put_writes
-from vlane.tb.native.rows import Port, Words, row_layout, row_words
-from vlane.tb.native.stimulus import Layout
-from vlane.tb.switches.rtl_hardware import WORDS, WORDS_WITH_BTH, Hardware, new_hardware, show_write
-from vlane.tb.switches.stimulus_switch import switch_elements
-
-from vlane.cc_marker import OF_INPUTS, OF_OUTPUT
-from vlane.credit_schemes import FCP
-from vlane.errors import InputError
-from vlane.lft import FIRST_MULTICAST, UNASSIGNED
+from vlane.golden.topologies.wiring import NOWHERE
 from vlane.parameters import refused_parameter
-from vlane.schedulers import LINE_RATE, SCHEDULERS
-from vlane.switch_kinds import SwitchKind
-from vlane.switch_programs import TableWrite, congestion_write, lft_write, lft_writes, schedule_writes, top_write
+from vlane.schedulers.registry import LINE_RATE, SCHEDULERS
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.scenario.faults import faults_of, in_order
+from vlane.sim_top.scenario.setting_writes import setting_writes
+from vlane.sim_top.scenario.swaps import swaps_of, writes_of_swap
+from vlane.sim_top.scenario.world import World
+from vlane.switches.switch_kinds import SwitchKind
+from vlane.switches.switch_programs import (
+    TableWrite,
+    congestion_write,
+    lft_write,
+    lft_writes,
+    schedule_writes,
+    top_write,
+)
+from vlane.tables.lft import FIRST_MULTICAST, UNASSIGNED
+from vlane.tb.machinery.native.packing import put_writes
+from vlane.tb.machinery.native.rows import Port, Words, row_layout, row_words
+from vlane.tb.machinery.native.stimulus import Layout
+from vlane.tb.networks.hardware import WORDS, WORDS_WITH_BTH, Hardware, new_hardware, show_write
+from vlane.tb.switches.stimulus_switch import switch_elements
 from vlane.units import BLOCK_BYTES
-
-__all__ = ["Cabled", "cable", "hardware_parameters", "period_of", "switch_block"]
 
 
 class Cabled(NamedTuple):
@@ -117,27 +122,32 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     if settings.parameters != fixed:
         raise InputError("scheduler.parameters", f"{fixed} for switches in hardware", settings.parameters)
     parameters = {
-        "ports": world.topology.ports, "data_vls": world.data_vls, "blocks": buffers.blocks,
-        "minimum": buffers.minimum[0], "maximum": buffers.maximum[0], "largest": buffers.largest[0],
-        "scheduler": settings.scheduler, "entries": entries or 1, "line_rate": line_rate,
+        "ports": world.topology.ports,
+        "data_vls": world.data_vls,
+        "blocks": buffers.blocks,
+        "minimum": buffers.minimum[0],
+        "maximum": buffers.maximum[0],
+        "largest": buffers.largest[0],
+        "scheduler": settings.scheduler,
+        "entries": entries or 1,
+        "line_rate": line_rate,
         "lids": max(2, world.routes.lft.shape[1]),
         "data_bits": 64 * (WORDS if world.congestion is None else WORDS_WITH_BTH),
-    }  # fmt: skip
+    }
     if len(kind.hardware_forms) > 1:
         parameters |= {"crossbar": study.switch.crossbar, "allocation": study.switch.allocation}
     if kind.hardware_speed > 1:
         parameters["speed"] = study.switch.speed
     if len(kind.hardware_credits) > 1:
         link = study.link
-        parameters |= {
-            "credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles
-        }  # fmt: skip
+        parameters |= {"credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles}
     parameters |= _marking(world.congestion)
     if world.central:
         parameters |= {
-            "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
+            "central_blocks": world.central.blocks,
+            "central_minimum": world.central.minimum[0],
             "central_maximum": world.central.maximum[0],
-        }  # fmt: skip
+        }
     try:
         return dict(BLOCKS[switch_block(world)].shape(**parameters))
     except InputError as error:
@@ -178,10 +188,18 @@ def cable(
             far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
     ins, outs = switch_elements(inputs, outputs, ports=ports, words=words)
     hardware = new_hardware(
-        step=0, device=[0] * len(switches), first=[switch << bits for switch in switches], peer=peer, ports=ports,
-        words=words, lanes=parameters["data_vls"], ends=len(far), ins=ins, outs=outs,
+        step=0,
+        device=[0] * len(switches),
+        first=[switch << bits for switch in switches],
+        peer=peer,
+        ports=ports,
+        words=words,
+        lanes=parameters["data_vls"],
+        ends=len(far),
+        ins=ins,
+        outs=outs,
         row_words=(row_words(inputs), row_words(outputs)),
-    )  # fmt: skip
+    )
     boots = [_boot(world, switch, inputs, row_words(inputs), parameters) for switch in switches]
     faults = _faults_of_hardware(world, hardware, switches, inputs)
     return Cabled(net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults, boots)

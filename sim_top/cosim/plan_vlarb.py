@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vlane.tb.native.stimulus import cut
-from vlane.tb.schedulers.traffic import Phase
-
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.model import Fabric
-from vlane.tables import read_vlarb_table
+from vlane.schedulers.table_files import read_vlarb_table
+from vlane.schedulers.vlarb import VLArbTable
+from vlane.tb.machinery.native.stimulus import cut
+from vlane.tb.schedulers.traffic import Phase
 from vlane.units import mtu_blocks
-from vlane.vlarb import VLArbTable
-
-__all__ = ["Plan", "TableUse", "plan_for_fabric", "plan_for_table"]
 
 SMALL, FULL = "64-byte packets", "MTU packets"
 """Phases whose shares are reported."""
@@ -78,10 +75,7 @@ def plan_for_fabric(folder: Path, *, cycles: int, resolve: Callable[[Mapping[str
     uses = tuple(TableUse(table, _ports(fabric, ports)) for table, ports in fabric.distinct_tables().items())
     if not uses:
         raise InputError(
-            "fabric",
-            "a capture with smpquery-vlarb.txt",
-            "one without arbitration tables",
-            source=str(folder),
+            "fabric", "a capture with smpquery-vlarb.txt", "one without arbitration tables", source=str(folder)
         )
     ports = {
         "data_vls": fabric.data_vls,
@@ -103,10 +97,7 @@ def plan_for_table(file: Path, *, cycles: int, parameters: Mapping[str, Any]) ->
     longest = table.shape()["entries"]
     if longest > parameters["entries"]:
         raise InputError(
-            "vlarb",
-            f"at most {parameters['entries']} entries per list",
-            f"{longest} entries",
-            source=str(file),
+            "vlarb", f"at most {parameters['entries']} entries per list", f"{longest} entries", source=str(file)
         )
     return _plan(parameters, (TableUse(table, file.name),), cycles)
 

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.tb.native.children import child_environment
-from vlane.tb.plants.by_name import plants
-from vlane.tb.plants.plant import Plant
-
-__all__ = ["LEAST_PLANTS", "PlantRun", "try_plants"]
+from vlane.tb.by_name import plants
+from vlane.tb.machinery.native.children import child_environment
+from vlane.tb.machinery.plants.plant import Plant
 
 LEAST_PLANTS = 5
 """Planted bugs that a block must have."""
@@ -103,9 +101,13 @@ def _vlane(plant: Plant, *words: str) -> dict[str, Any]:
     """
     change = [plant.file, plant.line, plant.instead]
     done = subprocess.run(
-        [sys.executable, "-m", "vlane.tb.plants", *change, *words, "--json"],
-        cwd=_ROOT, env=child_environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "vlane.tb.machinery.plants", *change, *words, "--json"],
+        cwd=_ROOT,
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     try:
         document: dict[str, Any] = json.loads(done.stdout)
     except ValueError:

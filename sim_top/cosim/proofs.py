@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.tb.proofs.properties import Instance
-from vlane.tb.proofs.prove import Cover, Proof, cover, prove
-from vlane.tb.synthesis.netlist import prove_netlist
-
-__all__ = ["ProvenInstance", "prove_block", "prove_block_netlist"]
+from vlane.tb.machinery.proofs.properties import Instance
+from vlane.tb.machinery.proofs.prove import Cover, Proof, cover, prove
+from vlane.tb.machinery.synthesis.netlist import prove_netlist
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from vlane.documents.files import usable_folder
+from vlane.rates import LinkClock
 from vlane.sim_top.cosim.cosim import CosimResult
 from vlane.sim_top.cosim.cosim_page import cosim_page
 from vlane.sim_top.cosim.cosim_vlarb import TableResult
 from vlane.sim_top.output.page import write
 from vlane.sim_top.output.pictures import new_figure, styled, write_png
-
-from vlane.files import usable_folder
-from vlane.rates import LinkClock
-
-__all__ = ["service_picture", "shares_picture", "write_page"]
 
 _COLOURS = {"high": "#c44e52", "low": "#4c72b0", "vl15": "#8172b3", "none": "#999999"}
 _SHOWN_CYCLES = 5000
@@ -38,8 +35,14 @@ def service_picture(table: TableResult, file: Path) -> bytes:
                 axes.broken_barh(spans, (row - 0.4, 0.8), facecolors=_COLOURS[name], edgecolor="white", linewidth=0.3)
         names = [name for name in ("high", "low", "vl15") if any(e.list == name for e in table.events)]
         patches = [axes.fill([], [], color=_COLOURS[name])[0] for name in names]
-        axes.legend(patches, [f"{name} list" for name in names], loc="lower right", bbox_to_anchor=(1, 1), ncols=3,
-                    frameon=False)  # fmt: skip
+        axes.legend(
+            patches,
+            [f"{name} list" for name in names],
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            ncols=3,
+            frameon=False,
+        )
         axes.set_yticks(range(len(lanes)), [f"VL {vl}" for vl in lanes])
         axes.set_ylim(len(lanes) - 0.5, -0.5)
         axes.set_xlim(left=0)
@@ -53,8 +56,11 @@ def shares_picture(table: TableResult, file: Path) -> bytes:
     with styled(_STYLE):
         figure = new_figure(figsize=(9, 2.8), dpi=_DPI, layout="constrained")
         axes = figure.subplots()
-        kinds = (("weight", "weight_share", "#bbbbbb"), ("64-byte packets", "share_small", "#55a868"),
-                 ("MTU packets", "share_full", "#dd8452"))  # fmt: skip
+        kinds = (
+            ("weight", "weight_share", "#bbbbbb"),
+            ("64-byte packets", "share_small", "#55a868"),
+            ("MTU packets", "share_full", "#dd8452"),
+        )
         for offset, (label, attribute, colour) in enumerate(kinds):
             places = [index + 0.27 * (offset - 1) for index in range(len(table.lanes))]
             heights = [100 * getattr(lane, attribute) for lane in table.lanes]

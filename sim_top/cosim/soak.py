@@ -8,18 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vlane.sim_top.blocks import BLOCKS, find_block
-from vlane.tb.native.lockstep import run_lockstep
-from vlane.tb.native.model import compile_model
-
-from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEAST_PACKETS, LEVEL_BLOCKS, MEASURES, OF_OUTPUT
-from vlane.credit_schemes import FCP, RETURNS
+from vlane.congestion.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEAST_PACKETS, LEVEL_BLOCKS, MEASURES, OF_OUTPUT
+from vlane.credits.credit_schemes import FCP, RETURNS
 from vlane.errors import InputError
-from vlane.schedulers import DEFAULT, SCHEDULERS
-from vlane.switch_kinds import SWITCH_KINDS
-from vlane.vlarb import MAX_DATA_VLS
-
-__all__ = ["SWITCHES", "Point", "command_of", "points_of", "random_point", "run_point", "shrunk"]
+from vlane.schedulers.registry import DEFAULT, SCHEDULERS
+from vlane.sim_top.blocks import BLOCKS, find_block
+from vlane.switches.switch_kinds import SWITCH_KINDS
+from vlane.tb.machinery.native.lockstep import run_lockstep
+from vlane.tb.machinery.native.model import compile_model
+from vlane.units import MAX_DATA_VLS
 
 _KINDS = {each.block: each for each in SWITCH_KINDS.values()}
 SWITCHES = tuple(_KINDS)
@@ -110,26 +107,33 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
     largest = source.choice((1, 2, 5, source.randint(1, 12)))
     scheduler = source.choice(schedulers)
     parameters = {
-        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": scheduler.name,
+        "ports": ports,
+        "data_vls": lanes,
+        "largest": largest,
+        "scheduler": scheduler.name,
         "entries": source.choice((lanes, 8, 16)),
-        "line_rate": scheduler.has_line_rate and source.random() < _HALF, "lids": source.randint(3, 40),
+        "line_rate": scheduler.has_line_rate and source.random() < _HALF,
+        "lids": source.randint(3, 40),
         "data_bits": 64 * source.choice((1, 1, 2)),
-    }  # fmt: skip
+    }
     for prefix in ("", "central_") if kind.has_centre else ("",):
         minimum = largest + source.choice((0, 0, 1, source.randint(0, 6)))
         shared = source.choice((0, 1, source.randint(0, 20)))
         parameters |= {
-            f"{prefix}blocks": lanes * minimum + shared, f"{prefix}minimum": minimum,
+            f"{prefix}blocks": lanes * minimum + shared,
+            f"{prefix}minimum": minimum,
             f"{prefix}maximum": minimum + source.randint(0, shared),
-        }  # fmt: skip
+        }
     has_fcp = FCP in kind.credits
     if has_fcp:
         parameters |= {"credit": RETURNS.name, "fcp_blocks": 0, "fcp_period": 1024}
     if has_fcp and source.random() < _BY_FCP:
         parameters |= {
-            "maximum": parameters["minimum"], "credit": FCP.name, "fcp_period": source.randint(lanes + 1, 600),
+            "maximum": parameters["minimum"],
+            "credit": FCP.name,
+            "fcp_period": source.randint(lanes + 1, 600),
             "fcp_blocks": source.choice((0, 1, parameters["minimum"])),
-        }  # fmt: skip
+        }
     first, *others = kind.hardware_forms
     form = source.choice(others) if others and source.random() < _OTHER_FORM else first
     if others:
@@ -155,11 +159,17 @@ def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has
     shared = 0 if parameters["maximum"] == parameters["minimum"] else source.randint(0, 20)
     busy = source.choice((0, 8, 40))
     return {
-        "blocks": lanes * minimum + shared, "minimum": minimum, "maximum": minimum + source.randint(0, shared),
-        "data_bits": 64 * source.choice((2, 3)), "marking": True, "measure": source.choice(MEASURES),
+        "blocks": lanes * minimum + shared,
+        "minimum": minimum,
+        "maximum": minimum + source.randint(0, shared),
+        "data_bits": 64 * source.choice((2, 3)),
+        "marking": True,
+        "measure": source.choice(MEASURES),
         "starving": has_rooms and source.random() < _HALF,
-        "busy_blocks": busy, "level_blocks": busy + source.choice((1, 40)), "idle_blocks": source.choice((1, 4, 16)),
-    }  # fmt: skip
+        "busy_blocks": busy,
+        "level_blocks": busy + source.choice((1, 40)),
+        "idle_blocks": source.choice((1, 4, 16)),
+    }
 
 
 def run_point(point: Point) -> str:
@@ -176,9 +186,15 @@ def run_point(point: Point) -> str:
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
     """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
     smaller: dict[str, tuple[Any, ...]] = {
-        "ports": (2, 3, 4, 5), "data_vls": (2, 3), "line_rate": (False,), "scheduler": (DEFAULT,), "largest": (1, 2),
-        "data_bits": (64,), "lids": (3,), "entries": (2, 4),
-    }  # fmt: skip
+        "ports": (2, 3, 4, 5),
+        "data_vls": (2, 3),
+        "line_rate": (False,),
+        "scheduler": (DEFAULT,),
+        "largest": (1, 2),
+        "data_bits": (64,),
+        "lids": (3,),
+        "entries": (2, 4),
+    }
     if "crossbar" in point.parameters:
         first = _KINDS[point.block].hardware_forms[0]
         smaller |= {"allocation": (first.allocation,), "crossbar": (first.crossbar,)}
@@ -188,9 +204,13 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
         smaller["credit"] = (RETURNS.name,)
     if "marking" in point.parameters:
         unmarked = {
-            "marking": False, "starving": False, "measure": OF_OUTPUT, "busy_blocks": BUSY_BLOCKS,
-            "level_blocks": LEVEL_BLOCKS, "idle_blocks": IDLE_BLOCKS,
-        }  # fmt: skip
+            "marking": False,
+            "starving": False,
+            "measure": OF_OUTPUT,
+            "busy_blocks": BUSY_BLOCKS,
+            "level_blocks": LEVEL_BLOCKS,
+            "idle_blocks": IDLE_BLOCKS,
+        }
         candidate = Point(point.block, {**point.parameters, **unmarked}, point.cycles, point.seed)
         point = candidate if fails(candidate) else point
         smaller["starving"] = (False,)

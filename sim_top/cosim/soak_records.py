@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from vlane.documents.document import Document, given_once
+from vlane.documents.refusal import checked
+from vlane.documents.textfile import whole_text
+from vlane.errors import InputError
 from vlane.sim_top.blocks import find_block
 from vlane.sim_top.cosim.soak import Point
-from vlane.tb.native.model import to_verilog
-
-from vlane.document import Document, given_once
-from vlane.errors import InputError
-from vlane.refusal import checked
-from vlane.textfile import whole_text
+from vlane.tb.machinery.native.model import to_verilog
 from vlane.units import MOST_CYCLES
-
-__all__ = ["SoakRecord", "Total", "add_records", "read_records", "rtl_of", "totals"]
 
 _DIGITS = 16
 
@@ -65,9 +63,14 @@ class SoakRecord(BaseModel):
         parameters = block.defaults() | dict(point.parameters)
         full_size = parameters.items() >= {**block.full_size, **block.shape.fit_form(parameters)}.items()
         return cls(
-            block=point.block, parameters=parameters, full_size=full_size, cycles=point.cycles, seed=point.seed,
-            rtl=rtl, day=datetime.now(tz=UTC).date(),
-        )  # fmt: skip
+            block=point.block,
+            parameters=parameters,
+            full_size=full_size,
+            cycles=point.cycles,
+            seed=point.seed,
+            rtl=rtl,
+            day=datetime.now(tz=UTC).date(),
+        )
 
     @property
     def compared(self) -> str:
@@ -174,13 +177,17 @@ def totals(records: Iterable[SoakRecord]) -> Iterator[Total]:
         shapes = {_shape(each): each.parameters for each in held}
         present = {shape: rtl_of(block, parameters) for shape, parameters in shapes.items()}
         yield Total(
-            block=block, form=form,
+            block=block,
+            form=form,
             cycles=sum(each.cycles for each in held),
             full_size_cycles=sum(each.cycles for each in held if each.full_size),
             present_cycles=sum(each.cycles for each in held if each.rtl == present[_shape(each)]),
-            instances=len(held), seeds=len({each.seed for each in held}), shapes=len(shapes),
-            first=min(each.day for each in held), last=max(each.day for each in held),
-        )  # fmt: skip
+            instances=len(held),
+            seeds=len({each.seed for each in held}),
+            shapes=len(shapes),
+            first=min(each.day for each in held),
+            last=max(each.day for each in held),
+        )
 
 
 def _shape(record: SoakRecord) -> str:

@@ -16,12 +16,11 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
-from vlane.sim_top.blocks import Block
-from vlane.tb.native.model import CompiledModel
-from vlane.tb.native.rows import Words
-from vlane.tb.synthesis.upsets import FLIP, StateBit, upset_model
 
-__all__ = ["LONGEST", "QUIET", "WATCHED", "Effect", "Upsets", "upsets"]
+from vlane.sim_top.blocks import Block
+from vlane.tb.machinery.native.model import CompiledModel
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.synthesis.upsets import FLIP, StateBit, upset_model
 
 WATCHED = 2048
 """Cycles for which outputs are compared after an upset."""

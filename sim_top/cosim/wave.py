@@ -7,15 +7,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
+from vlane.documents.files import write_whole
 from vlane.sim_top.cosim.cosim import Job
 from vlane.sim_top.cosim.first_difference import wave_reader
-from vlane.tb.native.model import CompiledModel, compile_model
-from vlane.tb.native.stimulus import Stimulus
-from vlane.tb.native.wrapper import DRIVER
-
-from vlane.files import write_whole
-
-__all__ = ["read_wave", "write_wave"]
+from vlane.tb.machinery.native.model import CompiledModel, compile_model
+from vlane.tb.machinery.native.stimulus import Stimulus
+from vlane.tb.machinery.native.wrapper import DRIVER
 
 
 def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:

@@ -14,14 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from vlane.tb.native import verilator
-from vlane.tb.native.model import CompiledModel, compile_library
-from vlane.tb.native.rows import Port, Words
-from vlane.tb.native.wrapper import wrapper_text
-
 from vlane.errors import InputError, closest
-
-__all__ = ["Design", "DesignError", "ForeignModel", "stdout_elsewhere"]
+from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.model import CompiledModel, compile_library
+from vlane.tb.machinery.native.rows import Port, Words
+from vlane.tb.machinery.native.wrapper import wrapper_text
 
 _CLASS = "Vdesign"
 _FLAGS = (
@@ -190,9 +187,15 @@ class Design:
     def _tool(self, words: Sequence[str], where: Path) -> subprocess.CompletedProcess[str]:
         try:
             done = subprocess.run(
-                [str(verilator.executable()), *words], cwd=where, env=verilator.environment(),
-                capture_output=True, text=True, errors="backslashreplace", check=False, timeout=_SECONDS,
-            )  # fmt: skip
+                [str(verilator.executable()), *words],
+                cwd=where,
+                env=verilator.environment(),
+                capture_output=True,
+                text=True,
+                errors="backslashreplace",
+                check=False,
+                timeout=_SECONDS,
+            )
         except subprocess.TimeoutExpired:
             must = f"Verilog that is elaborated within {_SECONDS} s"
             raise InputError("--dut", must, "one that takes longer", source=str(self.files[0])) from None
@@ -240,9 +243,14 @@ class Design:
         )
         text = _LINE.sub(lambda at: f'`line {at[1]} "{Path(at[2]).name}"', self.text)  # the same wherever it lies
         library = compile_library(
-            text, _HEAD + wrapper + _TAIL, self.top, flags=(*self._flags(), *_BUILD), defines=_DEFINES,
-            traced=traced, name="design",
-        )  # fmt: skip
+            text,
+            _HEAD + wrapper + _TAIL,
+            self.top,
+            flags=(*self._flags(), *_BUILD),
+            defines=_DEFINES,
+            traced=traced,
+            name="design",
+        )
         try:
             return ForeignModel(library, ports)
         except OSError as error:

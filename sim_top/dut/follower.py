@@ -9,11 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.sim_top.dut.lockstep import BEFORE, Cycle, Difference, Wrong
 from vlane.sim_top.dut.ports import PortRow
 from vlane.sim_top.dut.wiring import DECISION, RESET, ZERO, Wiring
-
-__all__ = ["Follower", "Golden", "OneRow"]
 
 
 class Golden(Protocol):
@@ -239,9 +238,14 @@ class Follower:
         self._due.append(_Due(now + self._timing.latency, now, *self._row.expected(outputs, shown=shown)))
 
     def _compare(
-        self, due: _Due, got: int, lost: int, ours: dict[str, int], inputs: Mapping[str, int],
+        self,
+        due: _Due,
+        got: int,
+        lost: int,
+        ours: dict[str, int],
+        inputs: Mapping[str, int],
         outputs: Mapping[str, int],
-    ) -> Difference | None:  # fmt: skip
+    ) -> Difference | None:
         self.checked += due.care != 0
         wrong = ((got ^ due.expected) | lost) & due.care
         if not wrong:
@@ -251,11 +255,15 @@ class Follower:
         expected, found = (wiring.answer(_words(number, wiring.dut_outputs)) for number in (wanted, got))
         on_wires, shown = _ports(wiring.dut_outputs, wanted), _ports(wiring.dut_outputs, wrong)
         said = [
-            Wrong(name, expected[name], found[name], {
-                port: {"expected": on_wires[port], "got": outputs[port]} for port in wire.names if shown[port]
-            })
-            for name, wire in wiring.map.outputs.items() if any(shown[port] for port in wire.names)
-        ]  # fmt: skip
+            Wrong(
+                name,
+                expected[name],
+                found[name],
+                {port: {"expected": on_wires[port], "got": outputs[port]} for port in wire.names if shown[port]},
+            )
+            for name, wire in wiring.map.outputs.items()
+            if any(shown[port] for port in wire.names)
+        ]
         now = Cycle(due.cycle, due.sampled, ours, dict(inputs), dict(outputs))
         difference = Difference(due.cycle, due.sampled, said, [*self._before, now])
         self.difference = self.difference or difference

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.sim_top.dut.ports import Bits
 
 from vlane.egress import lane_of_vl
-
-__all__ = ["LaneWires", "Lanes"]
+from vlane.sim_top.dut.ports import Bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from vlane.documents.files import write_whole
+from vlane.dut_map import DutMap
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.design import Design, DesignError, ForeignModel, stdout_elsewhere
 from vlane.sim_top.dut.schedule import ROWS, Batch, batches
 from vlane.sim_top.dut.stimulus import Traffic, foreign_traffic
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.coverage import Coverage, coverage_of
-from vlane.tb.native.rows import Words
-from vlane.tb.native.stimulus import Stimulus
-
-from vlane.dut_map import DutMap
-from vlane.files import write_whole
-
-__all__ = ["BEFORE", "Cycle", "Difference", "ForeignResult", "ForeignRun", "Wrong"]
+from vlane.tb.machinery.native.coverage import Coverage, coverage_of
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Stimulus
 
 BEFORE = 5
 """Cycles that are shown before a difference."""
@@ -101,10 +99,14 @@ class Difference:
         """Return it as a JSON object."""
         *before, now = (asdict(each) for each in self.cycles)
         return {
-            "cycle": self.cycle, "golden_cycle": self.golden_cycle, "outputs": [asdict(w) for w in self.outputs],
-            "inputs": now["inputs"], "dut_inputs": now["dut_inputs"], "dut_outputs": now["dut_outputs"],
+            "cycle": self.cycle,
+            "golden_cycle": self.golden_cycle,
+            "outputs": [asdict(w) for w in self.outputs],
+            "inputs": now["inputs"],
+            "dut_inputs": now["dut_inputs"],
+            "dut_outputs": now["dut_outputs"],
             "before": before,
-        }  # fmt: skip
+        }
 
     def __str__(self) -> str:
         said = "; ".join(
@@ -196,9 +198,7 @@ class ForeignRun:
 
     def _model(self, *, traced: bool = False) -> ForeignModel:
         clock = self.given.clock
-        return self.design.compiled(
-            self.wiring.dut_ports, clock.port, falling=clock.edge == "falling", traced=traced
-        )  # fmt: skip
+        return self.design.compiled(self.wiring.dut_ports, clock.port, falling=clock.edge == "falling", traced=traced)
 
     def run(self) -> ForeignResult:
         """Run the design beside golden up to the first difference, or to the end.
@@ -268,8 +268,9 @@ class ForeignRun:
         for name, wire in wiring.map.outputs.items():
             ports = {
                 port: {"expected": on_wires[0][port], "got": on_wires[1][port]}
-                for port in wire.names if on_wires[0][port] != on_wires[1][port]
-            }  # fmt: skip
+                for port in wire.names
+                if on_wires[0][port] != on_wires[1][port]
+            }
             if ports:
                 outputs.append(Wrong(name, wanted[name], found[name], ports))
         return Difference(first + at, int(batch.origin[at]), outputs, cycles)
@@ -277,9 +278,12 @@ class ForeignRun:
     def _cycle(self, begin: int, batch: Batch, got: Words, at: int) -> Cycle:
         wiring, origin = self.wiring, int(batch.origin[at])
         return Cycle(
-            begin + at, origin if origin >= 0 else None, wiring.inputs.values(batch.rows[at]),
-            wiring.dut_inputs.values(batch.dut_rows[at]), wiring.dut_outputs.values(got[at]),
-        )  # fmt: skip
+            begin + at,
+            origin if origin >= 0 else None,
+            wiring.inputs.values(batch.rows[at]),
+            wiring.dut_inputs.values(batch.dut_rows[at]),
+            wiring.dut_outputs.values(got[at]),
+        )
 
     def write_wave(self, file: Path, difference: Difference | None) -> tuple[int, int]:
         """Write the design's signals around a difference, or from the start; return the first cycle and the last.

@@ -7,22 +7,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vlane.dut_map import DutMap, read_map
+from vlane.errors import InputError, closest
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.lockstep import ForeignRun
 from vlane.sim_top.dut.ports import block_rows
 from vlane.sim_top.dut.wiring import RESET
 
-from vlane.dut_map import DutMap, read_map
-from vlane.errors import InputError, closest
-
-__all__ = ["instance_parameters", "open_run", "same_names"]
-
 
 def open_run(
-    block: Block, files: Sequence[Path], top: str, file: Path | None, *, param: Sequence[str] = (), cycles: int,
-    seed: int = 1, table: Path | None = None,
-) -> ForeignRun:  # fmt: skip
+    block: Block,
+    files: Sequence[Path],
+    top: str,
+    file: Path | None,
+    *,
+    param: Sequence[str] = (),
+    cycles: int,
+    seed: int = 1,
+    table: Path | None = None,
+) -> ForeignRun:
     """Return a run of somebody else's module against a block.
 
     Parameters

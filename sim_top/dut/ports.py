@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from amaranth.lib.data import ArrayLayout
 from numpy.typing import NDArray
-from vlane.sim_top.blocks import Block
-from vlane.tb.native.model import component_ports
-from vlane.tb.native.parts import note_use
-from vlane.tb.native.rows import Field, Port, Words, row_layout, row_words
 
-__all__ = ["Bits", "BlockPort", "PortRow", "bits_of_rows", "block_rows", "rows_of_bits", "shown_bits"]
+from vlane.sim_top.blocks import Block
+from vlane.tb.machinery.native.model import component_ports
+from vlane.tb.machinery.native.parts import note_use
+from vlane.tb.machinery.native.rows import Field, Port, Words, row_layout, row_words
 
 Bits = NDArray[np.uint8]
 """Bits of rows, (cycles, bits); bit 0 of a row is the lowest of its first word."""

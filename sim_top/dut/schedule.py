@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.sim_top.dut.stimulus import Traffic
 from vlane.sim_top.dut.wiring import RESET, Wiring
-from vlane.tb.native.rows import Words
-
-__all__ = ["ROWS", "Batch", "batches"]
+from vlane.tb.machinery.native.rows import Words
 
 ROWS = 4096
 """Of golden, at a time."""
@@ -62,9 +61,12 @@ class _Delay:
         self._resets = np.zeros(self._latency, np.int64)
 
     def through(
-        self, count: int, at: NDArray[np.int64], values: tuple[Words, Words, NDArray[np.int64]],
+        self,
+        count: int,
+        at: NDArray[np.int64],
+        values: tuple[Words, Words, NDArray[np.int64]],
         resets: NDArray[np.int64],
-    ) -> tuple[Words, Words, NDArray[np.int64]]:  # fmt: skip
+    ) -> tuple[Words, Words, NDArray[np.int64]]:
         """Return what is due in the next ``count`` cycles.
 
         ``values`` begin in cycles ``at`` and are due ``latency`` later, unless a reset comes until then, which clears

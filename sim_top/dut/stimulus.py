@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from vlane.sim_top.blocks import Block
-from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.packing import put_writes
-from vlane.tb.native.rows import Words
-from vlane.tb.native.stimulus import Stimulus, cut
-from vlane.tb.recordings.power_on import power_on_writes
-from vlane.tb.schedulers.by_name import stimulus as scheduler_module
-from vlane.tb.schedulers.stimulus_egress import EgressStimulus
-from vlane.tb.schedulers.traffic import CERTAIN, Phase, new_statistics, varied
 
 from vlane.errors import InputError
-from vlane.programs import program_writes, read_program
-from vlane.schedulers import IB_ARBITER, LINE_RATE, SCHEDULERS
-
-__all__ = ["Traffic", "foreign_traffic"]
+from vlane.schedulers.programs import program_writes, read_program
+from vlane.schedulers.registry import IB_ARBITER, LINE_RATE, SCHEDULERS
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.dut.wiring import Wiring
+from vlane.tb.by_name import stimulus as scheduler_module
+from vlane.tb.machinery.native.packing import put_writes
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Stimulus, cut
+from vlane.tb.machinery.recordings.power_on import power_on_writes
+from vlane.tb.schedulers.stimulus_egress import EgressStimulus
+from vlane.tb.schedulers.traffic import CERTAIN, Phase, new_statistics, varied
 
 _EMPTY = 62
 """A lane that gets a packet with chance 2**-62 per cycle stays empty."""

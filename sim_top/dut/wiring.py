@@ -7,15 +7,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.sim_top.blocks import Block
-from vlane.sim_top.dut.lanes import Lanes, LaneWires
-from vlane.sim_top.dut.ports import BlockPort, PortRow, bits_of_rows, block_rows, rows_of_bits, shown_bits
-from vlane.tb.native.rows import Port, Words
 
 from vlane.dut_map import DutMap, InputWire, OutputWire
 from vlane.errors import closest
-
-__all__ = ["DECISION", "RESET", "ZERO", "Wiring"]
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.dut.lanes import Lanes, LaneWires
+from vlane.sim_top.dut.ports import BlockPort, PortRow, bits_of_rows, block_rows, rows_of_bits, shown_bits
+from vlane.tb.machinery.native.rows import Port, Words
 
 RESET = "rst"
 """Our reset, which is active high and synchronous."""
@@ -107,9 +105,10 @@ class Wiring:
         given, refusal = self.map, self.map.refusal
         wired = [name for name in self.inputs.ports if name != RESET]
         for section, names, known in (
-            ("inputs", given.inputs, wired), ("absent", given.absent, wired),
+            ("inputs", given.inputs, wired),
+            ("absent", given.absent, wired),
             ("outputs", given.outputs, list(self.outputs.ports)),
-        ):  # fmt: skip
+        ):
             for name in names:
                 if name not in known:
                     must = f"a known key ({', '.join(known)})"

@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.schedulers.bank import REST_CYCLES
 from vlane.golden.schedulers.by_name import module_of
 from vlane.golden.schedulers.heads import NO_LANE, NO_WRITE, Heads, Program
+from vlane.schedulers.dtable import MAX_ENTRIES
+from vlane.schedulers.plugged import find_scheduler
+from vlane.schedulers.registry import LINE_RATE
+from vlane.schedulers.vlarb import VL15
+from vlane.schedulers.writes import Write
 from vlane.sim_top.egress.egress import PortHeads
-from vlane.tb.native.model import CompiledModel
-
-from vlane.dtable import MAX_ENTRIES
-from vlane.egress import ListCode
-from vlane.plugged import find_scheduler
-from vlane.schedulers import LINE_RATE
-from vlane.vlarb import VL15
-from vlane.writes import Write
-
-__all__ = ["GoldenArbiter", "HardwareArbiter"]
+from vlane.tb.machinery.native.model import CompiledModel
 
 _NO_HOLD = False
 _CYCLES_OF_A_TURN = 8
@@ -43,7 +41,7 @@ class GoldenArbiter:
     Parameters
     ----------
     name : str
-        One of ``vlane.plugged.scheduler_names()``.
+        One of ``vlane.schedulers.plugged.scheduler_names()``.
     parameters : mapping
         Of the component.
     writes : list of (select, index, requester or VL, weight)
@@ -77,9 +75,12 @@ class GoldenArbiter:
 
     def _run(self, heads: PortHeads, *, ready: bool, write: Program = NO_WRITE, swap: bool = False) -> tuple[int, int]:
         seen = Heads(
-            heads.request, heads.fits, np.array(heads.blocks, np.int64), heads.behind,
+            heads.request,
+            heads.fits,
+            np.array(heads.blocks, np.int64),
+            heads.behind,
             np.array(heads.behind_blocks, np.int64),
-        )  # fmt: skip
+        )
         lane, source, granted = self._step(self._state, seen, ready, _NO_HOLD, write, swap, self._rules)
         return int(lane) if granted else NO_LANE, int(source)
 
@@ -92,7 +93,7 @@ class HardwareArbiter:
     model : CompiledModel
         The hardware.
     name : str
-        One of ``vlane.plugged.scheduler_names()``.
+        One of ``vlane.schedulers.plugged.scheduler_names()``.
     form : str
         Of the scheduler, where it has any.
     writes : list of (select, index, requester or VL, weight)

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window, WindowFinder, summaries
-
-from vlane.arrivals import Arrival, Credit
 from vlane.egress import ListCode
+from vlane.schedulers.vlarb import VL15
+from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window, WindowFinder, summaries
+from vlane.study.arrivals import Arrival, Credit
 from vlane.units import blocks_of
-from vlane.vlarb import VL15
-
-__all__ = ["Arbiter", "EgressRun", "PortHeads", "run_egress"]
 
 
 class PortHeads(NamedTuple):

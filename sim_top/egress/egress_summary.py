@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Departure", "LaneSummary", "Window", "WindowFinder", "summaries"]
-
 
 class Departure(NamedTuple):
     """A packet that left.
@@ -129,11 +127,19 @@ def summaries(
         sizes, shared = ([each.bytes for each in some if each.vl == vl] for some in (departures, counted))
         made.append(
             LaneSummary(
-                vl, len(sizes), sum(sizes), sum(shared) / whole if whole else 0.0, len(shared), sum(shared),
-                sum(waited) / len(waited) if waited else 0.0, _rank(waited, 50), _rank(waited, 99), _rank(waited, 100),
+                vl,
+                len(sizes),
+                sum(sizes),
+                sum(shared) / whole if whole else 0.0,
+                len(shared),
+                sum(shared),
+                sum(waited) / len(waited) if waited else 0.0,
+                _rank(waited, 50),
+                _rank(waited, 99),
+                _rank(waited, 100),
                 left,
             )
-        )  # fmt: skip
+        )
     return made
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["core_file"]
-
 
 def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
     """Return what a FuseSoC core of an exported module says, behind its first line.
@@ -12,10 +10,15 @@ def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
     there is a testbench.
     """
     lines = [
-        f"name: vlane:qos:{name}:{version}", f"description: {title}", "filesets:",
-        "  rtl:", f"    files: [{name}.v]", "    file_type: verilogSource",
-        "  waivers:", f"    files: [{name}.vlt: {{file_type: vlt}}]",
-    ]  # fmt: skip
+        f"name: vlane:qos:{name}:{version}",
+        f"description: {title}",
+        "filesets:",
+        "  rtl:",
+        f"    files: [{name}.v]",
+        "    file_type: verilogSource",
+        "  waivers:",
+        f"    files: [{name}.vlt: {{file_type: vlt}}]",
+    ]
     if bench:
         lines += ["  bench:", "    files:", f"      - {name}_tb.sv: {{file_type: systemVerilogSource}}"]
         lines += [
@@ -23,16 +26,23 @@ def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
             for side in ("inputs", "outputs")
         ]
     lines += [
-        "targets:", "  default:", "    filesets: [rtl]", f"    toplevel: {name}",
-        "  lint:", "    filesets: [waivers, rtl]", f"    toplevel: {name}",
+        "targets:",
+        "  default:",
+        "    filesets: [rtl]",
+        f"    toplevel: {name}",
+        "  lint:",
+        "    filesets: [waivers, rtl]",
+        f"    toplevel: {name}",
         "    flow: lint",
         "    flow_options: {tool: verilator, verilator_options: [-Wall], iverilog_options: [-g2012, -Wall]}",
-    ]  # fmt: skip
+    ]
     if bench:
         lines += [
-            "  sim:", "    filesets: [waivers, rtl, bench]", f"    toplevel: {name}_tb",
+            "  sim:",
+            "    filesets: [waivers, rtl, bench]",
+            f"    toplevel: {name}_tb",
             "    flow: sim",
             "    flow_options:",
             "      {tool: verilator, mode: binary, verilator_options: [-Wall, --timing], iverilog_options: [-g2012]}",
-        ]  # fmt: skip
+        ]
     return "\n".join([*lines, ""])

@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.lib.wiring import FlippedSignature
+
+from vlane.documents.files import usable_folder
+from vlane.errors import InputError
 from vlane.hdl.registers.axi_lite import BUS_PREFIX, AxiLite
 from vlane.hdl.registers.register_port import RegisteredBlock
+from vlane.parameters import Parameters
+from vlane.register_maps import register_map
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import FileHead, command_line
@@ -23,18 +28,11 @@ from vlane.sim_top.export.module_text import module_text
 from vlane.sim_top.export.register_files import register_files
 from vlane.sim_top.export.testbench import row_bytes, testbench_files
 from vlane.sim_top.export.verilog_names import check_module_name
-from vlane.tb.native import verilator
-from vlane.tb.native.model import component_ports
-from vlane.tb.native.rows import Port, row_layout
-from vlane.tb.recordings.bus_recording import record_registered
-from vlane.tb.recordings.recording import Recording, record
-
-from vlane.errors import InputError
-from vlane.files import usable_folder
-from vlane.parameters import Parameters
-from vlane.register_maps import register_map
-
-__all__ = ["Exported", "documented_ports", "export_block"]
+from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.model import component_ports
+from vlane.tb.machinery.native.rows import Port, row_layout
+from vlane.tb.machinery.recordings.bus_recording import record_registered
+from vlane.tb.machinery.recordings.recording import Recording, record
 
 _MOST_CYCLES = 1 << 20
 _MOST_BYTES = 1 << 27
@@ -57,9 +55,16 @@ class Exported:
 
 
 def export_block(
-    block: Block, parameters: Parameters, folder: Path, *, name: str | None = None, bench_cycles: int = 0,
-    seed: int = 1, registered: bool = False, force: bool = False,
-) -> Exported:  # fmt: skip
+    block: Block,
+    parameters: Parameters,
+    folder: Path,
+    *,
+    name: str | None = None,
+    bench_cycles: int = 0,
+    seed: int = 1,
+    registered: bool = False,
+    force: bool = False,
+) -> Exported:
     """Write the Verilog, the port table, the waivers and a FuseSoC core of a block (``docs/export.md``): all or none.
 
     Parameters
@@ -165,13 +170,20 @@ def _page(name: str, parameters: Parameters, latency: int, table: list[dict[str,
     given = ", ".join(f"{parameter} = {value}" for parameter, value in parameters.items())
     return "\n".join(
         [
-            f"# {name}", "", f"Parameters: {given}. Latency: {latency} cycles.", "",
-            "| parameter | value | may be | meaning |", "|---|---|---|---|",
-            *(f"| `{row[0]}` | {row[1]} | {row[2]} | {row[3]} |" for row in parameters.described()), "",
-            "| port | direction | bits | meaning |", "|---|---|---|---|",
-            *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in table), "",
+            f"# {name}",
+            "",
+            f"Parameters: {given}. Latency: {latency} cycles.",
+            "",
+            "| parameter | value | may be | meaning |",
+            "|---|---|---|---|",
+            *(f"| `{row[0]}` | {row[1]} | {row[2]} | {row[3]} |" for row in parameters.described()),
+            "",
+            "| port | direction | bits | meaning |",
+            "|---|---|---|---|",
+            *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in table),
+            "",
         ]
-    )  # fmt: skip
+    )
 
 
 def _meanings(component: Any) -> dict[str, str]:

@@ -11,8 +11,6 @@ from typing import Any
 
 from vlane.sim_top.blocks import Block
 
-__all__ = ["COPYRIGHT", "FileHead", "command_line"]
-
 COPYRIGHT = "Copyright (c) 2026, the vlane authors"
 _AROUND = {
     ".md": ("<!--\n", "", "-->\n\n"),
@@ -45,9 +43,14 @@ class FileHead:
         """Return a file's content with its head, in the comments of its kind."""
         given = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         lines = [
-            "SPDX-License-Identifier: BSD-2-Clause", COPYRIGHT, "", self.title, f"Parameters: {given}",
-            f"Generator: vlane {version('vlane')}", f"Made by: {self.command}",
-        ]  # fmt: skip
+            "SPDX-License-Identifier: BSD-2-Clause",
+            COPYRIGHT,
+            "",
+            self.title,
+            f"Parameters: {given}",
+            f"Generator: vlane {version('vlane')}",
+            f"Made by: {self.command}",
+        ]
         first, prefix, last = _AROUND.get(PurePath(file).suffix, _SLASHES)
         return first + "".join(f"{prefix}{line}".rstrip() + "\n" for line in lines) + last + content
 

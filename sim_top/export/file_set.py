@@ -7,10 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from vlane.documents.files import usable_folder
 from vlane.errors import InputError
-from vlane.files import usable_folder
-
-__all__ = ["write_together"]
 
 
 def write_together(folder: Path, files: Mapping[str, str | bytes], *, option: str, force: bool) -> list[Path]:

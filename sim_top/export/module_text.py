@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlane.tb.native.model import to_rtlil
-from vlane.tb.native.yosys import run_yosys
-
-__all__ = ["module_text"]
+from vlane.tb.machinery.native.model import to_rtlil
+from vlane.tb.machinery.native.yosys import run_yosys
 
 _INTERNAL = " ".join(
     f"-remove {name}" for name in ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")

@@ -11,25 +11,35 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from vlane.documents.files import usable_folder
+from vlane.errors import InputError
 from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.native import oracle_code
+from vlane.parameters import Parameters
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.export.file_heads import FileHead, command_line
 from vlane.sim_top.export.file_set import write_together
 from vlane.sim_top.export.oracle_names import check_oracle_name
 from vlane.sim_top.export.oracle_text import cpp_source, header, package, page
 
-from vlane.errors import InputError
-from vlane.files import usable_folder
-from vlane.parameters import Parameters
-
-__all__ = ["export_oracle"]
-
 _FLAGS = (
-    "-std=c++20", "-O2", "-fwrapv", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra",
-    "-Wno-parentheses", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-parameter",
-    "-Wno-unused-but-set-variable", "-Wno-sign-compare", "-Werror",
-)  # fmt: skip
+    "-std=c++20",
+    "-O2",
+    "-fwrapv",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-Wall",
+    "-Wextra",
+    "-Wno-parentheses",
+    "-Wno-unused-variable",
+    "-Wno-unused-function",
+    "-Wno-unused-parameter",
+    "-Wno-unused-but-set-variable",
+    "-Wno-sign-compare",
+    "-Werror",
+)
 """The code is golden's: it names a parameter that one kind of a block does not use, as golden does."""
 _LINK_FLAGS = ("-shared", "-nodefaultlibs", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none")
 """The library needs the C library and nothing else."""
@@ -73,9 +83,10 @@ def export_oracle(
     made = make(shape(**parameters))
     native = oracle_code(made)
     head = FileHead(
-        f"{block.title}, golden oracle", parameters,
+        f"{block.title}, golden oracle",
+        parameters,
         command_line(block, parameters, {"--name": None if name == f"{block.name}_oracle" else name}, "oracle"),
-    )  # fmt: skip
+    )
     texts = {
         f"{name}.h": header(name, made.inputs, made.outputs),
         f"{name}.cpp": cpp_source(name, made.inputs, made.outputs, native, parameters, version("vlane")),
@@ -87,8 +98,9 @@ def export_oracle(
     files: dict[str, str | bytes] = {f"{name}.h": headed[f"{name}.h"], **libraries, **headed}
     ports = [
         {"name": p.name, "direction": way, "bits": p.width, "elements": p.count, "meaning": p.about}
-        for way, several in (("input", made.inputs), ("output", made.outputs)) for p in several
-    ]  # fmt: skip
+        for way, several in (("input", made.inputs), ("output", made.outputs))
+        for p in several
+    ]
     return write_together(folder, files, option="--out", force=force), ports
 
 
@@ -129,6 +141,8 @@ def _run(variable: str, command: Sequence[str], where: Path) -> None:
     done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise InputError(
-            variable, "a tool that takes what vlane gives it", f"one that ends with status {done.returncode}",
+            variable,
+            "a tool that takes what vlane gives it",
+            f"one that ends with status {done.returncode}",
             details=(done.stdout + done.stderr).splitlines()[-20:],
-        )  # fmt: skip
+        )

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from vlane.errors import InputError
 from vlane.golden.oracle.ports import Port
 from vlane.sim_top.export.verilog_names import RESERVED, check_module_name
-
-from vlane.errors import InputError
-
-__all__ = ["check_oracle_name", "code_names", "field_name", "first_bits"]
 
 _C_WORDS = frozenset(
     """

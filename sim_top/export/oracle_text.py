@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from vlane.golden.oracle.native import NativeOracle
 from vlane.golden.oracle.ports import Port, word_count
-from vlane.sim_top.export.oracle_names import code_names, field_name, first_bits
-
 from vlane.parameters import Parameters
-
-__all__ = ["cpp_source", "header", "package", "page"]
+from vlane.sim_top.export.oracle_names import code_names, field_name, first_bits
 
 _WORD_BITS = 64
 
@@ -196,24 +194,42 @@ def header(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     elements = [_element(_SET, name, port) for port in inputs] + [_element(_GET, name, port) for port in outputs]
     codes = [f"#define {name.upper()}_{code} {value}\n" for code, value, _ in code_names([*inputs, *outputs])]
     return _filled(
-        _HEADER, GUARD=f"{name.upper()}_H", API=f"{name.upper()}_API", NAME=name, INPUTS=_members(inputs),
-        OUTPUTS=_members(outputs), CODES="".join(codes), ELEMENTS="\n".join(filter(None, elements)),
-    )  # fmt: skip
+        _HEADER,
+        GUARD=f"{name.upper()}_H",
+        API=f"{name.upper()}_API",
+        NAME=name,
+        INPUTS=_members(inputs),
+        OUTPUTS=_members(outputs),
+        CODES="".join(codes),
+        ELEMENTS="\n".join(filter(None, elements)),
+    )
 
 
 def cpp_source(
-    name: str, inputs: Sequence[Port], outputs: Sequence[Port], native: NativeOracle, parameters: Parameters,
+    name: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    native: NativeOracle,
+    parameters: Parameters,
     version: str,
-) -> str:  # fmt: skip
+) -> str:
     """Return the C++ source of a library: golden's code, and the functions of the header."""
     image = native.image
     used = int(np.flatnonzero(image)[-1]) + 1 if image.any() else 1  # what follows is zeros
     return _filled(
-        _SOURCE, CODE=native.code, NAME=name, IMAGE=",".join(f"{word:#x}u" for word in image[:used].tolist()),
-        WORDS=str(len(image)), INPUT_PLACES=_places(inputs), OUTPUT_PLACES=_places(outputs),
-        INPUT_WORDS=str(word_count(inputs)), OUTPUT_WORDS=str(word_count(outputs)),
-        OUTPUT_HALVES=str(-(-_bits(outputs) // 32)), VERSION=version, PARAMETERS=_named(parameters),
-    )  # fmt: skip
+        _SOURCE,
+        CODE=native.code,
+        NAME=name,
+        IMAGE=",".join(f"{word:#x}u" for word in image[:used].tolist()),
+        WORDS=str(len(image)),
+        INPUT_PLACES=_places(inputs),
+        OUTPUT_PLACES=_places(outputs),
+        INPUT_WORDS=str(word_count(inputs)),
+        OUTPUT_WORDS=str(word_count(outputs)),
+        OUTPUT_HALVES=str(-(-_bits(outputs) // 32)),
+        VERSION=version,
+        PARAMETERS=_named(parameters),
+    )
 
 
 def package(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
@@ -222,9 +238,14 @@ def package(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
         f"  localparam bit [{bits - 1}:0] {code} = {value};\n" for code, value, bits in code_names([*inputs, *outputs])
     ]
     return _filled(
-        _PACKAGE, NAME=name, GIVEN=str(_bits(inputs) - 1), SHOWN=str(_bits(outputs) - 1), INPUTS=_fields(inputs),
-        OUTPUTS=_fields(outputs), CODES="\n" + "".join(codes) if codes else "",
-    )  # fmt: skip
+        _PACKAGE,
+        NAME=name,
+        GIVEN=str(_bits(inputs) - 1),
+        SHOWN=str(_bits(outputs) - 1),
+        INPUTS=_fields(inputs),
+        OUTPUTS=_fields(outputs),
+        CODES="\n" + "".join(codes) if codes else "",
+    )
 
 
 _PAGE = """# @NAME@
@@ -249,9 +270,12 @@ def page(name: str, block: str, inputs: Sequence[Port], outputs: Sequence[Port],
     """Return the page that documents an exported oracle."""
     rows = [(port, "in") for port in inputs] + [(port, "out") for port in outputs]
     return _filled(
-        _PAGE, NAME=name, BLOCK=block, PARAMETERS=_named(parameters),
+        _PAGE,
+        NAME=name,
+        BLOCK=block,
+        PARAMETERS=_named(parameters),
         ROWS="\n".join(f"| `{p.name}` | {way} | {p.width} | {p.count} | {p.about}{_values(p)} |" for p, way in rows),
-    )  # fmt: skip
+    )
 
 
 def _values(port: Port) -> str:
@@ -292,9 +316,7 @@ def _element(template: str, name: str, port: Port) -> str:
     if port.count == 1 or port.bits > _WORD_BITS:
         return ""
     base = "" if port.words > 1 else "&"
-    return template.format(
-        name=name, port=port.name, count=port.count, last=port.count - 1, bits=port.bits, base=base
-    )  # fmt: skip
+    return template.format(name=name, port=port.name, count=port.count, last=port.count - 1, bits=port.bits, base=base)
 
 
 def _filled(template: str, **values: str) -> str:

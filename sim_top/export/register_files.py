@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from vlane.registers import WORD_BYTES, BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
 
-__all__ = ["register_files"]
-
 _ACCESS = {Constant: "read", Status: "read", Command: "write ones", Setting: "read, write", Window: "write"}
 
 

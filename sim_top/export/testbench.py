@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from vlane.hdl.registers.axi_lite import BUS_PREFIX
 from vlane.sim_top.export.verilog_names import RESERVED
-from vlane.tb.native.rows import Field, Words, row_words
-from vlane.tb.recordings.recording import Recording
-
-__all__ = ["row_bytes", "testbench_files"]
+from vlane.tb.machinery.native.rows import Field, Words, row_words
+from vlane.tb.machinery.recordings.recording import Recording
 
 _WORD_BITS = 64
 _WORD_DIGITS = 16
@@ -70,13 +68,20 @@ def testbench_files(top: str, recording: Recording) -> dict[str, str]:
         for name, field in outputs.items()
     ]
     bench = _BENCH.format(
-        top=top, cycles=len(recording.rows) - first, last=len(recording.rows) - 1, before=first, first=first,
-        shown=recording.shown, wanted_last=len(recording.expected) - 1,
+        top=top,
+        cycles=len(recording.rows) - first,
+        last=len(recording.rows) - 1,
+        before=first,
+        first=first,
+        shown=recording.shown,
+        wanted_last=len(recording.expected) - 1,
         early="only the bus is compared" if recording.early else "nothing is compared",
-        given=_WORD_BITS * row_words(inputs) - 1, wanted=_WORD_BITS * row_words(outputs) - 1,
+        given=_WORD_BITS * row_words(inputs) - 1,
+        wanted=_WORD_BITS * row_words(outputs) - 1,
         wires="\n".join(f"  wire [{field.bits - 1}:0] shown_{name};" for name, field in outputs.items()),
-        connected="".join(connected), checks="\n".join(checks),
-    )  # fmt: skip
+        connected="".join(connected),
+        checks="\n".join(checks),
+    )
     return {
         f"{top}_tb.sv": bench,
         f"{top}_inputs.hex": _hex(recording.rows),

@@ -7,8 +7,6 @@ import re
 
 from vlane.errors import InputError
 
-__all__ = ["RESERVED", "check_module_name"]
-
 _LONGEST = 64
 _PLAIN = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST - 1}}}", re.ASCII)
 _MUST = f"a letter, then letters, digits and underscores, at most {_LONGEST} in all"

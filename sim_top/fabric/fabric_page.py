@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from vlane.sim_top.output.network_drawing import Link, Scale, drawn_network
-from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, short, write
 
+from vlane.documents.files import usable_folder
 from vlane.fabric.check import FabricReport
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.trace import Trace
 from vlane.fabric.waits import LANES
 from vlane.fabric.wiring import NOWHERE, Ints
-from vlane.files import usable_folder
-from vlane.vlarb import VLArbEntry
-
-__all__ = ["write_fabric_page"]
+from vlane.schedulers.vlarb import VLArbEntry
+from vlane.sim_top.output.network_drawing import Link, Scale, drawn_network
+from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, short, write
 
 _PAIRS = "ordered pairs of adapter LIDs whose packets take it"
 _MOST_ASSUMED = 40
@@ -97,10 +95,14 @@ def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
     order = {"error": 0, "warning": 1, "note": 2}
     words = [Column(name, is_number=False) for name in ("severity", "code", "where", "what")]
     rows = [
-        (Cell(finding.severity, is_number=False, order=order[finding.severity]), finding.code, finding.where,
-         finding.message)
+        (
+            Cell(finding.severity, is_number=False, order=order[finding.severity]),
+            finding.code,
+            finding.where,
+            finding.message,
+        )
         for finding in report.warnings
-    ]  # fmt: skip
+    ]
     made: list[Table | Drawing] = [Table("What the check found", words, rows)] if rows else []
     if report.loops:
         columns = [
@@ -111,8 +113,9 @@ def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
         ]
         steps = [
             (number, step, fabric.show(hop.port), _far(fabric, hop.port), hop.vl)
-            for number, loop in enumerate(report.loops, start=1) for step, hop in enumerate(loop, start=1)
-        ]  # fmt: skip
+            for number, loop in enumerate(report.loops, start=1)
+            for step, hop in enumerate(loop, start=1)
+        ]
         made.append(Table("Credit loops: each link waits for the next, the last for the first", columns, steps))
     return made
 
@@ -149,9 +152,13 @@ def _network(fabric: Fabric, trace: Trace) -> Drawing:
     scale = Scale("paths", most, ("0", f"{most:,.0f}"), "{} " + _PAIRS, nothing="not known")
     caption = "Every link, one line for each direction; its colour says how many paths it carries"
     return drawn_network(
-        [names[node] for node in np.flatnonzero(~is_host)], [names[node] for node in hosts],
-        [number[hangs[node]] for node in hosts], links, scale, caption=caption,
-    )  # fmt: skip
+        [names[node] for node in np.flatnonzero(~is_host)],
+        [names[node] for node in hosts],
+        [number[hangs[node]] for node in hosts],
+        links,
+        scale,
+        caption=caption,
+    )
 
 
 def _links(fabric: Fabric, trace: Trace) -> Table:
@@ -160,14 +167,22 @@ def _links(fabric: Fabric, trace: Trace) -> Table:
     cabled = np.flatnonzero(wiring.far != NOWHERE)
     order = cabled[np.argsort(-pairs[cabled], kind="stable")]
     rows = [
-        (fabric.show(wiring.port(port)), fabric.show(wiring.port(int(wiring.far[port]))), int(pairs[port]),
-         " ".join(f"{vl}:{count:,}" for vl, count in enumerate(lanes[port].tolist()) if count), int(wiring.lanes[port]))
+        (
+            fabric.show(wiring.port(port)),
+            fabric.show(wiring.port(int(wiring.far[port]))),
+            int(pairs[port]),
+            " ".join(f"{vl}:{count:,}" for vl, count in enumerate(lanes[port].tolist()) if count),
+            int(wiring.lanes[port]),
+        )
         for port in order[:MOST_ROWS].tolist()
-    ]  # fmt: skip
+    ]
     columns = [
-        Column("from", is_number=False), Column("to", is_number=False), Column("paths", meaning=_PAIRS),
-        Column("VL:paths", is_number=False), Column("data VLs"),
-    ]  # fmt: skip
+        Column("from", is_number=False),
+        Column("to", is_number=False),
+        Column("paths", meaning=_PAIRS),
+        Column("VL:paths", is_number=False),
+        Column("data VLs"),
+    ]
     return Table("Links, each direction one, most paths first", columns, rows, whole=len(order))
 
 
@@ -183,10 +198,14 @@ def _switches(fabric: Fabric, trace: Trace) -> Table:
             (node.name, f"{node.guid:#018x}", node.lids.get(0), node.ports, len(node.links), hosts, int(out.sum()))
         )
     columns = [
-        Column("name", is_number=False), Column("GUID", is_number=False), Column("LID", form="d"), Column("ports"),
-        Column("cabled"), Column("hosts"),
+        Column("name", is_number=False),
+        Column("GUID", is_number=False),
+        Column("LID", form="d"),
+        Column("ports"),
+        Column("cabled"),
+        Column("hosts"),
         Column("paths through it", meaning="ordered pairs, at all its outputs together"),
-    ]  # fmt: skip
+    ]
     return Table("Switches", columns, rows)
 
 
@@ -196,10 +215,12 @@ def _tables(fabric: Fabric) -> Table:
         for table, ports in fabric.distinct_tables().items()
     ]
     columns = [
-        Column("first port", is_number=False), Column("ports"), Column("high, VL:weight", is_number=False),
+        Column("first port", is_number=False),
+        Column("ports"),
+        Column("high, VL:weight", is_number=False),
         Column("low, VL:weight", is_number=False),
         Column("LimitOfHighPriority", meaning="units of 4096 bytes; 255 is unbounded"),
-    ]  # fmt: skip
+    ]
     caption = "Different tables and where they are; entries of weight 0 are left out"
     return Table(caption if rows else "No arbitration table was captured", columns, rows)
 

@@ -8,17 +8,15 @@ from math import inf
 from typing import Any
 
 import numpy as np
+
+from vlane.fabric.model import Fabric, Kind, Port
 from vlane.golden.schedulers import vlarb
 from vlane.golden.schedulers.bank import new_scheduler
 from vlane.golden.schedulers.heads import NO_WRITE, Heads
-
-from vlane.fabric.model import Fabric, Kind, Port
 from vlane.planning.vlarb_waits import longest_wait
-from vlane.sl2vl import VL_DROP
+from vlane.schedulers.vlarb import VLArbTable
+from vlane.tables.sl2vl import VL_DROP
 from vlane.units import mtu_blocks
-from vlane.vlarb import VLArbTable
-
-__all__ = ["LevelGets", "PortsAlike", "explain", "saturated_shares"]
 
 _ASSUMED_MTU = 4096
 _MOST_DECISIONS = 200_000
@@ -122,12 +120,13 @@ def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tupl
         mine = [lane for lane in each if lane in shares]
         waits = [longest_wait(table, lane, most=most) for lane in mine]
         yield LevelGets(
-            sl, each,
+            sl,
+            each,
             share=min((shares[lane][0] for lane in mine), default=0.0),
             least=min((min(shares[lane]) for lane in mine), default=0.0),
             most=max((max(shares[lane]) for lane in mine), default=0.0),
             wait_blocks=max(waits, default=inf),
-        )  # fmt: skip
+        )
 
 
 def saturated_shares(table: VLArbTable, sizes: Mapping[int, int], *, data_vls: int) -> dict[int, float]:
@@ -144,7 +143,7 @@ def saturated_shares(table: VLArbTable, sizes: Mapping[int, int], *, data_vls: i
 
     Examples
     --------
-    >>> from vlane.vlarb import VLArbEntry
+    >>> from vlane.schedulers.vlarb import VLArbEntry
     >>> table = VLArbTable((VLArbEntry(0, 4), VLArbEntry(1, 12)), (), 255)
     >>> saturated_shares(table, {0: 2, 1: 2, 2: 2}, data_vls=4)
     {0: 0.25, 1: 0.75, 2: 0.0}

@@ -7,14 +7,11 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
+from vlane.documents.files import usable_folder
+from vlane.fabric.model import Fabric
+from vlane.rates import LinkClock
 from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike
 from vlane.sim_top.output.page import Cell, Column, Page, Section, Table, Verdict, write
-
-from vlane.fabric.model import Fabric
-from vlane.files import usable_folder
-from vlane.rates import LinkClock
-
-__all__ = ["in_words", "shown_wait", "write_vlarb_page"]
 
 _LAST = 1e300
 """In the order of waits."""
@@ -103,8 +100,11 @@ def _section(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> Section:
 def _row(level: LevelGets, clock: LinkClock) -> list[Any]:
     wait = _LAST if isinf(level.wait_blocks) else level.wait_blocks
     return [
-        level.sl, ", ".join(map(str, level.vls)), 100 * level.share, level.share * clock.rate_gbps,
+        level.sl,
+        ", ".join(map(str, level.vls)),
+        100 * level.share,
+        level.share * clock.rate_gbps,
         f"{100 * level.least:.2f} to {100 * level.most:.2f}",
         Cell(shown_wait(level, clock), is_number=True, order=wait),
         in_words(level, clock),
-    ]  # fmt: skip
+    ]

@@ -6,20 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.network.routing import Routes
-from vlane.golden.network.topology import Topology
 
 from vlane.errors import InputError
+from vlane.fabric.dumps.portinfo import PortInfo
 from vlane.fabric.model import Fabric, Kind, Node, Port, ProgrammedVLArb
 from vlane.fabric.path_table import PathSLs
-from vlane.fabric.portinfo import PortInfo
 from vlane.fabric.sl2vl_tables import SL2VLTables
-from vlane.lft import FIRST_MULTICAST, UNASSIGNED
+from vlane.golden.topologies.routing import Routes
+from vlane.golden.topologies.topology import Topology
 from vlane.planning.voqsw import VOQswTables
 from vlane.planning.voqsw_paths import Paths
-from vlane.vlarb import VLArbEntry
-
-__all__ = ["as_fabric", "lanes_for", "programmed"]
+from vlane.schedulers.vlarb import VLArbEntry
+from vlane.tables.lft import FIRST_MULTICAST, UNASSIGNED
 
 _SWITCH_GUID, _HOST_GUID = 0x200000, 0x100000
 _OPERATIONAL = (1, 2, 4, 8, 15)

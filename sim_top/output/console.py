@@ -11,11 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from vlane.sim_top.output.streams import OutputError
 
 from vlane.shown import encodable, harmless
-
-__all__ = ["complain", "emit_json", "note", "say", "screen", "table"]
+from vlane.sim_top.output.streams import OutputError
 
 _FILE_WIDTH = 120
 

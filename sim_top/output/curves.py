@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
-from vlane.sim_top.output.page import Drawing, embedded, short
 
-__all__ = ["Bars", "Chart", "Curve", "Mark", "drawn"]
+from vlane.sim_top.output.page import Drawing, embedded, short
 
 Point = tuple[float, float]
 
@@ -139,11 +138,15 @@ def _form(number: int) -> str:
     """Return the form of a mark as a path around (0, 0)."""
     r = _SIZE
     return (
-        f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z", "M-4.5-4.5h9v9h-9Z", "M0-5.5L5.5 4.5h-11Z",
-        "M0 5.5L5.5-4.5h-11Z", "M0-6L6 0L0 6L-6 0Z", "M-1.8-5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6Z",
+        f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z",
+        "M-4.5-4.5h9v9h-9Z",
+        "M0-5.5L5.5 4.5h-11Z",
+        "M0 5.5L5.5-4.5h-11Z",
+        "M0-6L6 0L0 6L-6 0Z",
+        "M-1.8-5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6Z",
         "M0-2.6L2.8-5.4L5.4-2.8L2.6 0L5.4 2.8L2.8 5.4L0 2.6L-2.8 5.4L-5.4 2.8L-2.6 0L-5.4-2.8L-2.8-5.4Z",
         "M0-6L1.6-1.9L6-1.9L2.5 .9L3.8 5.2L0 2.6L-3.8 5.2L-2.5 .9L-6-1.9L-1.6-1.9Z",
-    )[number % 8]  # fmt: skip
+    )[number % 8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,12 +329,7 @@ def _bars(bars: Bars, up: _Scale, ends: list[int], tips: dict[str, int]) -> Mark
             said = tips.setdefault(f"{group}, {name}: {height:,.4g}", len(tips))
             parts.append(
                 Markup('<rect class="box b{}" x="{:g}" y="{:g}" width="{:g}" height="{:g}" data-t="{}"/>').format(
-                    number % 4,
-                    round(x, 1),
-                    up(height),
-                    round(0.94 * width, 1),
-                    round(up.start - up(height), 1),
-                    said,
+                    number % 4, round(x, 1), up(height), round(0.94 * width, 1), round(up.start - up(height), 1), said
                 )
             )
     for place, group in enumerate(bars.groups):

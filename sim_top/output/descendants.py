@@ -11,8 +11,6 @@ import threading
 import time
 from pathlib import Path
 
-__all__ = ["adopt_orphans", "descendants", "end_descendants", "keep_ending_descendants"]
-
 _PR_SET_CHILD_SUBREAPER = 36
 """Option of Linux's ``prctl``: processes whose parent has ended become children of this process, not of init."""
 _SIGTERM_BIT = 1 << (signal.SIGTERM - 1)

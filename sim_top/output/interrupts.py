@@ -11,8 +11,6 @@ from typing import NoReturn
 
 from vlane.sim_top.output.descendants import adopt_orphans, end_descendants, keep_ending_descendants
 
-__all__ = ["Interrupted", "interruptible", "interrupts_held_back"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

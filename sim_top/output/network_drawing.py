@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
+
 from vlane.sim_top.output.network_layout import Layout, grid_layout, layered, level_layout, spring_layout
 from vlane.sim_top.output.page import Drawing, embedded, short
-
-__all__ = ["Link", "Scale", "drawn_network", "step_of"]
 
 _MOST_LINKS = 5000
 _MOST_VALUES = 20_000
@@ -123,8 +122,13 @@ def drawn_network(
     """
     switches = len(names)
     with_hosts = len(host_switches) <= _MOST_HOSTS
-    cables = sorted({(min(it.source, it.target), max(it.source, it.target)) for it in links
-                     if it.source < switches and it.target < switches})  # fmt: skip
+    cables = sorted(
+        {
+            (min(it.source, it.target), max(it.source, it.target))
+            for it in links
+            if it.source < switches and it.target < switches
+        }
+    )
     layout = _layout(switches, cables, host_switches, torus, with_hosts=with_hosts)
     shown, notes = _shown(links, switches, with_hosts=with_hosts)
     shown.sort(key=lambda each: _order(each[0].values[chosen]))  # busy ones on top
@@ -140,20 +144,30 @@ def drawn_network(
     ]
     drawn_nodes: dict[int, int] = {}
     listed = [
-        [drawn_nodes.setdefault(link.source, len(drawn_nodes)), link.source_port,
-         drawn_nodes.setdefault(link.target, len(drawn_nodes)), link.target_port, count]
+        [
+            drawn_nodes.setdefault(link.source, len(drawn_nodes)),
+            link.source_port,
+            drawn_nodes.setdefault(link.target, len(drawn_nodes)),
+            link.target_port,
+            count,
+        ]
         for link, _, count in shown
-    ]  # fmt: skip
+    ]
     everything = [*names, *host_names]
     data = embedded(
         {
             "names": _fitting([everything[node] for node in drawn_nodes]),
             "links": listed,
             "values": [[_rounded(link.values[choice]) for link, _, _ in shown] for choice in kept],
-            "chosen": kept.index(chosen), "most": scale.most, "unit": scale.words, "factor": scale.factor,
-            "nothing": scale.nothing, "second": scale.second, "second_factor": scale.second_factor,
+            "chosen": kept.index(chosen),
+            "most": scale.most,
+            "unit": scale.words,
+            "factor": scale.factor,
+            "nothing": scale.nothing,
+            "second": scale.second,
+            "second_factor": scale.second_factor,
         }
-    )  # fmt: skip
+    )
     content = Markup(
         '<svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}"><g stroke-width="{}">{}</g>{}</svg>'
     ).format(layout.width, layout.height, caption or scale.name, width, Markup("").join(lines), _nodes(layout, names))

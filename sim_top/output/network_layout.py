@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layout", "grid_layout", "layered", "level_layout", "spring_layout"]
-
 Places = NDArray[np.float64]
 
 _SWEEPS = 4

@@ -17,23 +17,8 @@ import jinja2
 from markupsafe import Markup, escape
 
 import vlane
-from vlane.files import write_whole
+from vlane.documents.files import write_whole
 from vlane.shown import harmless
-
-__all__ = [
-    "MOST_BYTES",
-    "MOST_ROWS",
-    "Cell",
-    "Column",
-    "Drawing",
-    "Page",
-    "Section",
-    "Table",
-    "Verdict",
-    "embedded",
-    "short",
-    "write",
-]
 
 MOST_BYTES = 1_000_000
 """Of a page."""

@@ -12,13 +12,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vlane.files import write_whole
+from vlane.documents.files import write_whole
 from vlane.isolation import WithoutFile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["colour", "look", "new_figure", "styled", "write_png"]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 """Told apart by people who see few colours (Okabe and Ito)."""

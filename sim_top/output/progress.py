@@ -7,8 +7,6 @@ import sys
 
 from vlane.sim_top.output.console import note
 
-__all__ = ["show_progress"]
-
 
 class _Notes(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:

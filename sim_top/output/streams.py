@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CLOSED_PIPE", "OutputError", "output_guarded"]
-
 CLOSED_PIPE = 141
 """Exit status when nobody reads the output any more: what a shell shows of a program that SIGPIPE ended."""
 

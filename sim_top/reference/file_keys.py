@@ -8,8 +8,6 @@ from typing import Any
 
 from vlane.sim_top.reference.schemas import schema_of
 
-__all__ = ["FileKey", "FileSection", "sections_of"]
-
 _WHOLE = "top of the file"
 _TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
 
@@ -97,11 +95,7 @@ def _section(
         if "const" in field and name in required
     ]
     heading = f"[[{place}]]" if is_list else f"[{place}]"
-    yield FileSection(
-        " ".join([heading, *words]),
-        model.get("description", ""),
-        tuple(_keys(model, models)),
-    )
+    yield FileSection(" ".join([heading, *words]), model.get("description", ""), tuple(_keys(model, models)))
     yield from _sections(model, models, f"{place}.")
 
 

@@ -8,8 +8,6 @@ from vlane.sim_top.blocks import BLOCKS, find_block
 from vlane.sim_top.export.export import documented_ports
 from vlane.sim_top.reference.file_keys import sections_of
 
-__all__ = ["block_page", "blocks_page", "keys_page"]
-
 
 def keys_page(kind: str) -> list[str]:
     """Return the lines of the keys of a kind of file, a heading for each section.
@@ -55,11 +53,17 @@ def block_page(name: str, *, pages: str = "") -> list[str]:
         for port in documented_ports(block.make(parameters))
     ]
     return [
-        f"## {block.name}", "", f"{block.title[:1].upper()}{block.title[1:]}: [contract]({pages}{name}.md).", "",
-        *_table(("parameter", "may be", "default", "meaning"), rows), "",
-        "Ports with these parameters:", "",
-        *_table(("port", "direction", "bits", "meaning"), ports), "",
-    ]  # fmt: skip
+        f"## {block.name}",
+        "",
+        f"{block.title[:1].upper()}{block.title[1:]}: [contract]({pages}{name}.md).",
+        "",
+        *_table(("parameter", "may be", "default", "meaning"), rows),
+        "",
+        "Ports with these parameters:",
+        "",
+        *_table(("port", "direction", "bits", "meaning"), ports),
+        "",
+    ]
 
 
 def _plain(value: object) -> str:

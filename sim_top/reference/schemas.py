@@ -13,10 +13,8 @@ from vlane.errors import unknown_word
 from vlane.planning.dtable_request import RequestFile
 from vlane.planning.vlarb_wants import WantsFile
 from vlane.plugins import load_installed
-from vlane.study_model import study_model
-from vlane.tables import table_model
-
-__all__ = ["SCHEMAS", "FileKind", "schema_of"]
+from vlane.schedulers.table_files import table_model
+from vlane.study.model import study_model
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

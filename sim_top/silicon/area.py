@@ -19,17 +19,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from vlane.sim_top.blocks import Block
-from vlane.sim_top.silicon.liberty import Liberty
-from vlane.tb.native.children import child_environment
-from vlane.tb.native.model import component_ports, to_verilog
-from vlane.tb.native.rows import Port
-from vlane.tb.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysError, run_yosys, warmed
-
 from vlane.errors import InputError
 from vlane.extras import require_extra
-
-__all__ = ["LUTS_OF_ECP5", "TARGETS", "Area", "first_that_maps", "measure_area"]
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.silicon.liberty import Liberty
+from vlane.tb.machinery.native.children import child_environment
+from vlane.tb.machinery.native.model import component_ports, to_verilog
+from vlane.tb.machinery.native.rows import Port
+from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysError, run_yosys, warmed
 
 _WORKERS = 2
 _SYNTHESIS_SECONDS = 1800
@@ -185,8 +182,9 @@ def measure_area(
         ff=sum(count for cell, count in cells.items() if re.match(r"TRELLIS_FF|SB_DFF", cell)),
         ram=sum(count for cell, count in cells.items() if re.match(r"DP16KD|SB_RAM", cell)),
         dsp=sum(count for cell, count in cells.items() if re.match(r"MULT|SB_MAC", cell)),
-        cells=cells, fmax_mhz=fmax,
-    )  # fmt: skip
+        cells=cells,
+        fmax_mhz=fmax,
+    )
 
 
 def first_that_maps(synthesise: Callable[[str], Path], named: Sequence[str]) -> Path:
@@ -212,8 +210,9 @@ def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Se
         f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
         f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
         "delete */t:$scopeinfo\nwrite_json placeable.json\n",
-        result="placeable.json", seconds=_SYNTHESIS_SECONDS,
-    )  # fmt: skip
+        result="placeable.json",
+        seconds=_SYNTHESIS_SECONDS,
+    )
 
 
 def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
@@ -247,10 +246,23 @@ def _placed(folder: Path, family: _Family, seed: int) -> float:
     if not kept.is_file():
         report = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
-            [str(warmed(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
-             "--timing-allow-fail", "--report", report.name],
-            cwd=folder, env=child_environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                str(warmed(family.place[0])),
+                *family.place[1:],
+                "--json",
+                "placeable.json",
+                "--seed",
+                str(seed),
+                "--timing-allow-fail",
+                "--report",
+                report.name,
+            ],
+            cwd=folder,
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if not report.is_file():
             raise RuntimeError(f"{family.place[0]} failed:\n{done.stderr[-2000:]}")
         report.replace(kept)
@@ -268,6 +280,11 @@ def _gates(text: str, top: str, liberty: Liberty) -> Area:
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     storage = {name: count for name, count in cells.items() if name in liberty.storage}
     return Area(
-        lut=None, ff=sum(storage.values()), ram=None, dsp=None, cells=cells,
-        ge=liberty.equivalents(cells), ge_storage=liberty.equivalents(storage),
-    )  # fmt: skip
+        lut=None,
+        ff=sum(storage.values()),
+        ram=None,
+        dsp=None,
+        cells=cells,
+        ge=liberty.equivalents(cells),
+        ge_storage=liberty.equivalents(storage),
+    )

@@ -12,10 +12,8 @@ from typing import Any
 
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.silicon.area import LUTS_OF_ECP5, first_that_maps
-from vlane.tb.native.model import to_verilog
-from vlane.tb.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, run_yosys
-
-__all__ = ["Noun", "measured_noun", "nouns_of"]
+from vlane.tb.machinery.native.model import to_verilog
+from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, run_yosys
 
 _LEVELS = 2
 _WORKERS = 2
@@ -100,12 +98,13 @@ def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> No
     cells = found["design"]["num_cells_by_type"]
     memories = re.findall(r"^  reg \[(\d+):0\] (\S+) \[(\d+):0\];", text, re.MULTILINE)
     return Noun(
-        kind, len(names),
+        kind,
+        len(names),
         lut=sum(count * cells.get(cell, 0) for cell, count in LUTS_OF_ECP5.items()),
         ff=cells.get("TRELLIS_FF", 0),
         memory_bits=sum((int(high) + 1) * (int(last) + 1) for high, _, last in memories),
         many_ports_bits=sum(size * width for size, width in _boxed((folder / "boxed.txt").read_text())),
-    )  # fmt: skip
+    )
 
 
 def _boxed(dump: str) -> list[tuple[int, int]]:

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vlane.documents.files import usable_folder
+from vlane.errors import InputError, unknown_word
+from vlane.parameters import Parameters
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.output.pictures import look, new_figure, write_png
 from vlane.sim_top.silicon.area import Area
-
-from vlane.errors import InputError, unknown_word
-from vlane.files import usable_folder
-from vlane.parameters import Parameters
-
-__all__ = ["Instance", "Measured", "check_plot", "instances_of", "ratios", "write_plot"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vlane.schedulers.registry import SCHEDULERS
 from vlane.sim_top.blocks import Block
-from vlane.tb.native.lockstep import run_lockstep
-from vlane.tb.native.model import compile_model
-from vlane.tb.schedulers.by_name import stimulus
+from vlane.tb.by_name import stimulus
+from vlane.tb.machinery.native.lockstep import run_lockstep
+from vlane.tb.machinery.native.model import compile_model
 from vlane.tb.schedulers.traffic import Phase
-
-from vlane.schedulers import SCHEDULERS
-
-__all__ = ["decisions_per_cycle"]
 
 _SETTLE, _COUNTED = 1000, 20_000
 

@@ -9,8 +9,6 @@ from typing import Self
 
 from vlane.errors import InputError
 
-__all__ = ["Liberty"]
-
 _GENERIC = Path(__file__).with_name("generic.lib")
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from vlane.sim_top.studies.paper_study import PaperStudy
-
 from vlane.errors import unknown_word
-
-__all__ = ["STUDIES", "study_by_name"]
+from vlane.sim_top.studies.paper_study import PaperStudy
 
 STUDIES = {
     "congestion": "vlane.sim_top.studies.study_congestion",

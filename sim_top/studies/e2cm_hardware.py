@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import vlane.hdl.ethernet
+from vlane.ethernet.ecm_cp import ECMCPParameters
+from vlane.ethernet.ecm_rp import ECMRPParameters
 from vlane.golden.ethernet.network import DIGEST, HOPS, TIMES_A_CYCLE, Ethernet, times_of
 from vlane.hdl.ethernet.ecm_cp import ECMCP
 from vlane.hdl.ethernet.ecm_rp import ECMRP
 from vlane.sim_top.studies.e2cm_runs import EthernetRun, network_after
 from vlane.tb.ethernet.replays import PointReplay, SourceReplay
-from vlane.tb.native.lockstep import run_lockstep
-from vlane.tb.native.model import compile_model
-
-from vlane.ecm_cp import ECMCPParameters
-from vlane.ecm_rp import ECMRPParameters
-
-__all__ = ["HardwareRun", "followed", "hardware_digest"]
+from vlane.tb.machinery.native.lockstep import run_lockstep
+from vlane.tb.machinery.native.model import compile_model
 
 _ROOM = 1 << 22
 _WHOSE = 2
@@ -61,9 +59,7 @@ def hardware_digest() -> str:
 def followed(given: HardwareRun, seed: int) -> tuple[str, int, float, list[dict[str, Any]]]:
     """Run a network and let hardware follow; return its digest, cycles, CPU seconds, and a row for each block."""
     run, begin = given.run, time.process_time()
-    net = network_after(
-        run, seed, run.seconds, logged_points=given.points, logged_nodes=[given.node], log_room=_ROOM
-    )  # fmt: skip
+    net = network_after(run, seed, run.seconds, logged_points=given.points, logged_nodes=[given.node], log_room=_ROOM)
     cycles = times_of(run.seconds) // TIMES_A_CYCLE
     rows = [*_points(net, given, cycles), _source(net, given, cycles)]
     of_run = {"sent_ms": run.seconds * 1000, "flit_hops": int(net.common[HOPS])}
@@ -98,10 +94,11 @@ def _source(net: Ethernet, given: HardwareRun, cycles: int) -> dict[str, Any]:
     entries = _entries(net)
     nodes = len(net.adapter)
     set_to: Mapping[str, Any] = {
-        **given.run.options.rp, "flows": max(4, 1 << (nodes - 1).bit_length()),
+        **given.run.options.rp,
+        "flows": max(4, 1 << (nodes - 1).bit_length()),
         "seed": int(net.limiters.seeds[given.node]),
         "link_mbps": 10_000 // int(net.channel[net.adapter[given.node].channel].unit),
-    }  # fmt: skip
+    }
     parameters = ECMRPParameters(**set_to)
     own = entries[(entries[:, 1] >= _WHOSE) & (entries[:, 2] == given.node)]
     model = compile_model(ECMRP(parameters), "ecm_rp")

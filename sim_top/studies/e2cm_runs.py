@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from vlane.ethernet.shared import CYCLE_NS
 from vlane.golden.engine.bins import least_of
 from vlane.golden.ethernet.events import Running, is_over
 from vlane.golden.ethernet.network import (
@@ -26,21 +28,40 @@ from vlane.golden.ethernet.network import (
 )
 from vlane.sim_top.studies.e2cm_scenarios import Scenario, fair_rates, scenario_named
 
-from vlane.ethernet import CYCLE_NS
-
-__all__ = ["PARTS", "SCHEMA", "EthernetRun", "made_run", "network_after"]
-
 PARTS = 50
 """Parts of the time in which sources send, of the courses."""
 SCHEMA: Mapping[str, Any] = {
-    "group": pl.UInt16, "name": pl.String, "flows": pl.UInt16, "fair": pl.Float32, "rate": pl.Float32,
-    "least": pl.Float32, "greatest": pl.Float32, "off": pl.Float32, "fairness": pl.Float32, "settled": pl.Float32,
-    "messages": pl.UInt64, "completed": pl.UInt64, "dropped": pl.UInt64, "fct_mean": pl.Float32, "fct_p99": pl.Float32,
-    "fct_max": pl.Float32, "course": pl.List(pl.Float32), "queue_mean": pl.Float32, "queue_most": pl.Float32,
-    "queue_course": pl.List(pl.Float32), "lost": pl.UInt64, "lowering": pl.UInt64, "raising": pl.UInt64,
-    "sent_ms": pl.Float32, "ended": pl.Float32, "is_over": pl.Boolean, "flit_hops": pl.UInt64,
-    "compared": pl.UInt64, "decided": pl.UInt64, "mismatches": pl.UInt64,
-}  # fmt: skip
+    "group": pl.UInt16,
+    "name": pl.String,
+    "flows": pl.UInt16,
+    "fair": pl.Float32,
+    "rate": pl.Float32,
+    "least": pl.Float32,
+    "greatest": pl.Float32,
+    "off": pl.Float32,
+    "fairness": pl.Float32,
+    "settled": pl.Float32,
+    "messages": pl.UInt64,
+    "completed": pl.UInt64,
+    "dropped": pl.UInt64,
+    "fct_mean": pl.Float32,
+    "fct_p99": pl.Float32,
+    "fct_max": pl.Float32,
+    "course": pl.List(pl.Float32),
+    "queue_mean": pl.Float32,
+    "queue_most": pl.Float32,
+    "queue_course": pl.List(pl.Float32),
+    "lost": pl.UInt64,
+    "lowering": pl.UInt64,
+    "raising": pl.UInt64,
+    "sent_ms": pl.Float32,
+    "ended": pl.Float32,
+    "is_over": pl.Boolean,
+    "flit_hops": pl.UInt64,
+    "compared": pl.UInt64,
+    "decided": pl.UInt64,
+    "mismatches": pl.UInt64,
+}
 """Columns of a group of flows: rates in Gb/s, times in ms, queues in KB; of its run, from ``queue_mean`` on; of a block
 in hardware, the last three."""
 _LONGEST_SECONDS = 90.0
@@ -80,11 +101,18 @@ def network_after(run: EthernetRun, seed: int, seconds: float, **kept: Any) -> E
     scenario = scenario_named(run.scenario)
     running = Running(
         new_ethernet(
-            scenario.fabric, run.scheme, run.options, load=np.array(scenario.load), shares=scenario.shares,
-            mean_frames=run.mean_frames, stop_seconds=run.seconds, seed=seed, services=scenario.services(run.seconds),
+            scenario.fabric,
+            run.scheme,
+            run.options,
+            load=np.array(scenario.load),
+            shares=scenario.shares,
+            mean_frames=run.mean_frames,
+            stop_seconds=run.seconds,
+            seed=seed,
+            services=scenario.services(run.seconds),
             **kept,
         )
-    )  # fmt: skip
+    )
     running.until(seconds)
     return running.net
 
@@ -93,9 +121,15 @@ def made_run(run: EthernetRun, seed: int) -> tuple[str, int, float, list[dict[st
     """Run a network; return the digest of its deliveries, its cycles, CPU seconds, and a row for each group."""
     scenario, begin = scenario_named(run.scenario), time.process_time()
     net = network_after(
-        run, seed, _LONGEST_SECONDS, watched=[scenario.hot], part_seconds=1e-3, parts=round(run.seconds * 1000) + 1,
-        look_seconds=run.seconds / _LOOKS, looks=_LOOKS,
-    )  # fmt: skip
+        run,
+        seed,
+        _LONGEST_SECONDS,
+        watched=[scenario.hot],
+        part_seconds=1e-3,
+        parts=round(run.seconds * 1000) + 1,
+        look_seconds=run.seconds / _LOOKS,
+        looks=_LOOKS,
+    )
     seconds = time.process_time() - begin
     rows = _rows(net, scenario, run, with_course=seed == 1)
     cycles = int(net.common[NOW]) // TIMES_A_CYCLE
@@ -109,12 +143,16 @@ def _rows(net: Ethernet, scenario: Scenario, run: EthernetRun, *, with_course: b
     looked = net.looked[round(scenario.measured[0] * _LOOKS) : round(scenario.measured[1] * _LOOKS), 0] / 1000
     switch = net.switch
     of_run = {
-        "queue_mean": float(looked.mean()), "queue_most": float(net.looked.max()) / 1000,
-        "lost": int(switch["lost"].sum()), "lowering": int(switch["lowering"].sum()),
-        "raising": int(switch["raising"].sum()), "sent_ms": run.seconds * 1000,
+        "queue_mean": float(looked.mean()),
+        "queue_most": float(net.looked.max()) / 1000,
+        "lost": int(switch["lost"].sum()),
+        "lowering": int(switch["lowering"].sum()),
+        "raising": int(switch["raising"].sum()),
+        "sent_ms": run.seconds * 1000,
         "ended": _ms(int(net.common[NOW]) // TIMES_A_CYCLE),
-        "is_over": is_over(net), "flit_hops": int(net.common[HOPS]),
-    }  # fmt: skip
+        "is_over": is_over(net),
+        "flit_hops": int(net.common[HOPS]),
+    }
     queue = net.looked[:, 0].reshape(PARTS, -1).mean(axis=1) / 1000
     rows = []
     for number, group in enumerate(scenario.groups):
@@ -122,14 +160,24 @@ def _rows(net: Ethernet, scenario: Scenario, run: EthernetRun, *, with_course: b
         bits = net.course[:parts, sources, targets] * 8
         rates = bits[begin:end].sum(axis=0) / (end - begin) / 1e6
         shares = np.array([fair[flow] for flow in group.flows])
-        rows.append({
-            "group": number, "name": group.name, "flows": len(group.flows), "fair": float(shares.sum()),
-            "rate": float(rates.sum()), "least": float(rates.min()), "greatest": float(rates.max()),
-            "off": float(np.abs(rates / shares - 1).max()), "fairness": _jain(rates),
-            "settled": _settled(bits[:end] / 1e6, shares), **_messages(net, sources, targets),
-            "course": _course(bits, parts) if with_course else None,
-            "queue_course": queue.tolist() if with_course and number == 0 else None, **of_run,
-        })  # fmt: skip
+        rows.append(
+            {
+                "group": number,
+                "name": group.name,
+                "flows": len(group.flows),
+                "fair": float(shares.sum()),
+                "rate": float(rates.sum()),
+                "least": float(rates.min()),
+                "greatest": float(rates.max()),
+                "off": float(np.abs(rates / shares - 1).max()),
+                "fairness": _jain(rates),
+                "settled": _settled(bits[:end] / 1e6, shares),
+                **_messages(net, sources, targets),
+                "course": _course(bits, parts) if with_course else None,
+                "queue_course": queue.tolist() if with_course and number == 0 else None,
+                **of_run,
+            }
+        )
     return rows
 
 
@@ -167,7 +215,10 @@ def _messages(net: Ethernet, sources: list[int], targets: list[int]) -> dict[str
     histogram = np.cumsum(net.completion[sources, targets].sum(axis=0))
     p99 = least_of(int(np.searchsorted(histogram, 0.99 * completed)), FINE_BITS)
     return {
-        "messages": int(flow["messages"].sum()), "completed": completed, "dropped": int(flow["dropped"].sum()),
+        "messages": int(flow["messages"].sum()),
+        "completed": completed,
+        "dropped": int(flow["dropped"].sum()),
         "fct_mean": _ms(float(flow["waited"].sum()) / completed) if completed else None,
-        "fct_p99": _ms(p99) if completed else None, "fct_max": _ms(float(flow["longest"].max())) if completed else None,
-    }  # fmt: skip
+        "fct_p99": _ms(p99) if completed else None,
+        "fct_max": _ms(float(flow["longest"].max())) if completed else None,
+    }

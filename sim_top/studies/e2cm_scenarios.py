@@ -9,13 +9,12 @@ from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.ethernet.fabric import Cable, Fabric
 from vlane.golden.ethernet.maxmin import max_min
 from vlane.golden.ethernet.network import Service
-from vlane.golden.network.routing import dmodk
-from vlane.golden.network.topology import fat_tree
-
-__all__ = ["SCENARIOS", "Group", "Scenario", "fair_rates", "scenario_named"]
+from vlane.golden.topologies.routing import dmodk
+from vlane.golden.topologies.topology import fat_tree
 
 Flow = tuple[int, int]
 """Source and destination."""
@@ -131,9 +130,7 @@ def _legacy() -> Scenario:
     groups = [Group(f"node {node + 1} to 6", ((node, 5),), is_hot=True) for node in range(4)]
     groups.append(Group("node 5 to 7", ((4, 6),), is_hot=True))
     words = "a switch without congestion management"
-    return Scenario(
-        "legacy", words, fabric, (1.0,) * 5 + (0.0,) * 2, shares, (10, 11), None, (0.5, 1.0), tuple(groups)
-    )  # fmt: skip
+    return Scenario("legacy", words, fabric, (1.0,) * 5 + (0.0,) * 2, shares, (10, 11), None, (0.5, 1.0), tuple(groups))
 
 
 def _tree(levels: int) -> Scenario:
@@ -152,9 +149,16 @@ def _tree(levels: int) -> Scenario:
     cold = tuple((one, to) for one in range(nodes) for to in range(nodes) if to not in (one, target))
     groups = (Group("to the hot port", hot, is_hot=True), Group("cold", cold, is_hot=False))
     return Scenario(
-        f"tree{nodes}", f"a fat tree of {nodes} nodes", fabric, (0.5,) * nodes, shares, (nodes, target),
-        (HOT_FROM, HOT_TO), (0.3, HOT_TO), groups,
-    )  # fmt: skip
+        f"tree{nodes}",
+        f"a fat tree of {nodes} nodes",
+        fabric,
+        (0.5,) * nodes,
+        shares,
+        (nodes, target),
+        (HOT_FROM, HOT_TO),
+        (0.3, HOT_TO),
+        groups,
+    )
 
 
 def _mixed_fabric() -> Fabric:
@@ -171,9 +175,16 @@ def _mixed_out() -> Scenario:
     groups = [Group(f"node {node + 1} to 11", ((node, 10),), is_hot=True) for node in range(10)]
     groups.append(Group("cold", tuple((10, node) for node in range(10)), is_hot=False))
     return Scenario(
-        "mixed_out", "1 and 10 Gb/s, an output at a tenth", _mixed_fabric(), (0.5,) * 11, shares, (12, 10), (0.0, 1.0),
-        (0.5, 1.0), tuple(groups),
-    )  # fmt: skip
+        "mixed_out",
+        "1 and 10 Gb/s, an output at a tenth",
+        _mixed_fabric(),
+        (0.5,) * 11,
+        shares,
+        (12, 10),
+        (0.0, 1.0),
+        (0.5, 1.0),
+        tuple(groups),
+    )
 
 
 def _mixed_in() -> Scenario:
@@ -184,15 +195,25 @@ def _mixed_in() -> Scenario:
     cold = tuple((one, to) for one in range(10) for to in range(1, 11) if one != to)
     groups.append(Group("cold", cold, is_hot=False))
     return Scenario(
-        "mixed_in", "1 and 10 Gb/s, an input of 10 Gb/s", _mixed_fabric(), (0.5,) * 11, shares, (11, 0), None,
-        (0.5, 1.0), tuple(groups),
-    )  # fmt: skip
+        "mixed_in",
+        "1 and 10 Gb/s, an input of 10 Gb/s",
+        _mixed_fabric(),
+        (0.5,) * 11,
+        shares,
+        (11, 0),
+        None,
+        (0.5, 1.0),
+        tuple(groups),
+    )
 
 
 SCENARIOS: Mapping[str, Callable[[], Scenario]] = {
-    "legacy": _legacy, "tree16": lambda: _tree(3), "tree32": lambda: _tree(4), "mixed_out": _mixed_out,
+    "legacy": _legacy,
+    "tree16": lambda: _tree(3),
+    "tree32": lambda: _tree(4),
+    "mixed_out": _mixed_out,
     "mixed_in": _mixed_in,
-}  # fmt: skip
+}
 """Scenarios of the slides, by label."""
 
 

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-__all__ = ["Bound", "Figure", "at_least", "at_most", "within"]
-
 
 @dataclass(frozen=True)
 class Bound:
@@ -117,8 +115,16 @@ class Figure:
         """Return it as ``--json`` shows it."""
         bound = asdict(self.bound)
         return {
-            "name": self.name, "unit": self.unit, "published": self.published, "ours": self.ours,
-            "min": min(self.values, default=None), "max": max(self.values, default=None), "seeds": len(self.values),
-            "bound": bound["words"], "low": bound["low"], "high": bound["high"], "why": bound["why"],
+            "name": self.name,
+            "unit": self.unit,
+            "published": self.published,
+            "ours": self.ours,
+            "min": min(self.values, default=None),
+            "max": max(self.values, default=None),
+            "seeds": len(self.values),
+            "bound": bound["words"],
+            "low": bound["low"],
+            "high": bound["high"],
+            "why": bound["why"],
             "holds": self.holds,
-        }  # fmt: skip
+        }

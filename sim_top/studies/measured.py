@@ -10,8 +10,6 @@ import polars as pl
 
 from vlane.rates import LinkClock
 
-__all__ = ["Measured"]
-
 _CLOSE = 1e-9
 """Loads nearer than this are one."""
 

@@ -9,19 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from vlane.golden.engine.kernel import source_digest
-from vlane.golden.network.routing import up_down
-from vlane.golden.network.topology import irregular
-from vlane.sim_top.study.admitted import ConnectionPaths
 
-from vlane.files import usable_folder, write_whole
+from vlane.documents.files import usable_folder, write_whole
+from vlane.golden.engine.kernel import source_digest
+from vlane.golden.topologies.routing import up_down
+from vlane.golden.topologies.topology import irregular
 from vlane.paths import build_dir
 from vlane.planning import fill_in
 from vlane.planning.admission import Admission
-from vlane.sl2vl import SL_COUNT
+from vlane.sim_top.scenario.admitted import ConnectionPaths
+from vlane.tables.sl2vl import SL_COUNT
 from vlane.units import BLOCK_BYTES
-
-__all__ = ["BUDGET", "DISTANCES", "HEADER_BYTES", "LEVELS", "Requests", "admitted", "connections_file"]
 
 BUDGET = 0.8
 HEADER_BYTES = 26
@@ -51,10 +49,17 @@ class Level:
 _SMALL, _MIDDLE, _LARGE, _LEAST = (64, 1550), (1550, 64_000), (64_000, 255_000), (8, 64)
 _PART = 0.1
 LEVELS = (
-    Level(2, *_SMALL, BUDGET), Level(4, *_SMALL, BUDGET), Level(8, *_SMALL, BUDGET), Level(16, *_SMALL, BUDGET),
-    Level(32, *_SMALL, BUDGET), Level(32, *_MIDDLE, _PART), Level(64, *_LEAST, BUDGET), Level(64, *_SMALL, BUDGET),
-    Level(64, *_MIDDLE, _PART), Level(64, *_LARGE, _PART),
-)  # fmt: skip
+    Level(2, *_SMALL, BUDGET),
+    Level(4, *_SMALL, BUDGET),
+    Level(8, *_SMALL, BUDGET),
+    Level(16, *_SMALL, BUDGET),
+    Level(32, *_SMALL, BUDGET),
+    Level(32, *_MIDDLE, _PART),
+    Level(64, *_LEAST, BUDGET),
+    Level(64, *_SMALL, BUDGET),
+    Level(64, *_MIDDLE, _PART),
+    Level(64, *_LARGE, _PART),
+)
 DISTANCES = [level.distance for level in LEVELS]
 
 
@@ -124,9 +129,11 @@ def admitted(requests: Requests) -> pl.DataFrame:
     """
     topology = irregular(requests.switches, ports=8, hosts=4, seed=requests.network)
     routes = up_down(topology, tuple(range(SL_COUNT)))
-    paths, ports, random = ConnectionPaths(topology, routes), Admission(budget=BUDGET), np.random.default_rng(
-        [requests.seed, requests.network, requests.switches]
-    )  # fmt: skip
+    paths, ports, random = (
+        ConnectionPaths(topology, routes),
+        Admission(budget=BUDGET),
+        np.random.default_rng([requests.seed, requests.network, requests.switches]),
+    )
     hosts = len(topology.hosts)
     way = [[paths.of(source, to) for to in range(hosts)] for source in range(hosts)]
     of_level: dict[tuple[object, int], float] = {}

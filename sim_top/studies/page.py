@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
 from vlane.sim_top.output.curves import Chart, drawn
 from vlane.sim_top.output.page import Column, Page, Section, Table, Verdict, write
 from vlane.sim_top.output.pictures import look, new_figure, styled, write_png
 from vlane.sim_top.studies.figures import Figure
 from vlane.sim_top.studies.paper_study import PaperStudy
-
-__all__ = ["Outcome", "write_pages"]
 
 _ACROSS = 4
 _WIDTH, _HEIGHT = 5.2, 3.8
@@ -106,15 +105,32 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
 
 def _figures(figures: Sequence[Figure]) -> Table:
     columns = [
-        Column("figure", is_number=False), Column("unit", is_number=False), Column("published"), Column("ours"),
-        Column("least"), Column("greatest"), Column("seeds"), Column("bound", is_number=False),
-        Column("holds", is_number=False), Column("why this bound", is_number=False),
-    ]  # fmt: skip
+        Column("figure", is_number=False),
+        Column("unit", is_number=False),
+        Column("published"),
+        Column("ours"),
+        Column("least"),
+        Column("greatest"),
+        Column("seeds"),
+        Column("bound", is_number=False),
+        Column("holds", is_number=False),
+        Column("why this bound", is_number=False),
+    ]
     rows = [
-        [each.name, each.unit, each.published, each.ours, min(each.values, default=None),
-         max(each.values, default=None), len(each.values), each.bound.words, each.verdict, each.bound.why]
+        [
+            each.name,
+            each.unit,
+            each.published,
+            each.ours,
+            min(each.values, default=None),
+            max(each.values, default=None),
+            len(each.values),
+            each.bound.words,
+            each.verdict,
+            each.bound.why,
+        ]
         for each in figures
-    ]  # fmt: skip
+    ]
     return Table("Ours is the mean over seeds; least and greatest of the seeds", columns, rows)
 
 
@@ -122,15 +138,27 @@ def _cases(outcome: Outcome) -> Table:
     labels = list(outcome.study.columns)
     of_run = outcome.rows.unique(["point", "load", "seed"])
     links = [pl.col("link_utilisation_max").max()] if "link_utilisation_max" in of_run.columns else []
-    of_case = of_run.group_by(labels).agg(
-        pl.col("seed").n_unique().alias("seeds"), pl.col("load").n_unique().alias("loads"), pl.len().alias("runs"),
-        pl.col("cycles").max(), *links, pl.col("seconds").cast(pl.Float64).sum(),
-    ).sort(labels)  # fmt: skip
+    of_case = (
+        of_run.group_by(labels)
+        .agg(
+            pl.col("seed").n_unique().alias("seeds"),
+            pl.col("load").n_unique().alias("loads"),
+            pl.len().alias("runs"),
+            pl.col("cycles").max(),
+            *links,
+            pl.col("seconds").cast(pl.Float64).sum(),
+        )
+        .sort(labels)
+    )
     columns = [
-        *(Column(label, is_number=False) for label in labels), Column("seeds"), Column("loads"), Column("runs"),
-        Column("cycles"), *(Column("most used link (flits per cycle)", form=".3f") for _ in links),
+        *(Column(label, is_number=False) for label in labels),
+        Column("seeds"),
+        Column("loads"),
+        Column("runs"),
+        Column("cycles"),
+        *(Column("most used link (flits per cycle)", form=".3f") for _ in links),
         Column("CPU seconds", form=",.0f"),
-    ]  # fmt: skip
+    ]
     return Table("Runs by case", columns, of_case.rows())
 
 
@@ -159,8 +187,14 @@ def _panel(at: Any, chart: Chart) -> None:
             marks = [(mark.x, mark.y) for mark in curve.marks if mark.fill == fill and mark.y is not None]
             if marks:
                 face = style["color"] if fill == "full" else "none"
-                at.plot(*zip(*marks, strict=True), linestyle="", marker=style["marker"], markersize=4,
-                        color=style["color"], markerfacecolor=face)  # fmt: skip
+                at.plot(
+                    *zip(*marks, strict=True),
+                    linestyle="",
+                    marker=style["marker"],
+                    markersize=4,
+                    color=style["color"],
+                    markerfacecolor=face,
+                )
     at.set(title=chart.title, xlabel=chart.x_name, ylabel=chart.y_name)
     if chart.is_logarithmic:
         at.set_yscale("log")

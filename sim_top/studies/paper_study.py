@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from vlane.rates import LinkClock
 from vlane.sim_top.output.curves import Chart
 from vlane.sim_top.studies.figures import Figure
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.study.sweep import study_digest
-
-from vlane.rates import LinkClock
-from vlane.study_file import StudyFile
-
-__all__ = ["Case", "DescribedCase", "NetworkCase", "OwnRuns", "PaperStudy", "RowsOfRun"]
+from vlane.study.file import StudyFile
 
 CAPTION = "Against offered load (flits per cycle and host)"
 NOTES = (

@@ -6,8 +6,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-__all__ = ["Progress", "shown_time"]
-
 _TAKEN = 0.3
 """A run that comes within this part of its CPU time was there before."""
 

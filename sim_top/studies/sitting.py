@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vlane.golden.engine.kernel import source_digest
+from vlane.sim_top.scenario.world import World
 from vlane.sim_top.studies.paper_study import Case, DescribedCase, NetworkCase, PaperStudy, RowsOfRun
 from vlane.sim_top.studies.progress import Progress
 from vlane.sim_top.studies.summary import RunId, Summary
@@ -24,9 +25,6 @@ from vlane.sim_top.study.run_store import RunKey, StudyId
 from vlane.sim_top.study.study_runs import run_sweep, shown_run
 from vlane.sim_top.study.sweep import Sweep, SweepPoint, make_sweep
 from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
-from vlane.sim_top.study.world import World
-
-__all__ = ["Runner", "missing_runs", "sit"]
 
 _WRITE_SECONDS = 20.0
 """Between two writings of the summary; what is made between them is in the folder of runs."""
@@ -204,9 +202,16 @@ class _NetworkSitting(_Sitting):
             self._told(count, whole, shown_run(run.key), run.result.seconds, left)
 
         run_sweep(
-            Sweep(self.id, points), runner.out, jobs=runner.jobs, resume=runner.resume, trace=False, told=told,
-            cluster=runner.cluster() if runner.cluster else None, with_tables=False, remark=runner.remark,
-        )  # fmt: skip
+            Sweep(self.id, points),
+            runner.out,
+            jobs=runner.jobs,
+            resume=runner.resume,
+            trace=False,
+            told=told,
+            cluster=runner.cluster() if runner.cluster else None,
+            with_tables=False,
+            remark=runner.remark,
+        )
 
     def _portion(self, case: NetworkCase, seed: int, loads: Sequence[float]) -> _Portion:
         keys = tuple(RunKey(load, seed, case.digest, dict(case.labels)) for load in loads)
@@ -225,9 +230,7 @@ class _OwnSitting(_Sitting):
         of_case = {case.digest: case for case, _, _ in missing}
         progress = Progress([(key.point, of_case[key.point].work) for key in keys], workers=self.runner.jobs)
         make = self.study.own_runs.make  # type: ignore[union-attr]  # else it is another sitting
-        tasks = [
-            Task(shown_run(key), partial(_made, make, of_case[key.point].description, key)) for key in keys
-        ]  # fmt: skip
+        tasks = [Task(shown_run(key), partial(_made, make, of_case[key.point].description, key)) for key in keys]
         cluster = self.runner.cluster() if self.runner.cluster and tasks else None
         with contextlib.closing(cluster.made(tasks) if cluster else made_by_processes(tasks, self.runner.jobs)) as runs:
             for count, (key, made) in enumerate(runs, 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+
 from vlane.golden.network.meters import APART
 from vlane.golden.network.meters import PARTS as COURSE
 from vlane.sim_top.output.curves import Chart, Curve
@@ -28,15 +29,15 @@ from vlane.sim_top.studies.study_congestion_cases import (
     measured_cycles,
     scenario_of,
 )
-
-from vlane.study_file import shown_changes
-
-__all__ = ["STUDY"]
+from vlane.study.file import shown_changes
 
 _NAMES = {
-    "free": "no hot spot", "none": "nothing", "cc": "congestion control", "own_vl": "a VL for the hot spot",
+    "free": "no hot spot",
+    "none": "nothing",
+    "cc": "congestion control",
+    "own_vl": "a VL for the hot spot",
     "voqsw": "VOQsw, 4 VLs",
-}  # fmt: skip
+}
 _OURS = Bound(None, None, "none", "shown as it is")
 _TARGET = "the target of this study; no figure of the paper"
 _COUNTS = at_most(0.8, "a scenario in which the hot spot costs the victims less than 20 % does not count")
@@ -180,10 +181,7 @@ STUDY = PaperStudy(
     about=(
         ("switch", "crossbar of speed 2, in turns; buffers of 256 blocks, in equal parts for each VL"),
         ("packets", "2048 bytes, links of 100 Gb/s"),
-        (
-            "settings",
-            "Threshold 2, Marking_Rate 0, CCTI_Limit 127, geometric CCT; " + shown_changes(SETTINGS),
-        ),
+        ("settings", "Threshold 2, Marking_Rate 0, CCTI_Limit 127, geometric CCT; " + shown_changes(SETTINGS)),
     ),
     measures=("congestion",),
 )

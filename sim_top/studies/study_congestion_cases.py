@@ -10,30 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from vlane.sim_top.studies.paper_study import NetworkCase
-
-from vlane.sl2vl import SL_COUNT, VL_DROP
-from vlane.study_congestion import geometric_cct
-from vlane.study_file import study_of
-
-__all__ = [
-    "COLUMNS",
-    "CONTROLS",
-    "CYCLES_A_MS",
-    "HOT_USED",
-    "INCREASES",
-    "MOVING",
-    "PARTS",
-    "SCENARIOS",
-    "SETTINGS",
-    "SPEED_1",
-    "TIMERS",
-    "VICTIMS_KEEP",
-    "Scenario",
-    "cases",
-    "grid_variant",
-    "measured_cycles",
-    "scenario_of",
-]
+from vlane.study.congestion import geometric_cct
+from vlane.study.file import study_of
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 COLUMNS = ("scenario", "control", "variant")
 PARTS = {
@@ -127,12 +106,24 @@ _PARKING: Mapping[str, Any] = {"topology": "edges", "file": "parking_lot.txt"}
 MOVING = "moving"
 SCENARIOS = {
     "dumbbell": Scenario(
-        "dumbbell, 5 of 8 hosts to one, a victim that shares the middle", _DUMBBELL, 8, (4,), (0, 1, 5, 6, 7), (2,),
-        0.5, victim_to=5,
+        "dumbbell, 5 of 8 hosts to one, a victim that shares the middle",
+        _DUMBBELL,
+        8,
+        (4,),
+        (0, 1, 5, 6, 7),
+        (2,),
+        0.5,
+        victim_to=5,
     ),
     "two_levels": Scenario(
-        "FT(8, 2), 6 of 32 hosts to one, a victim that shares a link to the roots with three of them", _TWO_LEVELS, 32,
-        (0,), (4, 5, 6, 8, 9, 12), (7,), 0.45, victim_to=16,
+        "FT(8, 2), 6 of 32 hosts to one, a victim that shares a link to the roots with three of them",
+        _TWO_LEVELS,
+        32,
+        (0,),
+        (4, 5, 6, 8, 9, 12),
+        (7,),
+        0.45,
+        victim_to=16,
     ),
     "parking_lot": Scenario(
         "four switches in a row, flows join one after the other", _PARKING, 5, (4,), (0, 1, 2, 3), (), 0.0
@@ -142,9 +133,13 @@ SCENARIOS = {
     MOVING: _moving(2 * CYCLES_A_MS),
     "uniform06": Scenario("4-ary 3-tree, uniform, load 0.6", _TREE43, 64, (), (), range(64), 0.6),
     "uniform10": Scenario("4-ary 3-tree, uniform, load 1", _TREE43, 64, (), (), range(64), 1.0),
-}  # fmt: skip
-_SHARES = {f"tree43_{round(100 * share)}": _many(f"4-ary 3-tree, {100 * share:g} % of 64 hosts to one", _TREE43, 64,
-                                                 0.8, share) for share in (0.1, 0.8)}  # fmt: skip
+}
+_SHARES = {
+    f"tree43_{round(100 * share)}": _many(
+        f"4-ary 3-tree, {100 * share:g} % of 64 hosts to one", _TREE43, 64, 0.8, share
+    )
+    for share in (0.1, 0.8)
+}
 _FASTER = {"moving1": _moving(CYCLES_A_MS)}
 _TO_512 = [list(entry) for entry in geometric_cct(longest=512)]
 """A geometric CCT up to a gap of 512 packets."""
@@ -244,7 +239,7 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> NetworkCase:
         "measure": {"apart": list(scenario.hot), "sources": True},
         "traffic": _traffic(scenario, control, by_path=by_path),
         "run": {"cycles": cycles, "warm_up_cycles": warm_up},
-    }  # fmt: skip
+    }
     if control == "cc":
         changed = _MANY_FLOWS if variant == MANY_FLOWS else _MAP.get(variant, {})
         content["congestion"] = {**SETTINGS, **changed}

@@ -20,10 +20,7 @@ from vlane.sim_top.studies.study_dtable_cases import (
     SWITCHES,
     cases,
 )
-
-from vlane.switch_kinds import SWITCH_KINDS
-
-__all__ = ["STUDY"]
+from vlane.switches.switch_kinds import SWITCH_KINDS
 
 LEVELS = ("NC", "VO", "VI", "CL", "EE", "BE", "BK")
 """By SL."""
@@ -42,19 +39,13 @@ class _Published:
 
 
 _PUBLISHED = {
-    "tree43": _Published(
-        "4-ary 3-tree", {"ib": 780.41, "opa": 647.1}, 0.83, {"ib": 55.78, "opa": 44.6}, 0.15
-    ),
-    "tree242": _Published(
-        "24-ary 2-tree", {"ib": 604.01, "opa": 446.87}, 0.74, {"ib": 144.95, "opa": 35.95}, 0.20
-    ),
-    "torus88": _Published(
-        "8 x 8 torus", {"ib": 840.95, "opa": 758.1}, 0.90, {"ib": 267.66, "opa": 69.45}, 0.20
-    ),
+    "tree43": _Published("4-ary 3-tree", {"ib": 780.41, "opa": 647.1}, 0.83, {"ib": 55.78, "opa": 44.6}, 0.15),
+    "tree242": _Published("24-ary 2-tree", {"ib": 604.01, "opa": 446.87}, 0.74, {"ib": 144.95, "opa": 35.95}, 0.20),
+    "torus88": _Published("8 x 8 torus", {"ib": 840.95, "opa": 758.1}, 0.90, {"ib": 267.66, "opa": 69.45}, 0.20),
     "torus888": _Published(
         "8 x 8 x 8 torus", {"ib": 1330.24, "opa": 1115.85}, 0.84, {"ib": 229.89, "opa": 80.36}, 0.20
     ),
-}  # fmt: skip
+}
 _TREES = ("tree43", "tree242")
 _OPEN = "the paper gives neither flight time nor the delay of each stage"
 _WORDS = "the paper says so in words, without a number"
@@ -205,10 +196,14 @@ def _by_load(network: str, switch: str, measured: Measured, *, is_latency: bool)
         found = measured.curve("latency_mean_cycles" if is_latency else "accepted", sl=sl, labels=labels)
         points = [(load, mean * unit, least * unit, most * unit) for load, mean, least, most in found]
         marks = [
-            Mark(load, mean, "none" if measured.saturated(load=load, sl=sl, labels=labels) else "full",
-                 f"{level} at {load:g}: {mean:,.4g} ({least:,.4g} to {most:,.4g})")
+            Mark(
+                load,
+                mean,
+                "none" if measured.saturated(load=load, sl=sl, labels=labels) else "full",
+                f"{level} at {load:g}: {mean:,.4g} ({least:,.4g} to {most:,.4g})",
+            )
             for load, mean, least, most in points
-        ]  # fmt: skip
+        ]
         line, band = [[it[:2] for it in points]], [[(load, least, most) for load, _, least, most in points]]
         curves.append(Curve(level, sl, line, band, marks))
     if is_latency:
@@ -217,9 +212,12 @@ def _by_load(network: str, switch: str, measured: Measured, *, is_latency: bool)
         curves.append(Curve("NC, published", 7, marks=marks))
     name = "mean latency" if is_latency else "accepted load"
     return Chart(
-        f"{_PUBLISHED[network].title}, {switch.upper()}: {name}", "offered load (flits per cycle and host)",
-        "ns" if is_latency else "flits per cycle and host", curves, is_logarithmic=is_latency,
-    )  # fmt: skip
+        f"{_PUBLISHED[network].title}, {switch.upper()}: {name}",
+        "offered load (flits per cycle and host)",
+        "ns" if is_latency else "flits per cycle and host",
+        curves,
+        is_logarithmic=is_latency,
+    )
 
 
 def _by_variant(part: str, network: str, measured: Measured) -> Chart:

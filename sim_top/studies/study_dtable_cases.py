@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import vlane.sim_top
+from vlane.schedulers.registry import LINE_RATE
 from vlane.sim_top.studies.paper_study import NetworkCase
-
-from vlane.schedulers import LINE_RATE
-from vlane.study_file import StudyFile, read_study_file
-from vlane.switch_kinds import SWITCH_KINDS
-
-__all__ = ["COLUMNS", "FIRST", "LAST", "LOADS", "MAIN", "NETWORKS", "PARTS", "SHOWN_LOAD", "SWITCHES", "cases"]
+from vlane.study.file import StudyFile, read_study_file
+from vlane.switches.switch_kinds import SWITCH_KINDS
 
 COLUMNS = ("network", "switch", "variant")
 PARTS = {
@@ -66,13 +63,19 @@ NETWORKS = {
     "tree242": _Network({"topology": "tree", "k": 24, "n": 2, "routing": "valiant"}, 7, 30, 3, (12_000, 4_000, 2)),
     "torus88": _Network(
         {"topology": "torus", "size": [8, 8], "hosts_per_switch": 8, "trunks": 10, "routing": "dor"},
-        14, 30, 3, (12_000, 4_000, 2),
+        14,
+        30,
+        3,
+        (12_000, 4_000, 2),
     ),
     "torus888": _Network(
         {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 4, "routing": "dor"},
-        14, 5, 1, (6_000, 2_000, 1),
+        14,
+        5,
+        1,
+        (6_000, 2_000, 1),
     ),
-}  # fmt: skip
+}
 """The networks of the paper, by the study's names."""
 
 

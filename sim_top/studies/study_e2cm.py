@@ -8,6 +8,7 @@ from math import log2
 from typing import Any
 
 import polars as pl
+
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.e2cm_runs import SCHEMA
 from vlane.sim_top.studies.e2cm_scenarios import SCENARIOS, scenario_named
@@ -30,12 +31,13 @@ from vlane.sim_top.studies.study_e2cm_cases import (
     mapped,
 )
 
-__all__ = ["STUDY"]
-
 _NAMES = {
-    "none": "nothing", "ecm": "ECM", "e2cm": "E2CM", "continuous": "E2CM, all flows probed",
+    "none": "nothing",
+    "ecm": "ECM",
+    "e2cm": "E2CM",
+    "continuous": "E2CM, all flows probed",
     "probing": "probing alone",
-}  # fmt: skip
+}
 _FLOW_WORDS = {"drops": "drops", "pause": "PAUSE"}
 _OURS = Bound(None, None, "none", "shown as it is")
 _MB = 125.0
@@ -103,8 +105,9 @@ def _figures(part: str, measured: Measured) -> list[Figure]:
         for traffic in TRAFFIC:
             of = {
                 (scheme, flow): _Case(measured.rows, scenario, scheme, flow, traffic)
-                for flow in FLOWS for scheme in SCHEMES
-            }  # fmt: skip
+                for flow in FLOWS
+                for scheme in SCHEMES
+            }
             if any(case.farthest() for case in of.values()):
                 for case in of.values():
                     figures += _of_case(case)

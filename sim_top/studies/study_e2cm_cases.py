@@ -11,21 +11,6 @@ from vlane.sim_top.studies.e2cm_runs import EthernetRun, made_run
 from vlane.sim_top.studies.e2cm_scenarios import SCENARIOS, scenario_named
 from vlane.sim_top.studies.paper_study import DescribedCase, RowsOfRun
 
-__all__ = [
-    "COLUMNS",
-    "FLOWS",
-    "GAINS",
-    "MAPPED",
-    "PARTS",
-    "SCHEMES",
-    "SET_POINTS",
-    "TRAFFIC",
-    "VARIANTS",
-    "cases",
-    "make",
-    "mapped",
-]
-
 COLUMNS = ("scenario", "scheme", "flow_control", "traffic", "variant")
 PARTS = {
     "main": "the scenarios of the slides under all schemes",
@@ -34,9 +19,12 @@ PARTS = {
     "hardware": "congestion points of switch 1 and the reaction point of node 1 in hardware",
 }
 SCHEMES: Mapping[str, tuple[bool, str]] = {
-    "none": (False, "none"), "ecm": (True, "none"), "e2cm": (True, "limited"), "continuous": (True, "all"),
+    "none": (False, "none"),
+    "ecm": (True, "none"),
+    "e2cm": (True, "limited"),
+    "continuous": (True, "all"),
     "probing": (False, "all"),
-}  # fmt: skip
+}
 """Whether outputs are congestion points, and which flows are probed."""
 FLOWS: Mapping[str, bool] = {"drops": False, "pause": True}
 """Whether inputs pause their neighbours."""
@@ -59,7 +47,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "Gd 1, a cut of half at most": {"rp": {"set_point_bytes": 18_750, "gain": 205, "probe_gain": 205}},
     "drift": {"drift_cycles": 19_531},
     "Gi 0.5 of the current rate, drift": {
-        "rp": {"gain_of": "current", "gain": 2_048, "probe_gain": 2_048}, "drift_cycles": 19_531,
+        "rp": {"gain_of": "current", "gain": 2_048, "probe_gain": 2_048},
+        "drift_cycles": 19_531,
     },
     "associated CPID only": {"rp": {"strict": True}},
     "base delay learned": {"prober": {"base": "learned"}},
@@ -68,7 +57,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "flight 0.2 us": {"flight_times": 250},
     "flight 5 us": {"flight_times": 6_250},
     "inputs in turns": {"by_arrival": False},
-}  # fmt: skip
+}
 """Options that differ from the main part's, by what is varied.
 
 The limiter divides feedback by a multiple of its Qeq, and cuts by half of that: with another Qeq there, and a gain that
@@ -92,23 +81,35 @@ def cases(part: str, quick: bool) -> list[DescribedCase]:  # noqa: FBT001 - what
         traffic = list(TRAFFIC)[: 1 if quick else None]
         return [
             _case(name, scheme, flow, burst, "", {}, quick=quick)
-            for name in names for burst in traffic for flow in FLOWS for scheme in SCHEMES
-        ]  # fmt: skip
+            for name in names
+            for burst in traffic
+            for flow in FLOWS
+            for scheme in SCHEMES
+        ]
     if part == "sensitivity":
         return [
             _case(name, scheme, flow, "bernoulli", variant, given, quick=quick)
-            for variant, given in VARIANTS.items() for name in VARIED for flow in FLOWS
+            for variant, given in VARIANTS.items()
+            for name in VARIED
+            for flow in FLOWS
             for scheme in ("continuous", "probing")
-        ]  # fmt: skip
+        ]
     if part == "hardware":
         return [_in_hardware(scheme, flow, quick=quick) for flow in FLOWS for scheme in ("ecm", "continuous")]
     return [
         _case(
-            name, "probing", "pause", "bernoulli", mapped(gain, point),
-            {"rp": {"probe_gain": gain}, "prober": {"set_point_bytes": point}}, quick=quick,
+            name,
+            "probing",
+            "pause",
+            "bernoulli",
+            mapped(gain, point),
+            {"rp": {"probe_gain": gain}, "prober": {"set_point_bytes": point}},
+            quick=quick,
         )
-        for name in MAPPED for gain in GAINS for point in SET_POINTS
-    ]  # fmt: skip
+        for name in MAPPED
+        for gain in GAINS
+        for point in SET_POINTS
+    ]
 
 
 def mapped(gain: int, point: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+
 from vlane.golden.network.connection_meters import JITTERS
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, within
@@ -14,12 +15,12 @@ from vlane.sim_top.studies.paper_study import PaperStudy
 from vlane.sim_top.studies.study_packet_size_cases import COLUMNS, CROSSBARS, MAIN, PARTS, SIZES, cases
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS, JITTER_WORDS
 
-__all__ = ["STUDY"]
-
 _PUBLISHED = {
-    256: (0.7258, 0.7348, 111_813), 1024: (0.7432, 0.7550, 113_233), 2048: (0.7507, 0.7504, 115_779),
+    256: (0.7258, 0.7348, 111_813),
+    1024: (0.7432, 0.7550, 113_233),
+    2048: (0.7507, 0.7504, 115_779),
     4096: (0.7607, 0.7513, 118_938),
-}  # fmt: skip
+}
 """Table 2 of the paper, by bytes: utilisation of host and of switch links, connections."""
 _STRICT, _STRICTEST = (0, 1, 2, 3, 4), (0, 1, 2, 3)
 """Levels whose arrivals all are in the central interval (Fig. 4); levels of Fig. 5."""
@@ -59,10 +60,12 @@ def _of_case(part: str, labels: dict[str, str], rows: pl.DataFrame) -> Iterator[
     largest = [float(rows["largest"].max())]  # type: ignore[arg-type]
     yield Figure(f"largest delay over deadline, {words}", "", None, largest, at_most(1, _GUARANTEE))
     yield Figure(
-        f"delay over deadline, 999 of 1000 packets, {words}", "", None,
+        f"delay over deadline, 999 of 1000 packets, {words}",
+        "",
+        None,
         [] if rows["p999"].has_nulls() else [float(rows["p999"].max())],  # type: ignore[arg-type]
         Bound(None, None, "none", "no figure of the paper"),
-    )  # fmt: skip
+    )
     strict = rows.filter(pl.col("sl").is_in(_STRICT))
     even = [min((each[_CENTRAL] for each in strict["jitter"].to_list()), default=0.0)]
     bound = at_least(1, "all arrivals of levels 0 to 4 are in the central interval (Fig. 4)")
@@ -113,8 +116,9 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
 def _by_level(title: str, across: str, rows: pl.DataFrame, column: str, words: tuple[str, ...]) -> Chart:
     curves = [
         _curve(f"SL {row['sl']}, distance {LEVELS[row['sl']].distance}", number, row[column], words)
-        for number, row in enumerate(rows.iter_rows(named=True)) if row[column] is not None
-    ]  # fmt: skip
+        for number, row in enumerate(rows.iter_rows(named=True))
+        if row[column] is not None
+    ]
     return Chart(title, across, "share of packets", curves, words=list(words))
 
 
@@ -123,7 +127,7 @@ def _best_and_worst(title: str, rows: pl.DataFrame) -> Chart:
         _curve(f"SL {row['sl']}, {which}", 2 * number + (which == "worst"), row[which], FRACTION_WORDS)
         for number, row in enumerate(rows.filter(pl.col("sl").is_in(_STRICTEST)).iter_rows(named=True))
         for which in ("best", "worst")
-    ]  # fmt: skip
+    ]
     return Chart(title, "part of D", "share of packets", curves, words=list(FRACTION_WORDS))
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from math import ceil
 from typing import Any
 
+from vlane.schedulers.registry import IB_ARBITER
 from vlane.sim_top.studies.packet_size_requests import (
     BUDGET,
     DISTANCES,
@@ -15,12 +16,8 @@ from vlane.sim_top.studies.packet_size_requests import (
     connections_file,
 )
 from vlane.sim_top.studies.paper_study import NetworkCase
-
-from vlane.schedulers import IB_ARBITER
-from vlane.study_file import study_of
+from vlane.study.file import study_of
 from vlane.units import BLOCK_BYTES, blocks_of
-
-__all__ = ["COLUMNS", "CROSSBARS", "MAIN", "PARTS", "SIZES", "cases"]
 
 COLUMNS = ("switches", "gbps", "bytes", "network", "crossbar")
 PARTS = {
@@ -33,8 +30,11 @@ MAIN = (16, 2.5)
 """Switches and Gb/s of the main part."""
 _CHECKS = ((8, 2.5), (64, 2.5), (16, 10.0), (16, 30.0))
 CROSSBARS: dict[str, dict[str, Any]] = {
-    "speed2": {"speed": 2}, "speed1": {}, "iterations4": {"iterations": 4}, "per_vl": {"crossbar": "per_vl"},
-}  # fmt: skip
+    "speed2": {"speed": 2},
+    "speed1": {},
+    "iterations4": {"iterations": 4},
+    "per_vl": {"crossbar": "per_vl"},
+}
 """Sections of the switch; the first is that of all other parts."""
 _SHORTER = 10
 _LANES, _PACKETS, _QUICK_CYCLES = 15, 100, 1_500_000
@@ -64,9 +64,7 @@ def _case(
     slowest = _slowest_interval(size, gbps)
     cycles = _QUICK_CYCLES if quick else (1 + packets) * slowest
     content: dict[str, Any] = {
-        "network": {
-            "topology": "irregular", "switches": switches, "ports": 8, "hosts_per_switch": 4, "seed": network,
-        },
+        "network": {"topology": "irregular", "switches": switches, "ports": 8, "hosts_per_switch": 4, "seed": network},
         "switch": CROSSBARS[crossbar],
         "link": {"rate_gbps": gbps, "data_vls": _LANES},
         "buffers": {"blocks": _LANES * lane, "minimum_blocks": lane, "maximum_blocks": lane},
@@ -74,7 +72,7 @@ def _case(
         "connections": {"file": file.name},
         "admission": {"distances": DISTANCES, "budget": BUDGET},
         "run": {"cycles": cycles, "warm_up_cycles": cycles // 3 if quick else slowest, "stuck_cycles": 1_000_000},
-    }  # fmt: skip
+    }
     labels = dict(zip(COLUMNS, (str(switches), f"{gbps:g}", str(size), str(network), crossbar), strict=True))
     return NetworkCase(labels, (1.0,), (1,), study_of(content, base=file.parent))
 

@@ -7,28 +7,17 @@ from functools import cache
 from statistics import fmean, stdev
 
 import polars as pl
-from vlane.golden.network.routing import up_down
-from vlane.golden.network.topology import irregular
+
+from vlane.golden.topologies.routing import up_down
+from vlane.golden.topologies.topology import irregular
+from vlane.planning.voqsw import plan_voqsw
 from vlane.sim_top.output.curves import Chart, Curve, Mark
+from vlane.sim_top.scenario.planned_voqsw import tuples_of
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, within
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.paper_study import PaperStudy
-from vlane.sim_top.studies.study_voqsw_cases import (
-    BASELINE,
-    COLUMNS,
-    HOT,
-    PARTS,
-    SIZES,
-    SPREAD,
-    TABLES,
-    cases,
-)
-from vlane.sim_top.study.planned_voqsw import tuples_of
-
-from vlane.planning.voqsw import plan_voqsw
-from vlane.sl2vl import SL_COUNT
-
-__all__ = ["STUDY"]
+from vlane.sim_top.studies.study_voqsw_cases import BASELINE, COLUMNS, HOT, PARTS, SIZES, SPREAD, TABLES, cases
+from vlane.tables.sl2vl import SL_COUNT
 
 _PAYLOAD, _PACKET_FLITS, _HOSTS_PER_SWITCH = 32, 8, 4
 _PUBLISHED = {
@@ -39,9 +28,14 @@ _PUBLISHED = {
 }
 """Table 1 of the paper, by switches: SLs for full VOQ, shares with 8 and with 4 SLs, factors over virtual networks."""
 _NAMES = {
-    BASELINE: "8 virtual networks", "full": "full VOQ, 8 VLs", "sls8": "8 SLs, 8 VLs", "sls4": "4 SLs, 8 VLs",
-    "sls4_vls4": "4 SLs, 4 VLs", "sls8_spread": "8 SLs, 8 VLs, spread", "sls4_spread": "4 SLs, 8 VLs, spread",
-}  # fmt: skip
+    BASELINE: "8 virtual networks",
+    "full": "full VOQ, 8 VLs",
+    "sls8": "8 SLs, 8 VLs",
+    "sls4": "4 SLs, 8 VLs",
+    "sls4_vls4": "4 SLs, 4 VLs",
+    "sls8_spread": "8 SLs, 8 VLs, spread",
+    "sls4_spread": "4 SLs, 8 VLs, spread",
+}
 _BY_NETWORK = "throughput depends on the network: the paper does not say on how many, and which, it measured"
 _DEVIATIONS = "a count or a share of random networks; the paper does not say of how many"
 _WORDS = "the paper says so in words, without a number"

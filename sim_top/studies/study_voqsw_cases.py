@@ -10,10 +10,7 @@ from typing import Any
 
 import vlane.sim_top
 from vlane.sim_top.studies.paper_study import NetworkCase
-
-from vlane.study_file import StudyFile, read_study_file
-
-__all__ = ["BASELINE", "COLUMNS", "HOT", "PARTS", "SIZES", "SPREAD", "TABLES", "cases", "networks_of"]
+from vlane.study.file import StudyFile, read_study_file
 
 COLUMNS = ("switches", "network", "tables", "traffic", "variant")
 PARTS = {
@@ -35,9 +32,13 @@ SPREAD: Mapping[str, Mapping[str, Any]] = {
     "sls4_spread": {"sls": 4, "rest": "spread"},
 }
 HOT: Mapping[str, tuple[int, float]] = {
-    "hot10": (1, 0.1), "hot20": (1, 0.2), "hot40": (1, 0.4), "hot70": (1, 0.7),
-    "four20": (4, 0.2), "four40": (4, 0.4),
-}  # fmt: skip
+    "hot10": (1, 0.1),
+    "hot20": (1, 0.2),
+    "hot40": (1, 0.4),
+    "hot70": (1, 0.7),
+    "four20": (4, 0.2),
+    "four40": (4, 0.4),
+}
 """Hot hosts, and the share of the traffic that goes to them."""
 SIZES: Mapping[int, tuple[int, tuple[float, ...]]] = {
     8: (30, (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
@@ -102,14 +103,17 @@ def _case(
     section = {**TABLES, **SPREAD}[tables]
     lanes = section.get("vls", _LANES)
     made = {
-        "network.switches": size, "network.seed": network, "link.data_vls": lanes,
-        "buffers.blocks": lanes * _BLOCKS, "buffers.nic_blocks": lanes * _NIC_BLOCKS,
+        "network.switches": size,
+        "network.seed": network,
+        "link.data_vls": lanes,
+        "buffers.blocks": lanes * _BLOCKS,
+        "buffers.nic_blocks": lanes * _NIC_BLOCKS,
         "traffic": _traffic(section, traffic, size, network, changes.get("bytes", 58)),
         **({f"voqsw.{key}": value for key, value in section.items()} if section else {"voqsw": None}),
         **({"measure.apart": _hot_hosts(traffic, size, network)} if traffic in HOT else {}),
         **(_QUICK_RUN if quick else {}),
         **{key: value for key, value in changes.items() if key != "bytes"},
-    }  # fmt: skip
+    }
     labels = dict(zip(COLUMNS, (str(size), str(network), tables, traffic, variant), strict=True))
     return NetworkCase(labels, SIZES[size][1], (1,), _base().with_(made))
 

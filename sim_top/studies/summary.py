@@ -9,40 +9,60 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from vlane.documents.files import write_whole
+from vlane.errors import InputError
 from vlane.sim_top.studies.paper_study import RowsOfRun
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.simulate import PerSL
-
-from vlane.errors import InputError
-from vlane.files import write_whole
-
-__all__ = ["OPTION", "RunId", "Summary"]
 
 OPTION = "--summary"
 RunId = tuple[str, float, int]
 """Digest of the case, load, seed."""
 _POINT_DIGITS = 16
 _OF_ALL = {
-    "point": pl.String, "load": pl.Float64, "seed": pl.UInt32, "model": pl.String, "digest": pl.String,
-    "cycles": pl.UInt64, "seconds": pl.Float32,
-}  # fmt: skip
+    "point": pl.String,
+    "load": pl.Float64,
+    "seed": pl.UInt32,
+    "model": pl.String,
+    "digest": pl.String,
+    "cycles": pl.UInt64,
+    "seconds": pl.Float32,
+}
 """Columns after the labels, of every study."""
 _TYPES = {
-    "flit_hops": pl.UInt64, "link_utilisation_mean": pl.Float32,
-    "link_utilisation_max": pl.Float32, "sl": pl.UInt8, "packets": pl.UInt64, "offered": pl.Float32,
-    "accepted": pl.Float32, "latency_mean_cycles": pl.Float32, "latency_p50": pl.UInt64, "latency_p99": pl.UInt64,
-    "latency_max": pl.UInt64, "mean_switches": pl.Float32, "saturated": pl.Boolean, "decided": pl.Boolean,
-}  # fmt: skip
+    "flit_hops": pl.UInt64,
+    "link_utilisation_mean": pl.Float32,
+    "link_utilisation_max": pl.Float32,
+    "sl": pl.UInt8,
+    "packets": pl.UInt64,
+    "offered": pl.Float32,
+    "accepted": pl.Float32,
+    "latency_mean_cycles": pl.Float32,
+    "latency_p50": pl.UInt64,
+    "latency_p99": pl.UInt64,
+    "latency_max": pl.UInt64,
+    "mean_switches": pl.Float32,
+    "saturated": pl.Boolean,
+    "decided": pl.Boolean,
+}
 """Columns after those, of networks. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
 _DEADLINE_TYPES = {
-    "connections": pl.UInt32, "largest": pl.Float64, "p999": pl.Float64,
+    "connections": pl.UInt32,
+    "largest": pl.Float64,
+    "p999": pl.Float64,
     **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float64)),
-}  # fmt: skip
+}
 """Columns of packets with deadlines, as ``OfDeadlines`` has them."""
 _CONGESTION_TYPES = {
-    "fairness": pl.Float32, "marked": pl.UInt64, "cnps": pl.UInt64, "held": pl.UInt64, "lost": pl.UInt64,
-    "cnp_share": pl.Float64, "accepted_parts": pl.List(pl.Float32),
-}  # fmt: skip
+    "fairness": pl.Float32,
+    "marked": pl.UInt64,
+    "cnps": pl.UInt64,
+    "held": pl.UInt64,
+    "lost": pl.UInt64,
+    "cnp_share": pl.Float64,
+    "accepted_parts": pl.List(pl.Float32),
+}
 """Columns of congestion control, as ``OfCongestion`` has them, null without it; and of each level, as ``PerSL``."""
 _MORE: dict[str, dict[str, Any]] = {"deadlines": _DEADLINE_TYPES, "congestion": _CONGESTION_TYPES}
 """Columns after those, by what a study says that it measures."""
@@ -106,14 +126,22 @@ class Summary:
         result, key = run.result, run.key
         own = {
             **{name: str(key.parameters[name]) for name in self.columns},
-            "point": key.point[:_POINT_DIGITS], "load": result.load, "seed": result.seed, "model": model,
-            "digest": result.digest, "cycles": result.cycles, "seconds": result.seconds,
-            "flit_hops": result.flit_hops, "link_utilisation_mean": result.link_utilisation_mean,
+            "point": key.point[:_POINT_DIGITS],
+            "load": result.load,
+            "seed": result.seed,
+            "model": model,
+            "digest": result.digest,
+            "cycles": result.cycles,
+            "seconds": result.seconds,
+            "flit_hops": result.flit_hops,
+            "link_utilisation_mean": result.link_utilisation_mean,
             "link_utilisation_max": result.link_utilisation_max,
-        }  # fmt: skip
-        own |= {} if result.congestion is None else {
-            name: value for name, value in asdict(result.congestion).items() if name in _CONGESTION_TYPES
-        }  # fmt: skip
+        }
+        own |= (
+            {}
+            if result.congestion is None
+            else {name: value for name, value in asdict(result.congestion).items() if name in _CONGESTION_TYPES}
+        )
         deadlines = {each.sl: asdict(each) for each in result.deadlines}
         rows = [{**deadlines.get(level.sl, {}), **asdict(level), **own} for level in self._levels(result.per_sl)]
         self._keep((key.point, result.load, result.seed), rows)
@@ -128,9 +156,15 @@ class Summary:
         """
         self._check_rows(made.rows)
         own = {
-            **labels, "point": run[0][:_POINT_DIGITS], "load": run[1], "seed": run[2], "model": model,
-            "digest": made.digest, "cycles": made.cycles, "seconds": made.seconds,
-        }  # fmt: skip
+            **labels,
+            "point": run[0][:_POINT_DIGITS],
+            "load": run[1],
+            "seed": run[2],
+            "model": model,
+            "digest": made.digest,
+            "cycles": made.cycles,
+            "seconds": made.seconds,
+        }
         self._keep(run, [{**row, **own} for row in made.rows])
 
     def _check_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -240,9 +274,10 @@ class Summary:
         except pl.exceptions.PolarsError as error:
             raise InputError(OPTION, must, str(error).splitlines()[0], source=str(file)) from None
         narrow = {
-            name: kind for name, kind in made._schema.items()
+            name: kind
+            for name, kind in made._schema.items()
             if kind == pl.UInt64 and whole.schema.get(name) == pl.UInt32
-        }  # fmt: skip
+        }
         whole = whole.cast(narrow)  # type: ignore[arg-type]
         if dict(whole.schema) != made._schema:
             wrong = sorted(set(whole.schema.items()) ^ set(made._schema.items()), key=str)[0][0]
@@ -263,9 +298,21 @@ def _together(number: int, levels: Sequence[PerSL]) -> PerSL:
         return sum(getattr(each, name) * each.packets for each in timed) / packets if packets else None
 
     return PerSL(
-        number, sum(each.packets for each in levels), sum(each.offered for each in levels),
-        sum(each.accepted for each in levels), any(each.saturated for each in levels),
-        all(each.decided for each in levels), sum(each.backlog_growth for each in levels), 0.0,
-        mean("latency_mean_cycles"), None, None, None, max((each.latency_max or 0 for each in timed), default=None),
-        mean("mean_switches"), None, [], [],
-    )  # fmt: skip
+        number,
+        sum(each.packets for each in levels),
+        sum(each.offered for each in levels),
+        sum(each.accepted for each in levels),
+        any(each.saturated for each in levels),
+        all(each.decided for each in levels),
+        sum(each.backlog_growth for each in levels),
+        0.0,
+        mean("latency_mean_cycles"),
+        None,
+        None,
+        None,
+        max((each.latency_max or 0 for each in timed), default=None),
+        mean("mean_switches"),
+        None,
+        [],
+        [],
+    )

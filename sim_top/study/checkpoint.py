@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.documents.files import write_whole
+from vlane.errors import InputError
 from vlane.golden.compiler.records import Records
 from vlane.golden.network.cores import OneCore
-
-from vlane.errors import InputError
-from vlane.files import write_whole
-
-__all__ = ["SECONDS", "Checkpoint"]
 
 SECONDS = 120.0
 """Between two checkpoints of a run; what is lost with a process is no more than this."""

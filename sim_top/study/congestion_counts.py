@@ -9,8 +9,6 @@ from vlane.golden.network.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
 from vlane.golden.switches.credit_starvation import Starvation
 from vlane.golden.switches.marking import Marking
 
-__all__ = ["OfCongestion", "congestion_of"]
-
 
 @dataclass(frozen=True)
 class OfCongestion:
@@ -58,7 +56,14 @@ def congestion_of(net: Network) -> OfCongestion | None:
     packets = int(net.out_ports.counters["packets"][first : first + len(pacing.nic)].sum())
     withheld = int(starvation.port["withheld"].sum()) if isinstance(starvation, Starvation) else 0
     return OfCongestion(
-        marked=int(marking.lane["marked"].sum()), packets=packets, fecns=int(count[FECNS]), cnps=int(count[CNPS]),
-        becns=int(count[BECNS]), held=int(count[HELD]), lost=int(pacing.sources.sweep["lost"].sum()),
-        logged=int(count[LOGGED]), withheld=withheld, cnp_share=int(count[CNPS]) / max(1, packets),
-    )  # fmt: skip
+        marked=int(marking.lane["marked"].sum()),
+        packets=packets,
+        fecns=int(count[FECNS]),
+        cnps=int(count[CNPS]),
+        becns=int(count[BECNS]),
+        held=int(count[HELD]),
+        lost=int(pacing.sources.sweep["lost"].sum()),
+        logged=int(count[LOGGED]),
+        withheld=withheld,
+        cnp_share=int(count[CNPS]) / max(1, packets),
+    )

@@ -8,12 +8,10 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
 from vlane.golden.network.connection_meters import FRACTIONS, JITTERS, RATIOS
 from vlane.golden.network.meters import Meters
-
-from vlane.cbr_list import CbrList
-
-__all__ = ["FRACTION_WORDS", "JITTER_WORDS", "OfDeadlines", "connection_table", "deadlines_of"]
+from vlane.study.cbr_list import CbrList
 
 FRACTION_WORDS = tuple("D" if one == (1, 1) else f"{'' if one[0] == 1 else one[0]}D/{one[1]}" for one in FRACTIONS)
 """Parts of the deadline D, as a person reads them."""
@@ -74,10 +72,16 @@ def _of_level(listed: CbrList, meters: Meters, sl: int, numbers: NDArray[np.int6
     most = meters.connections.each["most"][numbers] / listed.deadline[numbers]
     sure = int(np.searchsorted(lateness, _SURE * lateness[-1]))
     return OfDeadlines(
-        sl, len(numbers), int(whole.sum()), (whole.cumsum()[:-1] / whole.sum()).tolist(), float(most.max()),
+        sl,
+        len(numbers),
+        int(whole.sum()),
+        (whole.cumsum()[:-1] / whole.sum()).tolist(),
+        float(most.max()),
         None if sure == 2 * RATIOS else min((sure + 1) / RATIOS, float(most.max())),
-        (jitter / max(1, int(jitter.sum()))).tolist(), shares[order[-1]].tolist(), shares[order[0]].tolist(),
-    )  # fmt: skip
+        (jitter / max(1, int(jitter.sum()))).tolist(),
+        shares[order[-1]].tolist(),
+        shares[order[0]].tolist(),
+    )
 
 
 def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
@@ -95,15 +99,20 @@ def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
     most = pl.Series(np.where(packets > 0, each["most"], -1))
     return pl.DataFrame(
         {
-            "row": listed.row, "source": listed.source, "destination": listed.target, "sl": listed.sl,
+            "row": listed.row,
+            "source": listed.source,
+            "destination": listed.target,
+            "sl": listed.sl,
             "bytes": listed.bytes,
             "interval_cycles": listed.interval,
             "deadline_cycles": pl.Series(np.where(has_deadline, listed.deadline, -1)),
-            "packets": packets, "latency_mean_cycles": pl.Series(mean, nan_to_null=True), "latency_max_cycles": most,
+            "packets": packets,
+            "latency_mean_cycles": pl.Series(mean, nan_to_null=True),
+            "latency_max_cycles": most,
             "late": pl.Series(np.where(has_deadline, within[:, -1], -1)),
             "even": jitter[:, JITTERS.index(-0.125)],
         }
     ).with_columns(
         pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name)
         for name in ("deadline_cycles", "latency_max_cycles", "late")
-    )  # fmt: skip
+    )

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from vlane.documents.toml_text import toml_value
+from vlane.errors import InputError
+from vlane.rates import LinkClock
 from vlane.sim_top.study.run_store import RunKey
 from vlane.sim_top.study.simulate import PerSL, RunResult
 from vlane.sim_top.study.times import timed_document, timed_types
-
-from vlane.errors import InputError
-from vlane.rates import LinkClock
-from vlane.toml_text import toml_value
-
-__all__ = ["MadeRun", "level_frame", "parameter_columns", "read_table", "run_frame"]
 
 
 @dataclass(frozen=True)

@@ -17,23 +17,11 @@ from typing import Any, NoReturn
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from vlane.sim_top.study.times import timed_frame
 
+from vlane.documents.files import usable_folder, write_whole
 from vlane.errors import InputError
-from vlane.files import usable_folder, write_whole
 from vlane.rates import LinkClock
-
-__all__ = [
-    "MANIFEST",
-    "RESULTS",
-    "TABLES",
-    "JoinedPart",
-    "RunKey",
-    "RunStore",
-    "StudyId",
-    "links_of_run",
-    "refuse_other_files",
-]
+from vlane.sim_top.study.times import timed_frame
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
@@ -277,9 +265,13 @@ class RunStore:
         text = json.dumps({**whose, "result": result}, indent=1) + "\n"
         files.append(self._write(f"{stem}.json", text.encode()))
         made = _Run(
-            load=key.load, seed=key.seed, point=key.point, parameters=dict(key.parameters), digest=result["digest"],
+            load=key.load,
+            seed=key.seed,
+            point=key.point,
+            parameters=dict(key.parameters),
+            digest=result["digest"],
             files=files,
-        )  # fmt: skip
+        )
         runs = self._manifest.runs
         self._manifest.runs = sorted([*(run for run in runs if run is not before), made], key=_order)
         self._write_manifest()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
 from vlane.golden.links.remote_credit import fcps_sent, most_taken
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import Running
@@ -22,19 +23,27 @@ from vlane.golden.network.meters import (
     latency_at,
 )
 from vlane.golden.network.network import Network
-from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY, Packets, packets_in_use
-from vlane.sim_top.study.world import World, show_end
-
-from vlane.lrh import channel_bits, pack_lrh, packet_words
+from vlane.golden.topologies.wiring import NOWHERE
+from vlane.packets.lrh import channel_bits, pack_lrh, packet_words
 from vlane.shown import harmless
-
-__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "trace_table"]
+from vlane.sim_top.scenario.world import World, show_end
 
 _DELIVERY = (
-    "source", "destination", "dlid", "sl", "flits", "cycle", "delivered_cycle", "switches", "bytes", "lane", "channel",
-    "bth", "psn",
-)  # fmt: skip
+    "source",
+    "destination",
+    "dlid",
+    "sl",
+    "flits",
+    "cycle",
+    "delivered_cycle",
+    "switches",
+    "bytes",
+    "lane",
+    "channel",
+    "bth",
+    "psn",
+)
 """What the meters keep of a delivery, in their order."""
 
 _TRACE = {
@@ -56,10 +65,13 @@ def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
     if world.routes.kind.by_channel:
         vl, reserved = channel_bits(words["channel"], words["sl"])
     lrh = pack_lrh(
-        vl=vl, sl=words["sl"] & 15, reserved=reserved, dlid=words["dlid"],
+        vl=vl,
+        sl=words["sl"] & 15,
+        reserved=reserved,
+        dlid=words["dlid"],
         pktlen=packet_words(np.maximum(words["bytes"], 2)),
         slid=world.routes.lids[columns["source"], 0].astype(np.uint64),
-    )  # fmt: skip
+    )
     return pl.DataFrame({**columns, "lrh": lrh}).select(
         pl.col(name).cast(kind) for name, kind in _columns(world).items()
     )

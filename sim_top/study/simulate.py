@@ -10,23 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import OneCore, Running, lengthen, running
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
 from vlane.golden.network.network import DONE, STUCK, Network, take_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
-from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
+from vlane.golden.topologies.wiring import NOWHERE
+from vlane.sim_top.scenario.faults import faults_of
+from vlane.sim_top.scenario.world import World, make_network, show_end
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
 from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
-from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, parts_look_apart
-from vlane.sim_top.study.world import World, make_network, show_end
-
-__all__ = ["PerSL", "RunResult", "StuckError", "simulate", "tables_of"]
 
 _TRACE_ROWS = 1 << 16
 
@@ -295,12 +294,25 @@ def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
         precise = is_sure and backlog.decided and not backlog.saturated
     course = part * (PARTS / (cycles * hosts))
     return PerSL(
-        sl, packets, int(part[:, MADE].sum()) / (cycles * hosts), flits / (cycles * hosts), backlog.saturated,
-        backlog.decided, backlog.growth / hosts, backlog.growth_ci95 / hosts, mean, interval,
-        _percentile(histogram, 0.5), _percentile(histogram, 0.99), most if timed else None,
-        hops / timed if timed else None, precise, course[:, MADE].tolist(), course[:, RECEIVED].tolist(),
+        sl,
+        packets,
+        int(part[:, MADE].sum()) / (cycles * hosts),
+        flits / (cycles * hosts),
+        backlog.saturated,
+        backlog.decided,
+        backlog.growth / hosts,
+        backlog.growth_ci95 / hosts,
+        mean,
+        interval,
+        _percentile(histogram, 0.5),
+        _percentile(histogram, 0.99),
+        most if timed else None,
+        hops / timed if timed else None,
+        precise,
+        course[:, MADE].tolist(),
+        course[:, RECEIVED].tolist(),
         _fairness(world, meters, sl),
-    )  # fmt: skip
+    )
 
 
 def _fairness(world: World, meters: Meters, sl: int) -> float | None:

@@ -12,18 +12,45 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.network.meters import LOST, MADE, PARTS, RECEIVED, TIMED, TIMED_LATENCY
 
-__all__ = ["GROWTH_SHARE", "Backlog", "half_width", "judge_backlog", "latency_half_width", "parts_look_apart"]
+from vlane.golden.network.meters import LOST, MADE, PARTS, RECEIVED, TIMED, TIMED_LATENCY
 
 GROWTH_SHARE = 0.01
 """Of what is offered: from this growth on a level may be called saturated; below it, it may be called steady."""
 
 _BATCHES = PARTS // 2
 _STUDENT_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+    2.120,
+    2.110,
+    2.101,
+    2.093,
+    2.086,
+    2.080,
+    2.074,
+    2.069,
+    2.064,
+    2.060,
+    2.056,
+    2.052,
+    2.048,
+    2.045,
+    2.042,
+)
 """Student's t of 1 to 30 degrees of freedom, both sides together 5 %."""
 _BATCHES_99 = 2.861
 """Student's t of 19 degrees of freedom, both sides together 1 %."""

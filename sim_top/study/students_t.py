@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import atan, cos, pi, sin, sqrt
 
-__all__ = ["students_t"]
-
 _BISECTIONS = 200
 
 

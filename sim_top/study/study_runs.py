@@ -12,27 +12,25 @@ from pathlib import Path
 
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
+
+import vlane
+from vlane.credits.credit_schemes import CREDIT_SCHEMES
+from vlane.errors import InputError
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.division import check_parts
 from vlane.sim_top.output.console import note
+from vlane.sim_top.scenario.congestion_settings import flows_held
+from vlane.sim_top.scenario.world import World
 from vlane.sim_top.study.checkpoint import Checkpoint
-from vlane.sim_top.study.congestion_settings import flows_held
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
 from vlane.sim_top.study.run_store import TABLES, JoinedPart, RunKey, RunStore
 from vlane.sim_top.study.simulate import RunResult, StuckError, simulate, tables_of
 from vlane.sim_top.study.sweep import Sweep
 from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
-from vlane.sim_top.study.world import World
-
-import vlane
-from vlane.credit_schemes import CREDIT_SCHEMES
-from vlane.errors import InputError
-from vlane.lft import FIRST_MULTICAST
-from vlane.packet_trace import trace_remarks
-from vlane.study_file import shown_changes
+from vlane.study.file import shown_changes
+from vlane.study.packet_trace import trace_remarks
+from vlane.tables.lft import FIRST_MULTICAST
 from vlane.units import blocks_of
-
-__all__ = ["run_sweep", "shown_run"]
 
 
 def run_sweep(
@@ -110,12 +108,21 @@ def run_sweep(
             if key in done or not resume:
                 _checkpoint(out, sweep, key).forget()
         tasks = [
-            Task(shown_run(key), partial(
-                _one, point.world, key, trace=trace, with_tables=with_tables, cores=cores,
-                checkpoint=None if cluster else _checkpoint(out, sweep, key),
-            ))
-            for key, point in wanted if key not in done
-        ]  # fmt: skip
+            Task(
+                shown_run(key),
+                partial(
+                    _one,
+                    point.world,
+                    key,
+                    trace=trace,
+                    with_tables=with_tables,
+                    cores=cores,
+                    checkpoint=None if cluster else _checkpoint(out, sweep, key),
+                ),
+            )
+            for key, point in wanted
+            if key not in done
+        ]
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
         with contextlib.closing(making):
             for key, result, tables in making:
@@ -204,9 +211,14 @@ def _one(
 ) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
     try:
         result, tables = simulate(
-            world, load=key.load, seed=key.seed, trace=trace, with_tables=with_tables, cores=cores,
+            world,
+            load=key.load,
+            seed=key.seed,
+            trace=trace,
+            with_tables=with_tables,
+            cores=cores,
             checkpoint=checkpoint,
-        )  # fmt: skip
+        )
     except StuckError as error:
         if not key.parameters:
             raise

@@ -13,18 +13,15 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from vlane.sim_top.study.faults import check_faults
-from vlane.sim_top.study.path_checks import check_world
-from vlane.sim_top.study.run_store import RunKey, StudyId
-from vlane.sim_top.study.world import World, make_world
-
 from vlane.errors import InputError
 from vlane.plugins import digest_of
-from vlane.study import Study
-from vlane.study_file import StudyFile, shown_changes
-from vlane.study_model import plugins_named
-
-__all__ = ["LISTS", "MOST_POINTS", "RATE", "Sweep", "SweepPoint", "make_sweep", "study_digest"]
+from vlane.sim_top.scenario.faults import check_faults
+from vlane.sim_top.scenario.path_checks import check_world
+from vlane.sim_top.scenario.world import World, make_world
+from vlane.sim_top.study.run_store import RunKey, StudyId
+from vlane.study.file import StudyFile, shown_changes
+from vlane.study.model import plugins_named
+from vlane.study.study import Study
 
 LISTS = ("run.loads", "run.seeds")
 """Keys whose values are runs of one point, not points."""
@@ -162,9 +159,14 @@ def study_digest(study: Study, base: Path, *, leave_out_rate: bool = True) -> st
     leave_out_rate = leave_out_rate and study.congestion is None
     left_out = {"run": {"loads", "seeds"}, **({"link": {"rate_gbps"}} if leave_out_rate else {})}
     digest = hashlib.sha256(study.model_dump_json(exclude=left_out, exclude_defaults=True).encode())
-    named = [study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file,
-             study.connections and study.connections.file, study.congestion and study.congestion.opensm_conf,
-             *(each.file for each in study.traffic)]  # fmt: skip
+    named = [
+        study.scheduler.table,
+        getattr(study.network, "file", None),
+        study.trace and study.trace.file,
+        study.connections and study.connections.file,
+        study.congestion and study.congestion.opensm_conf,
+        *(each.file for each in study.traffic),
+    ]
     folder = getattr(study.network, "folder", None)
     files = [base / name for name in named if name]
     files += sorted(each for each in (base / folder).rglob("*") if each.is_file()) if folder else []

@@ -9,8 +9,6 @@ import polars as pl
 
 from vlane.rates import LinkClock
 
-__all__ = ["timed_document", "timed_frame", "timed_types"]
-
 _NS = {
     "latency_mean_cycles": "latency_mean_ns",
     "latency_ci95_cycles": "latency_ci95_ns",

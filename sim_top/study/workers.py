@@ -14,13 +14,10 @@ from multiprocessing import connection, resource_tracker
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from vlane.sim_top.output.interrupts import interrupts_held_back
-from vlane.sim_top.output.progress import show_progress
-
 from vlane.errors import InputError
 from vlane.extras import require_extra
-
-__all__ = ["Cluster", "Task", "WorkerLostError", "made_by_processes"]
+from vlane.sim_top.output.interrupts import interrupts_held_back
+from vlane.sim_top.output.progress import show_progress
 
 T = TypeVar("T")
 _ANSWERS_WITHIN_SECONDS = 10

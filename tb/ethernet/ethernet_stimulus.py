@@ -8,11 +8,10 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
-from vlane.golden.engine.random_bits import seeded
-from vlane.tb.native.packing import places
-from vlane.tb.native.stimulus import Layout, Stimulus
 
-__all__ = ["COUNT", "TARGET", "EthernetStimulus"]
+from vlane.golden.engine.random_bits import seeded
+from vlane.tb.machinery.native.packing import places
+from vlane.tb.machinery.native.stimulus import Layout, Stimulus
 
 TARGET, COUNT = range(2)
 """What is kept between cycles: the level that traffic aims at, of blocks with a queue, and decisions so far."""

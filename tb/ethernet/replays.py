@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.ethernet.shared import FEEDBACK_BITS
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.ethernet import ecm_cp, ecm_rp
 from vlane.golden.ethernet.logs import ASKED, JOINED
-from vlane.tb.native.packing import clear_row, places, put
-from vlane.tb.native.rows import Words
-from vlane.tb.native.stimulus import Layout
-
-from vlane.ethernet import FEEDBACK_BITS
-
-__all__ = ["PointReplay", "SourceReplay"]
+from vlane.tb.machinery.native.packing import clear_row, places, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Layout
 
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _CYCLE, _NEXT, _WRONG, _KEPT = range(4)
@@ -48,9 +46,16 @@ class _Replay:
     """
 
     def __init__(
-        self, state: Any, values: NDArray[np.int64], rules: int, follow: Callable[..., None],
-        entries: NDArray[np.int64], cycles: int, ins: NDArray[np.int64], outs: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        self,
+        state: Any,
+        values: NDArray[np.int64],
+        rules: int,
+        follow: Callable[..., None],
+        entries: NDArray[np.int64],
+        cycles: int,
+        ins: NDArray[np.int64],
+        outs: NDArray[np.int64],
+    ) -> None:
         self._state, self._values, self._rules, self._follow = state, values, np.zeros(rules, np.int64), follow
         self._entries, self._cycles = np.ascontiguousarray(entries), cycles
         self._ins, self._outs, self._at = ins, outs, np.zeros(_KEPT, np.int64)
@@ -69,9 +74,16 @@ class _Replay:
         """Fill rows from the start and return how many; 0 at the end."""
         count = min(len(rows), self._cycles - int(self._at[_CYCLE]))
         self._follow(
-            self._state, self._values, self._entries, self._at, self._ins, self._outs, rows[:count], expected[:count],
+            self._state,
+            self._values,
+            self._entries,
+            self._at,
+            self._ins,
+            self._outs,
+            rows[:count],
+            expected[:count],
             self._rules,
-        )  # fmt: skip
+        )
         return count
 
 
@@ -93,15 +105,27 @@ class PointReplay(_Replay):
     """
 
     def __init__(
-        self, parameters: Mapping[str, Any], entries: NDArray[np.int64], cpid: int, *, cycles: int, inputs: Layout,
+        self,
+        parameters: Mapping[str, Any],
+        entries: NDArray[np.int64],
+        cpid: int,
+        *,
+        cycles: int,
+        inputs: Layout,
         outputs: Layout,
-    ) -> None:  # fmt: skip
+    ) -> None:
         values = ecm_cp.new_inputs()
         values[ecm_cp.CPID] = cpid
         super().__init__(
-            ecm_cp.new_state(**parameters), values, len(ecm_cp.RULES), _follow_point, entries, cycles,
-            places(inputs, _CP_INS), places(outputs, _CP_OUTS),
-        )  # fmt: skip
+            ecm_cp.new_state(**parameters),
+            values,
+            len(ecm_cp.RULES),
+            _follow_point,
+            entries,
+            cycles,
+            places(inputs, _CP_INS),
+            places(outputs, _CP_OUTS),
+        )
 
 
 @kernel
@@ -149,9 +173,15 @@ class SourceReplay(_Replay):
         self, parameters: Mapping[str, Any], entries: NDArray[np.int64], *, cycles: int, inputs: Layout, outputs: Layout
     ) -> None:
         super().__init__(
-            ecm_rp.new_state(**parameters), ecm_rp.new_inputs(), len(ecm_rp.RULES), _follow_source, entries, cycles,
-            places(inputs, _RP_INS), places(outputs, _RP_OUTS),
-        )  # fmt: skip
+            ecm_rp.new_state(**parameters),
+            ecm_rp.new_inputs(),
+            len(ecm_rp.RULES),
+            _follow_source,
+            entries,
+            cycles,
+            places(inputs, _RP_INS),
+            places(outputs, _RP_OUTS),
+        )
 
 
 @kernel

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
-
 from vlane.egress import ListCode
-
-__all__ = ["EVENTS", "shared", "swapped"]
+from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 
 def _starts(cycles: Cycles) -> Truths:
@@ -66,10 +63,14 @@ def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _
     crosses += together("start x reset", "busy link x reset", "hold x reset", wild=True)
     if writes:
         crosses += together(
-
-            "start x write", "start x after write", "busy link x write", "hold x write", "held x write",
-            "reset x write", wild=True,
-        )  # fmt: skip
+            "start x write",
+            "start x after write",
+            "busy link x write",
+            "hold x write",
+            "held x write",
+            "reset x write",
+            wild=True,
+        )
     if parameters["vl15"]:
         crosses += together("start of VL15 x hold", "start of VL15 x reset", f"{ahead} x reset", wild=True)
         if writes:
@@ -79,13 +80,22 @@ def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _
 
 def swapped(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple[Cross, ...]:
     """Return the crosses of every scheduler whose tables are swapped; the parameters are as of ``shared``."""
-    crosses = together("swap x start", "swap x busy link", "swap pending x busy link", "swapped x start",
-                       "start x after swap")  # fmt: skip
+    crosses = together(
+        "swap x start", "swap x busy link", "swap pending x busy link", "swapped x start", "start x after swap"
+    )
     crosses += together(
-
-        "swap x hold", "swap x held", "swap x write", "swap x reset", "swap pending x write", "swap pending x reset",
-        "swap pending x swap", "swapped x hold", "swapped x write", "swapped x reset", wild=True,
-    )  # fmt: skip
+        "swap x hold",
+        "swap x held",
+        "swap x write",
+        "swap x reset",
+        "swap pending x write",
+        "swap pending x reset",
+        "swap pending x swap",
+        "swapped x hold",
+        "swapped x write",
+        "swapped x reset",
+        wild=True,
+    )
     if parameters["vl15"]:
         crosses += together("swapped x start of VL15", f"swapped x {ahead}", wild=True)
     return crosses

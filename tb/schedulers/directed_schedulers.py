@@ -1,6 +1,6 @@
 """Directed scenarios of the schedulers of one list: grants written out by hand, from the contracts alone.
 
-Each scheduler's are in its stimulus (``tb/schedulers/by_name.py``); they are for three data lanes and VL15.
+Each scheduler's are in its stimulus (``tb/by_name.py``); they are for three data lanes and VL15.
 """
 
 from __future__ import annotations
@@ -10,25 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from vlane.golden.schedulers.by_name import module_of
-from vlane.golden.schedulers.heads import Heads
-from vlane.tb.schedulers.by_name import stimulus
 
 from vlane.egress import ListCode
-from vlane.schedulers import SCHEDULERS
-from vlane.writes import ScheduleSelect, Write
-
-__all__ = [
-    "ALL_2",
-    "LANES",
-    "Scenario",
-    "Step",
-    "golden_grants",
-    "heads",
-    "program_rows",
-    "scenarios_of",
-    "values",
-]
+from vlane.golden.schedulers.by_name import module_of
+from vlane.golden.schedulers.heads import Heads
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.schedulers.writes import ScheduleSelect, Write
+from vlane.tb.by_name import stimulus
 
 LANES = {"data_vls": 3, "requesters": 0, "vl15": True}
 """Parameters of every instance that the scenarios are for."""

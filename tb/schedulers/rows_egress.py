@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.schedulers.bank import looks_behind, step
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import NO_LANE, Heads
-from vlane.tb.native.crosses import Happened, note_rules
-from vlane.tb.native.packing import clear_row, put
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, put
 from vlane.tb.schedulers.surroundings import (
     BEHIND,
     FITS,
@@ -37,19 +38,6 @@ from vlane.tb.schedulers.surroundings import (
     write_of,
 )
 from vlane.tb.schedulers.traffic import Statistics
-
-__all__ = [
-    "NOTE",
-    "NO_PLACES",
-    "SHOW",
-    "OwnPorts",
-    "Ports",
-    "Traffic",
-    "fill",
-    "note_nothing",
-    "own_ports",
-    "show_nothing",
-]
 
 NO_PLACES = np.zeros((0, 3), np.int64)
 """Places of ports that are not there."""

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.rule import Rule
-from vlane.tb.native.packing import places
-from vlane.tb.native.rows import Field, Words
-from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
-from vlane.tb.schedulers.by_name import crosses
+from vlane.schedulers.writes import Write, map_writes
+from vlane.tb.by_name import crosses
+from vlane.tb.machinery.native.packing import places
+from vlane.tb.machinery.native.rows import Field, Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 from vlane.tb.schedulers.rows_egress import OwnPorts, Ports, Traffic, fill, own_ports
 from vlane.tb.schedulers.surroundings import (
     COMMON_INPUTS,
@@ -27,18 +29,6 @@ from vlane.tb.schedulers.surroundings import (
     new_surroundings,
 )
 from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
-
-from vlane.writes import Write, map_writes
-
-__all__ = [
-    "PROGRAM_FIELDS",
-    "EgressStimulus",
-    "applicable_rules",
-    "applicable_turn_rules",
-    "random_map",
-    "scheduled",
-    "watch",
-]
 
 PROGRAM_FIELDS = ("select", "index", "requester", "weight")
 """Fields of the program port behind ``enable``, in the order of a write."""
@@ -134,14 +124,33 @@ class EgressStimulus(Stimulus):
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase = self.phases[index]
         chances = np.array(
-            [phase.least_blocks, phase.most_blocks, phase.extremes, phase.idle_bits, phase.paced, phase.ready,
-             phase.hold, phase.stall, phase.vl15, phase.reset, phase.rewrite], np.int64,
-        )  # fmt: skip
+            [
+                phase.least_blocks,
+                phase.most_blocks,
+                phase.extremes,
+                phase.idle_bits,
+                phase.paced,
+                phase.ready,
+                phase.hold,
+                phase.stall,
+                phase.vl15,
+                phase.reset,
+                phase.rewrite,
+            ],
+            np.int64,
+        )
         statistics = self.statistics[index]
         fill(
-            self._state, self._around, self._ports, Traffic(chances, phase.wild), rows, expected, rules, self.happened,
+            self._state,
+            self._around,
+            self._ports,
+            Traffic(chances, phase.wild),
+            rows,
+            expected,
+            rules,
+            self.happened,
             statistics,
-        )  # fmt: skip
+        )
         count_waiting(self._around, statistics)
 
 
@@ -203,16 +212,23 @@ def scheduled(
     """
     source = random.Random(f"{name} {seed} {sorted(parameters.items())}")  # noqa: S311 - stimulus, not secrets
     data_vls, requesters = parameters["data_vls"], parameters["requesters"]
-    programs = [writes] if writes else [
-        [*random_map(source, data_vls=data_vls, requesters=requesters), *draw(source)]
-        for _ in range(max(4, min(most_tables, cycles // cycles_each)))
-    ]  # fmt: skip
+    programs = (
+        [writes]
+        if writes
+        else [
+            [*random_map(source, data_vls=data_vls, requesters=requesters), *draw(source)]
+            for _ in range(max(4, min(most_tables, cycles // cycles_each)))
+        ]
+    )
     each = max(64, 2 * len(programs[0]), cycles // (8 * len(programs)))
     stimulus = EgressStimulus(
-        data_vls=data_vls, vl15=parameters["vl15"], seed=seed,
+        data_vls=data_vls,
+        vl15=parameters["vl15"],
+        seed=seed,
         writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
-        phases=phases or cut(varied(range(len(programs)), each), cycles), **given,
-    )  # fmt: skip
+        phases=phases or cut(varied(range(len(programs)), each), cycles),
+        **given,
+    )
     stimulus.applicable = frozenset() if writes else applicable
     if not writes:
         watch(stimulus, name, parameters, **given)
@@ -225,9 +241,12 @@ def watch(
     """Let a stimulus of random tables count the crosses of its scheduler."""
     module = crosses(name)
     stimulus.watch(
-        module.crosses(parameters), module.EVENTS, inputs=inputs, outputs=outputs,
+        module.crosses(parameters),
+        module.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
         judged_from_cycles=getattr(module, "JUDGED_FROM_CYCLES", 0),
-    )  # fmt: skip
+    )
 
 
 def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:

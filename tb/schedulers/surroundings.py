@@ -10,28 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.egress import ListCode
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
 from vlane.golden.schedulers.heads import Program
-from vlane.tb.native.packing import put
+from vlane.tb.machinery.native.packing import put
 from vlane.tb.schedulers.traffic import CERTAIN, Statistics
-
-from vlane.egress import ListCode
 from vlane.units import MAX_PACKET_BLOCKS
-
-__all__ = [
-    "COMMON_INPUTS",
-    "COMMON_OUTPUTS",
-    "Surroundings",
-    "after",
-    "before",
-    "draw_size",
-    "new_surroundings",
-    "put_inputs",
-    "set_head",
-    "vl_of",
-    "write_of",
-]
 
 COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
 """Inputs that every egress scheduler has, beside the sizes; the program port and the swap follow in this order."""

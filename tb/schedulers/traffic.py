@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["CERTAIN", "LANES", "Phase", "Statistics", "new_statistics", "varied"]
-
 CERTAIN = 256
 """Chances are out of this."""
 
@@ -72,15 +70,7 @@ def varied(tables: Iterable[int], each: int) -> list[Phase]:
             Phase(each, table, name="back to back", extremes=64),
             Phase(each, name="idle lanes", idle_bits=3 + table % 4, extremes=64, hold=8, vl15=2),
             Phase(
-                each,
-                name="stalls and resets",
-                ready=160,
-                idle_bits=2,
-                hold=24,
-                stall=48,
-                vl15=6,
-                reset=64,
-                rewrite=4,
+                each, name="stalls and resets", ready=160, idle_bits=2, hold=24, stall=48, vl15=6, reset=64, rewrite=4
             ),
             Phase(each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),
             Phase(each, name="few lanes", least_blocks=20, most_blocks=40, idle_bits=7, rewrite=2),
@@ -114,8 +104,5 @@ def new_statistics() -> Statistics:
     """Return zeros."""
     shape = (LANES, 4)
     return Statistics(
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(1, np.int64),
+        np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(1, np.int64)
     )

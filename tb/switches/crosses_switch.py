@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
 
-from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
-from vlane.drop_cause import DropCause
-
-__all__ = ["CAUSES", "JUDGED_FROM_CYCLES", "PHASES", "drops", "shared", "switch_events"]
+from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
+from vlane.packets.drop_cause import DropCause
+from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 JUDGED_FROM_CYCLES = 200_000
 """Shortest run that must show everything: each phase at its full length."""
@@ -23,9 +21,7 @@ _ARRIVAL = 2
 CAUSES = tuple(cause.name.lower() for cause in DropCause if cause)
 """Drop causes, each also the name of a rule."""
 
-PHASES = (
-    "light", "saturated", "one flit", "largest", "hot spot", "slow receivers", "rewritten", "starved", "anything"
-)  # fmt: skip
+PHASES = ("light", "saturated", "one flit", "largest", "hot spot", "slow receivers", "rewritten", "starved", "anything")
 """Names of the phases."""
 
 _CAUSE_BITS = 3
@@ -133,13 +129,27 @@ def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
 def shared() -> tuple[Cross, ...]:
     """Return the crosses of both kinds."""
     found = together(
-        "table_written x granted", "table_written x started", "table_written x waited", "table_written x room heard",
-        "table_written x room told", "LFT written x granted", "top written x granted", "granted x room heard",
-        "granted x room told", "several_granted x room told", "started x room heard",
-        "start on the lane just heard x started", "waited x room heard", "waited x granted", "stalled x granted",
-        "stalled x room heard", "one_flit x several_granted", "one_flit x started", "granted x started",
+        "table_written x granted",
+        "table_written x started",
+        "table_written x waited",
+        "table_written x room heard",
+        "table_written x room told",
+        "LFT written x granted",
+        "top written x granted",
+        "granted x room heard",
+        "granted x room told",
+        "several_granted x room told",
+        "started x room heard",
+        "start on the lane just heard x started",
+        "waited x room heard",
+        "waited x granted",
+        "stalled x granted",
+        "stalled x room heard",
+        "one_flit x several_granted",
+        "one_flit x started",
+        "granted x started",
         "reset x granted",
-    )  # fmt: skip
+    )
     for cause in CAUSES:
         found += together(f"{cause} x granted", f"{cause} x started", f"{cause} x room told")
     found += together(*(f"{cause} x table_written" for cause in CAUSES if cause != "no_room"))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below
+from vlane.tables.lft import FIRST_MULTICAST, PERMISSIVE
 from vlane.tb.switches.phases_switch import CERTAIN
 from vlane.tb.switches.surroundings_switch import SwitchSurroundings
 from vlane.tb.switches.switch_kinds import lane_numbers
 from vlane.tb.switches.table_writes import one_high_bit
-
-from vlane.lft import FIRST_MULTICAST, PERMISSIVE
-
-__all__ = ["draw_dlid", "draw_lane"]
 
 
 @inner
@@ -28,7 +26,14 @@ def draw_dlid(around: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, ho
     if below(bits, CERTAIN) < bad:
         lids = len(around.lft)
         one_bit = 1 << below(bits, 16)
-        kinds = (0, PERMISSIVE, PERMISSIVE ^ one_bit, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536),
-                 one_high_bit(lids, bits))  # fmt: skip
+        kinds = (
+            0,
+            PERMISSIVE,
+            PERMISSIVE ^ one_bit,
+            FIRST_MULTICAST,
+            lids + below(bits, 9),
+            below(bits, 65536),
+            one_high_bit(lids, bits),
+        )
         return kinds[below(bits, len(kinds))]
     return 1 + (0 if below(bits, CERTAIN) < hot else below(bits, len(around.lft) - 1))

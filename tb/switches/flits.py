@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from vlane.golden.engine.kernel import inner
-
-from vlane.bth import CNP_OPCODE
-from vlane.lrh import LNH_BTH
-
-__all__ = ["FECN_BIT", "PSN_AT", "WORDS_PER_BLOCK", "first_word", "flit_word", "header_of", "is_markable", "on_channel",
-           "on_lane"]  # fmt: skip
+from vlane.packets.bth import CNP_OPCODE
+from vlane.packets.lrh import LNH_BTH
 
 WORDS_PER_BLOCK = 16
 """4-byte words, in which PktLen counts, of 64 bytes."""

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS, CCMarkerSelect
+from vlane.congestion.marking_write import PORT_BITS
 from vlane.golden.congestion.markers import set_marking_rate, set_port_element, set_threshold, set_victim_mask
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.switches.marking import Marking, Unmarked
-from vlane.tb.native.packing import put
+from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.surroundings_switch import (
     W_FIVE,
     W_FOUR,
@@ -22,14 +25,17 @@ from vlane.tb.switches.surroundings_switch import (
     SwitchSurroundings,
 )
 
-from vlane.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS, CCMarkerSelect
-from vlane.marking_write import PORT_BITS
-
-__all__ = ["MARKING_PROGRAM", "apply_marking", "draw_marking", "element_of", "show_marking"]
-
 _NAMES = (
-    "enable", "select", "port", "threshold", "packet_size", "marking_rate", "valid", "control_type", "victim_mask"
-)  # fmt: skip
+    "enable",
+    "select",
+    "port",
+    "threshold",
+    "packet_size",
+    "marking_rate",
+    "valid",
+    "control_type",
+    "victim_mask",
+)
 MARKING_PROGRAM = tuple(f"congestion__{name}" for name in _NAMES)
 """Inputs of the program port of the settings, as rows write them: the last ones of a row."""
 
@@ -101,9 +107,13 @@ def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, in
 
 @inner
 def show_marking(
-    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
+    around: SwitchSurroundings,
+    slot: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    ins: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
-) -> None:  # fmt: skip
+) -> None:
     """Show the program port what is written."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM)
     put(rows, row, ins, first, is_enabled)

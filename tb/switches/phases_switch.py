@@ -8,8 +8,6 @@ from typing import Any
 
 from vlane.golden.schedulers.bank import REST_CYCLES
 
-__all__ = ["CERTAIN", "SwitchPhase", "full_round", "switch_phases"]
-
 CERTAIN = 65536
 """Chances are out of this."""
 
@@ -110,9 +108,16 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         ),
         SwitchPhase(each, send=CERTAIN // 4, hear=CERTAIN // 64, most_blocks=most, name="starved"),
         SwitchPhase(
-            each, hear=heard, most_blocks=most, write=CERTAIN // 256, bad=1024, stall=CERTAIN // 64, gap=gap,
-            reckless=True, name="anything",
+            each,
+            hear=heard,
+            most_blocks=most,
+            write=CERTAIN // 256,
+            bad=1024,
+            stall=CERTAIN // 64,
+            gap=gap,
+            reckless=True,
+            name="anything",
         ),
-    )  # fmt: skip
+    )
     rounds = -(-cycles // (each * len(kinds)))
     return kinds * rounds

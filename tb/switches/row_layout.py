@@ -6,22 +6,6 @@ from typing import NamedTuple
 
 from vlane.golden.engine.kernel import inner
 
-__all__ = [
-    "DATA",
-    "FIRST",
-    "LAST",
-    "VALID",
-    "VL",
-    "RowLayout",
-    "dropped_at",
-    "heard_at",
-    "programs_at",
-    "ready_at",
-    "rx_at",
-    "told_at",
-    "tx_at",
-]
-
 (VALID, VL, FIRST, LAST, DATA) = range(5)
 """Elements of a flit, behind its first; as many words of data as it has."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.random_bits import below
@@ -16,22 +17,9 @@ from vlane.golden.links.fcp_limits import FCPLimits, count_freed
 from vlane.golden.links.room import Rooms, give_back
 from vlane.golden.switches.kinds import vls_apart
 from vlane.golden.switches.output_ports import say_limits
-from vlane.tb.native.packing import put
+from vlane.packets.fcp import COUNTER_MODULUS
+from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
-
-from vlane.fcp import COUNTER_MODULUS
-
-__all__ = [
-    "BLOCKS_HEARD",
-    "BLOCKS_TOLD",
-    "LANES_TOLD",
-    "count_told",
-    "fields",
-    "hear",
-    "say",
-    "show_heard",
-    "show_told",
-]
 
 (LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
 (LANES_HEARD, _, LANES_FREED) = range(3)
@@ -101,8 +89,12 @@ def _free_owed(around: SwitchSurroundings, port: int, lane: int, most: int) -> t
 
 @inner
 def _hear_of_lanes(
-    remote: Rooms, around: SwitchSurroundings, port: int, reckless: bool, bits: NDArray[np.uint64]  # noqa: FBT001 - kernels take positional arguments only
-) -> None:  # fmt: skip
+    remote: Rooms,
+    around: SwitchSurroundings,
+    port: int,
+    reckless: bool,  # noqa: FBT001 - kernels take positions only
+    bits: NDArray[np.uint64],
+) -> None:
     """Draw of which lanes a receiver lets a block go, and note which of them the sender gets."""
     lanes, heard = around.owed.shape[1], around.heard[port]
     told, freed = below(bits, 1 << lanes), 0
@@ -118,9 +110,14 @@ def _hear_of_lanes(
 
 @inner
 def _hear_returns(
-    remote: Rooms, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
+    remote: Rooms,
+    around: SwitchSurroundings,
+    port: int,
+    lane: int,
+    most: int,
+    reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-) -> None:  # fmt: skip
+) -> None:
     lanes, heard = around.owed.shape[1], around.heard[port]
     if vls_apart(around.switches):
         _hear_of_lanes(remote, around, port, reckless, bits)
@@ -137,9 +134,14 @@ def _hear_returns(
 
 @inner
 def _hear_limits(
-    remote: FCPLimits, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
+    remote: FCPLimits,
+    around: SwitchSurroundings,
+    port: int,
+    lane: int,
+    most: int,
+    reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-) -> None:  # fmt: skip
+) -> None:
     lanes, heard = around.owed.shape[1], around.heard[port]
     freed, blocks = _free_owed(around, port, lane % lanes, most)
     around.owed[port, freed] -= blocks
@@ -155,17 +157,27 @@ def _hear_limits(
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
 def hear(
-    remote: Any, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
+    remote: Any,
+    around: SwitchSurroundings,
+    port: int,
+    lane: int,
+    most: int,
+    reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-) -> None:  # fmt: skip
+) -> None:
     """Draw what a receiver lets go, and what it tells of it: of a lane and up to so many blocks."""
 
 
 @inner
 def _show_returns(
-    remote: Rooms, around: SwitchSurroundings, port: int, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64],
+    remote: Rooms,
+    around: SwitchSurroundings,
+    port: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
     first: int,
-) -> None:  # fmt: skip
+) -> None:
     lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
     if blocks == 0:
         if not vls_apart(around.switches):
@@ -186,9 +198,14 @@ def _show_returns(
 
 @inner
 def _show_limits(
-    remote: FCPLimits, around: SwitchSurroundings, port: int, rows: NDArray[np.uint64], row: int,
-    where: NDArray[np.int64], first: int,
-) -> None:  # fmt: skip
+    remote: FCPLimits,
+    around: SwitchSurroundings,
+    port: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
     lane, limit = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_FREED]
     if around.heard[port, BLOCKS_HEARD] == 0:
         return
@@ -214,9 +231,15 @@ def show_heard(
 
 @inner
 def _show_returned(
-    remote: Rooms, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,  # noqa: ARG001 - as the other's
-    where: NDArray[np.int64], first: int,
-) -> None:  # fmt: skip
+    remote: Rooms,  # noqa: ARG001 - chosen by its type
+    around: SwitchSurroundings,
+    port: int,
+    slot: int,
+    expected: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
     told = around.back[port, slot]
     lanes, blocks = told[LANES_TOLD], told[BLOCKS_TOLD]
     if lanes == 0:
@@ -235,9 +258,15 @@ def _show_returned(
 
 @inner
 def _show_said(
-    remote: FCPLimits, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,
-    where: NDArray[np.int64], first: int,
-) -> None:  # fmt: skip
+    remote: FCPLimits,
+    around: SwitchSurroundings,
+    port: int,
+    slot: int,
+    expected: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
     around.back[port, slot, LANES_TOLD] = 0
     said = around.said[port, slot]
     if said[LANE_SAID] != 0:
@@ -253,7 +282,13 @@ def _show_said(
 
 @by_type({Rooms: _show_returned, FCPLimits: _show_said})
 def show_told(
-    remote: Any, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,
-    where: NDArray[np.int64], first: int,
-) -> None:  # fmt: skip
+    remote: Any,
+    around: SwitchSurroundings,
+    port: int,
+    slot: int,
+    expected: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
     """Write what a port tells of room in a cycle; the sender before it takes it in."""

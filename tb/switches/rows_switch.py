@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
@@ -31,9 +32,11 @@ from vlane.golden.switches.packets import (
     schedule,
     spare,
     take_due,
-)  # fmt: skip
-from vlane.tb.native.crosses import Happened, note_rules
-from vlane.tb.native.packing import clear_row, put
+)
+from vlane.packets.drop_cause import DropCause
+from vlane.tables.lft import PERMISSIVE
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, put
 from vlane.tb.switches.draws_switch import draw_dlid, draw_lane
 from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, first_word, flit_word, header_of, is_markable
 from vlane.tb.switches.marking_writes import apply_marking
@@ -88,11 +91,6 @@ from vlane.tb.switches.surroundings_switch import (
 )
 from vlane.tb.switches.switch_kinds import count_kinds, describe, stamp_of, stamped
 from vlane.tb.switches.table_writes import apply_write, draw_write, show_write
-
-from vlane.drop_cause import DropCause
-from vlane.lft import PERMISSIVE
-
-__all__ = ["fill_rows"]
 
 (_NONE, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
 _CAUSE_RULES = (-1, UNKNOWN, NO_VL, PORT_0, NO_ROOM)
@@ -263,9 +261,12 @@ def _begin(
 
 @inner
 def _pauses(
-    around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64],
+    around: SwitchSurroundings,
+    port: int,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
     rules: NDArray[np.int64],
-) -> bool:  # fmt: skip
+) -> bool:
     """Draw whether a sender pauses before a packet's next flit."""
     sending = around.sending[port]
     if chances[C_GAP] == 0 or sending.place == 0 or sending.pauses == 0 or below(bits, CERTAIN) >= chances[C_GAP]:
@@ -287,9 +288,20 @@ def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bit
 
 @inner
 def _show_flit(
-    around: SwitchSurroundings, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int, words: int,
-    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int, fecn: int,  # noqa: FBT001 - kernels take positional arguments only
-) -> None:  # fmt: skip
+    around: SwitchSurroundings,
+    rows: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+    words: int,
+    lane: int,
+    is_last: bool,  # noqa: FBT001 - kernels take positions only
+    header: int,
+    stamp: int,
+    number: int,
+    place: int,
+    fecn: int,
+) -> None:
     put(rows, row, where, first + VALID, 1)
     put(rows, row, where, first + VL, lane)
     put(rows, row, where, first + FIRST, place == 0)
@@ -321,10 +333,17 @@ def _told_back(around: SwitchSurroundings, slot: int) -> None:
 
 @kernel
 def fill_rows(
-    around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], words: int,
-    ins: NDArray[np.int64], outs: NDArray[np.int64], rows: NDArray[np.uint64], expected: NDArray[np.uint64],
-    rules: NDArray[np.int64], happened: Happened,
-) -> None:  # fmt: skip
+    around: SwitchSurroundings,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    words: int,
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
     ports = len(around.tx)
     layout = RowLayout(ports, words, fields(around.remote, around.switches))
@@ -351,9 +370,20 @@ def fill_rows(
             if sending.left > 0 and not _pauses(around, port, chances, bits, rules):
                 sending.left -= 1
                 _show_flit(
-                    around, rows, row, ins, rx_at(layout, port), words, sending.lane, sending.left == 0,
-                    sending.header, sending.stamp, sending.number, sending.place, 0,
-                )  # fmt: skip
+                    around,
+                    rows,
+                    row,
+                    ins,
+                    rx_at(layout, port),
+                    words,
+                    sending.lane,
+                    sending.left == 0,
+                    sending.header,
+                    sending.stamp,
+                    sending.number,
+                    sending.place,
+                    0,
+                )
                 sending.place += 1
             show_heard(around.remote, around, port, rows, row, ins, heard_at(layout, port))
             put(rows, row, ins, ready_at(layout, port), around.stalled[port] <= cycle)
@@ -380,9 +410,20 @@ def _show_port(
     shown = around.tx[port, slot]
     if shown.lane != 0:
         _show_flit(
-            around, expected, row, outs, tx_at(layout, port), layout.words, shown.lane - 1, shown.last != 0,
-            shown.header, shown.stamp, shown.number, shown.place, shown.fecn,
-        )  # fmt: skip
+            around,
+            expected,
+            row,
+            outs,
+            tx_at(layout, port),
+            layout.words,
+            shown.lane - 1,
+            shown.last != 0,
+            shown.header,
+            shown.stamp,
+            shown.number,
+            shown.place,
+            shown.fecn,
+        )
         around.owed[port, shown.lane - 1] += 1
         shown.lane = 0
     show_told(around.remote, around, port, slot, expected, row, outs, told_at(layout, port))

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.congestion.cc_marker import LARGEST_THRESHOLD
+from vlane.congestion.cc_source import MULTIPLIER_BITS, SHIFT_BITS
+from vlane.credits.credit_starvation import StarvationSelect
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.random_bits import below, draw
@@ -20,7 +24,7 @@ from vlane.golden.switches.credit_starvation import (
     set_element,
     set_return,
 )
-from vlane.tb.native.packing import put
+from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.marking_writes import MARKING_PROGRAM, element_of
 from vlane.tb.switches.rows_credit import BLOCKS_TOLD, LANES_TOLD
 from vlane.tb.switches.surroundings_switch import (
@@ -34,12 +38,6 @@ from vlane.tb.switches.surroundings_switch import (
     WRITES_STARVATION,
     SwitchSurroundings,
 )
-
-from vlane.cc_marker import LARGEST_THRESHOLD
-from vlane.cc_source import MULTIPLIER_BITS, SHIFT_BITS
-from vlane.credit_starvation import StarvationSelect
-
-__all__ = ["STARVATION_PROGRAM", "apply_starvation", "draw_starvation", "freed_before", "hold", "show_starvation"]
 
 _NAMES = ("enable", "select", "credit_mask", "threshold", "shift", "multiplier")
 STARVATION_PROGRAM = tuple(f"starvation__{name}" for name in _NAMES)
@@ -129,9 +127,13 @@ def apply_starvation(starvation: Any, around: SwitchSurroundings, cycle: int) ->
 
 @inner
 def show_starvation(
-    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
+    around: SwitchSurroundings,
+    slot: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    ins: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
-) -> None:  # fmt: skip
+) -> None:
     """Show the program port what is written."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
     put(rows, row, ins, first, is_enabled)

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.engine.rule import Rule
@@ -23,11 +25,14 @@ from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.marking import Unmarked
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import new_packets
-from vlane.tb.native.crosses import Happened
-from vlane.tb.native.packing import elements, put_writes
-from vlane.tb.native.rows import Words
-from vlane.tb.native.stimulus import Counts, Layout, Stimulus
-from vlane.tb.schedulers.by_name import stimulus
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.switches.switch_programs import TableWrite, lft_writes, schedule_writes, top_write
+from vlane.tables.lft import UNASSIGNED
+from vlane.tb.by_name import stimulus
+from vlane.tb.machinery.native.crosses import Happened
+from vlane.tb.machinery.native.packing import elements, put_writes
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
 from vlane.tb.switches.marking_writes import MARKING_PROGRAM
 from vlane.tb.switches.phases_switch import SwitchPhase
 from vlane.tb.switches.rows_switch import fill_rows
@@ -47,15 +52,8 @@ from vlane.tb.switches.surroundings_switch import (
     Sender,
     Shown,
     SwitchSurroundings,
-)  # fmt: skip
+)
 from vlane.tb.switches.table_writes import apply_write, route_lids
-
-from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
-from vlane.lft import UNASSIGNED
-from vlane.schedulers import SCHEDULERS
-from vlane.switch_programs import TableWrite, lft_writes, schedule_writes, top_write
-
-__all__ = ["SwitchTraffic", "switch_elements"]
 
 _WORD_BITS = 64
 _WRITTEN = 6
@@ -189,10 +187,14 @@ class SwitchTraffic(Stimulus):
         for port, writes in enumerate(tables):
             install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
         out_ports = new_output_ports(
-            buffer=self._rooms(ends), remote=remote, bank=bank,
+            buffer=self._rooms(ends),
+            remote=remote,
+            bank=bank,
             returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
-            largest=(given["largest"],) * lanes, marking=self.make_marking(ends), starvation=self.make_starvation(ends),
-        )  # fmt: skip
+            largest=(given["largest"],) * lanes,
+            marking=self.make_marking(ends),
+            starvation=self.make_starvation(ends),
+        )
         pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
         return SwitchSurroundings(
             switches=switches,
@@ -225,9 +227,11 @@ class SwitchTraffic(Stimulus):
     def _rooms(self, buffers: int) -> Rooms:
         given, lanes = self.parameters, self.parameters["data_vls"]
         return new_rooms(
-            buffers=buffers, blocks=given["blocks"], minimum=(given["minimum"],) * lanes,
+            buffers=buffers,
+            blocks=given["blocks"],
+            minimum=(given["minimum"],) * lanes,
             maximum=(given["maximum"],) * lanes,
-        )  # fmt: skip
+        )
 
     def _remote(self, ends: int) -> RemoteCredit:
         """Return what golden's links know of the far ends; of flow-control packets twice as many ends hear."""
@@ -235,9 +239,13 @@ class SwitchTraffic(Stimulus):
         if not self._credit.by_fcps:
             return self._rooms(ends)
         return new_limits(
-            ends=2 * ends, whole=(given["minimum"],) * given["data_vls"], fcp_blocks=given["fcp_blocks"] or None,
-            period=given["fcp_period"], beside=False, flight=1,
-        )  # fmt: skip
+            ends=2 * ends,
+            whole=(given["minimum"],) * given["data_vls"],
+            fcp_blocks=given["fcp_blocks"] or None,
+            period=given["fcp_period"],
+            beside=False,
+            flight=1,
+        )
 
     def _enter(self, index: int) -> None:
         """Draw tables, put golden in the state after reset, and keep the writes for the first rows."""
@@ -264,14 +272,33 @@ class SwitchTraffic(Stimulus):
         phase: SwitchPhase = self.phases[index]
         told = min(len(rows), len(self._boot))
         chances = np.array(
-            [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
-             phase.reckless, phase.stall, phase.gap if self.pauses else 0], np.int64,
-        )  # fmt: skip
+            [
+                phase.send,
+                phase.hear,
+                phase.least_blocks,
+                phase.most_blocks,
+                phase.hot,
+                phase.write,
+                phase.bad,
+                phase.reckless,
+                phase.stall,
+                phase.gap if self.pauses else 0,
+            ],
+            np.int64,
+        )
         for part, drawn in ((slice(0, told), np.zeros_like(chances)), (slice(told, None), chances)):
             fill_rows(
-                self._around, drawn, self._bits, self._words, self._ins, self._outs, rows[part], expected[part], rules,
+                self._around,
+                drawn,
+                self._bits,
+                self._words,
+                self._ins,
+                self._outs,
+                rows[part],
+                expected[part],
+                rules,
                 Happened(self.happened.before, self.happened.words[part]),
-            )  # fmt: skip
+            )
         put_writes(self._inputs, self._boot[:told], rows[:told])
         del self._boot[:told]
         if self._done + len(rows) == phase.cycles:

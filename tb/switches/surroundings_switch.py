@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import Int64, Records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.remote_credit import RemoteCredit
@@ -14,47 +15,6 @@ from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packets
-
-__all__ = [
-    "CLOCK",
-    "GAPS",
-    "GRANTED",
-    "MARKED",
-    "NO_ROOM",
-    "NO_VL",
-    "ONE_FLIT",
-    "PORT_0",
-    "RING",
-    "RULES",
-    "SERIAL",
-    "SETTINGS",
-    "SEVERAL",
-    "STALLED",
-    "STARTED",
-    "STARTS",
-    "STARVATION",
-    "TOLD",
-    "TOO_LARGE",
-    "UNKNOWN",
-    "WAITED",
-    "WITHHELD",
-    "WRITES_LFT",
-    "WRITES_MAP",
-    "WRITES_MARKING",
-    "WRITES_NOTHING",
-    "WRITES_STARVATION",
-    "WRITES_TOP",
-    "WRITTEN",
-    "W_FIVE",
-    "W_FOUR",
-    "W_KIND",
-    "W_ONE",
-    "W_THREE",
-    "W_TWO",
-    "Sender",
-    "Shown",
-    "SwitchSurroundings",
-]
 
 RING = 128
 """Cycles that are looked ahead."""
@@ -87,8 +47,26 @@ RULES = (
     Rule("starvation_written", "IBS-K6", "settings of credit starvation were written while packets were there"),
     Rule("gap", "IBS-H3", "a link was idle for a cycle between two flits of a packet"),
 )
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, TOO_LARGE, WRITTEN, TOLD,
- MARKED, SETTINGS, WITHHELD, STARVATION, GAPS) = range(len(RULES))  # fmt: skip
+(
+    GRANTED,
+    SEVERAL,
+    ONE_FLIT,
+    STARTED,
+    WAITED,
+    STALLED,
+    UNKNOWN,
+    NO_VL,
+    PORT_0,
+    NO_ROOM,
+    TOO_LARGE,
+    WRITTEN,
+    TOLD,
+    MARKED,
+    SETTINGS,
+    WITHHELD,
+    STARVATION,
+    GAPS,
+) = range(len(RULES))
 
 
 class Sender:

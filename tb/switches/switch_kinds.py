@@ -6,24 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import by_type
 from vlane.golden.switches.ib_switch import FasterIBSwitches
 from vlane.golden.switches.kinds import INFINIBAND_SWITCHES
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.packets import Packet
-from vlane.tb.switches import rows_ib_switch, rows_opa_switch
+from vlane.tb.switches.ib_switch import rows as rows_ib_switch
+from vlane.tb.switches.opa_switch import rows as rows_opa_switch
 from vlane.tb.switches.surroundings_switch import SwitchSurroundings
-
-__all__ = [
-    "apply_map",
-    "count_kinds",
-    "describe",
-    "draw_map",
-    "lane_numbers",
-    "show_map",
-    "stamp_of",
-    "stamped",
-]
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.lane_numbers), OPASwitches: rows_opa_switch.lane_numbers})
@@ -69,7 +60,13 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.show_map), OPASwitches: rows_opa_switch.show_map})
 def show_map(
-    switches: Any, around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    first: int, is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
-) -> None:  # fmt: skip
+    switches: Any,
+    around: SwitchSurroundings,
+    slot: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    ins: NDArray[np.int64],
+    first: int,
+    is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
+) -> None:
     """Write it to the program port, whose first input is number ``first``."""

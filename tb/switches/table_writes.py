@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below
 from vlane.golden.switches.credit_starvation import starves
 from vlane.golden.switches.marking import marks
-from vlane.tb.native.packing import put
+from vlane.tables.lft import UNASSIGNED
+from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.marking_writes import draw_marking, show_marking
 from vlane.tb.switches.starvation_rows import draw_starvation, show_starvation
 from vlane.tb.switches.surroundings_switch import (
@@ -27,10 +29,6 @@ from vlane.tb.switches.surroundings_switch import (
     SwitchSurroundings,
 )
 from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
-
-from vlane.lft import UNASSIGNED
-
-__all__ = ["apply_write", "draw_write", "one_high_bit", "route_lids", "show_write"]
 
 
 @inner
@@ -87,9 +85,14 @@ def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.u
 
 @inner
 def show_write(
-    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int,
+    around: SwitchSurroundings,
+    slot: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    ins: NDArray[np.int64],
+    first: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
-) -> None:  # fmt: skip
+) -> None:
     """Show the program ports what is written; what is shown and not enabled is no write."""
     write = around.written[slot]
     if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.engine.rule import Rule
-from vlane.tb.native.packing import elements
-from vlane.tb.native.rows import Words
-from vlane.tb.native.stimulus import Counts, Layout, Stimulus
-
-__all__ = ["LookupPhase", "TableStimulus", "lookup_phases"]
+from vlane.tb.machinery.native.packing import elements
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from vlane.documents.textfile import TextFile
 from vlane.errors import InputError
-from vlane.fabric.ibnetdiscover import read_ibnetdiscover
-from vlane.fabric.lfts import read_lfts
+from vlane.fabric.dumps.ibnetdiscover import read_ibnetdiscover
+from vlane.fabric.dumps.lfts import read_lfts
+from vlane.fabric.dumps.opensm_conf import read_opensm_conf
+from vlane.fabric.dumps.path_sls import read_path_csv, read_saquery
+from vlane.fabric.dumps.portinfo import read_portinfo
+from vlane.fabric.dumps.sl2vl import read_opensm_sl2vl, read_smpquery_sl2vl
+from vlane.fabric.dumps.vlarb_dump import read_smpquery_vlarb
 from vlane.fabric.lids import LidBook
 from vlane.fabric.missing import Missing
 from vlane.fabric.model import Fabric, Kind, Port
-from vlane.fabric.opensm_conf import read_opensm_conf
-from vlane.fabric.path_sls import read_path_csv, read_saquery
 from vlane.fabric.path_table import PathSLs
-from vlane.fabric.portinfo import read_portinfo
-from vlane.fabric.sl2vl import read_opensm_sl2vl, read_smpquery_sl2vl
 from vlane.fabric.sl2vl_tables import SL2VLTables
-from vlane.fabric.vlarb_dump import read_smpquery_vlarb
-from vlane.textfile import TextFile
 
 __all__ = ["CAPTURED", "load_fabric"]
 

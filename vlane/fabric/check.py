@@ -16,7 +16,7 @@ from vlane.fabric.missing import missing_findings, unchecked_codes
 from vlane.fabric.model import Fabric, Port
 from vlane.fabric.trace import Hop, Trace, trace_pairs
 from vlane.fabric.weights import weight_findings
-from vlane.vlarb import LIMIT_UNBOUNDED, VLArbTable
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VLArbTable
 
 __all__ = ["FabricReport", "Unserved", "check_fabric"]
 
@@ -118,9 +118,7 @@ def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
 def _loop_finding(fabric: Fabric, loop: tuple[Hop, ...]) -> Finding:
     steps = [f"{fabric.show(hop.port)} VL {hop.vl}" for hop in (*loop, loop[0])]
     return Finding(
-        "CREDIT_LOOP",
-        fabric.show(loop[0].port),
-        f"{len(loop)} links wait for each other: {' -> '.join(steps)}",
+        "CREDIT_LOOP", fabric.show(loop[0].port), f"{len(loop)} links wait for each other: {' -> '.join(steps)}"
     )
 
 

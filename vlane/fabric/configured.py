@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from vlane.documents.textfile import number
+from vlane.fabric.dumps.opensm_conf import Configured, OpenSMConf, Option
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind, Port, ProgrammedVLArb
-from vlane.fabric.opensm_conf import Configured, OpenSMConf, Option
 from vlane.fabric.sl2vl_tables import SL2VLRow
-from vlane.sl2vl import VL_DROP
-from vlane.textfile import number
-
-__all__ = ["compare_configured"]
+from vlane.tables.sl2vl import VL_DROP
 
 _Groups = dict[tuple[bool, int, ProgrammedVLArb], list[Port]]
 _MASKS = (15, 8, 4, 2, 1)
@@ -106,14 +104,14 @@ def _compare_narrowed(
     kept = [(vl // 4, weight) for vl, weight in configured.programmed_list(option, cap=cap, vls=15) if vl in (0, 4)]
     if tuple(kept + [(0, 0)] * (cap - len(kept))) == entries:
         yield Finding(
-            "VLARB_NARROWED", where, f"{at} {_ENGINE_WITH_OWN_TABLES} keeps VL 0 and VL 4 (as VL 1) towards adapters: "
+            "VLARB_NARROWED",
+            where,
+            f"{at} {_ENGINE_WITH_OWN_TABLES} keeps VL 0 and VL 4 (as VL 1) towards adapters: "
             + ", ".join(f"VL {vl} weight {weight}" for vl, weight in kept),
-        )  # fmt: skip
+        )
     else:
         yield Finding(
-            "VLARB_DIFFERS",
-            where,
-            f"{at} {list(entries)} is not what {_ENGINE_WITH_OWN_TABLES} makes of this option",
+            "VLARB_DIFFERS", where, f"{at} {list(entries)} is not what {_ENGINE_WITH_OWN_TABLES} makes of this option"
         )
 
 

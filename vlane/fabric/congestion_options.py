@@ -10,29 +10,33 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vlane.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS
-from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
+from vlane.congestion.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS
+from vlane.congestion.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
 from vlane.errors import InputError
+from vlane.fabric.dumps.opensm_conf import OpenSMConf, Option
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind
-from vlane.fabric.opensm_conf import OpenSMConf, Option
-from vlane.sl2vl import SL_COUNT
-
-__all__ = ["CongestionOptions", "SLOptions", "congestion_findings", "congestion_options"]
+from vlane.tables.sl2vl import SL_COUNT
 
 _PREFIX, _SWITCH, _CA = "cc_", "cc_sw_cong_setting_", "cc_ca_cong_setting_"
 _VICTIM_BIT, _CREDIT_BIT, _THRESHOLD_BIT, _STARVATION_BIT, _RATE_BIT = range(5)
 """Bits of Control_Map: what of the SwitchCongestionSetting is valid."""
 _MASK_BITS = 256
 _MOST = {
-    "control_map": 0xFFFFFFFF, "victim_mask": (1 << _MASK_BITS) - 1, "threshold": LARGEST_THRESHOLD,
-    "packet_size": (1 << SIZE_BITS) - 1, "marking_rate": (1 << RATE_BITS) - 1, "credit_mask": (1 << _MASK_BITS) - 1,
+    "control_map": 0xFFFFFFFF,
+    "victim_mask": (1 << _MASK_BITS) - 1,
+    "threshold": LARGEST_THRESHOLD,
+    "packet_size": (1 << SIZE_BITS) - 1,
+    "marking_rate": (1 << RATE_BITS) - 1,
+    "credit_mask": (1 << _MASK_BITS) - 1,
     "credit_starvation_threshold": LARGEST_THRESHOLD,
-}  # fmt: skip
+}
 _OF_SL = {
-    "ccti_timer": (1 << TIMER_BITS) - 1, "ccti_increase": (1 << BYTE_BITS) - 1,
-    "trigger_threshold": (1 << BYTE_BITS) - 1, "ccti_min": (1 << BYTE_BITS) - 1,
-}  # fmt: skip
+    "ccti_timer": (1 << TIMER_BITS) - 1,
+    "ccti_increase": (1 << BYTE_BITS) - 1,
+    "trigger_threshold": (1 << BYTE_BITS) - 1,
+    "ccti_min": (1 << BYTE_BITS) - 1,
+}
 _ENTRY = re.compile(r"(\d{1,9}):(\d{1,9})")
 
 
@@ -129,10 +133,15 @@ def congestion_options(conf: OpenSMConf) -> CongestionOptions | None:
             levels[sl] = SLOptions(**{**vars(levels[sl]), name: value})
     on = conf.get("congestion_control")
     return CongestionOptions(
-        is_on=on is not None and on.value == "TRUE", **switch,
-        port_control=_number(conf, f"{_CA}port_control", 0xFFFF), sl_map=_number(conf, f"{_CA}control_map", 0xFFFF),
-        levels=tuple(levels), cct=_entries(conf), return_delay=_return_delay(conf), lines=lines,
-    )  # fmt: skip
+        is_on=on is not None and on.value == "TRUE",
+        **switch,
+        port_control=_number(conf, f"{_CA}port_control", 0xFFFF),
+        sl_map=_number(conf, f"{_CA}control_map", 0xFFFF),
+        levels=tuple(levels),
+        cct=_entries(conf),
+        return_delay=_return_delay(conf),
+        lines=lines,
+    )
 
 
 def _refuse(conf: OpenSMConf, option: Option, must: str) -> InputError:

@@ -10,9 +10,7 @@ from vlane.fabric.model import Node, Port
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vlane.textfile import TextFile
-
-__all__ = ["LidBook"]
+    from vlane.documents.textfile import TextFile
 
 
 class LidBook:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from vlane.fabric.trace import Hop, Trace
 from vlane.fabric.wiring import Ints
 
-__all__ = ["components", "credit_loops", "only_loops"]
-
 
 def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
     """Return one loop of each set of links that wait for each other: the shortest through the link of most pairs.

@@ -10,8 +10,6 @@ import numpy as np
 from vlane.fabric.model import Fabric
 from vlane.fabric.wiring import Ints, Wiring
 
-__all__ = ["LISTED", "Lost", "Unreachable", "Why"]
-
 LISTED = 100_000
 """Largest number of pairs that are listed; a large fabric has millions."""
 

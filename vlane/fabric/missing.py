@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from vlane.fabric.finding import Finding
 
-__all__ = ["Missing", "missing_findings", "unchecked_codes"]
-
 
 class Missing(NamedTuple):
     """A file, or part of one, that was not captured.

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vlane.fabric.path_table import PathSLs
 from vlane.fabric.sl2vl_tables import SL2VLTables
-from vlane.sl2vl import VL_DROP
-from vlane.vlarb import VLArbEntry, VLArbTable
+from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
+from vlane.tables.sl2vl import VL_DROP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from vlane.fabric.dumps.opensm_conf import OpenSMConf
+    from vlane.fabric.dumps.portinfo import PortInfo
     from vlane.fabric.missing import Missing
-    from vlane.fabric.opensm_conf import OpenSMConf
-    from vlane.fabric.portinfo import PortInfo
 
 __all__ = ["Fabric", "Kind", "Node", "Port", "ProgrammedVLArb"]
 

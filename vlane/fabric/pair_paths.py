@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from vlane.fabric.model import Fabric, Kind
 from vlane.fabric.path_table import NO_SL
 from vlane.fabric.wiring import NOWHERE, Ints, Wiring
-from vlane.sl2vl import VL_DROP
-
-__all__ = ["PairPaths", "follow_pairs"]
+from vlane.tables.sl2vl import VL_DROP
 
 
 @dataclass(frozen=True, slots=True)

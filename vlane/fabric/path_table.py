@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_SL", "PathSLs"]
-
 NO_SL = 255
 """A pair without a path record, in arrays."""
 

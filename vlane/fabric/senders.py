@@ -14,9 +14,7 @@ from vlane.fabric.lost import Why
 from vlane.fabric.model import Fabric, Kind
 from vlane.fabric.path_table import NO_SL
 from vlane.fabric.wiring import NOWHERE, Ints, Wiring
-from vlane.sl2vl import SL_COUNT, VL_DROP
-
-__all__ = ["Senders", "Sent"]
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 
 @dataclass(frozen=True, slots=True)

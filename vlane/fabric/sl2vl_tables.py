@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SL2VLRow", "SL2VLTables"]
-
 SL2VLRow = tuple[int, ...]
 """Sixteen lanes, indexed by SL; 15 drops."""
 

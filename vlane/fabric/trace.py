@@ -16,8 +16,8 @@ from vlane.fabric.model import Fabric, Port
 from vlane.fabric.senders import Senders, Sent
 from vlane.fabric.waits import LANES, Waits
 from vlane.fabric.wiring import NOWHERE, Ints, Wiring
-from vlane.lft import UNASSIGNED
-from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.tables.lft import UNASSIGNED
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 __all__ = ["Hop", "Trace", "Unreachable", "trace_pairs"]
 
@@ -158,9 +158,7 @@ class _Tracer:
             place = np.full(len(why), NOWHERE, np.int64)
             place[on], first, pairs = self._merged(packets, on, vl[on])
             of, one = routed[first], on[first]
-            further = _Packets(
-                packets.to[one], entered[of], out[of], packets.sl[one], pairs, packets.out[one], vl[one]
-            )  # fmt: skip
+            further = _Packets(packets.to[one], entered[of], out[of], packets.sl[one], pairs, packets.out[one], vl[one])
             passed += 1
             if passed >= _LONG and len(on):
                 # A set of packets that was there before goes round for ever, all of it: each moves on to one other.

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from vlane.fabric.wiring import Ints, Wiring
 
-__all__ = ["LANES", "Waits"]
-
 LANES = 16
 """Hops are numbered port by port, so many to a port."""
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Port
+from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
+from vlane.schedulers.vlarb_shares import LaneShare, lane_shares, nearest_list
 from vlane.units import mtu_blocks
-from vlane.vlarb import VLArbEntry, VLArbTable
-from vlane.vlarb_shares import LaneShare, lane_shares, nearest_list
-
-__all__ = ["weight_findings"]
 
 _OFF = 0.1
 """Relative deviation of a lane's share that is tolerated; whole packets cannot always avoid less."""

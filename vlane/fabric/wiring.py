@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.fabric.model import Fabric, Kind, Node, Port
-from vlane.lft import UNASSIGNED
-from vlane.sl2vl import SL_COUNT
-
-__all__ = ["NOWHERE", "Ints", "Wiring"]
+from vlane.tables.lft import UNASSIGNED
+from vlane.tables.sl2vl import SL_COUNT
 
 Ints = NDArray[np.int64]
 

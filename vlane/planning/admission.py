@@ -9,9 +9,7 @@ from itertools import count
 from vlane.errors import InputError
 from vlane.planning.fill_in import FillIn
 from vlane.planning.vlarb_waits import wait_of_distance
-from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
-
-__all__ = ["Admission", "path_deadline"]
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
 
 _PARTS = 1 << 20
 """Weights of connections are counted in parts of 64 bytes of this size: a connection may need much less than 64."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vlane.dtable import IB_COUNTER_MOST, MAX_WEIGHT, DTable
 from vlane.planning.dtable_request import ServiceLevel, TableRequest
 from vlane.planning.fill_in import reversed_bits
+from vlane.schedulers.dtable import IB_COUNTER_MOST, MAX_WEIGHT, DTable
 
 __all__ = ["LevelPlan", "TablePlan", "plan_table"]
 
@@ -123,9 +123,11 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
         else:
             need = request.entries // level.distance
             raise request.refusal(
-                "distance", f"one for which entries are left ({sum(free)} are free)",
-                f"{level.distance}, which takes {need}", level,
-            )  # fmt: skip
+                "distance",
+                f"one for which entries are left ({sum(free)} are free)",
+                f"{level.distance}, which takes {need}",
+                level,
+            )
         places[level.sl] = tuple(wanted)
         for place in wanted:
             free[place] = False
@@ -151,9 +153,11 @@ def _find_k(request: TableRequest, most: Fraction) -> Fraction:
             must = float(_phi_min(request, wide, k))
             why = "given" if request.k is not None else f"the largest that weights of {request.form} entries allow"
             raise request.refusal(
-                "bandwidth", f"at least phi_min = {must:.5f}, with k = {float(k):g}, {why}",
-                f"{float(wide.bandwidth):g}", wide,
-            )  # fmt: skip
+                "bandwidth",
+                f"at least phi_min = {must:.5f}, with k = {float(k):g}, {why}",
+                f"{float(wide.bandwidth):g}",
+                wide,
+            )
         k += _STEP
     if k > most:
         raise request.refusal("k", f"at most {float(most):g}, that weights fit into their 8 bits", f"{float(k):g}")
@@ -195,7 +199,7 @@ def _find_w(request: TableRequest, k: Fraction, weights: dict[int, int], most: F
                 f"k = {float(k):g}",
                 f"{float(high.bandwidth):g}",
                 high,
-            )  # fmt: skip
+            )
         w += _STEP
     return w
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vlane.document import Document, read_document
-from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
+from vlane.documents.document import Document, read_document
+from vlane.documents.refusal import checked
 from vlane.errors import InputError, unknown_word
 from vlane.planning.exact import Exact, shown_exact
-from vlane.refusal import checked
+from vlane.schedulers.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["RequestFile", "ServiceLevel", "TableRequest", "read_request", "request_of"]

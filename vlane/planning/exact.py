@@ -10,8 +10,6 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from vlane.errors import InputError
 
-__all__ = ["Exact", "shown_exact"]
-
 _DIGITS = 30
 
 

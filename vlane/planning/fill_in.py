@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from vlane.errors import InputError
-from vlane.vlarb import MAX_ENTRIES, MAX_WEIGHT, VLArbEntry
-
-__all__ = ["FITS", "FillIn", "Move", "Room", "Sequence", "reversed_bits"]
+from vlane.schedulers.vlarb import MAX_ENTRIES, MAX_WEIGHT, VLArbEntry
 
 FITS = ("best", "first")
 """Which free set a new sequence is taken from: the smallest that suffices; or the first in the published order."""

@@ -11,15 +11,13 @@ from itertools import combinations, islice
 from math import ceil, inf
 
 from vlane.errors import InputError
-from vlane.fabric.opensm_conf import OP_VLS
+from vlane.fabric.dumps.opensm_conf import OP_VLS
 from vlane.planning.exact import shown_exact
 from vlane.planning.vlarb_waits import blocks_of_limit, longest_wait
 from vlane.planning.vlarb_wants import Wanted, Wants
-from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 from vlane.units import mtu_blocks
-from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
-
-__all__ = ["PlannedLevel", "VLArbPlan", "opensm_lines", "plan_vlarb"]
 
 _TRIED = 300
 """Lists that are tried for waits."""
@@ -127,9 +125,11 @@ def _vls(wants: Wants) -> dict[int, int]:
     lanes = {key: vl for vl, key in enumerate(dict.fromkeys(keys.values()))}
     if len(lanes) > wants.data_vls:
         raise InputError(
-            "link.data_vls", f"at least {len(lanes)}, a lane for every level that wants something and for the others",
-            wants.data_vls, source=wants.source,
-        )  # fmt: skip
+            "link.data_vls",
+            f"at least {len(lanes)}, a lane for every level that wants something and for the others",
+            wants.data_vls,
+            source=wants.source,
+        )
     return {sl: lanes[key] for sl, key in keys.items()}
 
 

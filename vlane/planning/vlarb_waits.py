@@ -8,10 +8,8 @@ from itertools import takewhile
 from math import inf
 
 from vlane.errors import InputError
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_WEIGHT, VLArbEntry, VLArbTable
 from vlane.units import MAX_PACKET_BLOCKS
-from vlane.vlarb import LIMIT_UNBOUNDED, MAX_WEIGHT, VLArbEntry, VLArbTable
-
-__all__ = ["blocks_of_limit", "longest_wait", "wait_after_exchange", "wait_of_distance"]
 
 
 def blocks_of_limit(limit: int) -> int:

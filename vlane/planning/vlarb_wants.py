@@ -10,14 +10,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vlane.document import read_document
+from vlane.documents.document import read_document
+from vlane.documents.refusal import checked
 from vlane.errors import InputError
 from vlane.planning.exact import Exact, shown_exact
 from vlane.rates import LinkClock, rate_of
-from vlane.refusal import checked
-from vlane.sl2vl import SL_COUNT
-
-__all__ = ["Wanted", "Wants", "WantsFile", "read_wants"]
+from vlane.tables.sl2vl import SL_COUNT
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from vlane.planning.voqsw_colouring import colour_paths, least_levels
 from vlane.planning.voqsw_layers import Layers, one_layer
 from vlane.planning.voqsw_paths import Cabled, Ints, Tuples
 from vlane.planning.voqsw_search import assign_sls, grow, largest
-from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 __all__ = ["RESTS", "SEARCHES", "VOQswPlan", "VOQswTables", "lanes_left", "levels_left", "make_tables", "plan_voqsw"]
 
@@ -173,11 +173,7 @@ def _left(option: str, count: int, whole: int, aside: tuple[int, ...]) -> tuple[
 
 
 def make_tables(
-    plan: VOQswPlan,
-    sls: tuple[int, ...],
-    vls: tuple[int, ...],
-    vl: NDArray[np.uint8],
-    nic_vl: NDArray[np.uint8],
+    plan: VOQswPlan, sls: tuple[int, ...], vls: tuple[int, ...], vl: NDArray[np.uint8], nic_vl: NDArray[np.uint8]
 ) -> VOQswTables:
     """Return the tables of a plan.
 

@@ -146,9 +146,11 @@ def follow_paths(cabled: Cabled, lft: NDArray[np.uint8]) -> Paths:
     source, to = np.repeat(np.arange(hosts), len(lids)), np.tile(np.arange(len(lids)), hosts)
     others = source != owner[to]
     source, target, dlid = source[others], owner[to[others]], lids[to[others]]
-    table = lft if int(lids.max()) < lft.shape[1] else np.pad(
-        lft, ((0, 0), (0, int(lids.max()) + 1 - lft.shape[1])), constant_values=255
-    )  # fmt: skip
+    table = (
+        lft
+        if int(lids.max()) < lft.shape[1]
+        else np.pad(lft, ((0, 0), (0, int(lids.max()) + 1 - lft.shape[1])), constant_values=255)
+    )
     going, entered = np.arange(len(source)), cabled.hosts[source]
     steps: list[tuple[Ints, Ints]] = []
     arrived = np.zeros(len(source), bool)

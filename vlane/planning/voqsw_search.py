@@ -12,8 +12,6 @@ import numpy as np
 
 from vlane.planning.voqsw_paths import Ints, Tuples
 
-__all__ = ["assign_sls", "grow", "largest"]
-
 _AT_ONCE = 1 << 16
 """Paths whose tuples are made into Python's numbers together."""
 _MOST_BITS = 1 << 16

@@ -1,0 +1,94 @@
+"""Plain egress schedulers with deficits, from ``docs/dtable.md`` and ``docs/drr.md`` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vlane.golden.plain.link import Seen, round_robin
+from vlane.golden.plain.schedulers import TABLE, Requesters, Write
+
+
+class DTable:
+    """The Deficit Table, exact form (DT-1 to DT-12), after its table was written and swapped."""
+
+    def __init__(
+        self,
+        lanes: int,
+        writes: Sequence[Write],
+        *,
+        entries: int,
+        requesters: int = 0,
+        keep_on_stall: bool = False,
+        mtu_blocks: int = 66,
+    ) -> None:
+        self.requesters = Requesters(lanes, requesters, writes)
+        self.keep_on_stall, self.most_kept = keep_on_stall, mtu_blocks - 1
+        self.entries = [(0, 0)] * entries
+        for select, index, requester, weight in writes:
+            if select == TABLE and index < entries:
+                self.entries[index] = requester, weight
+        self.deficit = [0] * self.requesters.count
+        self.place = entries - 1
+        self.turn: int | None = None
+        self.accumulated = 0
+
+    def decide(self, seen: Seen) -> int | None:
+        """Return the lane that the accumulated weight covers: of the turn under way, or of one that begins."""
+        offers = self.requesters.offers(seen)
+        self._lose(seen, offers)
+        if self.turn in offers and self.accumulated >= seen.blocks[offers[self.turn]]:
+            return self._send(seen, self.turn, offers[self.turn])
+        self._end_turn()
+        for place in round_robin(self.place, len(self.entries)):
+            requester, weight = self.entries[place]
+            if weight and requester in offers:
+                self.place, self.turn = place, requester
+                self.accumulated = weight + self.deficit[requester]
+                self.deficit[requester] = 0
+                if self.accumulated >= seen.blocks[offers[requester]]:
+                    return self._send(seen, requester, offers[requester])
+                return None
+        return None
+
+    def _lose(self, seen: Seen, offers: dict[int, int]) -> None:
+        """Take what requesters have that are not active, apart from what stalls let them keep (DT-7, DT-8)."""
+        for requester in range(self.requesters.count):
+            if requester in offers:
+                continue
+            keeps = self.keep_on_stall and self.requesters.waits(seen, requester)
+            if not keeps:
+                self.deficit[requester] = 0
+            if requester == self.turn:
+                self.accumulated = min(self.accumulated, self.most_kept) if keeps else 0
+
+    def _end_turn(self) -> None:
+        """Let what is left of a turn be its requester's deficit (DT-4)."""
+        if self.turn is not None:
+            self.deficit[self.turn] = self.accumulated
+        self.turn, self.accumulated = None, 0
+
+    def _send(self, seen: Seen, requester: int, lane: int) -> int:
+        self.accumulated -= seen.blocks[lane]
+        return self.requesters.sends(requester, lane)
+
+
+class DRR(DTable):
+    """Deficit round robin: a table with an entry for each requester, in their order."""
+
+    def __init__(
+        self,
+        lanes: int,
+        writes: Sequence[Write],
+        *,
+        requesters: int = 0,
+        keep_on_stall: bool = False,
+        mtu_blocks: int = 66,
+    ) -> None:
+        count = requesters or lanes
+        quanta = [
+            (select, index, index, value) if select == TABLE else (select, index, owner, value)
+            for select, index, owner, value in writes
+        ]
+        super().__init__(
+            lanes, quanta, entries=count, requesters=requesters, keep_on_stall=keep_on_stall, mtu_blocks=mtu_blocks
+        )

@@ -1,0 +1,353 @@
+"""An Ethernet network under congestion management, event by event: slow, plain, an oracle.
+
+From ``docs/ethernet.md`` (ETH-1 to ETH-18) alone. Congestion points, reaction points, probers and the memories of
+inputs are the models that the hardware is compared with, and sources draw as ``messages.make`` does; queues, links,
+adapters and the order of events are written here a second time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, deque
+from collections.abc import Sequence
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from vlane.ethernet.ecm_rp import Notice
+from vlane.golden.compiler.records import Records
+from vlane.golden.engine.bins import FACTORS, MASK, mixed
+from vlane.golden.engine.random_bits import below
+from vlane.golden.ethernet import limiters, points, probers, watermarks
+from vlane.golden.ethernet.fabric import Fabric
+from vlane.golden.ethernet.messages import make
+from vlane.golden.ethernet.network import Ethernet, Options, Scheme, Service
+from vlane.golden.plain.ethernet_parts import CYCLE, DATA_BYTES, Frame, Link, Message, Node
+
+TIMES_A_SECOND = 1_250_000_000
+ASK, NOTICE = 14, 40
+SHOWN, MOST_GRANTED = 7, 2
+(ARRIVAL, NOTIFICATION, ORDER, WATERMARK, SILENCE, MESSAGE, END, SERVICE, DRIFT, REST) = range(10)
+"""Kinds of events, in their order at one time."""
+
+
+def plain(records: Records[Any]) -> Any:
+    """Return records as objects with integers, by their place: uncompiled models use them alike, and faster."""
+    array = records.array
+    names = array.dtype.names or ()
+    return {
+        place if len(place) > 1 else place[0]: SimpleNamespace(**{name: int(array[place][name]) for name in names})
+        for place in np.ndindex(array.shape)
+    }
+
+
+def cycle_from(time: int) -> int:
+    """Return the first cycle that starts at a time or after it."""
+    return -(-time // CYCLE)
+
+
+class PlainEthernet:
+    """A network.
+
+    Parameters
+    ----------
+    fabric, scheme, options, services
+        As of ``new_ethernet``.
+    made : Ethernet
+        What that returned: its blocks and sources are used, and nothing else of it but when sources stop.
+    stop : int
+        The time at which sources stop.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        scheme: Scheme,
+        options: Options,
+        made: Ethernet,
+        stop: int,
+        services: Sequence[Service] = (),
+    ) -> None:
+        self.nodes, self.flight, self.scheme, self.stop = fabric.nodes, options.flight_times, scheme, stop
+        self.drift_cycles, self.hops = options.drift_cycles, fabric.hops
+        self.messages = made.messages
+        self.points = made.points._replace(point=plain(made.points.point))
+        self.limiters = made.limiters._replace(flow=plain(made.limiters.flow), source=plain(made.limiters.source))
+        self.probers = made.probers._replace(probe=plain(made.probers.probe))
+        self.marks = made.marks._replace(input=plain(made.marks.input))
+        self.links = [Link(number, *way) for number, way in enumerate(fabric.channels())]
+        self.link_of = {(link.sender, link.receiver): link for link in self.links}
+        self.managed = [scheme.points and each for each in fabric.managed]
+        self.input_of: dict[int, int] = {}
+        for switch in range(fabric.switches):
+            inputs = [link.number for link in self.links if link.receiver == self.nodes + switch]
+            for link in self.links:
+                if link.sender == self.nodes + switch:
+                    link.queues = [deque() for _ in range(1 if options.by_arrival else len(inputs) + 1)]
+            self.input_of |= {number: place for place, number in enumerate(inputs)}
+        first = {link.sender: link for link in self.links if link.sender < self.nodes}
+        self.adapters = [Node(number, self.nodes, first[number]) for number in range(self.nodes)]
+        self.events: list[tuple[int, int, int, int, Frame | None]] = []
+        self.order, self.digest, self.services = count(), 0, list(services)
+        self.flows: dict[tuple[int, int], Counter[str]] = {
+            (one, to): Counter() for one in range(self.nodes) for to in range(self.nodes)
+        }
+        self.switches: list[Counter[str]] = [Counter() for _ in range(fabric.switches)]
+        self.arriving: dict[tuple[int, int], tuple[int, int]] = {}
+        for place, each in enumerate(services):
+            self.at(round(each.seconds * TIMES_A_SECOND), SERVICE, place)
+        for node in self.adapters:
+            if self.messages.to[node.number, -1]:
+                self.at(below(self.messages.bits[node.number], DATA_BYTES * node.link.unit), MESSAGE, node.number)
+            if self.drift_cycles:
+                self.at(self.drift_cycles * CYCLE, DRIFT, node.number)
+
+    def at(self, time: int, kind: int, place: int, frame: Frame | None = None) -> None:
+        """Let something happen; of frames of one link, or one point, in their order."""
+        heapq.heappush(self.events, (int(time), kind, place, frame.order if frame else next(self.order), frame))
+
+    def run(self, seconds: float) -> None:
+        """Handle all events before a time."""
+        end = round(seconds * TIMES_A_SECOND)
+        while self.events and self.events[0][0] < end:
+            time, kind, place, _, frame = heapq.heappop(self.events)
+            if kind == ARRIVAL and frame is not None:
+                self.arrive(self.links[place], frame, time)
+            elif kind == NOTIFICATION and frame is not None:
+                self.join(self.links[place].sender - self.nodes, frame, time, NOTIFICATION, place)
+            elif kind == ORDER:
+                self.give_order(self.adapters[place], time // CYCLE)
+            elif kind in (WATERMARK, SILENCE, REST):
+                self.start(self.links[place], time)
+            elif kind == MESSAGE:
+                self.make_message(self.adapters[place], time)
+            elif kind == END:
+                self.end(self.links[place], time)
+            elif kind == SERVICE:
+                self.link_of[self.services[place].ends].slower = self.services[place].slower
+            elif kind == DRIFT:
+                self.drift(self.adapters[place], time)
+
+    # Links
+
+    def start(self, link: Link, time: int) -> None:
+        """Let a transmitter that is free send what it may (ETH-3, ETH-8, ETH-9)."""
+        if link.on_wire is not None:
+            return
+        cycle, slower = time // CYCLE, link.slower
+        if link.sender >= self.nodes and self.scheme.pause and watermarks.wants(self.marks, link.number ^ 1, cycle):
+            quanta = int(watermarks.quanta(self.marks, link.number ^ 1, cycle))
+            frame: Frame | None = Frame("pause", link.sender, link.receiver, quanta=quanta)
+            slower = 1
+            watermarks.said(self.marks, link.number ^ 1, cycle)
+            again = watermarks.refreshes_at(self.marks, link.number ^ 1)
+            if again != watermarks.NEVER:
+                self.at(again * CYCLE, WATERMARK, link.number)
+        elif time < max(link.silent_until, link.rests_until):
+            return
+        elif link.sender < self.nodes:
+            frame = self.next_of_adapter(self.adapters[link.sender], time)
+        else:
+            frame = link.next_frame()
+        if frame is None:
+            return
+        frame.order, link.on_wire = next(self.order), frame
+        link.busy_until = time + frame.size * link.unit
+        self.at(link.busy_until, END, link.number)
+        if slower > 1:
+            link.rests_until = time + frame.size * link.unit * slower
+            self.at(link.rests_until, REST, link.number)
+        self.at(((link.busy_until + self.flight) // CYCLE + 1) * CYCLE, ARRIVAL, link.number, frame)
+
+    def end(self, link: Link, time: int) -> None:
+        """Let the last byte of a frame be sent: it leaves its queue and its memory (ETH-5, ETH-6)."""
+        frame, link.on_wire = link.on_wire, None
+        assert frame is not None
+        if link.sender >= self.nodes and frame.kind != "pause":
+            if self.managed[link.sender - self.nodes]:
+                points.leave(self.points, link.number, frame.size)
+            if frame.memory is not None:
+                watermarks.leave(self.marks, frame.memory, frame.size, time // CYCLE)
+                self.look_at(frame.memory, time)
+        self.start(link, time)
+
+    def look_at(self, number: int, time: int) -> None:
+        """Look in the next cycle whether an input wants a PAUSE, which the opposite transmitter says (ETH-8)."""
+        self.at((time // CYCLE + 1) * CYCLE, WATERMARK, number ^ 1)
+
+    # Switches
+
+    def arrive(self, link: Link, frame: Frame, time: int) -> None:
+        """Let a frame come to the end of a link."""
+        if frame.kind == "pause":
+            opposite = self.links[link.number ^ 1]
+            begin = time if opposite.on_wire is None else opposite.busy_until
+            opposite.silent_until = begin + frame.quanta * CYCLE * opposite.unit
+            self.at(max(opposite.silent_until, time), SILENCE, opposite.number)
+        elif link.receiver < self.nodes:
+            self.receive(self.adapters[link.receiver], frame, time)
+        else:
+            switch = link.receiver - self.nodes
+            if frame.memory != link.number:
+                if not watermarks.arrive(self.marks, link.number, frame.size, time // CYCLE):
+                    self.drop(switch, frame)
+                    return
+                frame.memory = link.number
+                self.look_at(link.number, time)
+            self.join(switch, frame, time, ARRIVAL, link.number)
+
+    def drop(self, switch: int, frame: Frame) -> None:
+        """Count a frame that does not fit."""
+        if frame.kind == "data":
+            self.flows[frame.source, frame.destination]["dropped"] += 1
+        self.switches[switch]["dropped" if frame.kind == "data" else "lost"] += 1
+
+    def join(self, switch: int, frame: Frame, time: int, kind: int, place: int) -> None:
+        """Let a frame join its output's queue, or come again in the next cycle if another one did (ETH-6)."""
+        cycle = time // CYCLE
+        output = self.link_of[self.nodes + switch, self.hops[switch][frame.destination]]
+        if output.joined == cycle:
+            self.at(time + CYCLE, kind, place, frame)
+            return
+        output.joined = cycle
+        row = self.input_of[frame.memory] if frame.memory is not None else len(output.queues) - 1
+        output.queues[row if len(output.queues) > 1 else 0].append(frame)
+        if self.managed[switch]:
+            is_data, cpid = frame.kind == "data", output.number
+            found = points.join(self.points, cpid, frame.size, is_data, is_data and frame.tag == cpid)
+            if found.sends:
+                self.notify(switch, output, frame, found, time)
+        self.start(output, time)
+
+    def notify(self, switch: int, output: Link, about: Frame, found: points.Notification, time: int) -> None:
+        """Make the notification of a frame that was sampled (ETH-7)."""
+        is_raising = not found.stop and found.feedback > 0
+        self.switches[switch]["raising" if is_raising else "lowering"] += 1
+        made = Frame("notification", self.nodes + switch, about.source, flow=about.destination)
+        made.notice = int(Notice.STOP if found.stop else Notice.POINT)
+        made.cpid, made.feedback, made.order = output.number, int(found.feedback), next(self.order)
+        self.at(time + SHOWN * CYCLE, NOTIFICATION, output.number, made)
+
+    # Nodes
+
+    def receive(self, node: Node, frame: Frame, time: int) -> None:
+        """Take a frame (ETH-10, ETH-16 to ETH-18)."""
+        cycle = time // CYCLE
+        if frame.kind == "data":
+            self.deliver(frame, cycle)
+        elif frame.kind == "probe":
+            reply = Frame("reply", node.number, frame.source, flow=frame.flow)
+            reply.stamp, reply.reached, reply.counted = frame.stamp, cycle, frame.counted
+            node.control.append(reply)
+            self.start(node.link, time)
+        elif frame.kind == "reply":
+            found = probers.returned(self.probers, node.number, frame.flow, frame.stamp, frame.reached, frame.counted)
+            if found.valid:
+                self.hear(node, (frame.flow, int(Notice.PROBE), frame.flow, int(found.feedback)), time)
+        else:
+            self.hear(node, (frame.flow, frame.notice, frame.cpid, frame.feedback), time)
+
+    def deliver(self, frame: Frame, cycle: int) -> None:
+        """Count a frame with data, and its message if it is complete (ETH-18)."""
+        flow, who = (frame.source, frame.destination), frame.source * self.nodes + frame.destination
+        self.flows[flow]["delivered"] += 1
+        self.digest = (self.digest + mixed(who ^ (frame.serial * FACTORS[2] & MASK), cycle)) & MASK
+        serial, received = self.arriving.get(flow, (0, 0))
+        received = received + 1 if serial == frame.serial else 1
+        self.arriving[flow] = frame.serial, received
+        if received == frame.of:
+            self.flows[flow]["completed"] += 1
+            self.flows[flow]["waited"] += cycle - frame.born
+
+    def hear(self, node: Node, what: tuple[int, int, int, int], time: int) -> None:
+        """Keep what the reaction point shall hear."""
+        node.heard.append(what)
+        self.order_at(node, cycle_from(time))
+
+    def drift(self, node: Node, time: int) -> None:
+        """Let every limiter that is installed drift (ERP-13)."""
+        for flow in range(self.nodes):
+            if limiters.is_limited(self.limiters, node.number, flow):
+                self.hear(node, (flow, int(Notice.DRIFT), 0, 0), time)
+        self.at(time + self.drift_cycles * CYCLE, DRIFT, node.number)
+
+    def make_message(self, node: Node, time: int) -> None:
+        """Make a message, and say when the next one comes (ETH-11)."""
+        if time >= self.stop:
+            return
+        to, frames, slots = (int(each) for each in make(self.messages, node.number, time // CYCLE))
+        node.serials[to] += 1
+        node.backlog[to].append(Message(time // CYCLE, node.serials[to], frames, frames))
+        self.flows[node.number, to]["messages"] += 1
+        self.flows[node.number, to]["made"] += frames
+        self.at(time + slots * DATA_BYTES * node.link.unit, MESSAGE, node.number)
+        self.order_at(node, cycle_from(time))
+
+    def order_at(self, node: Node, cycle: int) -> None:
+        """Let the reaction point be given an order in a cycle, if there is one then."""
+        if cycle not in node.order_cycles:
+            node.order_cycles.add(cycle)
+            self.at(cycle * CYCLE, ORDER, node.number)
+
+    def give_order(self, node: Node, cycle: int) -> None:
+        """Give the reaction point its next order, if there is one (ETH-12 to ETH-14)."""
+        node.order_cycles.discard(cycle)
+        asked = None if node.heard else self.flow_to_ask(node, cycle)
+        if not node.heard and asked is None:
+            return
+        if node.may_order(cycle):
+            if asked is None:
+                limiters.hear(self.limiters, node.number, *node.heard.popleft(), cycle)
+                node.ready = cycle + NOTICE
+            else:
+                self.ask(node, asked, cycle)
+                node.ready = cycle + ASK
+        self.order_at(node, node.ready)
+
+    def flow_to_ask(self, node: Node, cycle: int) -> int | None:
+        """Return whom to ask for; if tokens lack, let the cycle come in which some suffice (ETH-13)."""
+        if len(node.granted) >= MOST_GRANTED:
+            return None
+        waiting = [flow for flow in range(self.nodes) if node.backlog[flow]]
+        when = {flow: int(limiters.ready_at(self.limiters, node.number, flow, DATA_BYTES, cycle)) for flow in waiting}
+        now = [flow for flow in waiting if when[flow] <= cycle]
+        if now:
+            return min(now, key=lambda flow: (flow - node.turn) % self.nodes)
+        if waiting:
+            self.order_at(node, min(when.values()))
+        return None
+
+    def ask(self, node: Node, to: int, cycle: int) -> None:
+        """Ask for a frame, which may start; it does so when the answer is there (ETH-13)."""
+        assert limiters.may(self.limiters, node.number, to, DATA_BYTES, cycle)
+        born, serial, frames, left = node.backlog[to].popleft()
+        if left > 1:
+            node.backlog[to].appendleft(Message(born, serial, frames, left - 1))
+        frame = Frame("data", node.number, to, DATA_BYTES, born=born, serial=serial, of=frames, ready=cycle + ASK)
+        own = self.limiters.flow[node.number, to]
+        if own.limited and not own.probe:
+            frame.tag = int(own.cpid)
+        node.granted.append(frame)
+        node.turn = (to + 1) % self.nodes
+        self.at(frame.ready * CYCLE, SILENCE, node.link.number)
+
+    def next_of_adapter(self, node: Node, time: int) -> Frame | None:
+        """Take the frame that an adapter sends next (ETH-14 to ETH-16)."""
+        if node.control:
+            frame = node.control.popleft()
+            if frame.kind == "probe":
+                frame.stamp = time // CYCLE
+                frame.counted = int(probers.carried(self.probers, node.number, frame.destination))
+            return frame
+        if not node.granted or node.granted[0].ready * CYCLE > time:
+            return None
+        frame = node.granted.popleft()
+        to = frame.destination
+        if self.scheme.probing != "none":
+            limited = limiters.is_limited(self.limiters, node.number, to)
+            if probers.count(self.probers, node.number, to, DATA_BYTES, limited):
+                node.control.append(Frame("probe", node.number, to, flow=to))
+        self.order_at(node, cycle_from(time))
+        return frame

@@ -1,0 +1,87 @@
+"""What the plain Ethernet network consists of: frames, links with their transmitters, adapters."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+CYCLE = 64
+"""Times, bytes at 10 Gb/s, of a cycle; also the bytes of a frame without data."""
+DATA_BYTES = 1500
+_VISIT, _VISITS = 14, 1024
+
+
+@dataclass(slots=True)
+class Frame:
+    """A frame; ``flow`` is the destination of the flow that a notification or a probe is about."""
+
+    kind: str
+    source: int
+    destination: int
+    size: int = CYCLE
+    flow: int = 0
+    born: int = 0
+    serial: int = 0
+    of: int = 0
+    tag: int | None = None
+    ready: int = 0
+    stamp: int = 0
+    reached: int = 0
+    counted: int = 0
+    notice: int = 0
+    cpid: int = 0
+    feedback: int = 0
+    quanta: int = 0
+    memory: int | None = None
+    order: int = 0
+
+
+class Message(NamedTuple):
+    """Frames of a message that wait in an adapter; ``left`` counts those that were not taken."""
+
+    born: int
+    serial: int
+    frames: int
+    left: int
+
+
+class Link:
+    """One direction of a cable, with the transmitter before it."""
+
+    def __init__(self, number: int, sender: int, receiver: int, mbps: int) -> None:
+        self.number, self.sender, self.receiver, self.unit = number, sender, receiver, 10_000 // mbps
+        self.slower, self.silent_until, self.rests_until, self.busy_until, self.joined = 1, 0, 0, 0, -1
+        self.on_wire: Frame | None = None
+        self.queues: list[deque[Frame]] = []
+        self.turn = 0
+
+    def next_frame(self) -> Frame | None:
+        """Take the frame that a switch sends next (ETH-4)."""
+        for step in range(len(self.queues)):
+            place = (self.turn + step) % len(self.queues)
+            if self.queues[place]:
+                self.turn = (place + 1) % len(self.queues)
+                return self.queues[place].popleft()
+        return None
+
+
+class Node:
+    """An adapter."""
+
+    def __init__(self, number: int, nodes: int, link: Link) -> None:
+        self.number, self.link = number, link
+        self.ready, self.due, self.turn = 0, _VISITS, 0
+        self.heard: deque[tuple[int, int, int, int]] = deque()
+        self.control: deque[Frame] = deque()
+        self.granted: deque[Frame] = deque()
+        self.backlog: list[deque[Message]] = [deque() for _ in range(nodes)]
+        self.serials = [0] * nodes
+        self.order_cycles: set[int] = set()
+
+    def may_order(self, cycle: int) -> bool:
+        """Tell whether the reaction point takes an order in a cycle, after the visits before it (ERP-16)."""
+        while max(self.due, self.ready) < cycle:
+            begun = max(self.due, self.ready)
+            self.ready, self.due = begun + _VISIT, (begun // _VISITS + 1) * _VISITS
+        return self.ready <= cycle

@@ -1,0 +1,93 @@
+"""Plain switches that allocate in several passes and move two flits, from ``docs/ib_switch.md`` alone."""
+
+from __future__ import annotations
+
+from vlane.golden.plain.link import Egress, Packet, Sizes, round_robin
+from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Tables
+
+
+class FasterSwitch(Switch):
+    """A switch whose refused inputs ask again in the same cycle, ``iterations`` passes in all (IBS-I1, IBS-I2).
+
+    ``speed`` flits of a packet cross in a cycle if they are there (IBS-S1, IBS-S2).
+    """
+
+    iterations = 1
+    speed = 1
+
+    def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
+        super().__init__(number, tables, sizes, inputs, outputs)
+        self.granted_first: list[Grant] = []
+        self.left: dict[Packet, int] = {}
+        self.crossing_now: dict[Packet, int] = {}
+
+    def decide(self, now: int) -> list[Grant]:
+        """Return the packets granted in all passes of a cycle."""
+        self.crossing_now = {
+            grant.packet: self._flits_there(grant) for source in self.inputs for grant in source.crossing.values()
+        }
+        granted: list[Grant] = []
+        for number in range(self.iterations):
+            granted += self._granted_among_the_others(now, granted)
+            if number == 0:
+                self.granted_first = granted.copy()
+        return granted
+
+    def _granted_among_the_others(self, now: int, granted: list[Grant]) -> list[Grant]:
+        """Return what one pass grants, by inputs and outputs that have nothing yet (IBS-I1)."""
+        inputs = {grant.port for grant in granted}
+        outputs = {grant.output for grant in granted if grant.output is not None}
+        wishes: dict[int | None, list[Grant]] = {}
+        for port in set(range(len(self.inputs))) - inputs:
+            for wish in self.candidates(port, now):
+                if wish.output not in outputs:
+                    wishes.setdefault(wish.output, []).append(wish)
+                    break
+        chosen = wishes.pop(None, [])
+        for output, wanting in wishes.items():
+            assert output is not None
+            turns = list(round_robin(self.last_input[output], len(self.inputs)))
+            chosen.append(min(wanting, key=lambda wish: turns.index(wish.port)))
+        return chosen
+
+    def is_free(self, now: int, wish: Grant) -> bool:  # noqa: ARG002 - as the others'
+        """Tell whether whoever holds a port that a packet needs lets go of it in this cycle (IBS-S2)."""
+        held: set[CrossbarPort] = set()
+        for source in self.inputs:
+            for grant in source.crossing.values():
+                if self.left[grant.packet] > self.crossing_now.get(grant.packet, 0):
+                    held.update(self.ports(grant))
+        return held.isdisjoint(self.ports(wish))
+
+    def _flits_there(self, grant: Grant) -> int:
+        """Return how many flits of a packet cross in a cycle that starts like this (IBS-S1)."""
+        there = sum(flit.packet is grant.packet for flit in self.inputs[grant.port].buffer[grant.lane])
+        return min(there, self.speed)
+
+    def grant(self, now: int, grant: Grant) -> None:
+        """Begin to cross from the next cycle on."""
+        super().grant(now, grant)
+        self.left[grant.packet] = grant.packet.flits
+
+    def move(self, now: int) -> None:
+        """Let the flits cross that were there when the cycle started (IBS-S1)."""
+        for source in self.inputs:
+            for grant in list(source.crossing.values()):
+                for _ in range(self.crossing_now[grant.packet]):
+                    self.cross(now, grant)
+                    self.left[grant.packet] -= 1
+
+    def move_pointers(self, grant: Grant) -> None:
+        """Let the turns go on after a grant of the first pass, and no other (IBS-I2)."""
+        if grant in self.granted_first:
+            super().move_pointers(grant)
+
+
+def faster(iterations: int = 1, speed: int = 1) -> type[Switch]:
+    """Return the switch that makes so many passes, and lets so many flits cross in a cycle."""
+
+    class Chosen(FasterSwitch):
+        pass
+
+    Chosen.iterations, Chosen.speed = iterations, speed
+    return Chosen

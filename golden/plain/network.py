@@ -1,0 +1,344 @@
+"""A network of input-buffered switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
+
+From ``docs/ib_switch.md`` (IBS-1 to IBS-5, IBS-8, IBS-10) and ``docs/network.md`` (NET-1 to NET-4) alone, also links
+(``golden/plain/link.py``, ``golden/plain/credits.py``) and other switches (``golden/plain/fifo.py``,
+``golden/plain/per_vl.py`` and those beside them). In every cycle all decisions are made from the state at its start,
+then all of them are applied and every flit moves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.plain.credits import Credits, FcpEgress
+from vlane.golden.plain.faults import Faults
+from vlane.golden.plain.link import Egress, Flit, Packet, Room, Serve, Sizes, round_robin
+
+NO_PORT = 255
+NO_FAULTS = Faults()
+CrossbarPort = tuple[str, int, int]
+"""A port of a crossbar: "input" or "output", its number, and the VL if each has its own."""
+
+
+class Delivery(NamedTuple):
+    """A packet whose last flit was received."""
+
+    source: int
+    target: int
+    dlid: int
+    sl: int
+    flits: int
+    generated: int
+    delivered: int
+    switches: int
+
+
+class Tables(NamedTuple):
+    """Output by (switch, DLID), outgoing VL by (switch, input, output, SL or incoming VL), NICs' VL by (NIC, SL)."""
+
+    lft: NDArray[np.uint8]
+    vl: NDArray[np.uint8]
+    nic_vl: NDArray[np.uint8]
+    by_lane: bool = False
+    faults: Faults = NO_FAULTS
+
+
+class Grant(NamedTuple):
+    """A packet that may cross a switch: from where to where; no output if it is dropped."""
+
+    port: int
+    lane: int
+    packet: Packet
+    output: int | None
+    out_lane: int
+
+
+class Input:
+    """An input buffer of a switch; ``egress`` is the sending side of the same port."""
+
+    def __init__(self, sizes: Sizes, egress: Egress) -> None:
+        self.sizes, self.egress = sizes, egress
+        self.room = Room(sizes)
+        self.buffer: list[deque[Flit]] = [deque() for _ in range(sizes.lanes)]
+        self.heads: list[deque[tuple[int, Packet]]] = [deque() for _ in range(sizes.lanes)]
+        self.last_lane = sizes.lanes - 1
+        self.crossing: dict[int, Grant] = {}
+
+    def receive(self, now: int, lane: int, flit: Flit) -> None:
+        """Write a flit that arrives; a head takes part in the allocation two cycles later (IBS-1)."""
+        self.buffer[lane].append(flit)
+        self.room.change(lane, self.sizes.taken_by(flit))
+        if flit.place == 0:
+            self.heads[lane].append((now + 2, flit.packet))
+
+    def give_back(self, now: int, lane: int, flit: Flit) -> None:
+        """Let the place of a flit that crosses be free, and say so to the other end of the cable (IBS-8)."""
+        self.room.change(lane, -self.sizes.freed_by(flit))
+        self.egress.give_back(now, lane, flit)
+
+
+class Switch:
+    """A switch: inputs, crossbar, and round-robin allocation in two stages (IBS-1 to IBS-5, IBS-8, IBS-10)."""
+
+    def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
+        self.number, self.tables, self.sizes = number, tables, sizes
+        self.inputs, self.outputs = inputs, outputs
+        self.last_input = [len(inputs) - 1] * len(outputs)
+        self.free_from: dict[CrossbarPort, int] = {}
+
+    def join(self, now: int) -> None:
+        """Note who takes part from this cycle on: nothing to do where inputs and outputs choose in turns."""
+
+    def decide(self, now: int) -> list[Grant]:
+        """Return the packets granted in this cycle, at most one for each input and each output."""
+        granted: list[Grant] = []
+        wishes: dict[int, list[Grant]] = {}
+        for port in range(len(self.inputs)):
+            wish = next(self.candidates(port, now), None)
+            if wish is None:
+                continue
+            if wish.output is None:
+                granted.append(wish)
+            else:
+                wishes.setdefault(wish.output, []).append(wish)
+        for output, wanting in wishes.items():
+            by_port = {wish.port: wish for wish in wanting}
+            turn = round_robin(self.last_input[output], len(self.inputs))
+            granted.append(next(by_port[port] for port in turn if port in by_port))
+        return granted
+
+    def candidates(self, port: int, now: int) -> Iterator[Grant]:
+        """Yield what an input may pick, in its order (IBS-2)."""
+        firsts = {wish.lane: wish for wish in self.firsts_of(port, now)}
+        for lane in round_robin(self.inputs[port].last_lane, self.sizes.lanes):
+            if lane in firsts and self.can_cross(now, firsts[lane]):
+                yield firsts[lane]
+
+    def firsts_of(self, port: int, now: int) -> Iterator[Grant]:
+        """Yield the first packets of an input's queues that take part (IBS-1), by incoming VL."""
+        for lane, heads in enumerate(self.inputs[port].heads):
+            if heads and heads[0][0] <= now:
+                takes_part_from, packet = heads[0]
+                yield self.route(port, lane, packet, takes_part_from - 2)
+
+    def firsts(self, now: int) -> Iterator[Grant]:
+        """Yield the first packets of all queues that take part (IBS-1), by input, then by incoming VL."""
+        for port in range(len(self.inputs)):
+            yield from self.firsts_of(port, now)
+
+    def can_cross(self, now: int, wish: Grant) -> bool:
+        """Tell whether nothing it needs is busy and its outgoing VL's largest packet has room in the output buffer."""
+        if not self.is_free(now, wish):
+            return False
+        largest = self.sizes.largest[wish.out_lane]
+        return wish.output is None or self.outputs[wish.output].room.fits(wish.out_lane, largest)
+
+    def is_free(self, now: int, wish: Grant) -> bool:
+        """Tell whether none of the ports of the crossbar that a packet needs is busy."""
+        return all(now >= self.free_from.get(port, 0) for port in self.ports(wish))
+
+    def ports(self, wish: Grant) -> list[CrossbarPort]:
+        """Return the ports of the crossbar that a packet needs: its input, and its output unless it drops."""
+        output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, 0)]
+        return [("input", wish.port, 0), *output]
+
+    def route(self, port: int, lane: int, packet: Packet, arrived: int) -> Grant:
+        """Return where a packet goes whose head arrived in a cycle."""
+        table = int(self.tables.lft[self.number, packet.dlid])
+        output = self.tables.faults.port_of(table, self.number, packet.dlid, arrived)
+        if output != NO_PORT:
+            index = lane if self.tables.by_lane else packet.sl
+            out_lane = int(self.tables.vl[self.number, port, output, index])
+            if out_lane < self.sizes.lanes:
+                return Grant(port, lane, packet, output, out_lane)
+        return Grant(port, lane, packet, None, lane)
+
+    def move(self, now: int) -> None:
+        """Let one flit of every granted packet cross (IBS-5)."""
+        for source in self.inputs:
+            for grant in list(source.crossing.values()):
+                self.cross(now, grant)
+
+    def cross(self, now: int, grant: Grant) -> None:
+        """Let a packet's next flit cross, and its place in the input buffer return (IBS-8)."""
+        port, lane, packet, output, out_lane = grant
+        source = self.inputs[port]
+        flit = source.buffer[lane].popleft()
+        assert flit.packet is packet, "flits of two packets mixed"
+        if output is not None:
+            self.outputs[output].write(out_lane, flit)
+            packet.switches += flit.place == 0
+        source.give_back(now, lane, flit)
+        if flit.is_last:
+            del source.crossing[lane]
+
+    def grant(self, now: int, grant: Grant) -> None:
+        """Begin to cross from the next cycle on; room is reserved for the whole packet and the pointers move."""
+        source, packet = self.inputs[grant.port], grant.packet
+        _, first = source.heads[grant.lane].popleft()
+        assert first is packet, "a grant to another than the first packet"
+        assert self.is_free(now, grant), "a grant while the crossbar is busy"
+        assert grant.lane not in source.crossing, "a grant while a packet of the queue crosses"
+        source.crossing[grant.lane] = grant
+        self.free_from |= dict.fromkeys(self.ports(grant), now + packet.flits)
+        if grant.output is not None:
+            self.outputs[grant.output].room.change(grant.out_lane, packet.blocks)
+        self.move_pointers(grant)
+
+    def move_pointers(self, grant: Grant) -> None:
+        """Let the turns go on after a grant (IBS-4)."""
+        self.inputs[grant.port].last_lane = grant.lane  # of a drop too: IBS-10 calls it granted without a second stage
+        if grant.output is not None:
+            self.last_input[grant.output] = grant.port
+
+
+class Nic:
+    """A NIC: application queues, the sending side of its port, and what it receives (NET-1 to NET-4)."""
+
+    def __init__(
+        self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
+    ) -> None:
+        self.number, self.sizes, self.vl, self.egress, self.queues = number, sizes, vl, egress, queues
+        self.last_queue = len(queues) - 1
+        self.deliveries: list[Delivery] = []
+
+    def decide(self, now: int) -> int | None:
+        """Return the queue a packet is taken from (NET-1)."""
+        for number in round_robin(self.last_queue, len(self.queues)):
+            queue = self.queues[number]
+            if queue and queue[0].generated <= now:
+                lane = int(self.vl[queue[0].sl])
+                if self.egress.room.fits(lane, self.sizes.largest[lane]):
+                    return number
+        return None
+
+    def take(self, number: int) -> None:
+        """Write a whole packet to the output buffer (NET-2)."""
+        packet = self.queues[number].popleft()
+        lane = int(self.vl[packet.sl])
+        self.last_queue = number
+        self.egress.room.change(lane, packet.blocks)
+        for place in range(packet.flits):
+            self.egress.write(lane, Flit(packet, place))
+
+    def receive(self, now: int, lane: int, flit: Flit) -> None:
+        """Receive a flit, whomever it is for; its room goes back at once (NET-3)."""
+        self.egress.give_back(now, lane, flit)
+        if flit.is_last:
+            it = flit.packet
+            self.deliveries.append(
+                Delivery(it.source, self.number, it.dlid, it.sl, it.flits, it.generated, now, it.switches)
+            )
+
+
+class PlainNetwork:
+    """Switches and NICs at rest, cabled: ``far`` maps (switch, port) to (switch, port), ``hosts`` lists NICs' ends.
+
+    ``credits`` say how FCPs report far buffers (IBS-C1 to IBS-C6); without them room returns by flits (IBS-8, NET-3).
+    ``faults`` are done to it while it runs.
+    """
+
+    def __init__(
+        self,
+        far: dict[tuple[int, int], tuple[int, int]],
+        hosts: Sequence[tuple[int, int]],
+        tables: Tables,
+        sizes: Sizes,
+        packets: Iterable[Packet],
+        new_serve: Callable[[], Serve],
+        flight: int = 1,
+        switch: type[Switch] = Switch,
+        credits: Credits | None = None,  # noqa: A002 - what they are called
+        faults: Faults = NO_FAULTS,
+    ) -> None:
+        def new_egress() -> Egress:
+            if credits is None:
+                return Egress(sizes, flight, new_serve())
+            return FcpEgress(sizes, flight, new_serve(), credits)
+
+        tables = tables._replace(faults=faults)
+        switches, ports = tables.vl.shape[0], tables.vl.shape[2]
+        ends = [(number, port) for number in range(switches) for port in range(ports)]
+        output = {end: new_egress() for end in ends}
+        for end, egress in output.items():
+            egress.stalls, egress.losses = faults.stalls_of(*end), faults.losses_of(*end)
+            egress.swaps = faults.swaps_of(*end)
+        source = {end: Input(sizes, output[end]) for end in ends}
+        for end, other in far.items():
+            output[end].join(output[other], source[other].receive)
+        self.now = 0
+        self.switches = [
+            switch(
+                number,
+                tables,
+                sizes,
+                [source[number, port] for port in range(ports)],
+                [output[number, port] for port in range(ports)],
+            )
+            for number in range(switches)
+        ]
+        self.nics: list[Nic] = []
+        waiting = sorted(packets, key=lambda packet: packet.generated)
+        count = 1 + max((packet.queue for packet in waiting), default=0)
+        for host, end in enumerate(hosts):
+            queues = [deque(it for it in waiting if (it.source, it.queue) == (host, queue)) for queue in range(count)]
+            nic = self.new_nic(host, sizes, tables.nic_vl[host], new_egress(), queues)
+            nic.egress.join(output[end], source[end].receive)
+            output[end].join(nic.egress, nic.receive)
+            self.nics.append(nic)
+        self.output = output
+        self.egresses = [*output.values(), *(nic.egress for nic in self.nics)]
+
+    def new_nic(self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> Nic:
+        """Return a NIC."""
+        return Nic(number, sizes, vl, egress, queues)
+
+    def set_cable(self, end: tuple[int, int], flight: int, pace: Fraction) -> None:
+        """Make the cable at a switch's port one of another length and rate, both ways."""
+        for egress in (self.output[end], self.output[end].peer):
+            assert egress is not None
+            egress.flight, egress.pace = flight, pace
+
+    def set_nic_sizes(self, sizes: Sizes) -> None:
+        """Make the buffers that NICs send from others."""
+        for nic in self.nics:
+            nic.egress.room = Room(sizes)
+
+    def joined(self) -> None:
+        """Note what takes part from this cycle on: nothing to do where nothing is measured."""
+
+    def step(self) -> None:
+        """Run one cycle: decide everything from the state at its start, then move."""
+        now = self.now
+        for egress in self.egresses:
+            egress.begin(now)
+        for switch in self.switches:
+            switch.join(now)
+        self.joined()
+        starts = [(egress, egress.decide()) for egress in self.egresses]
+        grants = [(switch, switch.decide(now)) for switch in self.switches]
+        taken = [(nic, nic.decide(now)) for nic in self.nics]
+        for egress, lane in starts:
+            if lane is not None:
+                egress.start(lane)
+            egress.move(now)
+        for switch, granted in grants:
+            switch.move(now)
+            for grant in granted:
+                switch.grant(now, grant)
+        for nic, number in taken:
+            if number is not None:
+                nic.take(number)
+        self.now += 1
+
+    def run(self, cycles: int) -> list[Delivery]:
+        """Run up to a cycle and return what was delivered before it, in order."""
+        while self.now < cycles:
+            self.step()
+        return sorted(delivery for nic in self.nics for delivery in nic.deliveries)

@@ -1,0 +1,335 @@
+"""A network of hierarchical Omni-Path switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
+
+From ``docs/opa_switch.md`` (OPAS-1 to OPAS-8) and the rules it takes from ``docs/ib_switch.md`` and ``docs/network.md``
+alone. Links, NICs and rooms are those of the plain InfiniBand network. Whoever crosses names what it holds (inputs,
+read ports, write ports, links, queues); in every cycle it is decided from the state at its start which flits cross,
+what is free again because a last flit is among them, and who begins. Then all of that is applied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.plain.faults import Faults
+from vlane.golden.plain.link import Egress, Flit, Packet, Room, Serve, Sizes
+from vlane.golden.plain.network import NO_FAULTS, Input, PlainNetwork, Tables
+
+MPORT, LINKS, READ_PORTS, WIDTH = 4, 2, 2, 3
+NO_PORT, SC15, CHANNELS = 255, 15, 32
+Hold = tuple[str, int, int]
+"""Something that one packet at a time has: what it is, of which port or MPort, which one or which VL."""
+Arbiter = tuple[str, int]
+"""An output (OPAS-3) or an MPort's pair of central links (OPAS-4)."""
+
+
+class ChannelTables(NamedTuple):
+    """Tables by switch and by NIC.
+
+    Output by (switch, DLID), 255 if there is none; outgoing channel by (switch, input, output, channel), 15 drops; lane
+    by (switch, output, outgoing channel), one that is not there drops; channel and lane at the source by (NIC, SL).
+    """
+
+    lft: NDArray[np.uint8]
+    sc2sc: NDArray[np.uint8]
+    sc2vl: NDArray[np.uint8]
+    nic_sc: NDArray[np.uint8]
+    nic_vl: NDArray[np.uint8]
+
+
+@dataclass(eq=False)
+class ChannelPacket(Packet):
+    """A packet whose header carries a channel; each switch writes the outgoing one when the head leaves its input."""
+
+    sc: int = 0
+
+
+def _from_after(last: int, count: int) -> list[int]:
+    """Return so many numbers in round-robin order, ``last`` as the last."""
+    return [*range(last + 1, count), *range(last + 1)]
+
+
+class Central:
+    """A central buffer: a queue by outgoing VL; a head is kept with when it takes part and its output."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes, self.room = sizes, Room(sizes)
+        self.buffer: list[deque[Flit]] = [deque() for _ in range(sizes.lanes)]
+        self.heads: list[deque[tuple[int, ChannelPacket, int]]] = [deque() for _ in range(sizes.lanes)]
+
+
+class ReadPort:
+    """A read port of a central buffer, an input of the central crossbar (OPAS-2)."""
+
+    def __init__(self, central: Central) -> None:
+        self.central = central
+        self.last_lane = central.sizes.lanes - 1
+
+    @property
+    def buffer(self) -> list[deque[Flit]]:
+        """The queues that it reads from."""
+        return self.central.buffer
+
+
+class Wish(NamedTuple):
+    """A head that would go on: who reads it and where it is written to (nowhere if dropped), what it has to hold."""
+
+    packet: ChannelPacket
+    reader: Input | ReadPort
+    lane: int
+    holds: frozenset[Hold]
+    target: Egress | Central | None = None
+    output: int = NO_PORT
+    out_lane: int = 0
+    sc: int = SC15
+    arbiter: Arbiter | None = None
+    turn: int = 0
+    cause: str = ""
+
+    def can_go_on(self, busy: set[Hold]) -> bool:
+        """Tell whether all it needs is free and the largest packet of its outgoing VL has room (OPAS-1, OPAS-2)."""
+        if not busy.isdisjoint(self.holds):
+            return False
+        return self.target is None or self.target.room.fits(self.out_lane, self.target.sizes.largest[self.out_lane])
+
+
+@dataclass(eq=False)
+class Transfer:
+    """A packet that was granted and crosses: how many of its flits already have."""
+
+    wish: Wish
+    crossed: int = 0
+
+    def crossing_now(self) -> int:
+        """Return how many flits cross in a cycle that starts like this: all that are there, up to three (OPAS-6)."""
+        queue = self.wish.reader.buffer[self.wish.lane]
+        return sum(flit.packet is self.wish.packet for flit in islice(queue, WIDTH))
+
+
+class Plan(NamedTuple):
+    """What was decided for a cycle: who lets how many flits cross, and whose wish is granted."""
+
+    crossings: list[tuple[Transfer, int]]
+    grants: list[Wish]
+
+
+class OPASwitch:
+    """A switch: its inputs, central buffers and outputs and their allocation (OPAS-1 to OPAS-8)."""
+
+    def __init__(
+        self,
+        number: int,
+        tables: ChannelTables,
+        central: Sizes,
+        inputs: list[Input],
+        outputs: list[Egress],
+        faults: Faults,
+    ) -> None:
+        self.number, self.tables, self.faults = number, tables, faults
+        self.inputs, self.outputs = inputs, outputs
+        mports = -(-len(inputs) // MPORT)
+        self.centrals = [Central(central) for _ in range(mports)]
+        self.read_ports = [[ReadPort(buffer) for _ in range(READ_PORTS)] for buffer in self.centrals]
+        self.turns = {("output", output): MPORT + READ_PORTS * mports for output in range(len(outputs))}
+        self.turns |= {("links", mport): MPORT for mport in range(mports)}
+        self.last_turn = {arbiter: count - 1 for arbiter, count in self.turns.items()}
+        self.transfers: list[Transfer] = []
+        self.drops: Counter[str] = Counter()
+
+    def decide(self, now: int) -> Plan:
+        """Return what crosses and what is granted in this cycle; nothing changes."""
+        crossings = [(transfer, transfer.crossing_now()) for transfer in self.transfers]
+        busy: set[Hold] = set()
+        for transfer, count in crossings:
+            if transfer.crossed + count < transfer.wish.packet.flits:  # its last flit does not cross in this cycle
+                busy |= transfer.wish.holds
+        grants: list[Wish] = []
+        wanting: dict[Arbiter, dict[int, Wish]] = {}
+        for wish in [*self._picks_of_inputs(now, busy), *self._picks_of_read_ports(now, busy)]:
+            if wish.arbiter is None:
+                grants.append(wish)
+            else:
+                assert wish.turn not in wanting.setdefault(wish.arbiter, {}), "two wishes in one turn"
+                wanting[wish.arbiter][wish.turn] = wish
+        for arbiter, by_turn in wanting.items():
+            order = _from_after(self.last_turn[arbiter], self.turns[arbiter])
+            grants.append(next(by_turn[turn] for turn in order if turn in by_turn))
+        return Plan(crossings, grants)
+
+    def _picks_of_inputs(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
+        """Yield what each input that is not busy picks (OPAS-1)."""
+        for port, source in enumerate(self.inputs):
+            for lane in _from_after(source.last_lane, len(source.buffer)):
+                if source.heads[lane] and source.heads[lane][0][0] <= now:
+                    takes_part_from, packet = source.heads[lane][0]
+                    assert isinstance(packet, ChannelPacket)
+                    wish = self._wish_of_input(port, lane, packet, takes_part_from - 2, busy)
+                    if wish.can_go_on(busy):
+                        yield wish
+                        break
+
+    def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, arrived: int, busy: set[Hold]) -> Wish:
+        """Route a head: to an output of its own MPort, to the central buffer or to nowhere (RT, OPAS-8)."""
+        source, mport = self.inputs[port], port // MPORT
+        held = ("input", port, 0)
+        dlids = self.tables.lft.shape[1]
+        table = int(self.tables.lft[self.number, packet.dlid]) if packet.dlid < dlids else NO_PORT
+        output = self.faults.port_of(table, self.number, packet.dlid, arrived)
+        if output == NO_PORT:
+            return Wish(packet, source, lane, frozenset([held]), cause="no port")
+        assert output < len(self.outputs), "an output that is not there"
+        channel = int(self.tables.sc2sc[self.number, port, output, packet.sc])
+        if channel == SC15:
+            return Wish(packet, source, lane, frozenset([held]), cause="SC15")
+        out_lane = int(self.tables.sc2vl[self.number, output, channel])
+        if out_lane >= len(source.buffer):
+            return Wish(packet, source, lane, frozenset([held]), cause="no VL")
+        if output // MPORT == mport:
+            holds = frozenset([held, ("local write port", output, 0), ("output VL", output, out_lane)])
+            target, arbiter = self.outputs[output], ("output", output)
+            return Wish(packet, source, lane, holds, target, output, out_lane, channel, arbiter, port % MPORT)
+        link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # the lower one (OPAS-4)
+        holds = frozenset([held, ("link", mport, link), ("central VL", mport, out_lane)])
+        central, arbiter = self.centrals[mport], ("links", mport)
+        return Wish(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
+
+    def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
+        """Yield what each read port that is not busy picks, the first one of an MPort first (OPAS-2)."""
+        for mport, (central, readers) in enumerate(zip(self.centrals, self.read_ports, strict=True)):
+            picked: set[int] = set()
+            for number, reader in enumerate(readers):
+                for lane in _from_after(reader.last_lane, len(central.heads)):
+                    if lane in picked or not central.heads[lane] or central.heads[lane][0][0] > now:
+                        continue
+                    _, packet, output = central.heads[lane][0]
+                    write_port, writing = ("central write port", output, 0), ("output VL", output, lane)
+                    holds = frozenset([("read port", mport, number), ("read VL", mport, lane), write_port, writing])
+                    target, arbiter = self.outputs[output], ("output", output)
+                    turn = MPORT + READ_PORTS * mport + number
+                    wish = Wish(packet, reader, lane, holds, target, output, lane, packet.sc, arbiter, turn)
+                    if wish.can_go_on(busy):
+                        picked.add(lane)
+                        yield wish
+                        break
+
+    def apply(self, now: int, plan: Plan) -> None:
+        """Let the flits cross that were counted, then begin what was granted."""
+        crossed: Counter[Hold] = Counter()
+        for transfer, count in plan.crossings:
+            for _ in range(count):
+                self._cross(now, transfer)
+            crossed.update(dict.fromkeys(transfer.wish.holds, count))
+        assert all(flits <= WIDTH for flits in crossed.values()), "more flits in a cycle than an inner link carries"
+        self.transfers = [it for it in self.transfers if it.crossed < it.wish.packet.flits]
+        for wish in plan.grants:
+            self._grant(wish)
+        held = Counter(hold for transfer in self.transfers for hold in transfer.wish.holds)
+        assert all(users == 1 for users in held.values()), "two packets have the same write port, link, port or queue"
+        self._check_bounds()
+
+    def _cross(self, now: int, transfer: Transfer) -> None:
+        """Let one flit cross; its place becomes free (OPAS-7)."""
+        wish = transfer.wish
+        flit = wish.reader.buffer[wish.lane].popleft()
+        assert flit.packet is wish.packet, "flits of two packets mixed"
+        assert flit.place == transfer.crossed, "a flit out of order"
+        transfer.crossed += 1
+        if isinstance(wish.reader, ReadPort):
+            room = wish.reader.central.room
+            room.change(wish.lane, -room.sizes.freed_by(flit))
+        else:
+            wish.reader.give_back(now, wish.lane, flit)
+        if wish.target is None:
+            return
+        queue = wish.target.buffer[wish.out_lane]
+        if flit.place:
+            before = Flit(flit.packet, flit.place - 1)
+            assert not queue or queue[-1] == before, "a packet was interrupted"
+        else:
+            assert not queue or queue[-1].is_last, "a packet interrupts another"
+            wish.packet.sc = wish.sc
+            if isinstance(wish.target, Central):
+                wish.target.heads[wish.out_lane].append((now + 2, wish.packet, wish.output))
+            else:
+                wish.packet.switches += 1
+        queue.append(flit)
+
+    def _grant(self, wish: Wish) -> None:
+        """Begin to cross from the next cycle on; the pointers move (OPAS-5), the whole packet's room is reserved."""
+        heads = wish.reader.central.heads if isinstance(wish.reader, ReadPort) else wish.reader.heads
+        assert heads[wish.lane].popleft()[1] is wish.packet, "another head than the one granted"
+        wish.reader.last_lane = wish.lane
+        if wish.arbiter is None or wish.target is None:
+            self.drops[wish.cause] += 1
+        else:
+            self.last_turn[wish.arbiter] = wish.turn
+            wish.target.room.change(wish.out_lane, wish.packet.blocks)
+        self.transfers.append(Transfer(wish))
+
+    def _check_bounds(self) -> None:
+        """Check that every buffer holds no more than its room counts, and every room no more than there is."""
+        stores = [(it.room, it.buffer) for it in self.inputs]
+        stores += [(it.egress.peer.remote_credit, it.buffer) for it in self.inputs if it.egress.peer is not None]
+        stores += [(it.room, it.buffer) for it in self.outputs]
+        stores += [(it.room, it.buffer) for it in self.centrals]
+        for room, buffer in stores:
+            assert sum(room.used) <= room.sizes.blocks, "more blocks taken than there are"
+            for used, queue in zip(room.used, buffer, strict=True):
+                assert len(queue) <= used * room.sizes.flits_per_block, "more flits than the room they took"
+
+
+class PlainOPANetwork(PlainNetwork):
+    """Omni-Path switches and NICs at rest, cabled; every central buffer is of the sizes ``central``."""
+
+    def __init__(
+        self,
+        far: dict[tuple[int, int], tuple[int, int]],
+        hosts: Sequence[tuple[int, int]],
+        tables: ChannelTables,
+        sizes: Sizes,
+        central: Sizes,
+        packets: Iterable[Packet],
+        new_serve: Callable[[], Serve],
+        flight: int = 1,
+        faults: Faults = NO_FAULTS,
+    ) -> None:
+        assert central.lanes == sizes.lanes, "as many lanes in a central buffer as elsewhere"
+        assert central.flits_per_block == sizes.flits_per_block, "flits of one size"
+        in_header = [self._with_channel(packet, tables, sizes) for packet in packets]
+        switches, ports = tables.sc2sc.shape[:2]
+        assert tables.sc2sc.shape == (switches, ports, ports, CHANNELS), "outgoing channels by every channel"
+        assert tables.sc2vl.shape == (switches, ports, CHANNELS), "lanes by every outgoing channel"
+        unused = np.zeros((switches, ports, ports, 1), np.uint8)
+        super().__init__(
+            far, hosts, Tables(tables.lft, unused, tables.nic_vl), sizes, in_header, new_serve, flight, faults=faults
+        )
+        self.opa_switches = [
+            OPASwitch(each.number, tables, central, each.inputs, each.outputs, faults) for each in self.switches
+        ]
+        self.switches = []  # their place is taken by those with central buffers
+
+    @staticmethod
+    def _with_channel(packet: Packet, tables: ChannelTables, sizes: Sizes) -> ChannelPacket:
+        """Return a copy of a packet with the channel that its source writes into the header."""
+        assert tables.nic_vl[packet.source, packet.sl] < sizes.lanes, "a source without a lane for a service level"
+        assert 0 < packet.flits <= packet.blocks * sizes.flits_per_block, "flits that are not of the packet's blocks"
+        return ChannelPacket(**vars(packet), sc=int(tables.nic_sc[packet.source, packet.sl]))
+
+    @property
+    def drops(self) -> Counter[str]:
+        """Packets dropped so far, by cause: ``no port``, ``SC15`` and ``no VL``."""
+        return sum((switch.drops for switch in self.opa_switches), Counter())
+
+    def step(self) -> None:
+        """Run one cycle: the switches decide, links and NICs decide and move, then the switches' flits cross."""
+        now = self.now
+        plans = [(switch, switch.decide(now)) for switch in self.opa_switches]
+        super().step()
+        for switch, plan in plans:
+            switch.apply(now, plan)

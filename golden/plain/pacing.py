@@ -1,0 +1,160 @@
+"""A plain source of InfiniBand's congestion control: flows that are slowed, from ``docs/cc_source.md`` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+_PLACES = 4
+_LEAST_GAP = 8
+_SETTLING = 4
+
+
+class Flow(NamedTuple):
+    """What is slowed; of flows that are SLs the DLID is 0."""
+
+    dlid: int
+    sl: int
+
+
+class Level(NamedTuple):
+    """What is set of an SL."""
+
+    ccti_timer: int
+    ccti_increase: int
+    trigger_threshold: int
+    ccti_min: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacerSettings:
+    """Settings of a source; ``table`` has shifts and multipliers, ``of_sl`` the levels of SLs that have their own."""
+
+    port_control: int
+    ccti_limit: int
+    ccti_timer: int
+    ccti_increase: int
+    trigger_threshold: int
+    ccti_min: int
+    table: Sequence[tuple[int, int]]
+    shift_first: bool
+    flows: int
+    tick_cycles: int
+    of_sl: Mapping[int, Level] = field(default_factory=dict)
+    by_port: bool = False
+
+    def level(self, sl: int) -> Level:
+        """Return what is set of an SL."""
+        usual = Level(self.ccti_timer, self.ccti_increase, self.trigger_threshold, self.ccti_min)
+        return self.of_sl.get(sl, usual)
+
+
+@dataclass
+class Entry:
+    """A flow that is slowed: its CCTI, the tick at which its timer ends, and its not-before if it has one."""
+
+    flow: Flow
+    ccti: int
+    ends: int
+    told: int
+    not_before: int | None = None
+
+    def may(self, now: int) -> bool:
+        """Tell whether the flow may inject (CCS-3)."""
+        return self.not_before is None or now >= self.not_before
+
+
+class Pacer:
+    """The flows of one source (CCS-1 to CCS-12); whatever is called acts in the cycle that it is told."""
+
+    def __init__(self, settings: PacerSettings, largest: int = 0) -> None:
+        self.settings, self.largest = settings, largest
+        self.port_not_before = 0
+        self.entries: list[Entry | None] = [None] * settings.flows
+        self.visited = settings.flows - 1
+        self.lost = self.logged = 0
+
+    def flow_of(self, dlid: int, sl: int) -> Flow:
+        """Return the flow of a packet."""
+        return Flow(0 if self.settings.port_control else dlid, sl)
+
+    def known(self, flow: Flow) -> Entry | None:
+        """Return the entry of a flow, if it has one."""
+        found = [entry for entry in self.entries if entry is not None and entry.flow == flow]
+        assert len(found) < 2, "a flow with two entries"
+        return found[0] if found else None
+
+    def may(self, flow: Flow, now: int) -> bool:
+        """Tell whether a packet of a flow may be injected (CCS-1, CCS-3, NCC-17)."""
+        if self.settings.by_port:
+            return now >= self.port_not_before
+        entry = self.known(flow)
+        return entry is None or entry.may(now)
+
+    def inject(self, flow: Flow, blocks: int, now: int) -> None:
+        """Inject a packet that may be injected (CCS-2, NCC-17)."""
+        assert self.may(flow, now), "a packet of a flow that is held"
+        if self.settings.by_port:
+            known = [entry.ccti for entry in self.entries if entry is not None]
+            if known:
+                self.port_not_before = now + max(blocks + self._gap(max(known), self.largest), _LEAST_GAP)
+            return
+        entry = self.known(flow)
+        if entry is None:
+            return
+        entry.not_before = now + max(blocks + self._gap(entry.ccti, blocks), _LEAST_GAP)
+
+    def _gap(self, ccti: int, blocks: int) -> int:
+        shift, multiplier = self.settings.table[ccti]
+        return (blocks >> shift) * multiplier if self.settings.shift_first else (blocks * multiplier) >> shift
+
+    def act(self, becn: Flow | None, injected: Flow | None, now: int) -> None:
+        """Let a BECN act or, without one, the sweep go on, after the question of the cycle (CCS-8, CCS-11)."""
+        if becn is None:
+            self._visit(injected, now)
+        else:
+            self._hear(becn, now)
+
+    def _ticks(self, now: int) -> int:
+        return now // self.settings.tick_cycles
+
+    def _hear(self, flow: Flow, now: int) -> None:
+        """Raise the CCTI of a flow, which takes an entry if it is not known (CCS-4, CCS-5, CCS-7, CCS-12)."""
+        given, entry = self.settings.level(flow.sl), self.known(flow)
+        ends = self._ticks(now) + given.ccti_timer
+        before = given.ccti_min if entry is None else entry.ccti
+        after = min(before + given.ccti_increase, self.settings.ccti_limit)
+        if entry is None:
+            free = [place for place in self._set_of(flow) if self.entries[place] is None]
+            if not free:
+                self.lost += 1
+                return
+            self.entries[free[0]] = Entry(flow, after, ends, now)
+        else:
+            entry.ccti, entry.told = after, now
+            if before <= given.ccti_min:
+                entry.ends = ends
+        self.logged += bool(given.trigger_threshold) and before < given.trigger_threshold <= after
+
+    def _set_of(self, flow: Flow) -> range:
+        """Return the places of a flow's set (CCS-6)."""
+        sets = self.settings.flows // _PLACES
+        bits = sets.bit_length() - 1
+        shifted = flow.sl << bits - 4 if bits >= 4 else flow.sl
+        chosen = (flow.dlid ^ shifted) % sets
+        return range(_PLACES * chosen, _PLACES * (chosen + 1))
+
+    def _visit(self, injected: Flow | None, now: int) -> None:
+        """Visit the next entry (CCS-8 to CCS-10)."""
+        self.visited = (self.visited + 1) % self.settings.flows
+        entry = self.entries[self.visited]
+        if entry is None or now - entry.told <= _SETTLING:
+            return
+        given = self.settings.level(entry.flow.sl)
+        if entry.ccti > given.ccti_min:
+            if self._ticks(now) >= entry.ends:
+                entry.ccti -= 1
+                entry.ends += given.ccti_timer
+        elif entry.may(now) and (self.settings.by_port or entry.flow != injected):
+            self.entries[self.visited] = None

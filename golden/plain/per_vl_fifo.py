@@ -1,0 +1,66 @@
+"""Plain switches with a crossbar port per VL and queues of requests, from ``docs/ib_switch.md`` alone."""
+
+from __future__ import annotations
+
+from vlane.golden.plain.link import Egress, Sizes
+from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Tables
+
+Pair = tuple[int, int]
+"""A port and a VL."""
+
+
+class PerVLFifoSwitch(Switch):
+    """A switch in which every (output, VL) has a queue of requests (IBS-PQ1, IBS-PQ2, IBS-P3, IBS-P4)."""
+
+    def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
+        assert sizes.are_static, "a crossbar port per VL and buffers that lanes share"
+        super().__init__(number, tables, sizes, inputs, outputs)
+        self.queues: dict[Pair, list[Pair]] = {}
+        self.joined: dict[Pair, int] = {}
+        self.granted_in: dict[Pair, int] = {}
+
+    def join(self, now: int) -> None:
+        """Append the requests of this cycle: by input, then by incoming VL (IBS-PQ1). A packet that drops has none."""
+        for wish in self.firsts(now):
+            pair = (wish.port, wish.lane)
+            if wish.output is None or pair in self.joined:
+                continue
+            takes_part_from, _ = self.inputs[wish.port].heads[wish.lane][0]
+            assert now == max(takes_part_from, self.granted_in.get(pair, -1) + 1), "a request that joins late"
+            self.joined[pair] = now
+            self.queues.setdefault((wish.output, wish.out_lane), []).append(pair)
+        for queue in self.queues.values():
+            order = [(self.joined[pair], *pair) for pair in queue]
+            assert order == sorted(order), "requests out of order"
+
+    def decide(self, now: int) -> list[Grant]:
+        """Return the packets granted now: all that drop (IBS-P4), and one for each (output, VL) (IBS-PQ2)."""
+        wishes = {(wish.port, wish.lane): wish for wish in self.firsts(now)}
+        granted = [wish for wish in wishes.values() if wish.output is None and self.is_free(now, wish)]
+        waiting = [pair for queue in self.queues.values() for pair in queue]
+        assert sorted(waiting) == sorted(pair for pair, wish in wishes.items() if wish.output is not None)
+        for queue in self.queues.values():
+            for pair in queue:
+                if self._may_cross(now, wishes[pair]):
+                    granted.append(wishes[pair])
+                    break
+        return granted
+
+    def grant(self, now: int, grant: Grant) -> None:
+        """Begin to cross from the next cycle on; the request leaves its queue, the others keep their places."""
+        pair = (grant.port, grant.lane)
+        if grant.output is not None:
+            self.queues[grant.output, grant.out_lane].remove(pair)
+            del self.joined[pair]
+        self.granted_in[pair] = now
+        super().grant(now, grant)  # the turns that it keeps are of no use here
+
+    def ports(self, wish: Grant) -> list[CrossbarPort]:
+        """Return the ports of the crossbar that a packet needs: (input, VL), and (output, VL) unless it drops."""
+        output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, wish.out_lane)]
+        return [("input", wish.port, wish.lane), *output]
+
+    def _may_cross(self, now: int, wish: Grant) -> bool:
+        assert wish.output is not None
+        room = self.outputs[wish.output].room
+        return self.is_free(now, wish) and room.fits(wish.out_lane, wish.packet.blocks)

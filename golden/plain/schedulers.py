@@ -1,0 +1,187 @@
+"""Plain egress schedulers that decide within a cycle, from ``docs/schedulers.md`` and each one's page alone.
+
+Each is given what a port's lanes show in a cycle in which its link is free, and names the lane that starts.
+``golden/plain/deficits.py`` has those with deficits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from vlane.golden.plain.link import Seen, Serve, round_robin
+
+Write = tuple[int, int, int, int]
+"""A write of a program port: select, index, requester or lane, value."""
+TABLE, MAP = 0, 1
+
+
+class Scheduler(Protocol):
+    """What decides in every cycle in which the link is free."""
+
+    def decide(self, seen: Seen) -> int | None:
+        """Return the lane whose packet starts in a decision cycle, if one does."""
+
+
+def serve_of(scheduler: Scheduler) -> Serve:
+    """Return a scheduler as what a plain port steps: only while its link is free (IBS-7)."""
+
+    def step(seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
+        lane = scheduler.decide(seen) if ready else None
+        return -1 if lane is None else lane
+
+    return step
+
+
+class Requesters:
+    """Requesters and their lanes: without a map each lane is one; with one a requester's lanes take turns."""
+
+    def __init__(self, lanes: int, requesters: int, writes: Sequence[Write]) -> None:
+        self.count = requesters or lanes
+        self.owner = [lane % self.count for lane in range(lanes)]
+        if requesters:
+            for select, index, requester, _ in writes:
+                if select == MAP and index < lanes:
+                    self.owner[index] = requester
+        self.sent_from = [lanes - 1] * self.count
+        self.lanes = lanes
+
+    def able(self, seen: Seen, requester: int) -> list[int]:
+        """Return the lanes of a requester that can send, the one after that it sent from last first."""
+        order = round_robin(self.sent_from[requester], self.lanes)
+        return [lane for lane in order if self.owner[lane] == requester and (seen.request & seen.fits) >> lane & 1]
+
+    def offers(self, seen: Seen) -> dict[int, int]:
+        """Return the lane that each active requester offers."""
+        able = {requester: self.able(seen, requester) for requester in range(self.count)}
+        return {requester: lanes[0] for requester, lanes in able.items() if lanes}
+
+    def waits(self, seen: Seen, requester: int) -> bool:
+        """Tell whether a requester has packets, and none that fits."""
+        has = any(seen.request >> lane & 1 for lane in range(self.lanes) if self.owner[lane] == requester)
+        return has and not self.able(seen, requester)
+
+    def sends(self, requester: int, lane: int) -> int:
+        """Note from which lane a requester sends, and return it."""
+        self.sent_from[requester] = lane
+        return lane
+
+
+class RR:
+    """Round robin (RR-1 to RR-3)."""
+
+    def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
+        self.requesters = Requesters(lanes, requesters, writes)
+        self.last = self.requesters.count - 1
+
+    def decide(self, seen: Seen) -> int | None:
+        """Return the lane of the first active requester after the last one."""
+        offers = self.requesters.offers(seen)
+        for requester in round_robin(self.last, self.requesters.count):
+            if requester in offers:
+                self.last = requester
+                return self.requesters.sends(requester, offers[requester])
+        return None
+
+
+class WRR:
+    """Weighted round robin, in packets (WRR-1 to WRR-8)."""
+
+    def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
+        self.requesters = Requesters(lanes, requesters, writes)
+        self.weight = {index: weight for select, index, _, weight in writes if select == TABLE}
+        self.turn, self.left = self.requesters.count - 1, 0
+
+    def decide(self, seen: Seen) -> int | None:
+        """Return the lane of the requester of the turn, or of the next one with a weight."""
+        offers = self.requesters.offers(seen)
+        offers = {requester: lane for requester, lane in offers.items() if self.weight.get(requester)}
+        if not offers:
+            return None
+        if self.turn not in offers or not self.left:
+            self.turn = next(it for it in round_robin(self.turn, self.requesters.count) if it in offers)
+            self.left = self.weight[self.turn]
+        self.left -= 1
+        return self.requesters.sends(self.turn, offers[self.turn])
+
+
+class SCFQ:
+    """Self-clocked fair queueing with a tag unit per requester (SCFQ-1 to SCFQ-9); tags do not wrap."""
+
+    def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
+        self.requesters = Requesters(lanes, requesters, writes)
+        self.reciprocal = {index: value for select, index, _, value in writes if select == TABLE}
+        self.virtual_time = 0
+        self.tags: dict[int, tuple[int, int]] = {}
+
+    def decide(self, seen: Seen) -> int | None:
+        """Return the lane with the least tag; tags that are missing are computed before."""
+        offers = self.requesters.offers(seen)
+        if not offers:
+            self.virtual_time = 0
+        for requester, (_, lane) in list(self.tags.items()):
+            if lane not in self.requesters.able(seen, requester):
+                del self.tags[requester]
+        for requester, lane in offers.items():
+            if self.reciprocal.get(requester) and requester not in self.tags:
+                tag = self.virtual_time + seen.blocks[lane] * self.reciprocal[requester]
+                self.tags[requester] = tag, lane
+        if not self.tags:
+            return None
+        served = min(self.tags, key=lambda requester: (self.tags[requester][0], requester))
+        self.virtual_time, lane = self.tags.pop(served)
+        return self.requesters.sends(served, lane)
+
+
+class _List:
+    """A list of the VL arbiter: entries of (lane, weight), the current one and its remaining weight."""
+
+    def __init__(self, lanes: int, entries: list[tuple[int, int]]) -> None:
+        self.lanes, self.entries = lanes, entries
+        self.place, self.left = 0, entries[0][1]
+
+    def eligible(self, seen: Seen) -> list[int]:
+        """Return the places of entries with a weight whose lane can send (VLA-10)."""
+        able = seen.request & seen.fits
+        entries = enumerate(self.entries)
+        return [place for place, (lane, weight) in entries if weight and lane < self.lanes and able >> lane & 1]
+
+    def serve(self, seen: Seen) -> int:
+        """Return the lane of the current entry while it has weight left, or of the next one (VLA-2 to VLA-5)."""
+        eligible = self.eligible(seen)
+        if self.place not in eligible or self.left <= 0:
+            self.place = next(it for it in round_robin(self.place, len(self.entries)) if it in eligible)
+            self.left = self.entries[self.place][1]
+        lane = self.entries[self.place][0]
+        self.left -= seen.blocks[lane]
+        return lane
+
+
+class VLArb:
+    """InfiniBand's VL arbiter, exact form (VLA-1 to VLA-19), after its tables were written and swapped."""
+
+    def __init__(self, lanes: int, writes: Sequence[Write], *, entries: int) -> None:
+        tables = [[(0, 0)] * entries, [(0, 0)] * entries]
+        limit = 0
+        for select, index, lane, weight in writes:
+            if select in (0, 1) and index < entries:
+                tables[select][index] = lane, weight
+            elif select == 2:
+                limit = weight
+        self.high, self.low = (_List(lanes, table) for table in tables)
+        self.limit = limit
+        self.most = max(1, 64 * limit)
+        self.counter = self.most
+
+    def decide(self, seen: Seen) -> int | None:
+        """Return the lane of High unless its limit has expired, of Low otherwise (VLA-7, VLA-8, VLA-15, VLA-18)."""
+        high, low = self.high.eligible(seen), self.low.eligible(seen)
+        has_expired = self.counter <= 0
+        if has_expired or not high:
+            self.counter = self.most
+        if high and not (has_expired and low):
+            lane = self.high.serve(seen)
+            if self.limit != 255:
+                self.counter -= seen.blocks[lane]
+            return lane
+        return self.low.serve(seen) if low else None

@@ -1,0 +1,1 @@
+"""Topologies, routings and cabling of golden networks."""

@@ -1,0 +1,1 @@
+"""Traffic of golden networks: classes, connections, sources and senders."""

@@ -1,0 +1,159 @@
+"""Which NICs send to which: what traffic may draw, and what is replayed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.engine.kernel import inner
+from vlane.golden.traffic.classes import PATH_SL
+from vlane.golden.traffic.sources import (
+    AT,
+    BY_CONNECTION,
+    BY_TABLE,
+    CERTAIN,
+    CLASS_SL,
+    CONNECTED,
+    FROM_TRACE,
+    HOT,
+    HOTS,
+    KIND,
+    TO,
+    TO_OTHERS,
+    UNIFORM,
+    WITH_SL,
+    Sources,
+)
+
+
+class Senders(NamedTuple):
+    """Who sends on a service level.
+
+    Parameters
+    ----------
+    to_all, to_others : array of bool, (NICs,)
+        Who sends to every NIC, itself included, and who to every other one.
+    tables : array of int64, (classes, NICs)
+        Destination of each NIC in classes that have a table, -1 for none.
+    hot : array of bool, (hot groups, NICs)
+        Destinations that are hot in a class.
+    asks : array of bool, (hot groups, NICs)
+        Who sends to the hot hosts of that class.
+    pairs : array of int64, (pairs,)
+        Pairs of classes that name pairs, of what is replayed and of connections, as destination * NICs + source, in
+        order.
+    first : array of int64, (NICs + 1,)
+        Place in ``pairs`` of the first of each destination.
+    """
+
+    to_all: NDArray[np.bool_]
+    to_others: NDArray[np.bool_]
+    tables: NDArray[np.int64]
+    hot: NDArray[np.bool_]
+    asks: NDArray[np.bool_]
+    pairs: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+
+def levels_of(sources: Sources) -> list[int]:
+    """Return the SLs that packets may have, in order."""
+    levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
+    return sorted(int(level) for level in levels if level != PATH_SL)
+
+
+def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) -> Senders:
+    """Return who sends before cycle ``end`` on an SL, or for ``PATH_SL`` on that of the path.
+
+    What any seed and any load may draw counts, so that one check is good for all runs of a study.
+
+    Parameters
+    ----------
+    replies : bool
+        Whoever receives sends to the sender, too, as CNPs do.
+    """
+    nics = sources.due.shape[0]
+    own = np.arange(nics)
+    to_all, to_others = (np.zeros(nics, np.bool_) for _ in range(2))
+    tables: list[NDArray[np.int64]] = []
+    hot: list[NDArray[np.bool_]] = []
+    asks: list[NDArray[np.bool_]] = []
+    named = [np.zeros(0, np.int64)]
+    for number in np.flatnonzero(sources.setting[:, CLASS_SL] == sl).tolist():
+        setting, sends = sources.setting[number], sources.sends[:, number]
+        kind, has_own = setting[KIND], setting[HOT] < CERTAIN
+        if kind == FROM_TRACE:
+            first, past = sources.place[number].T
+            rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
+            named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
+            continue
+        if kind == BY_CONNECTION:
+            first, past = sources.place[number].T
+            numbers = sources.connections.heap["number"][first[0] : past[-1]]
+            named.append(sources.connections.each["target"][numbers] * nics + np.repeat(own, past - first))
+            continue
+        if has_own and kind == UNIFORM:
+            to_all |= sends
+        elif has_own and kind in {TO_OTHERS, CONNECTED}:
+            to_others |= sends
+        elif has_own and kind == BY_TABLE:
+            tables.append(np.where(sends, sources.target[number], -1))
+        elif has_own:
+            ends = sources.pairs[number]
+            source = np.repeat(own, np.diff(ends))
+            named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
+        if setting[HOT]:
+            hot.append(np.isin(own, sources.hot[number, : setting[HOTS]]))
+            asks.append(sends)
+    if replies:
+        named += _replies(nics, to_all, to_others, tables, list(zip(asks, hot, strict=True)), np.concatenate(named))
+    pairs = np.unique(np.concatenate(named))
+    return Senders(
+        to_all,
+        to_others,
+        np.array(tables, np.int64).reshape(-1, nics),
+        np.array(hot, np.bool_).reshape(-1, nics),
+        np.array(asks, np.bool_).reshape(-1, nics),
+        pairs,
+        np.searchsorted(pairs, np.arange(nics + 1) * nics),
+    )
+
+
+def _replies(
+    nics: int,
+    to_all: NDArray[np.bool_],
+    to_others: NDArray[np.bool_],
+    tables: list[NDArray[np.int64]],
+    hot: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
+    pairs: NDArray[np.int64],
+) -> list[NDArray[np.int64]]:
+    """Return, as pairs, who answers whom; pairs of a NIC and itself may be among them."""
+    own = np.arange(nics)
+    widely = np.flatnonzero(to_all | to_others)
+    made = [pairs % nics * nics + pairs // nics]
+    if len(widely) < nics:
+        made.append((widely[:, np.newaxis] * nics + own).ravel())
+    for table in tables:
+        sends = np.flatnonzero(table >= 0)
+        made.append(sends * nics + table[sends])
+    for asks, hosts in hot:
+        made.append((np.flatnonzero(asks)[:, np.newaxis] * nics + np.flatnonzero(hosts)).ravel())
+    return made
+
+
+@inner
+def mark_senders(senders: Senders, to: int, sends: NDArray[np.bool_]) -> None:
+    """Write for every NIC whether it sends to a destination."""
+    nics = len(sends)
+    for source in range(nics):
+        sends[source] = senders.to_all[source] or (senders.to_others[source] and source != to)
+    for table in range(len(senders.tables)):
+        for source in range(nics):
+            sends[source] |= senders.tables[table, source] == to
+    for group in range(len(senders.hot)):
+        if senders.hot[group, to]:
+            for source in range(nics):
+                sends[source] |= senders.asks[group, source]
+    for place in range(senders.first[to], senders.first[to + 1]):
+        sends[senders.pairs[place] - to * nics] = True

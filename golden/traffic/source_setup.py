@@ -1,0 +1,200 @@
+"""Traffic of every NIC before cycle 0: what its classes, its trace and its connections make of its queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.errors import InputError
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, seeded_each
+from vlane.golden.traffic.classes import (
+    NEVER,
+    WHOLE,
+    PairWeights,
+    TrafficClass,
+    drawn_connections,
+    paces_of,
+    pair_table,
+    senders_of,
+)
+from vlane.golden.traffic.connections import new_connections
+from vlane.golden.traffic.sources import (
+    AT,
+    BURST,
+    BY_CONNECTION,
+    BY_TABLE,
+    BY_WEIGHT,
+    CERTAIN,
+    CONNECTED,
+    FROM_TRACE,
+    GUIDE_SHIFT,
+    KIND,
+    TABLE,
+    TO_OTHERS,
+    UNIFORM,
+    Sources,
+    gap,
+)
+from vlane.study.cbr_list import CbrList
+
+_MOST_QUEUES = 64
+
+
+def new_sources(
+    classes: Sequence[TrafficClass],
+    *,
+    nics: int,
+    flit_bytes: int,
+    seed: int,
+    lids: NDArray[np.int64],
+    path_sl: NDArray[np.int16] | None = None,
+    trace: NDArray[np.int64] | None = None,
+    connections: CbrList | None = None,
+) -> Sources:
+    """Return sources before cycle 0.
+
+    Parameters
+    ----------
+    classes : sequence of TrafficClass
+        At least one.
+    nics : int
+        NICs.
+    flit_bytes : int
+        Bytes of a flit.
+    seed : int
+        Of all random sequences.
+    lids : array of int64, (NICs, 2)
+        First LID of each NIC, and how many it has: a packet takes any of them.
+    path_sl : array of int16, (NICs, NICs), optional
+        SL of each path; needed if a class's SL is ``PATH_SL``.
+    trace : array of int64, (rows, 5), optional
+        Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue for each SL.
+    connections : CbrList, optional
+        Connections, beside all these: one more queue for each SL.
+
+    Raises
+    ------
+    InputError
+        If there are more than 64 queues.
+    """
+    rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1], trace[:, 3]))]
+    levels, own = np.unique(rows[:, 3]), len(classes)
+    connected, sls, heaps = new_connections(connections or CbrList.none(), seed, nics)
+    queues = (TrafficClass(int(sl), 0.0, 1, 1) for sl in (*levels, *sls))
+    classes = [*classes, *queues] or [TrafficClass(0, 0.0, 1, 1)]
+    if len(classes) > _MOST_QUEUES:
+        must = f"at most {_MOST_QUEUES} classes, with one for each SL of the trace and of the connections"
+        raise InputError("traffic", must, len(classes))
+    count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
+    place = np.zeros((count, nics, 2), np.int64)
+    for number, sl in enumerate(levels, start=own):
+        ends = np.searchsorted(rows[:, 3] * nics + rows[:, 1], int(sl) * nics + np.arange(nics + 1))
+        place[number, :, 0], place[number, :, 1] = ends[:-1], ends[1:]
+    place[own + len(levels) : own + len(levels) + len(sls)] = heaps
+    chances, pace = paces_of(classes, nics, flit_bytes)
+    pairs, weighed = pair_table(classes, nics)
+    sources = Sources(
+        setting=np.zeros((count, 8), np.int64),
+        pace=pace,
+        patience=np.zeros((len(chances), TABLE), np.int64),
+        guide=np.zeros((len(chances), WHOLE >> GUIDE_SHIFT, 2), np.int64),
+        period=np.zeros(len(chances), np.int64),
+        target=np.full((count, nics), -1, np.int64),
+        pairs=pairs,
+        weighed=weighed,
+        hot=np.zeros((count, hosts), np.int64),
+        due=np.full((nics, count), NEVER, np.int64),
+        fraction=np.zeros((nics, count), np.int64),
+        left=np.zeros((nics, count), np.int64),
+        held=np.zeros((nics, count), np.int64),
+        sends=np.ones((nics, count), np.bool_),
+        bits=np.zeros((nics, count, 1), np.uint64),
+        earliest=np.full(nics, NEVER, np.int64),
+        last_class=np.full(nics, count - 1, np.int64),
+        lids=lids,
+        path_sl=np.zeros((0, 0), np.int16) if path_sl is None else path_sl,
+        trace=np.ascontiguousarray(rows[:, [0, 2, 3, 4]]),
+        place=place,
+        connections=connected,
+        active=np.array([each.active for each in classes], np.int64),
+        flit_bits=flit_bytes.bit_length() - 1,
+    )
+    for row, (chance, is_regular) in enumerate(chances):
+        _set_pace(sources, row, chance, is_regular=is_regular)
+    for number, each in enumerate(classes):
+        _set_class(sources, number, each, seed)
+    sources.bits[:, :, 0] = seeded_each(seed, np.arange(nics)[:, None], np.arange(count))
+    _begin(sources, np.array([chance > 0 for chance, _ in chances], np.bool_))
+    for number in range(own, own + len(levels)):
+        sources.setting[number, KIND] = FROM_TRACE
+        has = place[number, :, 0] < place[number, :, 1]
+        sources.due[has, number] = sources.trace[place[number, has, 0], AT]
+    for number in range(own + len(levels), own + len(levels) + len(sls)):
+        sources.setting[number, KIND] = BY_CONNECTION
+        has = place[number, :, 0] < place[number, :, 1]
+        sources.due[has, number] = connected.heap["due"][place[number, has, 0]]
+    sources.earliest[:] = sources.due.min(axis=1)
+    return sources
+
+
+def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> None:
+    kinds = {"uniform": UNIFORM, "others": TO_OTHERS, "connections": CONNECTED}
+    nics = len(sources.due)
+    if isinstance(each.pattern, str):
+        kind = kinds[each.pattern]
+    elif isinstance(each.pattern, PairWeights):
+        kind = BY_WEIGHT
+    else:
+        kind = BY_TABLE
+        sources.target[number] = each.pattern
+    if kind == CONNECTED:
+        sources.target[number] = drawn_connections(nics, seed, number)
+    sources.sends[:, number] = senders_of(each, nics)
+    hot = int(each.hot_share * CERTAIN) if each.hot_hosts else 0
+    sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
+    sources.setting[number] = (
+        len(each.hot_hosts),
+        kind,
+        each.sl,
+        each.least_bytes,
+        each.most_bytes,
+        each.burst,
+        hot,
+        each.burst_to_one,
+    )
+
+
+def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) -> None:
+    sources.period[row] = round((1 << 32) / chance) if is_regular and chance > 0 else 0
+    longer = 1.0
+    for cycles in range(TABLE):
+        longer *= 1.0 - chance
+        sources.patience[row, cycles] = int(longer * WHOLE)
+    rising = -sources.patience[row]
+    least = np.arange(WHOLE >> GUIDE_SHIFT) << GUIDE_SHIFT
+    most = least + (1 << GUIDE_SHIFT) - 1
+    sources.guide[row, :, 0] = np.maximum(np.searchsorted(rising, -most, side="left") - 1, 0)
+    sources.guide[row, :, 1] = np.minimum(np.searchsorted(rising, -least, side="left"), TABLE - 1)
+
+
+@kernel
+def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
+    """Let the first packet of each queue whose pace is one of those that send be due."""
+    for nic in range(sources.due.shape[0]):
+        for number in range(sources.due.shape[1]):
+            if sends[sources.pace[nic, number]]:
+                sources.due[nic, number] = _first_due(sources, nic, number)
+
+
+@inner
+def _first_due(sources: Sources, nic: int, number: int) -> int:
+    """Return the cycle of a class's first packet; CBR starts anywhere in its period."""
+    sources.left[nic, number] = sources.setting[number, BURST]
+    period = sources.period[sources.pace[nic, number]]
+    begin = int(sources.active[number, 0])
+    if period == 0:
+        return begin + gap(sources, nic, number) - 1
+    return begin + ((period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32)

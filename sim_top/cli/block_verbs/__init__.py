@@ -1,0 +1,1 @@
+"""Verbs that work on a block of the catalogue."""

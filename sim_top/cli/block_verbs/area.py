@@ -1,0 +1,181 @@
+"""``vlane area``: what a block takes of a chip, and how fast it runs there."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import Annotated, Any
+
+import typer
+
+from vlane.errors import InputError, unknown_word
+from vlane.extras import require_extra
+from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, find_block
+from vlane.sim_top.cli.options import AsJson, Params
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.output.console import emit_json, note, screen, table
+from vlane.sim_top.silicon.area import TARGETS, Area, measure_area
+from vlane.sim_top.silicon.area_nouns import nouns_of
+from vlane.sim_top.silicon.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
+from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
+from vlane.sim_top.silicon.liberty import Liberty
+
+_MOST_SEEDS = 1000
+_UNMEASURED = Area(None, None, None, None, {})
+
+
+app = App()
+
+
+@app.command(epilog="Example: vlane area vlarb dtable --target ecp5 --seeds 5 --json")
+def area(
+    blocks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[BLOCK[:K=V,K=V]]...",
+            help=f"Any of: {', '.join(BLOCKS)}, each with parameters of its own; all if left out.",
+        ),
+    ] = None,
+    target: Annotated[str, typer.Option(help=f"One of: {', '.join(TARGETS)}.")] = "ecp5",
+    liberty: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Cells for gates; without it, a small generic library.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Placements per instance; 0 for none. Gates are not placed.")] = 1,
+    sweep: Annotated[
+        list[str] | None, typer.Option("--sweep", metavar="K=V,V", help="Values of a parameter; several: all together.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture (PNG) of the sweep.")] = None,
+    nouns: Annotated[bool, typer.Option("--nouns", help="Show the parts of one block, for ECP5.")] = False,  # noqa: FBT002
+    param: Params = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Synthesise blocks and estimate their speed. What was measured once is kept.
+
+    Exit status 1 if a tool fails on one, or it does not fit; the others are shown.
+    """
+    if target not in TARGETS:
+        raise unknown_word("--target", TARGETS, target)
+    if not 0 <= seeds <= _MOST_SEEDS:
+        raise InputError("--seeds", f"0 to {_MOST_SEEDS}", seeds)
+    if liberty is not None and target != "gates":
+        raise InputError("--liberty", "given with --target gates", target)
+    library = Liberty.read(liberty) if target == "gates" else None
+    if nouns:
+        _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
+        return
+    instances = instances_of(blocks or SYNTHESISED, param or [], sweep or [])
+    if seeds and target != "gates":
+        require_extra("silicon")
+    if plot is not None:
+        check_plot(instances, plot)
+    measured = []
+    for each in instances:
+        note(f"{each.block.name} with {', '.join(f'{k}={v}' for k, v in each.parameters.items())} for {target}")
+        try:
+            found = measure_area(each.block, each.parameters, target=target, seeds=seeds, liberty=library)
+        except (RuntimeError, TimeoutExpired) as error:
+            note(f"not measured: {error}")
+            measured.append(Measured(each, None, None))
+        else:
+            measured.append(Measured(each, found, decisions_per_cycle(each.block, each.parameters)))
+    if plot is not None:
+        write_plot(measured, plot, target=target)
+    if as_json:
+        rows = zip(measured, ratios(measured), strict=True)
+        to = measured[0].instance.asked
+        emit_json({"target": target, "ratios_to": to, "blocks": [_document(*row) for row in rows]})
+    else:
+        _show(f"Area for {target}", *_rows(target, measured), markdown=markdown)
+    raise typer.Exit(1 if any(each.area is None for each in measured) else 0)
+
+
+def _show(title: str, columns: list[str], cells: list[list[str]], *, markdown: bool) -> None:
+    if not markdown:
+        screen.print(table(title, columns, cells))
+        return
+    for row in (columns, ["---:" if name.startswith(">") else "---" for name in columns], *cells):
+        screen.print(f"| {' | '.join(cell.lstrip('>') for cell in row)} |", markup=False, soft_wrap=True)
+
+
+def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_json: bool, markdown: bool) -> None:
+    """Show the parts of a block."""
+    if len(blocks) != 1:
+        raise InputError("--nouns", "given with one BLOCK", " ".join(blocks) or "none")
+    if target != "ecp5":
+        raise InputError("--target", "ecp5 with --nouns", target)
+    if given:
+        raise InputError("--sweep and --plot", "left out with --nouns", "given")
+    block = find_block(blocks[0])
+    parameters = block.parameters(param)
+    found = nouns_of(block, parameters)
+    if as_json:
+        parts = [{**asdict(noun), "lut_of_all": noun.lut * noun.instances} for noun in found]
+        emit_json({"target": target, "block": block.name, "parameters": dict(parameters), "nouns": parts})
+        return
+    cells = [
+        [
+            noun.name,
+            *(
+                f"{n:,}"
+                for n in (
+                    noun.instances,
+                    noun.lut,
+                    noun.ff,
+                    noun.memory_bits,
+                    noun.many_ports_bits,
+                    noun.lut * noun.instances,
+                    noun.ff * noun.instances,
+                )
+            ),
+        ]
+        for noun in found
+    ]
+    columns = ["part", ">of them", ">LUT", ">FF", ">memory bits", ">not in LUTs", ">LUT of all", ">FF of all"]
+    _show(f"{block.name}, its parts", columns, cells, markdown=markdown)
+
+
+def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
+    found = measured.area or _UNMEASURED
+    return {
+        "block": measured.instance.block.name,
+        "parameters": dict(measured.instance.parameters),
+        "lut": found.lut,
+        "ff": found.ff,
+        "ram": found.ram,
+        "dsp": found.dsp,
+        "fmax_mhz": list(found.fmax_mhz),
+        "median_fmax_mhz": found.median_fmax_mhz,
+        "ge": found.ge,
+        "ge_storage": found.ge_storage,
+        "decisions_per_cycle": measured.rate,
+        "ratio": ratio[0],
+        "ratio_without_storage": ratio[1],
+        "cells": dict(found.cells),
+    }
+
+
+def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[str]]]:
+    """Return columns and cells of the table."""
+    gates = target == "gates"
+    first = measured[0].instance.asked
+    counted = (
+        [">GE", ">of it storage", f">to {first}", ">without storage"]
+        if gates
+        else [">LUT", ">FF", ">RAM", ">DSP", ">MHz (median)", f">LUTs to {first}"]
+    )
+    rows = []
+    for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
+        found, instance = each.area or _UNMEASURED, each.instance
+        defaults = instance.block.defaults()
+        shown = ", ".join(f"{key}={value}" for key, value in instance.parameters.items() if value != defaults[key])
+        areas = (
+            (found.ge, found.ge_storage)
+            if gates
+            else (found.lut, found.ff, found.ram, found.dsp, found.median_fmax_mhz)
+        )
+        cells = ["" if number is None else f"{number:,}" for number in areas]
+        cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (whole,))]
+        rows.append([instance.block.name, shown, *cells, "" if each.rate is None else f"{each.rate:g}"])
+    return ["block", "parameters", *counted, ">decisions a cycle"], rows

@@ -1,0 +1,343 @@
+"""``vlane cosim``: hardware against golden, a block or a network with switches in hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vlane.documents.files import usable_folder
+from vlane.errors import InputError, unknown_word
+from vlane.extras import require_extra
+from vlane.parameters import Parameters
+from vlane.rates import LinkClock, shown_ns
+from vlane.schedulers.programs import program_writes, read_program
+from vlane.schedulers.registry import IB_ARBITER, SCHEDULERS
+from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
+from vlane.sim_top.cli.block_verbs.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
+from vlane.sim_top.cli.block_verbs.dut import run_dut
+from vlane.sim_top.cli.block_verbs.network import run_network
+from vlane.sim_top.cli.options import (
+    AsJson,
+    Changes,
+    Params,
+    PluginFiles,
+    RateOption,
+    Seed,
+    changes_of,
+    check_cycles,
+    clock_at,
+    load_plugins,
+)
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.cosim.cosim import (
+    FAULT_COUNT,
+    CosimResult,
+    Job,
+    cosim_cocotb,
+    cosim_native,
+    fault,
+    qualification_job,
+)
+from vlane.sim_top.cosim.cosim_vlarb import TableResult, cosim_tables, job_of_plan
+from vlane.sim_top.cosim.plan_vlarb import Plan, plan_for_fabric, plan_for_table
+from vlane.sim_top.cosim.report import write_page
+from vlane.sim_top.cosim.wave import write_wave
+from vlane.sim_top.output.console import emit_json, note, screen, table
+from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
+
+_DEFAULT_CYCLES = 1_000_000
+_NOT_NOTICED = 3
+"""Exit status of a run that does not notice the planted fault."""
+
+BlockOrNetwork = Annotated[
+    str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
+]
+
+app = App()
+
+
+@app.command(epilog="Example: vlane cosim vlarb --fabric tests/data/two_switch --cycles 100000 --json")
+def cosim(
+    block: BlockOrNetwork,
+    study: Annotated[
+        Path | None, typer.Argument(metavar="[STUDY]", help="Study file (TOML) of a network to run.")
+    ] = None,
+    rtl: Annotated[
+        list[str] | None, typer.Option("--rtl", metavar="N[,N]|all", help="Switches of a network to put in hardware.")
+    ] = None,
+    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric whose tables are run.")] = None,
+    table_file: Annotated[
+        Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")
+    ] = None,
+    cycles: Annotated[
+        int | None, typer.Option(help=f"Cycles to compare; {_DEFAULT_CYCLES}, or as long as the study runs.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="native or cocotb.")] = "native",
+    simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
+    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page and pictures.")] = None,
+    netlist: Netlist = "",
+    dut: Annotated[
+        list[Path] | None,
+        typer.Option("--dut", metavar="FILE", help="Verilog of a design of your own, to be run instead."),
+    ] = None,
+    top: Annotated[str | None, typer.Option(metavar="NAME", help="Its module.")] = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="Which of its ports is which (TOML); else by their names."),
+    ] = None,
+    planted: Annotated[
+        int | None,
+        typer.Option(
+            "--fault",
+            metavar="N",
+            help=f"Plant mutant N, 1 to {FAULT_COUNT}: exit status 1 if it is noticed, 3 if not.",
+        ),
+    ] = None,
+    param: Params = None,
+    changes: Changes = None,
+    seed: Seed = 1,
+    plugin: PluginFiles = None,
+    rate: RateOption = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Run hardware against golden and compare every output in every cycle.
+
+    Exit status 1 if they differ, or if a run that is long enough did not show every rule and cross that applies.
+    """
+    clock = clock_at(rate)
+    if dut or top is not None or map_file is not None:
+        given = {
+            "STUDY": study is not None,
+            "--rtl": bool(rtl),
+            "--fabric": fabric is not None,
+            "--page": page is not None,
+            "--fault": planted is not None,
+            "--netlist": bool(netlist),
+            "--engine": engine != "native",
+            "--simulator": simulator != "verilator",
+            "--rate": rate is not None,
+            "--plugin": bool(plugin),
+            "--set": bool(changes),
+        }
+        for option in (option for option, is_given in given.items() if is_given):
+            raise InputError(option, "left out with --dut", "given")
+        run_dut(
+            block,
+            dut or [],
+            top,
+            map_file,
+            table=table_file,
+            cycles=cycles,
+            seed=seed,
+            param=param or [],
+            waves=waves,
+            as_json=as_json,
+        )
+    if block == "network":
+        given = {
+            "--fabric": fabric is not None,
+            "--table": table_file is not None,
+            "--waves": waves is not None,
+            "--page": page is not None,
+            "--fault": planted is not None,
+            "--param": bool(param),
+            "--netlist": bool(netlist),
+            "--simulator": simulator != "verilator",
+        }
+        for option in (option for option, is_given in given.items() if is_given):
+            raise InputError(option, "left out with network", "given")
+        _check_engine(engine, simulator)
+        load_plugins(plugin)
+        made = changes_of(changes or [])
+        run_network(study, rtl or [], cycles, seed, changes=made, rate=rate, engine=engine, as_json=as_json)
+    if study is not None or rtl or changes or plugin:
+        raise InputError("--plugin" if plugin else "STUDY, --rtl and --set", "given with network only", block)
+    found = find_block(block)
+    cycles = _DEFAULT_CYCLES if cycles is None else cycles
+    _check_engine(engine, simulator)
+    check_netlist(netlist, **{"--fault": planted, "--fabric": fabric, "--table": table_file, "--waves": waves})
+    if netlist and engine != "native":
+        raise InputError("--engine", "native with --netlist", engine)
+    if fabric is not None and table_file is not None:
+        raise InputError("--fabric and --table", "given one at a time", "both")
+    check_cycles("--cycles", cycles)
+    plan = _plan(fabric, table_file, cycles, param or []) if found.name == IB_ARBITER and not netlist else None
+    if fabric is not None and plan is None:
+        raise InputError("--fabric", f"given with {IB_ARBITER}, whose tables a capture holds", str(fabric))
+    job = job_of_plan(plan, seed=seed) if plan else _job(found, table_file, cycles, seed, param or [], netlist)
+    if planted is not None and not 1 <= planted <= FAULT_COUNT:
+        raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)
+    for option, file in (("--waves", waves), ("--page", page)):
+        if file is not None and (file.exists() and file.is_dir() != (option == "--page")):
+            raise InputError(option, "a folder" if option == "--page" else "a file", str(file))
+        if file is not None:
+            usable_folder(file if option == "--page" else file.parent, option=option)
+    note(f"{block} with {', '.join(f'{k}={v}' for k, v in job.parameters.items())}")
+    result = _run(job, plan, engine, simulator, planted, netlist)
+    if waves is not None:
+        shown = write_wave(job, waves)
+        note(f"wave of the first {shown} cycles of the design as it is: {waves}")
+    if page is not None:
+        on = fabric.resolve().name if fabric else table_file.name if table_file else "its qualification"
+        note(f"page: {write_page(result, page, title=f'{found.title} on {on}', wave=waves, clock=clock)}")
+    if as_json:
+        emit_json(_cosim_document(block, result, waves, netlist, clock))
+    else:
+        _print_cosim(result, clock)
+    if planted is not None:
+        raise typer.Exit(1 if result.mismatches or result.failed_audits else _NOT_NOTICED)
+    raise typer.Exit(1 if result.failed else 0)
+
+
+def _check_engine(engine: str, simulator: str) -> None:
+    if engine not in {"native", "cocotb"}:
+        raise unknown_word("--engine", ("native", "cocotb"), engine)
+    if simulator not in {"verilator", "icarus"}:
+        raise unknown_word("--simulator", ("verilator", "icarus"), simulator)
+    if engine == "cocotb":
+        require_extra("cocotb")
+    if not simulator_installed(simulator):
+        raise InputError("--simulator", "verilator, or icarus when installed", simulator)
+    if engine == "native" and simulator != "verilator":
+        raise InputError("--simulator", "verilator with the native engine", simulator)
+
+
+def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str]) -> Plan | None:
+    """Return the plan for a fabric's arbitration tables or a table file; ``None`` for the qualification."""
+    found = BLOCKS[IB_ARBITER]
+    if fabric is not None:
+        return plan_for_fabric(fabric, cycles=cycles, resolve=lambda ports: _at_least(found, ports, param))
+    if file is not None:
+        return plan_for_table(file, cycles=cycles, parameters=found.parameters(param, found.full_size))
+    return None
+
+
+def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str], netlist: str) -> Job:
+    if netlist and not found.synthesised and not param:
+        must = f"given with one of {', '.join(SYNTHESISED)}, or with --param of a small instance"
+        raise InputError("--netlist", must, found.name)
+    as_synthesised = found.synthesised[-1] if found.synthesised else {}
+    parameters = found.parameters(param, as_synthesised if netlist else found.full_size)
+    if file is None:
+        return qualification_job(found, parameters, cycles=cycles, seed=seed)
+    with_table = [each.name for each in SCHEDULERS.values() if each.section]
+    if found.name not in with_table or found.name == IB_ARBITER:
+        raise InputError("--table", f"given with {', '.join(with_table)}", str(file))
+    tables = read_program(file, SCHEDULERS[found.name])
+    writes = program_writes(tables, found.name, parameters, str(file))
+    return qualification_job(found, parameters, cycles=cycles, seed=seed, writes=writes)
+
+
+def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> Parameters:
+    """Return the parameters of an arbiter that holds what the fabric's ports hold."""
+    parameters = found.parameters(param, ports)
+    for name in ("entries", "data_vls"):
+        if parameters[name] < ports[name]:
+            raise InputError(f"--param {name}", f"at least {ports[name]}, as the fabric's ports have", parameters[name])
+    return parameters
+
+
+def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None, netlist: str) -> CosimResult:
+    mutant = None if planted is None else fault(job.block, planted, job.parameters)
+    if mutant is not None:
+        note(f"planted {mutant}")
+    if engine == "cocotb":
+        return cosim_cocotb(job, simulator=simulator, planted=mutant)
+    if plan:
+        result = cosim_tables(plan, seed=job.seed, planted=mutant)
+    else:
+        result = cosim_native(job, planted=mutant, netlist=netlist)[0]
+    if mutant is None or result.mismatches:
+        return result
+    note("the asked traffic cannot tell this fault; going on with the qualification")
+    longer = qualification_job(job.block, job.parameters, cycles=QUALIFICATION_CYCLES, seed=job.seed)
+    return cosim_native(longer, planted=mutant)[0]
+
+
+def _timed(table: TableResult, clock: LinkClock | None) -> dict[str, Any]:
+    """Return a table's result as a document; with a clock, waits in ns and parts of the link in Gb/s."""
+    document = {name: value for name, value in asdict(table).items() if name != "events"}
+    if clock:
+        for lane in document["lanes"]:
+            lane["longest_wait_ns"] = clock.ns(lane["longest_wait_cycles"])
+            lane["link_gbps"] = clock.gbps(lane["link_share"])
+    return document
+
+
+def _cosim_document(
+    block: str, result: CosimResult, waves: Path | None, netlist: str, clock: LinkClock | None
+) -> dict[str, Any]:
+    return {
+        "block": block,
+        "engine": result.engine,
+        "netlist": netlist or None,
+        "simulator": result.simulator,
+        "parameters": dict(result.parameters),
+        "cycles": result.cycles,
+        "rate_gbps": clock and clock.rate_gbps,
+        "cycle_ns": clock and clock.cycle_ns,
+        "simulated_ns": clock and clock.ns(result.cycles),
+        "decisions": result.decisions,
+        "mismatches": result.mismatches,
+        "seconds": round(result.seconds, 3),
+        "cycles_per_second": round(result.cycles_per_second),
+        "seed": result.seed,
+        "tables": [_timed(table, clock) for table in result.tables],
+        **result.coverage.document(),
+        "audit": result.audit,
+        "mismatch": result.mismatch or None,
+        "mismatch_cycle": result.mismatch_cycle,
+        "fault": result.fault or None,
+        "waves": str(waves) if waves else None,
+    }
+
+
+def _print_cosim(result: CosimResult, clock: LinkClock | None) -> None:
+    for entry in result.tables:
+        rows = []
+        for lane in entry.lanes:
+            shares = (lane.weight_share, lane.share_small, lane.share_full, lane.link_share)
+            counts = [str(lane.packets), str(lane.longest_wait_cycles)]
+            if clock:
+                counts += [f"{clock.ns(lane.longest_wait_cycles):.1f}", f"{clock.gbps(lane.link_share):.2f}"]
+            rows.append([lane.list, str(lane.vl), str(lane.weight), *(f"{100 * s:.1f}" for s in shares), *counts])
+        columns = [
+            "list",
+            ">VL",
+            ">weight",
+            ">weight %",
+            ">64 B %",
+            ">MTU %",
+            ">link %",
+            ">packets",
+            ">longest wait",
+            *([">in ns", ">link Gb/s"] if clock else []),
+        ]
+        screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
+    happened = result.coverage.words()
+    screen.print(
+        f"{result.cycles:,} cycles compared{f', {shown_ns(clock.ns(result.cycles))} of the link' if clock else ''} ("
+        f"{result.cycles_per_second:,.0f} a second), "
+        f"{result.decisions:,} decisions{f', {happened}' if happened else ''}"
+    )
+    if not result.mismatches and not result.fault and (verdict := result.coverage.verdict()):
+        screen.print(verdict, markup=False, soft_wrap=True, style="red" if result.coverage.failed else None)
+    if result.fault:
+        screen.print(f"planted {result.fault}", markup=False, soft_wrap=True)
+    if result.audit:
+        screen.print(", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in result.audit.items()))
+    if result.failed_audits:
+        screen.print(f"AUDIT FAILED: {', '.join(result.failed_audits)}", style="red")
+    if result.mismatches:
+        screen.print(
+            f"MISMATCH with seed {result.seed} in {result.mismatch}", markup=False, style="red", soft_wrap=True
+        )
+    elif result.fault:
+        screen.print("the planted fault was not noticed", style="red")
+    else:
+        screen.print("hardware and golden agree in every cycle", style="green")

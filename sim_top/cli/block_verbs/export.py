@@ -1,0 +1,103 @@
+"""``vlane export``: a block as Verilog, with what is needed to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vlane.errors import InputError, unknown_word
+from vlane.register_maps import REGISTERED, register_map
+from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.cli.block_verbs.block_options import BlockName
+from vlane.sim_top.cli.options import AsJson, Params, Seed
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.export.export import export_block
+from vlane.sim_top.export.oracle_export import export_oracle
+from vlane.sim_top.output.console import emit_json, screen
+
+app = App()
+_ORACLE = "oracle"
+"""The word before a block whose golden is exported."""
+
+
+@app.command(epilog="Example: vlane export vlarb --out build/verilog --param data_vls=15 --param entries=64")
+def export(
+    block: BlockName,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
+    of: Annotated[
+        str | None, typer.Argument(metavar="[BLOCK]", help="Behind the word oracle: the block, as a C library.")
+    ] = None,
+    testbench: Annotated[
+        int, typer.Option(metavar="N", help="Also write a testbench that checks N cycles against golden.")
+    ] = 0,
+    bus: Annotated[
+        str, typer.Option(metavar="BUS", help="axi_lite: its tables are programmed over AXI4-Lite registers.")
+    ] = "",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the module, its parts, the files and the core.")
+    ] = None,
+    force: Annotated[  # noqa: FBT002
+        bool, typer.Option("--force", help="Replace files whose content differs.")
+    ] = False,
+    param: Params = None,
+    as_json: AsJson = False,  # noqa: FBT002
+    seed: Seed = 1,
+) -> None:
+    """Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench that needs no Python.
+
+    Nothing is overwritten: a file that is there with other content is refused, and then none is written.
+    With the word oracle before the block, golden is written instead: a C library, its header and a DPI-C package.
+    With --bus, the block stands behind registers, whose map is written as Markdown, a C header and a Python module.
+    """
+    if block == _ORACLE:
+        _export_oracle(of, out, param, name=name, force=force, as_json=as_json, testbench=testbench, bus=bus)
+        return
+    if of is not None:
+        raise InputError("arguments", "those of vlane export --help", f"one more: {of}")
+    found = find_block(block)
+    parameters = found.parameters(param or [])
+    if bus:
+        _check_bus(bus, found, parameters)
+    exported = export_block(
+        found, parameters, out, name=name, bench_cycles=testbench, seed=seed, registered=bool(bus), force=force
+    )
+    if as_json:
+        emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
+        return
+    for file in exported.files:
+        screen.print(str(file), markup=False)
+
+
+def _export_oracle(
+    block: str | None,
+    out: Path,
+    param: list[str] | None,
+    *,
+    name: str | None,
+    force: bool,
+    as_json: bool,
+    testbench: int,
+    bus: str,
+) -> None:
+    if block is None:
+        raise InputError("BLOCK", f"given behind the word {_ORACLE}", "missing")
+    for option, given in (("--testbench", testbench), ("--bus", bus)):
+        if given:
+            raise InputError(option, f"left out with {_ORACLE}", "given")
+    found = find_block(block)
+    files, ports = export_oracle(found, found.parameters(param or []), out, name=name, force=force)
+    if as_json:
+        emit_json({"files": [str(file) for file in files], "ports": ports})
+        return
+    for file in files:
+        screen.print(str(file), markup=False)
+
+
+def _check_bus(bus: str, found: Block, parameters: Mapping[str, Any]) -> None:
+    if bus != "axi_lite":
+        raise unknown_word("--bus", ("axi_lite",), bus)
+    if found.name not in REGISTERED or not register_map(found.name, parameters).programs:
+        raise InputError("--bus", "given with a block whose tables are programmed", found.name)

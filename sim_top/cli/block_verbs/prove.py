@@ -1,0 +1,129 @@
+"""``vlane prove``: the properties of a block, or of its netlist."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from vlane.errors import InputError
+from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.cli.block_verbs.block_options import BlockName, Netlist, check_netlist
+from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.cosim.proofs import ProvenInstance, prove_block, prove_block_netlist
+from vlane.sim_top.output.console import emit_json, note, screen, table
+from vlane.tb.machinery.proofs.properties import Instance
+
+_CACHED = " (cached)"
+
+app = App()
+
+
+@app.command(epilog="Example: vlane prove vlarb --instance small --instance walk")
+def prove(
+    block: BlockName,
+    instance: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of an instance that is proven; repeat it for several. All of them without it."),
+    ] = None,
+    minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
+    covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
+    netlist: Netlist = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the cache has the verdict.")] = False,  # noqa: FBT002
+) -> None:
+    """Prove the block's properties, by k-induction or to a depth, small and full size.
+
+    Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
+    of a small instance is that instance. Verdicts are kept in the cache by design, property, depth and tool versions.
+    """
+    found = find_block(block)
+    check_netlist(netlist)
+    if netlist and instance:
+        raise InputError("--instance", "left out with --netlist", instance[0])
+    chosen = tuple(map(found.instance, dict.fromkeys(instance))) if instance else found.proofs
+    results = _of_netlist(found, netlist, minutes, fresh=fresh) if netlist else []
+    if not netlist:
+        for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes, fresh=fresh):
+            results.append(each)
+            source = ", from the cache" if each.proof.cached else ""
+            note(f"{block}, {each.instance.name}: {each.proof.verdict} after {each.proof.seconds:.1f} s{source}")
+    if as_json:
+        emit_json(_document(block, netlist, results))
+    else:
+        _show(block, results)
+    raise typer.Exit(0 if all(each.holds for each in results) else 1)
+
+
+def _of_netlist(block: Block, netlist: str, minutes: int, *, fresh: bool) -> list[ProvenInstance]:
+    parameters = {**block.defaults(), **block.mutated}
+    proof = prove_block_netlist(block, parameters, netlist, timeout_seconds=60 * minutes, fresh=fresh)
+    return [ProvenInstance(Instance("netlist", block.proofs[0].properties, parameters), proof, ())]
+
+
+def _document(block: str, netlist: str, results: list[ProvenInstance]) -> dict[str, Any]:
+    return {
+        "block": block,
+        "netlist": netlist or None,
+        "instances": [
+            {
+                "name": each.instance.name,
+                "parameters": dict(each.instance.parameters),
+                "properties": list(each.proof.properties),
+                "verdict": each.proof.verdict,
+                "method": each.proof.method,
+                "seconds": round(each.proof.seconds, 1),
+                "cached": each.proof.cached,
+                "failed": each.proof.failed or None,
+                "detail": each.proof.detail,
+            }
+            for each in results
+        ],
+        "covers": [
+            {
+                "property": cover.property,
+                "instance": each.instance.name,
+                "assertions": cover.assertions,
+                "reached": cover.reached,
+                "depth": cover.depth,
+                "within": cover.within,
+                "cached": cover.cached,
+            }
+            for each in results
+            for cover in each.covers
+        ],
+    }
+
+
+def _show(block: str, results: list[ProvenInstance]) -> None:
+    rows = [
+        [
+            each.instance.name,
+            str(each.instance),
+            str(len(each.proof.properties)),
+            each.proof.method,
+            f"{each.proof.verdict}{_CACHED * each.proof.cached}",
+            f"{each.proof.seconds:.1f} s",
+        ]
+        for each in results
+    ]
+    screen.print(table(f"{block}: proofs", ["instance", "of", ">properties", "method", "verdict", ">time"], rows))
+    met = [
+        [
+            cover.property,
+            each.instance.name,
+            f"{cover.reached} of {cover.assertions}{_CACHED * cover.cached}",
+            "never" if cover.depth is None else str(cover.depth),
+            str(cover.within),
+        ]
+        for each in results
+        for cover in each.covers
+    ]
+    if met:
+        columns = ["property", "instance", ">premises met", ">after cycles", ">of"]
+        screen.print(table(f"{block}: premises", columns, met))
+    for each in results:
+        if each.proof.detail:
+            failed = f"{each.proof.failed}: " if each.proof.failed else ""
+            screen.print(f"{failed}{each.proof.detail}\nsee {each.proof.folder}", markup=False, soft_wrap=True)

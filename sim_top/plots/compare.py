@@ -1,0 +1,235 @@
+"""Comparison of two tables of results: the same runs matched, and differences with how sure they are.
+
+``docs/results.md`` has the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+import polars as pl
+
+from vlane.errors import InputError
+from vlane.sim_top.study.students_t import students_t
+from vlane.study.file import shown_value
+
+MEASURES = ("offered", "accepted", "latency_mean_cycles", "latency_p50", "latency_p99", "backlog_growth", "saturated")
+"""Columns that are compared."""
+DIFFERENT, PERHAPS, NOISE, EQUAL, UNSURE = "different", "perhaps different", "within noise", "equal", "cannot tell"
+_CONFIDENCE = 0.95
+_BATCHES = 20
+_RESOLUTION = 0.03
+"""Of percentiles, which come from a histogram."""
+_OWN = {"latency_mean_cycles": ("latency_ci95_cycles", _BATCHES - 1), "backlog_growth": ("backlog_growth_ci95", 38)}
+"""Columns with the run's own interval, and its degrees of freedom."""
+_PARTS = {"offered": "offered_parts", "accepted": "accepted_parts"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two results.
+
+    Parameters
+    ----------
+    differences : DataFrame
+        A row per place (parameters that vary, load, SL) and column: ``first``, ``second``, ``difference`` (second less
+        first), ``ci95``, half the width of its 95 % interval (null: it has none), ``seeds`` and ``verdict``.
+    runs, equal_runs : int
+        Runs that both have; those of them with the same deliveries in the same cycles.
+    only_first, only_second : int
+        Runs that have no counterpart.
+    compared : dict of str to tuple
+        Parameters that have one value in each: what is compared; ``None`` where a result has no such parameter.
+    """
+
+    differences: pl.DataFrame
+    runs: int
+    equal_runs: int
+    only_first: int
+    only_second: int
+    compared: dict[str, tuple[Any, Any]]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any difference is more than noise."""
+        return DIFFERENT in self.differences["verdict"]
+
+    @property
+    def ok(self) -> bool:
+        """Whether none is."""
+        return not self.differs
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A place's rows of one result, by seed."""
+
+    rows: dict[int, dict[str, Any]]
+
+    def values(self, column: str, seeds: list[int]) -> list[float | None]:
+        return [None if self.rows[seed][column] is None else float(self.rows[seed][column]) for seed in seeds]
+
+
+def compare_levels(first: pl.DataFrame, second: pl.DataFrame) -> Comparison:
+    """Return the differences from one table of levels to another.
+
+    Raises
+    ------
+    InputError
+        If a table is not one of levels, a parameter varies in one and is unknown in the other, or no run is in both.
+    """
+    tables = (first, second)
+    for table in tables:
+        missing = [name for name in ("load", "seed", "sl", "run_digest", *MEASURES) if name not in table.columns]
+        if missing:
+            raise InputError(f"column {missing[0]}", "there, as in results.parquet", "missing")
+    varying, compared = _parameters(first, second)
+    keys = [*varying, "load"]
+    sides = [_by_run(table, keys) for table in tables]
+    common = [run for run in sides[0] if run in sides[1]]
+    if not common:
+        raise InputError("results", "of some equal runs (parameters, load and seed)", "of none")
+    equal = [run for run in common if _digest(sides[0][run]) == _digest(sides[1][run])]
+    found = []
+    for place in dict.fromkeys(run[:-1] for run in common):
+        seeds = [run[-1] for run in common if run[:-1] == place]
+        levels = sorted({sl for side in sides for seed in seeds for sl in side[*place, seed]})
+        is_equal = all((*place, seed) in equal for seed in seeds)
+        for sl in levels:
+            one, other = (_Side({seed: side[*place, seed].get(sl, _NOTHING) for seed in seeds}) for side in sides)
+            which = {**dict(zip(keys, place, strict=True)), "sl": sl}
+            found += [{**which, **_difference(one, other, seeds, name, is_equal=is_equal)} for name in MEASURES]
+    judged = _judged(found)
+    schema = {
+        "column": pl.String,
+        "first": pl.Float64,
+        "second": pl.Float64,
+        "difference": pl.Float64,
+        "ci95": pl.Float64,
+        "seeds": pl.Int64,
+        "verdict": pl.String,
+    }
+    frame = pl.DataFrame(judged, infer_schema_length=None).cast(schema)  # type: ignore[arg-type]  # types by name
+    return Comparison(
+        frame, len(common), len(equal), len(sides[0]) - len(common), len(sides[1]) - len(common), compared
+    )
+
+
+_NOTHING = {**dict.fromkeys(MEASURES), "offered": 0.0, "accepted": 0.0, "saturated": False, "decided": True}
+"""A level of which a run saw no packet."""
+
+
+def _parameters(first: pl.DataFrame, second: pl.DataFrame) -> tuple[list[str], dict[str, tuple[Any, Any]]]:
+    """Return the parameters that runs are matched by, and those that have one value in each table."""
+    names = [table.columns[: table.columns.index("load")] for table in (first, second)]
+    varying, compared = [], {}
+    for name in dict.fromkeys([*names[0], *names[1]]):
+        values = [
+            table[name].unique(maintain_order=True).to_list() if name in own else [None]
+            for table, own in zip((first, second), names, strict=True)
+        ]
+        if max(map(len, values)) == 1:
+            compared[name] = (values[0][0], values[1][0])
+        elif name in names[0] and name in names[1]:
+            varying.append(name)
+        else:
+            several = values[0] if name in names[0] else values[1]
+            must = "of one value where the other results have no such parameter; choose one"
+            raise InputError(f"parameter {name}", must, ", ".join(map(shown_value, several)))
+    return varying, compared
+
+
+def _by_run(table: pl.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], dict[int, dict[str, Any]]]:
+    """Return by place and seed the levels of each run."""
+    wanted = {*keys, "seed", "sl", "decided", "run_digest", *MEASURES, *_PARTS.values()}
+    wanted |= {own for own, _ in _OWN.values()}
+    runs: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
+    for row in table.select(name for name in table.columns if name in wanted).to_dicts():
+        run = (*(row[key] for key in keys), row["seed"])
+        levels = runs.setdefault(run, {})
+        if row["sl"] in levels:
+            got = f"two of load {row['load']:g}, seed {run[-1]}"
+            raise InputError("results", "of one run for each load and seed", got)
+        levels[row["sl"]] = row
+    return runs
+
+
+def _digest(levels: dict[int, dict[str, Any]]) -> str:
+    return str(next(iter(levels.values()))["run_digest"])
+
+
+def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, is_equal: bool) -> dict[str, Any]:
+    """Return means, their difference, its standard error and degrees of freedom; a saturated level has no latency."""
+    of_both = [first.values(column, seeds), second.values(column, seeds)]
+    pairs = [(one, other) for one, other in zip(*of_both, strict=True) if one is not None and other is not None]
+    grown = any(side.rows[seed]["saturated"] for side in (first, second) for seed in seeds)
+    made: dict[str, Any] = {"column": column, "first": None, "second": None, "difference": None, "seeds": len(pairs)}
+    if not pairs or (grown and column.startswith("latency_")):
+        return {**made, "is_equal": is_equal}
+    means = fmean(one for one, _ in pairs), fmean(other for _, other in pairs)
+    made |= {"first": means[0], "second": means[1], "difference": means[1] - means[0], "is_equal": is_equal}
+    if column == "saturated":
+        return {**made, "is_certain": _is_unanimous(first) and _is_unanimous(second) and means[0] != means[1]}
+    if len(pairs) == 1:
+        return {**made, "error": _own(first, second, seeds, column)}
+    # Percentiles are whole bins of a histogram: seeds that differ by the same bin say less than their spread, none.
+    resolution = _RESOLUTION * max(map(abs, means)) if column in {"latency_p50", "latency_p99"} else 0.0
+    return {**made, "error": _paired(pairs, resolution)}
+
+
+def _is_unanimous(side: _Side) -> bool:
+    """Return whether all seeds are surely saturated, or all surely steady."""
+    said = {(row["saturated"], row["decided"]) for row in side.rows.values()}
+    return len(said) == 1 and all(decided for _, decided in said)
+
+
+def _paired(pairs: list[tuple[float, float]], resolution: float) -> tuple[float, int]:
+    """Return the standard error of the mean of differences, and its degrees of freedom: equal seeds, equal traffic."""
+    spread = max(stdev(other - one for one, other in pairs), resolution)
+    return spread / sqrt(len(pairs)), len(pairs) - 1
+
+
+def _own(first: _Side, second: _Side, seeds: list[int], column: str) -> tuple[float, int] | None:
+    """Return the same of a single run each, from the runs' own intervals or batches; ``None`` without."""
+    errors = []
+    for side in (first, second):
+        row = next(side.rows[seed] for seed in seeds)
+        if column in _OWN:
+            name, freedom = _OWN[column]
+            width = row.get(name)
+            errors.append((None if width is None else width / students_t(freedom, _CONFIDENCE), freedom))
+        elif column in _PARTS and row.get(_PARTS[column]):
+            parts = row[_PARTS[column]]
+            batches = [fmean(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+            errors.append((stdev(batches) / sqrt(len(batches)), len(batches) - 1))
+        else:
+            return None
+    if any(error is None for error, _ in errors):
+        return None
+    return sqrt(sum(float(error or 0) ** 2 for error, _ in errors)), min(freedom for _, freedom in errors)
+
+
+def _judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows with intervals and verdicts: all verdicts together are wrong with 5 % at most (Bonferroni)."""
+    counted = sum(1 for row in found if row.get("error") is not None and not row["is_equal"])
+    strict = 1 - (1 - _CONFIDENCE) / max(1, counted)
+    return [_verdict(row, strict) for row in found]
+
+
+def _verdict(row: dict[str, Any], strict: float) -> dict[str, Any]:
+    is_equal, error = row.pop("is_equal"), row.pop("error", None)
+    is_certain = row.pop("is_certain", False)
+    width = None if error is None else error[0] * students_t(error[1], _CONFIDENCE)
+    if is_equal or row["difference"] == 0:
+        verdict = EQUAL
+    elif is_certain:
+        verdict = DIFFERENT
+    elif error is None or width is None:
+        verdict = UNSURE
+    else:
+        surely = abs(row["difference"]) > error[0] * students_t(error[1], strict)
+        verdict = DIFFERENT if surely else NOISE if abs(row["difference"]) <= width else PERHAPS
+    return {**row, "ci95": width, "verdict": verdict}

@@ -1,0 +1,90 @@
+"""Pictures of a replay, which has no load: latencies of each service level, and its course over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from vlane.golden.network.meters import PARTS
+from vlane.sim_top.output.pictures import colour, new_figure
+from vlane.sim_top.study.simulate import PerSL, RunResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LATENCIES: tuple[tuple[str, Callable[[PerSL], float | None]], ...] = (
+    ("p50", lambda it: it.latency_p50),
+    ("mean", lambda it: it.latency_mean_cycles),
+    ("p99", lambda it: it.latency_p99),
+    ("longest", lambda it: it.latency_max),
+)
+"""Names of the latencies that are shown of a level, and where they stand."""
+_SHADES = ("#c4c4c4", "#949494", "#646464", "#343434")
+"""Of the latencies; colours tell levels apart."""
+_LATENCY, _TIME, _RATE = "latency (cycles)", "cycle", "flits per cycle and host"
+
+
+def levels_of(runs: list[RunResult]) -> dict[int, list[PerSL]]:
+    """Return what each SL did with each seed."""
+    found: dict[int, list[PerSL]] = {}
+    for run in runs:
+        for level in run.per_sl:
+            found.setdefault(level.sl, []).append(level)
+    return dict(sorted(found.items()))
+
+
+def heights(levels: dict[int, list[PerSL]], value: Callable[[PerSL], float | None]) -> list[float]:
+    """Return a mean over seeds for each SL, 0 where there is none."""
+    return [fmean([it for it in map(value, level) if it is not None] or [0.0]) for level in levels.values()]
+
+
+def course(levels: list[PerSL], value: Callable[[PerSL], list[float]]) -> list[float]:
+    """Return a course over time, mean over seeds, its last value twice: steps have one border more."""
+    means = [fmean(column) for column in zip(*map(value, levels), strict=True)]
+    return [*means, means[-1]]
+
+
+def _borders(runs: list[RunResult], first: int) -> list[float]:
+    return [first + number * (runs[0].cycles - first) / PARTS for number in range(PARTS + 1)]
+
+
+def _name(sl: int, levels: list[PerSL]) -> str:
+    if any(it.saturated for it in levels):
+        return f"SL {sl}, what waits still grows"
+    return f"SL {sl}"
+
+
+def _title(runs: list[RunResult], title: str) -> str:
+    packets = sum(level.packets for level in runs[0].per_sl)
+    return f"{title}: a replay, {packets:,} packets received in {runs[0].cycles:,} cycles"
+
+
+def replay_picture(runs: list[RunResult], title: str, first: int) -> Figure:
+    """Return bars of latencies by SL, and what was offered and accepted from the cycle ``first`` on."""
+    levels, borders = levels_of(runs), _borders(runs, first)
+    figure = new_figure(figsize=(11, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    width = 0.8 / len(LATENCIES)
+    for number, (name, value) in enumerate(LATENCIES):
+        places = [place + (number - (len(LATENCIES) - 1) / 2) * width for place in range(len(levels))]
+        bars = left.bar(places, heights(levels, value), width * 0.92, label=name, color=_SHADES[number])
+        left.bar_label(bars, fmt="%.0f", fontsize="small", padding=2)
+    left.set_xticks(range(len(levels)), [_name(sl, level) for sl, level in levels.items()])
+    left.set_ylabel(_LATENCY)
+    left.margins(y=0.12)
+    left.legend(frameon=False)
+    for number, (sl, level) in enumerate(levels.items()):
+        offered, accepted = (
+            course(level, value) for value in (lambda it: it.offered_parts, lambda it: it.accepted_parts)
+        )
+        shade = colour(number)
+        right.step(borders, offered, where="post", linestyle=":", color=shade, label=f"SL {sl} offered")
+        right.step(borders, accepted, where="post", color=shade, label=f"SL {sl} accepted")
+    right.set_xlabel(_TIME)
+    right.set_ylabel(_RATE)
+    right.legend(frameon=False)
+    for axes in (left, right):
+        axes.grid(visible=True, axis="y", alpha=0.3)
+    figure.suptitle(_title(runs, title), parse_math=False)
+    return figure

@@ -1,0 +1,1 @@
+"""From a study file to a golden network that is ready to run."""

@@ -1,0 +1,140 @@
+"""A study's connections under admission: which of them are taken in, and the arbitration tables of all ports."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from vlane.errors import InputError
+from vlane.golden.topologies.routing import Routes
+from vlane.golden.topologies.topology import Topology
+from vlane.planning.admission import Admission, path_deadline
+from vlane.planning.voqsw_paths import Ints, Paths, follow_paths
+from vlane.schedulers.vlarb import VLArbTable
+from vlane.sim_top.scenario.planned_voqsw import as_cabled
+from vlane.study.cbr_list import CbrList
+from vlane.study.connections import AdmissionSection
+from vlane.units import BLOCK_BYTES
+
+_STAGES = 4
+"""Cycles of an InfiniBand switch from the first flit in to the first flit out, without waiting."""
+
+Port = tuple[str, int, int]
+"""``("switch", number, port)`` or ``("host", number, 0)``, all from 0."""
+
+
+class ConnectionPaths:
+    """The ports that send the packets of a connection, by its hosts.
+
+    Parameters
+    ----------
+    topology : Topology
+        Cables.
+    routes : Routes
+        Tables; each host has one LID.
+
+    Raises
+    ------
+    InputError
+        If hosts have several LIDs, whose paths differ; and as ``as_cabled``.
+    """
+
+    def __init__(self, topology: Topology, routes: Routes) -> None:
+        if (routes.lids[:, 1] > 1).any():
+            raise InputError("admission", "left out where hosts have several LIDs, each with its own path", "given")
+        self._hosts = len(topology.hosts)
+        self._paths: Paths = follow_paths(as_cabled(topology, routes), routes.lft)
+        self._number: Ints = np.full((self._hosts, self._hosts), -1, np.int64)
+        self._number[self._paths.source, self._paths.target] = np.arange(len(self._paths.source))
+
+    def of(self, source: int, target: int) -> list[Port]:
+        """Return the ports in order; none if the tables do not connect the hosts, or it is one."""
+        number = int(self._number[source, target])
+        if number < 0:
+            return []
+        ports, paths = self._paths.cabled.ports, self._paths
+        rows = paths.row[paths.first[number] : paths.first[number + 1]].tolist()
+        return [("host", source, 0), *(("switch", row // ports // ports, row % ports) for row in rows)]
+
+
+def admit_all(
+    section: AdmissionSection,
+    listed: CbrList,
+    paths: ConnectionPaths,
+    routes: Routes,
+    flit_bytes: int,
+    source_file: str,
+) -> tuple[Admission, CbrList]:
+    """Ask for all connections in the order of the list; return the ports then, and the connections they took in.
+
+    Raises
+    ------
+    InputError
+        If a connection's SL has no distance, its hosts are not connected, its VL changes on the way, or it takes more
+        than a link; or if none is taken in.
+    """
+    ports = Admission(budget=Fraction(str(section.budget)), fit=section.fit)
+    taken = np.zeros(len(listed.source), np.bool_)
+    asking = zip(listed.source.tolist(), listed.target.tolist(), listed.sl.tolist(), strict=True)
+    for number, (source, target, sl) in enumerate(asking):
+        where = {"source": source_file, "line": number + 2}
+        if sl >= len(section.distances):
+            must = f"below {len(section.distances)}, as admission.distances has as many"
+            raise InputError("sl", must, sl, **where)  # type: ignore[arg-type]
+        path = paths.of(source, target)
+        if not path:
+            raise InputError("destination", f"a host to which host {source} has a path", target, **where)  # type: ignore[arg-type]
+        lanes = routes.lanes_of(sl)
+        if len(lanes) != 1:
+            raise InputError("admission", "left out where an SL has several VLs", f"SL {sl} with {len(lanes)}")
+        flits = -(-int(listed.bytes[number]) // flit_bytes)
+        load = Fraction(flits) / Fraction(float(listed.interval[number]))
+        if load > 1:
+            must = f"at least {flits}, or the connection takes more than a link"
+            raise InputError("interval_cycles", must, float(listed.interval[number]), **where)  # type: ignore[arg-type]
+        (vl,) = lanes
+        asked = ports.ask(path, vl=vl, distance=section.distances[sl], load=load)
+        taken[number] = asked is not None
+    if not taken.any():
+        raise InputError("admission", "one that takes in a connection at least", f"none of {len(taken)}")
+    return ports, listed.of(taken)
+
+
+def port_tables(ports: Admission, lanes: int) -> dict[Port, VLArbTable]:
+    """Return the table of every port that a connection asked; the low list has every VL that the high list lacks."""
+    tables: dict[Port, VLArbTable] = {}
+    for port in ports.ports():
+        high = {entry.vl for entry in ports.table(port).high if entry.weight}
+        low = [vl for vl in range(lanes) if vl not in high]
+        tables[port] = ports.table(port, low=low)  # type: ignore[index]
+    return tables
+
+
+def with_deadlines(
+    section: AdmissionSection, listed: CbrList, paths: ConnectionPaths, *, largest: int, flight: int, flit_bytes: int
+) -> CbrList:
+    """Return connections with the deadline of their distance and path where the list gives none.
+
+    Parameters
+    ----------
+    largest : int
+        Blocks of the largest packet of any VL.
+    flight : int
+        Cycles of a cable.
+    flit_bytes : int
+        That a link carries in a cycle.
+    """
+    deadline = listed.deadline.copy()
+    for number in np.flatnonzero(deadline == 0).tolist():
+        hops = len(paths.of(int(listed.source[number]), int(listed.target[number]))) - 1
+        distance = section.distances[int(listed.sl[number])]
+        deadline[number] = path_deadline(
+            hops,
+            distance=distance,
+            blocks=largest,
+            flight=flight,
+            stages=_STAGES,
+            cycles_per_block=BLOCK_BYTES // flit_bytes,
+        )
+    return listed._replace(deadline=deadline)

@@ -1,0 +1,86 @@
+"""What happens to a study's network: its faults, and its tables that are swapped (``docs/network.md``)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from vlane.errors import InputError
+from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
+from vlane.golden.network.runs import Change
+from vlane.sim_top.scenario.setting_writes import changes_of_settings, check_settings
+from vlane.sim_top.scenario.swaps import changes_of_swaps, check_swaps
+from vlane.sim_top.scenario.world import World
+from vlane.study.events import Loss, Rewrite, Stall
+from vlane.tables.lft import UNASSIGNED
+
+
+def check_faults(world: World) -> None:
+    """Refuse what is not there or never happens, what looks like a deadlock, and two writes of one table in a cycle.
+
+    Tables that are swapped, and settings of congestion control that are written, are checked, too.
+
+    Raises
+    ------
+    InputError
+        Naming the fault's section and field.
+    """
+    topology, study = world.topology, world.study
+    cabled, most = {*topology.far_ends(), *topology.hosts}, world.routes.lft.shape[1] - 1
+    faults: list[tuple[str, Stall | Rewrite | Loss]] = [
+        *((f"stall.{number}", fault) for number, fault in enumerate(study.stall)),
+        *((f"rewrite.{number}", fault) for number, fault in enumerate(study.rewrite)),
+        *((f"loss.{number}", fault) for number, fault in enumerate(study.loss)),
+    ]
+    if study.rewrite and len(world.routes.rule):
+        raise InputError("rewrite", "left out of a network that forwards by rule, without tables", "given")
+    written: set[tuple[int, int]] = set()
+    silent: dict[tuple[str, int, int], int] = {}
+    for where, fault in faults:
+        if fault.switch >= topology.switches:
+            raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", fault.switch)
+        if fault.cycle >= study.run.cycles:
+            raise InputError(f"{where}.cycle", f"below the run's cycles, {study.run.cycles}", fault.cycle)
+        is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
+        if not is_none and (fault.switch, fault.port - 1) not in cabled:
+            raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch}, from 1", fault.port)
+        if not isinstance(fault, Rewrite):
+            what, period = ("losses", study.link.fcp_period_cycles) if isinstance(fault, Loss) else ("stalls", 0)
+            port = what, fault.switch, fault.port
+            silent[port] = silent.get(port, period) + fault.cycles
+            if silent[port] >= study.run.stuck_cycles:
+                more = f" and link.fcp_period_cycles, {period}" if period else ""
+                must = f"below run.stuck_cycles, {study.run.stuck_cycles}, with all {what} of that port{more}"
+                raise InputError(f"{where}.cycles", must, fault.cycles)
+            continue
+        if fault.lid > most:
+            raise InputError(f"{where}.lid", f"1 to {most}", fault.lid)
+        if (fault.cycle, fault.switch) in written:
+            raise InputError(f"{where}.cycle", "one without another write of that switch", fault.cycle)
+        written.add((fault.cycle, fault.switch))
+    check_swaps(world)
+    check_settings(world)
+
+
+def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
+    """Return a study's faults, swaps and writes in the order in which they are made, with some switches in hardware."""
+    study = world.study
+    stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
+    writes = [
+        table_is_written(
+            each.switch, each.lid, UNASSIGNED if each.port == UNASSIGNED else each.port - 1, cycle=each.cycle
+        )
+        for each in study.rewrite
+    ]
+    losses = [
+        fcps_are_lost(
+            each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles, told_after=each.switch in hardware
+        )
+        for each in study.loss
+    ]
+    return in_order([*stalls, *losses, *writes, *changes_of_swaps(world, hardware), *changes_of_settings(world)])
+
+
+def in_order(changes: list[Change]) -> deque[Change]:
+    """Return changes in the order of their cycles; those of one cycle stay in theirs."""
+    return deque(sorted(changes, key=lambda change: change.cycle))

@@ -1,0 +1,72 @@
+"""Networks named by a word of the command line, with routes that need no VLs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vlane.errors import InputError, unknown_word
+from vlane.golden.topologies import topology as topologies
+from vlane.golden.topologies.routing import Routes, dmodk, up_down
+from vlane.golden.topologies.topology import Topology
+
+FORMS = {
+    "irregular": "irregular:SWITCHES[,PORTS,HOSTS]",
+    "tree": "tree:K,N",
+    "fat_tree": "fat_tree:M,N",
+    "torus": "torus:4x4[,HOSTS]",
+    "dumbbell": "dumbbell:LEFT,RIGHT",
+    "edges": "edges:FILE",
+}
+"""How each is written."""
+_PORTS, _HOSTS = 8, 4
+_DIGITS, _MOST = 18, 1 << 16
+_COUNTS = {"irregular": (1, 3), "tree": (2,), "fat_tree": (2,), "torus": (1, 2), "dumbbell": (2,)}
+
+
+def named_network(word: str, vl_of_sl: tuple[int, ...], *, seed: int) -> tuple[Topology, Routes]:
+    """Return a network by its word: trees with D-mod-k, all others with up*/down* routes from switch 0.
+
+    Parameters
+    ----------
+    word : str
+        In one of ``FORMS``. Random networks have 8 ports, 4 of them with hosts, if the word does not say otherwise.
+    vl_of_sl : tuple of int
+        VL of each SL, everywhere.
+    seed : int
+        Chooses the cables of a random network.
+
+    Raises
+    ------
+    InputError
+        If it is no such word, or there is no such network.
+    """
+    name, _, rest = word.partition(":")
+    if name not in FORMS:
+        raise unknown_word("--topology", FORMS, name)
+    try:
+        topology = topologies.read_edges(Path(rest)) if name == "edges" else _of_numbers(name, rest, seed)
+    except InputError as error:
+        raise error if error.source or error.field == "--topology" else error.at(f"--topology {word}") from None
+    return topology, (dmodk if "k" in topology.shape else up_down)(topology, vl_of_sl)
+
+
+def _of_numbers(name: str, rest: str, seed: int) -> Topology:
+    size, *more = rest.split(",")
+    texts = size.split("x") if name == "torus" else [size]
+    if 1 + len(more) not in _COUNTS[name] or not all(text.isascii() and text.isdigit() for text in (*texts, *more)):
+        raise InputError("--topology", FORMS[name], f"{name}:{rest}")
+    if any(len(text) > _DIGITS for text in (*texts, *more)):
+        raise InputError("--topology", f"made of numbers of {_DIGITS} digits at most", f"{name}:{rest}")
+    first, *others = (int(text) for text in (texts[0], *more))
+    if name == "irregular":
+        ports, hosts = others or (_PORTS, _HOSTS)
+        if first * ports > _MOST:
+            raise InputError("switches x ports", f"at most {_MOST}", first * ports)
+        return topologies.irregular(first, ports=ports, hosts=hosts, seed=seed)
+    if max((first, *others)) > _MOST:
+        raise InputError("--topology", f"made of numbers up to {_MOST}", f"{name}:{rest}")
+    if name == "torus":
+        return topologies.torus(tuple(map(int, texts)), hosts=others[0] if others else 1)
+    if name == "tree":
+        return topologies.tree(first, others[0])
+    return topologies.fat_tree(first, others[0]) if name == "fat_tree" else topologies.dumbbell(first, others[0])

@@ -1,0 +1,85 @@
+"""What a study's tables do to the paths of its packets: loss, circles and lanes that nobody serves are refused."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from vlane.errors import InputError
+from vlane.golden.network.dependencies import find_cycle
+from vlane.golden.network.network import Network
+from vlane.golden.network.paths import Paths, follow_paths
+from vlane.golden.schedulers.bank import Write
+from vlane.golden.schedulers.served import served_lanes
+from vlane.schedulers.plugged import find_scheduler
+from vlane.sim_top.scenario.swaps import swaps_of
+from vlane.sim_top.scenario.world import World, make_network, show_end
+
+
+def check_world(world: World) -> None:
+    """Refuse tables that lose packets, chain links into a circle or leave a lane with traffic unserved.
+
+    Raises
+    ------
+    InputError
+        Naming a path that does not arrive; the circle, a link in each line of its details; or the table and the lane.
+    """
+    net = make_network(world, load=max(world.study.run.loads), seed=1)
+    sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
+    path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
+    paths = follow_paths(net, sls, path_sl)
+    if paths.lost[0]:
+        first = f"from {world.topology.show_host(int(paths.lost[1]))} to LID {paths.lost[2]}"
+        raise InputError("routes", "tables by which every path arrives", f"{paths.lost[0]} that do not, one {first}")
+    circle = find_cycle(net, paths)
+    if circle:
+        must, got = "free of circles of links that wait for each other", f"a circle of {len(circle)} links and VLs"
+        raise InputError("routes", must, got, details=[_show_link(world, net, *each) for each in circle])
+    _check_served(world, net, paths)
+
+
+def _show_link(world: World, net: Network, end: int, lane: int) -> str:
+    """Return a channel that waits as a person names it: both ends and the VL, or the central buffer and the VL."""
+    shown, vl = show_end(world.topology, end, net), _vl_of(world, lane)
+    if end >= len(net.wiring.cable):
+        return f"{shown}, VL {vl}"
+    return f"{shown} -> {show_end(world.topology, int(net.wiring.cable[end].far), net)}, VL {vl}"
+
+
+def _vl_of(world: World, lane: int) -> int:
+    """Return the VL of a lane; Omni-Path's lanes pass over VL15."""
+    return world.routes.kind.vl_of_lane(lane)
+
+
+def _check_served(world: World, net: Network, paths: Paths) -> None:
+    settings, bits, lanes = world.settings, net.switches.inputs.port_bits, world.data_vls
+    carried = paths.carried.reshape(len(net.wiring.cable), lanes)
+    own = {(switch << bits) + port: writes for (switch, port), writes in settings.of_port.items()}
+    own |= {(world.topology.switches << bits) + nic: writes for nic, writes in settings.of_nic.items()}
+    used: dict[tuple[str, tuple[Write, ...]], list[int]] = {}
+    for end in np.flatnonzero((carried >= 0).any(axis=1)).tolist():
+        used.setdefault(("", tuple(own.get(end, settings.writes))), []).append(end)
+    for swap in swaps_of(world):
+        used[f"swap.{swap.number}", tuple(swap.writes)] = [(swap.switch << bits) + port for port in swap.ports]
+    for (given_by, writes), ends in used.items():
+        asked = np.flatnonzero((carried[ends] >= 0).any(axis=0)).tolist()
+        served = served_lanes(settings.scheduler, asked, data_vls=lanes, writes=writes, **settings.parameters)
+        for end in ends:
+            for lane in asked:
+                sl = int(carried[end, lane])
+                if sl >= 0 and lane not in served:
+                    _refuse_unserved(world, show_end(world.topology, end, net), _vl_of(world, lane), sl, given_by)
+
+
+def _refuse_unserved(world: World, where: str, vl: int, sl: int, given_by: str) -> NoReturn:
+    table, section = world.study.scheduler.table, find_scheduler(world.settings.scheduler).section
+    field, at, source = given_by or "scheduler.table", f"at {where}", ""
+    if not given_by and table is None:
+        field, at = f"captured table of {where}", "there"
+        table = getattr(world.study.network, "folder", "")
+    if not given_by:
+        source = str(world.base / str(table))
+    gives = section.gives if section else "a requester"
+    must = f"one that gives {gives} to VL {vl}, which packets of SL {sl} take {at}"
+    raise InputError(field, must, "one without", source=source)

@@ -1,0 +1,92 @@
+"""A study's network under virtual output queuing in software: its SL2VL tables, and the SL of every path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.errors import InputError
+from vlane.golden.topologies.routing import Routes
+from vlane.golden.topologies.topology import Topology
+from vlane.planning.voqsw import VOQswTables, make_tables, plan_voqsw
+from vlane.planning.voqsw_paths import Cabled, Paths, Tuples, find_tuples, follow_paths
+from vlane.study.voqsw import MOST_LEVELS, VOQswSection
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
+
+
+def as_cabled(topology: Topology, routes: Routes) -> Cabled:
+    """Return a topology with the LIDs of its routes as arrays.
+
+    Raises
+    ------
+    InputError
+        If switches forward by rule, or choose VLs by the incoming VL: SL2VL tables say neither.
+    """
+    if not routes.lft.shape[1]:
+        raise InputError("network", "one with forwarding tables, for fewer hosts", f"{len(topology.hosts)} hosts")
+    if routes.by_lane:
+        raise InputError("routing", "one that needs no VLs itself, as updown", "one by incoming VL")
+    far = np.full(topology.switches * topology.ports, -1, np.int64)
+    for (switch, port), (other, its_port) in topology.far_ends().items():
+        far[switch * topology.ports + port] = other * topology.ports + its_port
+    hosts = np.array([switch * topology.ports + port for switch, port in topology.hosts], np.int64)
+    return Cabled(topology.switches, topology.ports, far, hosts, routes.lids)
+
+
+def tuples_of(topology: Topology, routes: Routes) -> Tuples:
+    """Return the 4-tuples that the paths of a network pass.
+
+    Raises
+    ------
+    InputError
+        As ``as_cabled``.
+    """
+    return find_tuples(follow_paths(as_cabled(topology, routes), routes.lft))
+
+
+def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tuple[Routes, NDArray[np.int16]]:
+    """Return routes with the planned tables, and the SL of each path by source and destination.
+
+    Golden switches have as many SLs as the plan asks for: beyond 16 no packet of InfiniBand can carry them.
+
+    Raises
+    ------
+    InputError
+        If switches forward by rule or choose VLs by the incoming VL, if a host has several LIDs, or if full virtual
+        output queuing takes too many levels.
+    """
+    if (routes.lids[:, 1] > 1).any():
+        raise InputError("voqsw", "left out where hosts have several LIDs, whose paths may need an SL each", "given")
+    most = MOST_LEVELS if section.sls == "full" else section.sls
+    tuples = tuples_of(topology, routes)
+    paths = tuples.paths
+    plan = plan_voqsw(tuples, most, section.search, rest=section.rest)
+    if section.sls == "full" and not plan.full:
+        raise InputError("voqsw.sls", f"a number: full VOQ takes more than {MOST_LEVELS} SLs here", "full")
+    levels = plan.levels_used if section.sls == "full" else section.sls
+    sls, vls = tuple(range(levels)), tuple(range(section.vls))
+    tables = make_tables(plan, sls, vls, _widened(routes.vl, levels), _widened(routes.nic_vl, levels))
+    if section.first_vl == "output":
+        tables = _by_first_output(tables, paths, section.vls)
+    path_sl = np.zeros((len(topology.hosts),) * 2, np.int16)
+    path_sl[paths.source, paths.target] = tables.path_sl
+    return replace(routes, vl=tables.vl, nic_vl=tables.nic_vl), path_sl
+
+
+def _by_first_output(tables: VOQswTables, paths: Paths, vls: int) -> VOQswTables:
+    """Return tables in which hosts choose the VL by the output at the first switch: an SL for each level and VL."""
+    first = paths.row[paths.first[:-1]] % paths.cabled.ports % vls
+    used, path_sl = np.unique(tables.path_sl * vls + first, return_inverse=True)
+    nic_vl = np.tile((used % vls).astype(np.uint8), (len(tables.nic_vl), 1))
+    missing = max(0, SL_COUNT - len(used))
+    return VOQswTables(
+        _widened(tables.vl[..., used // vls], len(used) + missing), _widened(nic_vl, len(used) + missing), path_sl
+    )
+
+
+def _widened(table: NDArray[np.uint8], levels: int) -> NDArray[np.uint8]:
+    """Return a table with at least so many SLs; those added drop."""
+    more = [(0, 0)] * (table.ndim - 1) + [(0, max(0, levels - table.shape[-1]))]
+    return np.pad(table, more, constant_values=VL_DROP)

@@ -1,0 +1,121 @@
+"""What plug-ins make of a network: topologies, routes and destinations, each checked as it is made."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vlane.errors import InputError
+from vlane.golden.topologies.routing import Routes
+from vlane.golden.topologies.topology import Topology
+from vlane.plugins import Plugin, found
+from vlane.tables.lft import UNASSIGNED
+from vlane.tables.sl2vl import SL_COUNT, VL_DROP
+
+
+def plugged_topology(network: Any) -> Topology:
+    """Return the topology of a section whose topology is a plug-in's.
+
+    Raises
+    ------
+    InputError
+        If the plug-in refuses its keys, raises another error, or returns no topology.
+    """
+    plugin = found("topology", network.topology)
+    if plugin is None:
+        raise InputError("network.topology", "one that is known", network.topology)
+    keys = {name: getattr(network, name) for name in plugin.options["keys"]}
+    made = _called(plugin, plugin.made, **keys)
+    return _of_type(plugin, made, Topology)
+
+
+def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...], *, data_vls: int) -> Routes:
+    """Return the routes of a plug-in's routing; whether paths arrive and close no circle is checked before a run.
+
+    Raises
+    ------
+    InputError
+        If the plug-in refuses the topology, raises another error, or returns tables of another shape or with entries
+        that no switch of the topology can have.
+    """
+    made = _of_type(plugin, _called(plugin, plugin.made, topology, vl_of_sl), Routes)
+    what = f"routing {plugin.name}"
+    switches, ports, hosts = topology.switches, topology.ports, len(topology.hosts)
+    lids = np.asarray(made.lids)
+    if lids.shape != (hosts, 2) or lids.dtype != np.int64 or (lids < 1).any():
+        raise _refused(plugin, f"{what} lids", f"int64 of shape ({hosts}, 2), from 1", _described(lids))
+    for name, shape in (
+        ("lft", (switches, int(lids.sum(axis=1).max()))),
+        ("vl", (switches, ports, ports, SL_COUNT)),
+        ("nic_vl", (hosts, SL_COUNT)),
+    ):
+        table = np.asarray(getattr(made, name))
+        if table.dtype != np.uint8 or table.shape != shape:
+            raise _refused(plugin, f"{what} {name}", f"uint8 of shape {shape}", _described(table))
+        most = ports if name == "lft" else data_vls
+        none = UNASSIGNED if name == "lft" else VL_DROP
+        wrong = np.argwhere((table >= most) & (table != none))
+        if name == "vl" and made.by_lane:
+            wrong = wrong[wrong[:, 3] < data_vls]  # rows of VLs that no packet is on may hold anything
+        if len(wrong):
+            place = tuple(wrong[0].tolist())
+            must = f"below {most}, or {none} for none"
+            raise _refused(plugin, f"{what} {name}{list(place)}", must, int(table[place]))
+    taken = np.concatenate([np.arange(first, first + count) for first, count in lids.tolist()])
+    if len(np.unique(taken)) < len(taken):
+        raise _refused(plugin, f"{what} lids", "of one NIC each", "shared LIDs")
+    return made
+
+
+def plugged_destinations(plugin: Plugin, topology: Topology) -> tuple[int, ...]:
+    """Return the destination of every host under a plug-in's pattern, -1 for a host that sends nothing.
+
+    Raises
+    ------
+    InputError
+        If the plug-in refuses the topology, raises another error, or returns what is no host.
+    """
+    hosts = len(topology.hosts)
+    made = []
+    for host in range(hosts):
+        to = _called(plugin, plugin.made, host, topology)
+        if isinstance(to, bool) or not isinstance(to, int | np.integer) or not -1 <= to < hosts:
+            raise _refused(plugin, f"pattern {plugin.name}", f"a host, 0 to {hosts - 1}, or -1 for none", f"{to!r}")
+        made.append(int(to))
+    return tuple(made)
+
+
+def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: Any) -> Any:
+    """Return what a plug-in returns; an error that is not a refusal of input names the plug-in's line."""
+    try:
+        with redirect_stdout(sys.stderr):  # stdout is for results
+            return function(*given, **keys)
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - code of somebody else
+        frames = [(each.f_code.co_filename, line) for each, line in traceback.walk_tb(error.__traceback__)]
+        file, line = next((each for each in reversed(frames) if each[0] != __file__), ("", 0))
+        own = [each for each in frames if Path(each[0]) == Path(function.__code__.co_filename)]
+        file, line = own[-1] if own else (file, line)
+        said = f"{type(error).__name__}: {error}"
+        raise InputError(f"{plugin.kind} {plugin.name}", "code that runs", said, source=file, line=line) from None
+
+
+def _of_type(plugin: Plugin, made: Any, kind: type) -> Any:
+    if not isinstance(made, kind):
+        raise _refused(plugin, f"{plugin.kind} {plugin.name}", f"a function that returns {kind.__name__}", f"{made!r}")
+    return made
+
+
+def _refused(plugin: Plugin, field: str, must: str, got: object) -> InputError:
+    return InputError(field, must, got, source=plugin.origin.shown)
+
+
+def _described(table: Any) -> str:
+    return f"{table.dtype} of shape {table.shape}"

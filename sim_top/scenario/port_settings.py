@@ -1,0 +1,102 @@
+"""Egress schedulers of all ports of a study: which one, its parameters, and what its tables are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vlane.errors import InputError
+from vlane.golden.network.assembly import PortSettings
+from vlane.golden.topologies.captured import Captured
+from vlane.parameters import Parameters
+from vlane.schedulers.plugged import find_scheduler
+from vlane.schedulers.programs import program_writes
+from vlane.schedulers.registry import IB_ARBITER
+from vlane.schedulers.table_files import read_tables
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
+from vlane.schedulers.writes import SchedulerTable, map_writes
+from vlane.sim_top.scenario.admitted import Port
+from vlane.study.networks import vls_per_sl
+from vlane.study.study import Study
+from vlane.study.swap import longest_shape, swapped_tables
+
+
+def port_settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
+    """Return the schedulers of a study with the table it names, or with those of its captured fabric.
+
+    Raises
+    ------
+    InputError
+        If a table is missing, or does not fit the scheduler, its parameters or the lanes.
+    """
+    scheduler = find_scheduler(study.scheduler.name)
+    swapped = swapped_tables(study.swap, scheduler.name)
+    if study.scheduler.table is None:
+        if scheduler.name == IB_ARBITER and captured:
+            return _captured_settings(study, lanes, captured, swapped)
+        if scheduler.section:
+            raise InputError("scheduler.table", f"given with {scheduler.name}", "missing")
+        return PortSettings(scheduler.name, dict(scheduler.in_switch))
+    file = base / study.scheduler.table
+    tables = read_tables(file, needed=scheduler.name if scheduler.section else "")
+    shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
+    if scheduler.section:
+        shape |= tables.sections[scheduler.name].shape()
+        shape = longest_shape(shape, swapped)
+    each = vls_per_sl(getattr(study.network, "routing", ""))
+    if scheduler.maps and tables.sl2vl:
+        shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
+    elif scheduler.maps and each > 1:
+        shape["requesters"] = max(2, lanes // each)
+    parameters = _parameters(study, shape)
+    if parameters["data_vls"] != lanes:
+        raise InputError("link.data_vls", f"at least {scheduler.data_vls[0]} with {scheduler.name}", lanes)
+    if parameters.get("units") == "shared":
+        must = "per_requester: a shared unit works on while its link is busy, and here schedulers stand still then"
+        raise InputError("scheduler.parameters.units", must, "shared")
+    writes = program_writes(tables, scheduler.name, parameters, str(file))
+    if parameters.get("requesters") and each > 1 and not tables.sl2vl:
+        writes = map_writes([lane // each for lane in range(lanes)]) + writes
+    return PortSettings(scheduler.name, _kept(parameters), writes)
+
+
+def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Sequence[SchedulerTable]) -> PortSettings:
+    """Return the schedulers with the tables of a captured fabric, each port with its own."""
+    programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
+    longest = max((table.shape()["entries"] for table in (*programmed, *swapped)), default=1)
+    parameters = _parameters(study, {"data_vls": lanes, "entries": longest, "vl15": False})
+    missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
+    if missing:
+        raise InputError("scheduler.table", f"given, as the capture has no table of host {min(missing)}", "missing")
+    return PortSettings(
+        study.scheduler.name,
+        _kept(parameters),
+        (),
+        {port: table.writes(parameters) for port, table in captured.vlarb.items()},
+        {host: table.writes(parameters) for host, table in captured.host_vlarb.items()},
+    )
+
+
+def admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable]) -> PortSettings:
+    """Return the schedulers with the tables that were filled in; other ports have every VL in the low list."""
+    others = VLArbTable((), tuple(VLArbEntry(vl, MAX_WEIGHT) for vl in range(lanes)), LIMIT_UNBOUNDED)
+    parameters = _parameters(study, {"data_vls": lanes, "entries": MAX_ENTRIES, "vl15": False})
+    written = {port: table.writes(parameters) for port, table in tables.items()}
+    return PortSettings(
+        study.scheduler.name,
+        _kept(parameters),
+        others.writes(parameters),
+        {(number, at): writes for (kind, number, at), writes in written.items() if kind == "switch"},
+        {number: writes for (kind, number, _), writes in written.items() if kind == "host"},
+    )
+
+
+def _parameters(study: Study, shape: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of every port's scheduler: what the study says, else what the table needs."""
+    words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
+    return find_scheduler(study.scheduler.name).parameters.of_words(words, shape)
+
+
+def _kept(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if key not in {"data_vls", "vl15"}}

@@ -1,0 +1,1 @@
+"""Bench of the VL buffer: stimulus, crosses, proofs, plants, directed cases."""

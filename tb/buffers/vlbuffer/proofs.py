@@ -1,0 +1,250 @@
+"""Proofs of the VL buffer: room and counts against accounts, all outputs against queues, by induction."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar
+
+from amaranth.hdl import Array, Fragment, Module, Mux, Signal, Value
+
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount
+from vlane.tb.credits.proofs_room_account import RoomAccount
+from vlane.tb.machinery.proofs.inside import contents, inside
+from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
+from vlane.tb.tables.proofs_tables import constant, wrapped
+
+
+class VLBufferProperties(Properties):
+    """The buffer beside an account of one arbitrary lane: what was reserved, written and read.
+
+    Parameters
+    ----------
+    buffer : VLBuffer
+        The component.
+    """
+
+    statements: ClassVar = {
+        "reserved": "The flits reserved for a lane are those that were accepted less those that were read.",
+        "held": "The flits in a lane are those that were written into reserved room less those that were read.",
+        "accepted": "A packet is accepted exactly when its lane stays within its maximum and every lane can still use"
+        " its minimum.",
+        "room": "A lane is said to have room exactly when its largest packet would be accepted.",
+        "storage": "All lanes together never reserve more than the storage, the unused minimum of each included.",
+        "bounds": "No lane reserves more than its maximum, or holds more than it reserved.",
+        "discarded": "The flits discarded in a cycle are those that are written without a lane or without reserved"
+        " room.",
+        "readable": "A reading port shows the flits that its lane holds, at most as many as it has places; the other"
+        " places are 0.",
+    }
+
+    def __init__(self, buffer: Any) -> None:
+        super().__init__()
+        self.buffer, self.m = buffer, Module()
+        self.unfolds_memories = buffer.readers * buffer.read_flits > 1
+        self.lane = constant(self.m, "watched_lane", 5, 0, buffer.vls - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.buffer), self.lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, b = self.m, self.buffer
+        m.submodules.buffer = b
+        self._room(m)
+        gained = Signal(10)
+        m.d.comb += gained.eq(Mux(b.accepted & (b.reserve_vl == self.lane), b.reserve_flits, 0))
+        used, held, leaving = Signal(16), Signal(16), Signal(4)
+        m.d.comb += leaving.eq(self._leaving(held))
+        written = self._written(m, held, used + gained)
+        m.d.sync += [used.eq(used + gained - leaving), held.eq(held + written - leaving)]
+        self.claim(m, "reserved", self._of_lane(b.used) == used)
+        self.claim(m, "held", self._of_lane(b.held) == held)
+        for vl in range(b.vls):
+            self.claim(m, "bounds", (b.used[vl] <= b.maximum) & (b.held[vl] <= b.used[vl]))
+        self._discarded(m)
+        self._readable(m)
+        return m
+
+    def _of_lane(self, values: Any) -> Value:
+        return Array(values[vl] for vl in range(self.buffer.vls))[self.lane]
+
+    def _room(self, m: Module) -> None:
+        """Claim what is accepted: the storage has a place for each flit reserved and for each minimum not yet used."""
+        b = self.buffer
+        promised, asks = Signal(16), Signal()
+        room = RoomAccount(b.flits, b.minimum, b.maximum)
+        m.d.comb += [promised.eq(room.promised(b.used)), asks.eq(b.reserve_flits != 0)]
+        self.claim(m, "storage", promised <= b.flits)
+        fits = []
+        for vl in range(b.vls):
+            fits.append((b.reserve_vl == vl) & room.fits(b.used[vl], b.reserve_flits, promised))
+            self.claim(m, "room", b.room[vl] == room.fits(b.used[vl], b.mtu_flits, promised))
+        self.claim(m, "accepted", b.accepted == reduce(or_, fits), when=asks)
+        self.claim(m, "accepted", ~b.accepted, when=~asks)
+
+    def _leaving(self, held: Value) -> Value:
+        """Return how many flits leave the lane: the first port that removes any has it to itself (VLB-6, VLB-7)."""
+        b, leaving = self.buffer, Value.cast(0)
+        for port in reversed(range(b.readers)):
+            most = Mux(held < b.read_flits, held, b.read_flits)
+            removes = Mux(b.read_count[port] < most, b.read_count[port], most)
+            leaving = Mux((b.read_vl[port] == self.lane) & (removes != 0), removes, leaving)
+        return leaving
+
+    def _written(self, m: Module, held: Value, reserved: Value) -> Value:
+        """Return how many flits are written into reserved room of the lane."""
+        b, count, written, room = self.buffer, Value.cast(0), Signal(4), Signal(16)
+        for port in range(b.writers):
+            given = Mux(b.write_count[port] < b.write_flits, b.write_count[port], b.write_flits)
+            count = count + Mux(b.write_vl[port] == self.lane, given, 0)
+        m.d.comb += [room.eq(reserved - held), written.eq(Mux(count < room, count, room))]
+        return written
+
+    def _discarded(self, m: Module) -> None:
+        """Claim that of the flits written in a cycle those that no lane gains are discarded."""
+        b = self.buffer
+        ran, written, gone, before, after = (Signal(16, name=name) for name in ("ran", "written", "gone", "was", "now"))
+        m.d.comb += after.eq(sum(b.held))
+        m.d.sync += [
+            ran.eq(1),
+            before.eq(after - sum(b.takes)),
+            gone.eq(b.discarded),
+            written.eq(sum(Mux(count < b.write_flits, count, b.write_flits) for count in b.write_count)),
+        ]
+        self.claim(m, "discarded", written == gone + after - before, when=ran[0] & (written != 0))
+
+    def _readable(self, m: Module) -> None:
+        b = self.buffer
+        for port in range(b.readers):
+            held = Signal(16, name=f"held_at_{port}")
+            m.d.comb += held.eq(sum(Mux(b.read_vl[port] == vl, b.held[vl], 0) for vl in range(b.vls)))
+            most = Mux(held < b.read_flits, held, b.read_flits)
+            self.claim(m, "readable", b.readable[port] == most)
+            for index in range(b.read_flits):
+                flit = b.read_data[port * b.read_flits + index]
+                self.claim(m, "readable", flit == 0, when=b.readable[port] <= index)
+
+
+class QueueProperties(Properties):
+    """The buffer beside a queue of registers for each lane, for every sequence of inputs.
+
+    What holds the induction is claimed too: where the flits of the queues are in the storage.
+
+    Parameters
+    ----------
+    buffer : VLBuffer
+        The component.
+    """
+
+    statements: ClassVar = {
+        "order": "Every output is that of a queue for each lane: a flit that is written is shown behind those written"
+        " to its lane before, until it is removed, and unchanged; none is lost, doubled or swapped.",
+        "storage": VLBufferProperties.statements["storage"],
+        "bounds": VLBufferProperties.statements["bounds"],
+        "lists": "The flits of a lane are in the places to which its list leads, in order; or in a row in its part.",
+        "own-place": "A place of a storage that lanes share belongs to one flit, is free once, or was not used since"
+        " reset.",
+    }
+    unfolds_memories = True
+    any_memory = True
+
+    def __init__(self, buffer: Any) -> None:
+        super().__init__()
+        self.buffer, self.m = buffer, Module()
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return free_inputs(self.buffer)
+
+    def elaborate(self, _platform: object) -> Module:
+        m, b = self.m, self.buffer
+        m.submodules.buffer = fragment = Fragment.get(b, None)
+        self.stored = contents(fragment, "storage")
+        account = BufferAccount(m, b)
+        for output, value in account.outputs:
+            self.claim(m, "order", output == value)
+        self.claim(m, "storage", account.promised <= b.flits)
+        for held, used in zip(account.held, account.used, strict=True):
+            self.claim(m, "bounds", (used <= b.maximum) & (held <= used))
+        if b.form == "shared":
+            self._lists(account, fragment)
+        else:
+            self._parts(account, fragment)
+        return m
+
+    def _lists(self, account: BufferAccount, fragment: Fragment) -> None:
+        """Claim where the flits of the lists are, and which places are free."""
+        m, b, claim = self.m, self.buffer, self.claim
+        links, recycled = (contents(fragment, name) for name in ("links", "recycled"))
+        slots = account.queues("slots", [inside(fragment, f"place_{number}") for number in range(len(account.kept))])
+        taken: list[tuple[Value, Value]] = []
+        for vl, (held, queue, flits) in enumerate(zip(account.held, slots, account.flits, strict=True)):
+            last = inside(fragment, f"last_{vl}")
+            claim(m, "lists", inside(fragment, f"first_{vl}") == queue[0], when=held != 0)
+            for place, (slot, flit) in enumerate(zip(queue, flits, strict=True)):
+                claim(m, "lists", Array(self.stored)[slot] == flit, when=held > place)
+                claim(m, "lists", last == slot, when=held == place + 1)
+                if place + 1 < b.maximum:
+                    claim(m, "lists", Array(links)[slot] == queue[place + 1], when=held > place + 1)
+                taken.append((held > place, slot))
+        oldest, newest, fresh = (inside(fragment, name) for name in ("oldest", "newest", "fresh"))
+        freed = Signal(16, name="freed")
+        m.d.comb += freed.eq(fresh - sum(account.held))
+        claim(m, "own-place", (fresh <= b.flits) & (oldest < b.flits) & (newest < b.flits) & (freed <= b.flits))
+        claim(m, "own-place", newest == wrapped(oldest + freed, b.flits))
+        for number, place in enumerate(recycled):
+            taken.append((wrapped(b.flits + number - oldest, b.flits) < freed, place))
+        for slot in range(b.flits):
+            users = sum(there & (place == slot) for there, place in taken)
+            claim(m, "own-place", users == (fresh > slot))
+
+    def _parts(self, account: BufferAccount, fragment: Fragment) -> None:
+        """Claim where the flits of the lanes are in their parts."""
+        m, b, claim = self.m, self.buffer, self.claim
+        for vl, (held, flits) in enumerate(zip(account.held, account.flits, strict=True)):
+            first, behind = inside(fragment, f"first_{vl}"), inside(fragment, f"after_last_{vl}")
+            claim(m, "lists", (first < b.maximum) & (behind == wrapped(first + held, b.maximum)))
+            for place, flit in enumerate(flits):
+                where = vl * b.maximum + wrapped(first + place, b.maximum)
+                claim(m, "lists", Array(self.stored)[where] == flit, when=held > place)
+
+
+_ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
+_MANY = {"writers": 2, "readers": 2, "write_flits": 2, "read_flits": 2, "data_bits": 1}
+_TINY = {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1}
+_PARTS = {"vls": 2, "flits": 4, "minimum": 2, "maximum": 2, "mtu_flits": 1}
+_SINGLE = {"vls": 2, "flits": 2, "minimum": 1, "maximum": 1, "mtu_flits": 1, "form": "static"}
+INSTANCES = (
+    Instance("small", VLBufferProperties, {**_TINY, **_ONE, "form": "shared"}),
+    Instance(
+        "small-two-ports",
+        VLBufferProperties,
+        {"vls": 3, "flits": 8, "minimum": 1, "maximum": 5, "mtu_flits": 2, **_MANY, "form": "shared"},
+    ),
+    Instance("static", VLBufferProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance(
+        "shared",
+        VLBufferProperties,
+        {"vls": 3, "flits": 16, "minimum": 2, "maximum": 9, "mtu_flits": 3, **_ONE, "form": "shared"},
+    ),
+    Instance("queues-shared", QueueProperties, {**_TINY, **_ONE, "form": "shared"}),
+    Instance("queues-static", QueueProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance("queues-two-ports", QueueProperties, {**_TINY, **_MANY, "form": "shared"}),
+    Instance(
+        "queues-of-five",
+        QueueProperties,
+        {**_TINY, **_ONE, "flits": 5, "minimum": 2, "maximum": 3, "mtu_flits": 2, "form": "shared"},
+    ),
+    Instance(
+        "queues-faster-input", QueueProperties, {**_PARTS, **_ONE, "mtu_flits": 2, "read_flits": 2, "form": "static"}
+    ),
+    Instance(
+        "queues-faster-output", QueueProperties, {**_PARTS, **_ONE, "mtu_flits": 2, "write_flits": 2, "form": "static"}
+    ),
+    Instance("queues-opa-input", QueueProperties, {**_SINGLE, **_ONE, "read_flits": 3}),
+    Instance("queues-opa-output", QueueProperties, {**_SINGLE, **_ONE, "writers": 2, "write_flits": 3}),
+    Instance("queues-opa-centre", QueueProperties, {**_SINGLE, **_MANY, "write_flits": 3, "read_flits": 3}),
+    Instance("queues-centre", QueueProperties, {**_TINY, **_MANY, "write_flits": 3, "read_flits": 3, "form": "shared"}),
+)
+"""What is proven: accounts by induction, then queues, in the shapes too that the proofs of whole switches replace."""

@@ -1,0 +1,168 @@
+"""An account of the VL buffer, from its page: a queue of registers for each lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Fragment, Module, Mux, Signal, Value
+
+from vlane.tb.credits.proofs_room_account import RoomAccount
+
+_COUNT = 14
+
+
+class BufferAccount:
+    """What a buffer must put out, whatever comes in (``docs/vlbuffer.md``, VLB-1 to VLB-8).
+
+    Parameters
+    ----------
+    m : Module
+        Where it is kept.
+    buffer : VLBuffer
+        Whose inputs it sees, and whose parameters it has.
+
+    Attributes
+    ----------
+    outputs : list of (Value, Value)
+        Each output of the buffer, or element of one, and what it must be.
+    held, used : list of Signal
+        Flits in each lane; flits reserved for it, those included.
+    promised : Signal
+        Flits of the storage that are reserved, or that a lane's minimum keeps for it.
+    flits : list of list of Signal
+        By lane: its flits, oldest first.
+    kept : list of list of Value
+        By place of the writing ports, and by lane: a flit is written there.
+    """
+
+    def __init__(self, m: Module, buffer: Any) -> None:
+        self.m, self.buffer = m, buffer
+        b = buffer
+        self._lanes = range(b.vls)
+        self.held, self.used = (
+            [Signal(_COUNT, name=f"account_{name}_{vl}") for vl in self._lanes] for name in ("held", "used")
+        )
+        self.promised = Signal(_COUNT + 2, name="account_promised")
+        self._leaving = [Signal(3, name=f"account_leaving_{vl}") for vl in self._lanes]
+        removed, readable = self._reads()
+        room, accepted, gained = self._reserves()
+        self.kept, discarded = self._writes(gained)
+        for vl in self._lanes:
+            came = sum(lanes[vl] for lanes in self.kept)
+            m.d.comb += self._leaving[vl].eq(removed[vl])
+            m.d.sync += [
+                self.held[vl].eq(self.held[vl] - self._leaving[vl] + came),
+                self.used[vl].eq(self.used[vl] - self._leaving[vl] + gained[vl]),
+            ]
+        flits = self.queues("flits", list(b.write_data))
+        shown: list[Value] = []
+        for port in range(b.readers):
+            for index in range(b.read_flits):
+                oldest = [self._of(flits[vl], index) for vl in self._lanes]
+                shown.append(Mux(readable[port] > index, self._looked_at(port, oldest), 0))
+        self.flits = flits
+        self.outputs = [
+            (b.accepted, accepted),
+            (b.discarded, discarded),
+            *zip(b.room, room, strict=True),
+            *zip(b.read_data, shown, strict=True),
+            *zip(b.readable, readable, strict=True),
+            *zip(b.held, self.held, strict=True),
+            *zip(b.used, self.used, strict=True),
+        ]
+
+    def leaving_of(self, vl: Value) -> Value:
+        """Return how many flits leave a lane in this cycle."""
+        return Array(self._leaving)[vl]
+
+    def queues(self, name: str, comes: Sequence[Value]) -> list[list[Signal]]:
+        """Return, lane by lane, a queue whose entries come and go with the flits.
+
+        Parameters
+        ----------
+        comes : sequence of Value
+            What comes with a flit that is written, by place of the writing ports.
+        """
+        b, m = self.buffer, self.m
+        made = []
+        for vl in self._lanes:
+            queue = [Signal(len(comes[0]), name=f"account_{name}_{vl}_{place}") for place in range(b.maximum)]
+            after = Signal(_COUNT, name=f"account_{name}_after_{vl}")
+            m.d.comb += after.eq(self.held[vl] - self._leaving[vl])
+            for place, entry in enumerate(queue):
+                stays: Value = entry
+                for count in range(1, b.readers * b.read_flits + 1):
+                    stays = Mux(self._leaving[vl] == count, self._of(queue, place + count), stays)
+                earlier: Value = Const(0)
+                for lanes, new in zip(self.kept, comes, strict=True):
+                    stays = Mux(lanes[vl] & (after + earlier == place), new, stays)
+                    earlier = earlier + lanes[vl]
+                m.d.sync += entry.eq(stays)
+            made.append(queue)
+        return made
+
+    @staticmethod
+    def _of(queue: Sequence[Value], place: int) -> Value:
+        return queue[place] if place < len(queue) else Const(0, len(queue[0]))
+
+    def _looked_at(self, port: int, by_lane: Sequence[Value]) -> Value:
+        found: Value = Const(0, len(by_lane[0]))
+        for vl, value in enumerate(by_lane):
+            found = Mux(self.buffer.read_vl[port] == vl, value, found)
+        return found
+
+    def _reads(self) -> tuple[list[Value], list[Value]]:
+        """Return how many flits leave each lane (VLB-6, VLB-7), and how many each port is shown."""
+        b = self.buffer
+        removed: list[Value] = [Const(0)] * b.vls
+        shown: list[Value] = []
+        for port in range(b.readers):
+            held = self._looked_at(port, self.held)
+            readable = Mux(held < b.read_flits, held, b.read_flits)
+            asked = Mux(b.read_count[port] < readable, b.read_count[port], readable)
+            shown.append(readable)
+            for vl in self._lanes:
+                takes = (b.read_vl[port] == vl) & (removed[vl] == 0)
+                removed[vl] = Mux(takes, asked, removed[vl])
+        return removed, shown
+
+    def _reserves(self) -> tuple[list[Value], Value, list[Value]]:
+        """Return which lanes have room, whether a packet is accepted, and what each lane gains (VLB-1 to VLB-3)."""
+        b = self.buffer
+        rule = RoomAccount(b.flits, b.minimum, b.maximum)
+        self.m.d.comb += self.promised.eq(rule.promised(self.used))
+        room = [rule.fits(used, b.mtu_flits, self.promised) for used in self.used]
+        asks = [
+            (b.reserve_vl == vl) & (b.reserve_flits != 0) & rule.fits(used, b.reserve_flits, self.promised)
+            for vl, used in enumerate(self.used)
+        ]
+        return room, Cat(asks).any(), [Mux(each, b.reserve_flits, 0) for each in asks]
+
+    def _writes(self, gained: Sequence[Value]) -> tuple[list[list[Value]], Value]:
+        """Return which flits are written to which lanes, and how many are discarded (VLB-4, VLB-5)."""
+        b = self.buffer
+        kept: list[list[Value]] = []
+        lost: Value = Const(0)
+        for place in range(b.writers * b.write_flits):
+            port, index = divmod(place, b.write_flits)
+            comes = b.write_count[port] > index
+            lanes = [
+                comes
+                & (b.write_vl[port] == vl)
+                & (self.held[vl] + sum(other[vl] for other in kept) < self.used[vl] + gained[vl])
+                for vl in self._lanes
+            ]
+            lost = lost + (comes & ~Cat(lanes).any())
+            kept.append(lanes)
+        return kept, lost
+
+
+def accounted(buffer: Any) -> BufferAccount:
+    """Put an account in place of what is inside a buffer; that they are alike is proven of the buffer."""
+    Fragment.get(buffer, None)  # else Amaranth warns of what is inside
+    m = Module()
+    account = BufferAccount(m, buffer)
+    m.d.comb += [output.eq(value) for output, value in account.outputs]
+    buffer.elaborate = lambda _platform: m
+    return account

@@ -1,0 +1,69 @@
+"""The bench of a block by the block's name: modules of the folder ``tb/FAMILY/NAME``.
+
+``stimulus``
+    ``qualified`` returns the stimulus that reaches every rule (``tb/machinery/native/stimulus.py``). A scheduler's
+    module also has ``drawn_writes``, a random table for a switch's output; schedulers of one list have ``SCENARIOS``
+    (``tb/schedulers/directed_schedulers.py``) for instances of ``SCENARIO_PARAMETERS``; schedulers with entries have
+    ``saturating``, traffic that asks for a decision in every cycle.
+``crosses``
+    ``crosses`` returns the crosses of an instance; ``EVENTS`` names the events.
+``proofs``
+    ``INSTANCES``: the proven instances with their properties.
+``plants``
+    ``PLANTS``: bugs of one line that a proof or the lockstep must notice.
+``holes``
+    ``HOLES``: code that the stimulus does not reach, with reasons. Optional.
+``bench``
+    The cocotb bench.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from vlane.families import FAMILY_OF
+from vlane.schedulers.registry import SCHEDULERS
+from vlane.tb.machinery.native.hole import Hole, Untaken
+from vlane.tb.machinery.plants.plant import Plant
+
+
+def module_name(name: str, part: str) -> str:
+    """Return the full name of a module of a block's bench."""
+    return f"vlane.tb.{FAMILY_OF[name]}.{name}.{part}"
+
+
+def stimulus(name: str) -> Any:
+    """Return the module of a block's stimulus."""
+    return import_module(module_name(name, "stimulus"))
+
+
+def crosses(name: str) -> Any:
+    """Return the module of a block's crosses."""
+    return import_module(module_name(name, "crosses"))
+
+
+def proofs(name: str) -> Any:
+    """Return the module of a block's proofs."""
+    return import_module(module_name(name, "proofs"))
+
+
+def plants(name: str) -> tuple[Plant, ...]:
+    """Return the planted bugs of a block."""
+    found: tuple[Plant, ...] = import_module(module_name(name, "plants")).PLANTS
+    return found
+
+
+def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
+    """Return the judged coverage holes of a block; empty if the block has none."""
+    module = module_name(name, "holes")
+    if find_spec(module) is None:
+        return ()
+    found: tuple[Hole | Untaken, ...] = import_module(module).HOLES
+    return found
+
+
+def directed_schedulers() -> tuple[str, ...]:
+    """Return the names of the schedulers that have directed scenarios in common notation."""
+    return tuple(name for name in SCHEDULERS if hasattr(stimulus(name), "SCENARIOS"))

@@ -1,0 +1,1 @@
+"""Bench of the congestion marker: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,218 @@
+"""Proofs of the marker: every decision and every bit of state beside accounts of one arbitrary lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from vlane.congestion.cc_marker import CCMarkerSelect
+from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
+from vlane.tb.tables.proofs_tables import at, constant
+
+_WIDE = 20
+_CNP = 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Account of the settings: those of the switch and the element, and those that rule."""
+
+    threshold: Value
+    packet_size: Value
+    marking_rate: Value
+    victim_mask: Value
+    restarts: Value
+
+
+class CCMarkerProperties(Properties):
+    """A marker beside accounts of one arbitrary lane, the level and the settings, kept from the marker's inputs.
+
+    Parameters
+    ----------
+    marker : CCMarker
+        The component.
+    """
+
+    statements: ClassVar = {
+        "settings": "The settings in force are the values written last: the element's while it is valid and of control "
+        "type 0, the switch's otherwise; after reset all are 0.",
+        "never": "With Threshold 0 no lane is over, and no packet is marked.",
+        "limit": "With another Threshold a lane is over exactly when its measure is at least the larger of "
+        "floor(maximum (16 - Threshold) / 16) and two largest packets and a block.",
+        "level": "The level is the blocks of the packets started, less `idle_blocks` for each cycle in which the link "
+        "was free and no packet started, held within 0 and `level_blocks` at each step.",
+        "starved": "A lane is starved exactly when, since its last packet started, there was a cycle with a free link "
+        "in which it asked and its head did not fit.",
+        "root": "A lane whose packet starts is called a root exactly when it is over, was not starved, and the level "
+        "was at least `busy_blocks` before this packet.",
+        "victim": "A lane whose packet starts is called a victim exactly when it is over and was starved.",
+        "eligible": "A packet is marked only if its lane is a root, or is over on a port that Victim_Mask has; if it "
+        "has at least Packet_Size blocks; and if its first flit carries a transport header with FECN.",
+        "cnp": "A congestion notification packet is never marked.",
+        "absent": "A packet on VL15, or on a lane that is not there, is never marked, and has neither root nor victim.",
+        "first": "After reset, and after a write of Marking_Rate or of the element, the first eligible packet of a "
+        "lane is marked.",
+        "rate": "After a mark exactly as many eligible packets of the lane pass unmarked as Marking_Rate said at the "
+        "mark, and the next one is marked: never more than one in Marking_Rate + 1.",
+        "count": "Only eligible packets of a lane change its counter, apart from a mark, a write that begins the count "
+        "again, and reset.",
+        "fecn": "A flit leaves with FECN exactly when it had FECN or is marked: FECN is never cleared.",
+        "other-bits": "No bit but FECN changes on the way through the block.",
+        "no-start": "Without a packet that starts nothing is marked, the flit is unchanged, and neither root nor "
+        "victim is shown.",
+    }
+    depth = 2
+
+    def __init__(self, marker: Any) -> None:
+        super().__init__()
+        self.marker, self.m = marker, Module()
+        self.lane = constant(self.m, "watched_lane", 4, 0, marker.data_vls - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.marker), self.lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, p = self.m, self.marker
+        m.submodules.marker = p
+        kept = self._settings(m)
+        over = self._limit(m, kept)
+        busy = self._level(m)
+        here, starved = Signal(), Signal()
+        m.d.comb += here.eq(p.start & (p.start_vl == self.lane))
+        waits = p.free & self._of_lane(p.asks) & ~self._of_lane(p.fits)
+        m.d.sync += starved.eq(~here & (starved | waits))
+        self.claim(m, "starved", self._of_lane(p.starved) == starved)
+        self.claim(m, "root", p.root == (over & ~starved & busy), when=here)
+        self.claim(m, "victim", p.victim == (over & starved), when=here)
+        markable = self._flit(m)
+        admitted = over & ((~starved & busy) | kept.victim_mask)
+        eligible = Signal()
+        m.d.comb += eligible.eq(here & admitted & (p.start_blocks >= kept.packet_size) & markable)
+        self.claim(m, "eligible", ~p.mark, when=here & ~eligible)
+        self._rate(m, kept, here, eligible)
+        absent = p.start & (p.start_vl >= p.data_vls)
+        self.claim(m, "absent", ~p.mark & ~p.root & ~p.victim, when=absent)
+        self.claim(m, "no-start", ~p.mark & ~p.root & ~p.victim & (p.flit_out == p.flit_in), when=~p.start)
+        return m
+
+    def _of_lane(self, values: Any) -> Value:
+        return at([values[vl] for vl in range(self.marker.data_vls)], self.lane)
+
+    def _settings(self, m: Module) -> _Kept:
+        """Keep what was written last of each part, and claim what is in force."""
+        p, w = self.marker, self.marker.program
+        select = Value.cast(w.select)
+        mask, valid, control = Signal(name="kept_mask"), Signal(name="kept_valid"), Signal(name="kept_control")
+        whose: dict[str, list[Signal]] = {}
+        for name in ("threshold", "packet_size", "marking_rate"):
+            bits = len(getattr(w, name))
+            whose[name] = [Signal(bits, name=f"kept_{name}_{owner}") for owner in ("switch", "port")]
+        with m.If(w.enable):
+            with m.If(select == CCMarkerSelect.VICTIM_MASK):
+                m.d.sync += mask.eq(w.victim_mask)
+            with m.If(select == CCMarkerSelect.THRESHOLD):
+                m.d.sync += [whose[name][0].eq(getattr(w, name)) for name in ("threshold", "packet_size")]
+            with m.If(select == CCMarkerSelect.MARKING_RATE):
+                m.d.sync += whose["marking_rate"][0].eq(w.marking_rate)
+            with m.If(select == CCMarkerSelect.PORT):
+                m.d.sync += [valid.eq(w.valid), control.eq(w.control_type)]
+                m.d.sync += [each[1].eq(getattr(w, name)) for name, each in whose.items()]
+        own = valid & ~control
+        ruling = {name: Mux(own, port, switch) for name, (switch, port) in whose.items()}
+        for name, value in ruling.items():
+            self.claim(m, "settings", getattr(p, name) == value, when=own)
+            self.claim(m, "settings", getattr(p, name) == value, when=~own)
+        self.claim(m, "settings", p.victim_mask == mask)
+        held = p.settings
+        self.claim(m, "settings", held.port_rules == own)
+        for name, (switch, port) in whose.items():
+            self.claim(m, "settings", (held.of_switch[name] == switch) & (held.of_port[name] == port))
+        restarts = w.enable & ((select == CCMarkerSelect.MARKING_RATE) | (select == CCMarkerSelect.PORT))
+        return _Kept(**ruling, victim_mask=mask, restarts=restarts)
+
+    def _limit(self, m: Module, kept: _Kept) -> Value:
+        """Claim when the lane is over; return whether it must be."""
+        p, shape = self.marker, self.marker.parameters
+        measure, part, over = Signal(_WIDE), Signal(_WIDE), Signal()
+        m.d.comb += [
+            measure.eq(self._of_lane(p.measure)),
+            part.eq((shape.maximum * (16 - kept.threshold)) >> 4),
+            over.eq((kept.threshold != 0) & (measure >= part) & (measure > 2 * shape.largest)),
+        ]
+        self.claim(m, "never", ~p.over.any() & ~p.mark, when=kept.threshold == 0)
+        self.claim(m, "limit", self._of_lane(p.over) == over, when=kept.threshold != 0)
+        return over
+
+    def _level(self, m: Module) -> Value:
+        """Claim the level; return whether the link is busy."""
+        p, shape = self.marker, self.marker.parameters
+        level, raised = Signal(_WIDE), Signal(_WIDE)
+        m.d.comb += raised.eq(level + p.start_blocks)
+        with m.If(p.start):
+            m.d.sync += level.eq(Mux(raised < shape.level_blocks, raised, shape.level_blocks))
+        with m.Elif(p.free):
+            m.d.sync += level.eq(Mux(level > shape.idle_blocks, level - shape.idle_blocks, 0))
+        self.claim(m, "level", (p.level == level) & (level <= shape.level_blocks))
+        return level >= shape.busy_blocks
+
+    def _flit(self, m: Module) -> Value:
+        """Claim what the flit becomes; return whether it may be marked."""
+        p, bits = self.marker, self.marker.parameters.data_bits
+        octets = [Cat(*p.flit_in[bits - 8 * place - 8 : bits - 8 * place]) for place in range(bits // 8)]
+        lnh = octets[1][:2]
+        near, far = (lnh == 2) & (octets[8] != _CNP), Value.cast(0)
+        places = [(lnh == 2, 12)]
+        if bits >= 424:
+            far = (lnh == 3) & (octets[48] != _CNP)
+            places.append((lnh == 3, 52))
+        masked = Signal(bits)
+        for form, octet in places:
+            place = bits - 8 * octet - 1
+            is_set = p.flit_in[place] | p.mark
+            self.claim(m, "fecn", p.flit_out[place] == is_set, when=form)
+            with m.If(form & p.mark):
+                m.d.comb += masked[place].eq(1)
+        self.claim(m, "other-bits", (p.flit_out ^ p.flit_in) & ~masked == 0)
+        self.claim(m, "cnp", ~p.mark, when=p.start & (lnh == 2) & (octets[8] == _CNP))
+        if bits >= 424:
+            self.claim(m, "cnp", ~p.mark, when=p.start & (lnh == 3) & (octets[48] == _CNP))
+        return near | far
+
+    def _rate(self, m: Module, kept: _Kept, here: Value, eligible: Value) -> None:
+        """Claim which of the eligible packets are marked, beside a count of those that passed."""
+        p = self.marker
+        marked, rate, since, left = Signal(name="has_mark"), Signal(16), Signal(17), Signal(16)
+        before, quiet = Signal(16, reset_less=True), Signal()
+        m.d.comb += left.eq(self._of_lane(p.left))
+        self.claim(m, "first", p.mark, when=eligible & ~marked)
+        self.claim(m, "rate", p.mark == (since == rate), when=eligible & marked)
+        self.claim(m, "count", left == Mux(marked, rate - since, 0))
+        self.claim(m, "rate", since <= rate)
+        self.claim(m, "count", left == before, when=quiet)
+        m.d.sync += [before.eq(left), quiet.eq(~eligible & ~kept.restarts)]
+        with m.If(kept.restarts):
+            m.d.sync += [marked.eq(0), since.eq(0), rate.eq(0)]
+        with m.Elif(here & p.mark):
+            m.d.sync += [marked.eq(1), since.eq(0), rate.eq(kept.marking_rate)]
+        with m.Elif(eligible):
+            m.d.sync += since.eq(since + 1)
+
+
+_SMALL = {
+    "data_vls": 2,
+    "maximum": 20,
+    "largest": 5,
+    "measure_blocks": 27,
+    "busy_blocks": 20,
+    "level_blocks": 37,
+    "idle_blocks": 3,
+}
+INSTANCES = (
+    Instance("small", CCMarkerProperties, _SMALL),
+    Instance("default", CCMarkerProperties, {}),
+    Instance("wide", CCMarkerProperties, {"data_vls": 15, "measure_blocks": 4608, "data_bits": 512}),
+)
+"""What is proven."""

@@ -1,0 +1,391 @@
+"""Stimulus of the marker: a link, lanes with measures about the limit, heads that wait, settings under traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.congestion import cc_marker as golden
+from vlane.golden.congestion import markers
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, LNH_GRH, bits_to_fecn
+from vlane.tb.congestion.cc_marker import crosses as crosses_cc_marker
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+(C_WRITE, C_ASK, C_FIT, C_START, C_STALL, C_RESET, C_MEASURE) = range(7)
+(L_BUSY, L_STARTED) = range(2)
+_BYTES_PER_DRAW = 7
+_MORE_AT_START = 8
+"""Writes and resets are so much more likely in a cycle in which a packet starts."""
+_VALUES = (
+    "free",
+    "asks",
+    "fits",
+    "start",
+    "start_vl",
+    "start_blocks",
+    "program__enable",
+    "program__select",
+    "program__victim_mask",
+    "program__threshold",
+    "program__packet_size",
+    "program__marking_rate",
+    "program__valid",
+    "program__control_type",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerPhase:
+    """A stretch of a port's life. Chances are out of 65536 per cycle.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    write : int
+        Chance of a write of a setting in a cycle in which no packet starts.
+    ask, fit : int
+        Chance that a lane's head, when it is drawn anew, is there, and has room.
+    start : int
+        Chance that a packet that may start does.
+    stall : int
+        Chance that a link that carries nothing is not free.
+    reset : int
+        Chance of a reset in a cycle in which no packet starts.
+    measure : int
+        Chance that a lane's measure is drawn anew.
+    wild : bool
+        Every input at random.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    write: int = 0
+    ask: int = CERTAIN
+    fit: int = CERTAIN
+    start: int = CERTAIN
+    stall: int = 0
+    reset: int = 0
+    measure: int = CERTAIN // 4
+    wild: bool = False
+    name: str = ""
+
+
+@inner
+def _draw_measure(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
+    """Move the measure of a lane: anywhere, to an end, or, mostly, about the limit in force."""
+    lane, kind = below(bits, state.data_vls), below(bits, 8)
+    if kind == 0:
+        given.measure[lane] = below(bits, most + 1)
+    elif kind == 1:
+        given.measure[lane] = most * below(bits, 2)
+    else:
+        threshold = markers.in_force(state.markers, 0)[0]
+        limit = state.markers.limits[lane, max(threshold, 1)]
+        given.measure[lane] = min(max(limit - 2 + below(bits, 5), 0), most)
+
+
+@inner
+def _draw_write(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+    """Write anything, mostly a rate of which something is seen soon."""
+    values = given.values
+    values[golden.W_ENABLE], values[golden.W_SELECT] = 1, below(bits, 4)
+    values[golden.W_VICTIM_MASK] = below(bits, 2)
+    values[golden.W_THRESHOLD] = below(bits, 16)
+    values[golden.W_PACKET_SIZE] = below(bits, (1, 1, 8, 68, 256)[below(bits, 5)])
+    values[golden.W_RATE] = below(bits, 4) if below(bits, 4) else below(bits, 1 << 16)
+    if below(bits, 8) == 0:  # a count with a single bit: each of them keeps it from being due
+        values[golden.W_RATE] = (1 << below(bits, 16)) | below(bits, 2)
+    values[golden.W_VALID] = below(bits, 2)
+    values[golden.W_CONTROL_TYPE] = below(bits, 2)
+
+
+@inner
+def _draw_flit(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+    """Fill a flit with anything; the next header and the opcode are often those that matter."""
+    flit = given.flit
+    word = 0
+    for place in range(len(flit)):
+        if place % _BYTES_PER_DRAW == 0:
+            word = draw(bits)
+        flit[place] = word & 0xFF
+        word >>= 8
+    if below(bits, 2):
+        flit[1] |= 2
+    if below(bits, 8) == 0:
+        at = BTH_BEHIND_GRH_AT if flit[1] & 3 == LNH_GRH and len(flit) > BTH_BEHIND_GRH_AT else BTH_AT
+        flit[at] = CNP_OPCODE ^ (below(bits, 4) == 0) << below(bits, 8)
+
+
+@inner
+def _lane_bits(lanes: int, chance: int, bits: NDArray[np.uint64]) -> int:
+    found = 0
+    for lane in range(lanes):
+        found |= (below(bits, CERTAIN) < chance) << lane
+    return found
+
+
+@inner
+def _run_link(
+    state: golden.CCMarkerState,
+    given: golden.Inputs,
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    largest: int,
+    bits: NDArray[np.uint64],
+) -> None:
+    """Let the link carry its packet on, or a packet start on it."""
+    values, lanes = given.values, state.data_vls
+    lane = below(bits, lanes)
+    asks, fits = below(bits, CERTAIN) < chances[C_ASK], below(bits, CERTAIN) < chances[C_FIT]
+    values[golden.ASKS] = values[golden.ASKS] & ~(1 << lane) | asks << lane
+    values[golden.FITS] = values[golden.FITS] & ~(1 << lane) | fits << lane
+    values[golden.FREE] = values[golden.START] = 0
+    if link[L_BUSY] > 0:
+        link[L_BUSY] -= 1
+        return
+    values[golden.FREE] = below(bits, CERTAIN) >= chances[C_STALL]
+    if values[golden.FREE] == 0 or below(bits, CERTAIN) >= chances[C_START]:
+        return
+    vl, able = below(bits, lanes), values[golden.ASKS] & values[golden.FITS]
+    if below(bits, 64) == 0:
+        vl = 15 - below(bits, 2) * below(bits, 16 - lanes)
+    elif able >> vl & 1 == 0:
+        return
+    blocks = largest if below(bits, 16) == 0 else 1 + below(bits, min(largest, 8))
+    values[golden.START], values[golden.START_VL], values[golden.START_BLOCKS] = 1, vl, blocks
+    link[L_BUSY] = blocks - 1
+
+
+@inner
+def _anything(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
+    """Draw every input at random."""
+    values = given.values
+    values[golden.FREE], values[golden.START] = below(bits, 2), below(bits, 2)
+    values[golden.ASKS] = _lane_bits(state.data_vls, CERTAIN // 2, bits)
+    values[golden.FITS] = _lane_bits(state.data_vls, CERTAIN // 2, bits)
+    values[golden.START_VL] = below(bits, 16) if below(bits, 2) else below(bits, state.data_vls)
+    values[golden.START_BLOCKS] = below(bits, 128)
+    given.measure[below(bits, state.data_vls)] = below(bits, most + 1)
+
+
+@inner
+def _show(
+    state: golden.CCMarkerState,
+    given: golden.Inputs,
+    resets: int,
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Write the inputs of a cycle, and what the port must show before it ends, but the flit."""
+    clear_row(rows, cycle)
+    clear_row(expected, cycle)
+    lanes, count, own = state.data_vls, len(given.flit), state.markers.port[0]
+    put(rows, cycle, ins, 0, resets)
+    for value in range(len(given.values)):
+        put(rows, cycle, ins, 1 + value, given.values[value])
+    for lane in range(lanes):
+        put(rows, cycle, ins, 15 + lane, given.measure[lane])
+    for place in range(count):
+        put(rows, cycle, ins, 15 + lanes + count - 1 - place, given.flit[place])
+    found = golden.decision_of(state, given)
+    threshold, size, rate = markers.in_force(state.markers, 0)
+    put(expected, cycle, outs, 0, found.mark)
+    put(expected, cycle, outs, 1, found.root)
+    put(expected, cycle, outs, 2, found.victim)
+    put(expected, cycle, outs, 3, threshold)
+    put(expected, cycle, outs, 4, size)
+    put(expected, cycle, outs, 5, rate)
+    put(expected, cycle, outs, 6, own.victim_mask)
+    put(expected, cycle, outs, 7, own.level)
+    for lane in range(lanes):
+        put(expected, cycle, outs, 8 + lane, markers.is_over(state.markers, 0, lane, given.measure[lane]))
+        put(expected, cycle, outs, 8 + lanes + lane, state.markers.lane[0, lane].starved)
+        put(expected, cycle, outs, 8 + 2 * lanes + lane, state.markers.lane[0, lane].left)
+
+
+@kernel
+def _fill(
+    state: golden.CCMarkerState,
+    given: golden.Inputs,
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    largest, most = sizes[0], sizes[1]
+    for cycle in range(len(rows)):
+        given.values[golden.W_ENABLE] = 0
+        if wild:
+            _anything(state, given, most, bits)
+        else:
+            if below(bits, CERTAIN) < chances[C_MEASURE]:
+                _draw_measure(state, given, most, bits)
+            _run_link(state, given, link, chances, largest, bits)
+        more = _MORE_AT_START if given.values[golden.START] != 0 else 1
+        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        if below(bits, CERTAIN) < more * chances[C_WRITE]:
+            _draw_write(given, bits)
+        _draw_flit(given, bits)
+        _show(state, given, resets, ins, outs, rows, expected, cycle)
+        link[L_STARTED] += given.values[golden.START]
+        golden.step(state, given, rules)
+        first = 8 + 3 * state.data_vls + len(given.flit) - 1
+        for place in range(len(given.flit)):
+            put(expected, cycle, outs, first - place, given.flit[place])
+        note_rules(happened, rules, cycle)
+        if resets:
+            golden.reset(state)
+            link[L_BUSY] = 0
+
+
+class CCMarkerPort(Stimulus):
+    """Golden at an output port.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of MarkerPhase
+        Run in order.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[MarkerPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, golden.RULES)
+        lanes, flit = parameters["data_vls"], parameters["data_bits"] // 8
+        given = [(name, 1) for name in ("rst", *_VALUES)] + [("measure", lanes), ("flit_in", flit)]
+        shown = ("mark", "root", "victim", "threshold", "packet_size", "marking_rate", "victim_mask", "level")
+        wanted = [(name, 1) for name in shown] + [(name, lanes) for name in ("over", "starved", "left")]
+        self._ins, self._outs = elements(inputs, given), elements(outputs, [*wanted, ("flit_out", flit)])
+        self._state = golden.new_state(**parameters)
+        self._inputs = golden.new_inputs(lanes, parameters["data_bits"])
+        self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
+        self._sizes = np.array([parameters["largest"], parameters["measure_blocks"]], np.int64)
+        self.applicable = _applicable(parameters)
+
+    @property
+    def decisions(self) -> int:
+        """Packets started so far."""
+        return int(self._link[L_STARTED])
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: MarkerPhase = self.phases[index]
+        chances = np.array(
+            [phase.write, phase.ask, phase.fit, phase.start, phase.stall, phase.reset, phase.measure], np.int64
+        )
+        _fill(
+            self._state,
+            self._inputs,
+            self._link,
+            chances,
+            self._sizes,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self.happened,
+        )
+
+
+def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rules that an instance can show."""
+    found = {rule.name for rule in golden.RULES}
+    found -= {"out_of_reach"} if parameters["data_bits"] >= bits_to_fecn(BTH_BEHIND_GRH_AT) else {"grh_marked"}
+    if not parameters["busy_blocks"]:
+        found -= {"became_busy", "ceased_to_be_busy", "neither"}
+    if not parameters["idle_blocks"]:
+        found -= {"ceased_to_be_busy", "level_empty"}
+    if parameters["idle_blocks"] == 1:
+        found -= {"level_empty"}
+    return frozenset(found)
+
+
+_MOST, _HALF, _FEW = 15 * CERTAIN // 16, CERTAIN // 2, CERTAIN // 16
+_FULL: dict[str, Any] = {"ask": _MOST, "fit": _MOST}
+
+
+def _about_busy(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]:
+    """Return phases of about so many cycles in which the link ceases to be busy, just so, and is busy again."""
+    if not parameters["idle_blocks"]:
+        return []
+    above = parameters["level_blocks"] - parameters["busy_blocks"] + 50
+    fall, rise = -(-above // parameters["idle_blocks"]), above + 200
+    pair = (
+        MarkerPhase(rise, write=200, **_FULL, name="becoming busy"),
+        MarkerPhase(fall, **_FULL, start=0, name="ceasing to be busy"),
+    )
+    return list(pair) * (cycles // (rise + fall))
+
+
+def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPhase, ...]:
+    """Return phases of that many cycles in all: full links and idle ones, settings that stay and that do not."""
+    part = max(cycles // 16, 200)
+    return cut(
+        (
+            MarkerPhase(50, write=_HALF, name="first settings"),
+            MarkerPhase(part, write=200, **_FULL, name="full link"),
+            *_about_busy(parameters, part),
+            MarkerPhase(2 * part, write=200, ask=_MOST, fit=3 * CERTAIN // 4, stall=_FEW, name="heads wait"),
+            MarkerPhase(2 * part, write=200, ask=_MOST, fit=_FEW, start=_MOST, name="little room"),
+            MarkerPhase(part, write=100, ask=_HALF, fit=_HALF, start=_FEW, name="light load"),
+            MarkerPhase(part, write=2000, **_FULL, name="often written"),
+            MarkerPhase(part, write=_HALF, **_FULL, name="written all the time"),
+            MarkerPhase(2 * part, write=20, **_FULL, name="seldom written"),
+            MarkerPhase(part, write=_HALF // 4, **_FULL, reset=200, name="resets"),
+            MarkerPhase(2 * part, wild=True, write=_FEW, reset=20, name="anything"),
+            MarkerPhase(part, write=400, **_FULL, measure=CERTAIN, name="full link again"),
+        ),
+        cycles,
+    )
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the marker: every rule, under every kind of load."""
+    port = CCMarkerPort(parameters, phases=marker_phases(parameters, cycles), seed=seed, inputs=inputs, outputs=outputs)
+    port.watch(
+        crosses_cc_marker.crosses(parameters),
+        crosses_cc_marker.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=crosses_cc_marker.JUDGED_FROM_CYCLES,
+    )
+    return port

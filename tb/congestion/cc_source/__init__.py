@@ -1,0 +1,1 @@
+"""Bench of the paced source: stimulus, crosses, proofs, plants, directed cases."""

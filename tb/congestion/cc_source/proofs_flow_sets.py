@@ -1,0 +1,96 @@
+"""Proofs of a source's entries: what is read of one arbitrary set is what was written last."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Const, Module, Signal, Value
+
+from vlane.congestion.cc_source import CCTI_BITS, WAYS
+from vlane.hdl.congestion.flow_sets import FlowSets
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.tables.proofs_tables import constant, opened, remembered
+
+
+class FlowSetsProperties(Properties):
+    """Entries that are read, beside those of one arbitrary set as they were written.
+
+    Parameters
+    ----------
+    flow_sets : FlowSets
+        The component; a port that reads the watched set is added to each of its memories.
+    """
+
+    statements: ClassVar = {
+        "entry-known": "An entry is known from the cycle in which a flow joins it to the cycle before it is freed; "
+        "after reset none is.",
+        "entry-injects": "A flow has injected from the cycle after it is marked on, until a flow joins its entry or "
+        "its not-before is over; a mark in that cycle wins.",
+        "entry-flow": "The flow of an entry is the one that took it last; a reset keeps it.",
+        "entry-state": "CCTI and timer of an entry are what was written last.",
+        "entry-gap": "The not-before of an entry is what was written last.",
+    }
+    unfolds_memories = True
+
+    def __init__(self, flow_sets: FlowSets) -> None:
+        super().__init__()
+        self.flow_sets, self.m = flow_sets, Module()
+        self.index = constant(self.m, "watched_set", (flow_sets.sets - 1).bit_length(), 0, flow_sets.sets - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.flow_sets), self.index]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, s = self.m, self.flow_sets
+        m.submodules.flow_sets = opened(s)
+        for way in range(WAYS):
+            self._flags(m, way)
+            self._flow(m, way)
+            self._rest(m, way)
+        return m
+
+    def _flags(self, m: Module, way: int) -> None:
+        """Claim the flags of an entry of the watched set, as both readers see them."""
+        s = self.flow_sets
+        known, injects = Signal(name=f"is_known_{way}"), Signal(name=f"has_injected_{way}")
+        changed, marked = s.changed_set == self.index, (s.marked_set == self.index) & s.marks[way]
+        joins, frees, rests = (changed & each[way] for each in (s.joins, s.frees, s.rests))
+        known_now = joins | (known & ~frees)
+        m.d.sync += [known.eq(known_now), injects.eq(marked | (injects & ~joins & ~rests))]
+        self.claim(m, "entry-known", s.known[way].bit_select(self.index, 1) == known)
+        self.claim(m, "entry-injects", s.injects[way].bit_select(self.index, 1) == injects)
+        for reads, flags in ((s.ask_set, s.ask_flags), (s.tell_set, s.tell_flags)):
+            self.claim(m, "entry-known", flags[way].known == known_now, when=reads == self.index)
+            self.claim(m, "entry-injects", flags[way].injects == (injects & ~joins), when=reads == self.index)
+
+    def _flow(self, m: Module, way: int) -> None:
+        """Claim the flow of an entry."""
+        s = self.flow_sets
+        written = s.takes[way] & (s.told_set == self.index)
+        kept = self._kept(m, "entry-flow", s.keys[way], (f"flow_{way}", written, s.key.as_value()))
+        for reads, keys in ((s.ask_set, s.ask_keys), (s.tell_set, s.tell_keys)):
+            self.claim(m, "entry-flow", keys[way].as_value() == kept, when=reads == self.index)
+
+    def _rest(self, m: Module, way: int) -> None:
+        """Claim CCTI, timer and not-before of an entry."""
+        s = self.flow_sets
+        written = s.changes[way] & (s.changed_set == self.index)
+        state = self._kept(m, "entry-state", s.states[way], (f"state_{way}", written, s.state.as_value()))
+        written = s.gap & s.gap_ways[way] & (s.gap_set == self.index)
+        gap = self._kept(m, "entry-gap", s.gaps[way], (f"gap_{way}", written, s.not_before))
+        ask = (s.ask_late_set == self.index) & (s.ask_ways == 1 << way)
+        tell = (s.tell_late_set == self.index) & (s.tell_ways == 1 << way)
+        self.claim(m, "entry-state", s.ask_ccti == state[:CCTI_BITS], when=ask)
+        self.claim(m, "entry-state", s.tell_state.as_value() == state, when=tell)
+        self.claim(m, "entry-gap", s.ask_not_before == gap, when=ask)
+        self.claim(m, "entry-gap", s.tell_not_before == gap, when=tell)
+
+    def _kept(self, m: Module, name: str, memory: Any, written: tuple[str, Value, Value]) -> Value:
+        """Claim what a memory holds of the watched set; return it."""
+        label, enable, value = written
+        kept = remembered(m, label, Const(0, len(value)), enable, value)
+        reader = memory.read_port(domain="comb")
+        m.d.comb += reader.addr.eq(self.index)
+        self.claim(m, name, reader.data == kept)
+        return kept

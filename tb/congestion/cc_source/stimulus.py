@@ -1,0 +1,295 @@
+"""Stimulus of the source: a few flows that inject all the time, full sets, BECNs in bursts, settings under traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.congestion.cc_source import CCT_ENTRIES, DLID_BITS, SL_BITS, CCSourceSelect
+from vlane.golden.congestion import cc_source as golden
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, seeded
+from vlane.tb.congestion.cc_source import crosses as crosses_cc_source
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+(C_WRITE, C_ASK, C_BECN, C_RESET, C_SHORT) = range(5)
+(N_CYCLE, N_BURST, N_ASKED) = range(3)
+_ASKS, _TELLS = ("ask", "ask_dlid", "ask_sl", "ask_blocks"), ("becn", "becn_dlid", "becn_sl")
+_WRITTEN = (
+    "enable",
+    "select",
+    "index",
+    "port_mode",
+    "limit",
+    "timer",
+    "increase",
+    "trigger",
+    "minimum",
+    "shift",
+    "multiplier",
+)
+_SHOWN = ("may", "known", "ccti", "lost", "log", "log_dlid", "log_sl")
+_PORT_CONTROL, _TABLE = int(CCSourceSelect.PORT_CONTROL), int(CCSourceSelect.TABLE)
+_QUIET = 256
+"""BECNs are so much rarer between bursts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePhase:
+    """A stretch of a source's life. Chances are out of 65536 per cycle.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    write : int
+        Chance of a write of a setting.
+    ask : int
+        Chance of a question.
+    becn : int
+        Chance of a BECN during a burst.
+    reset : int
+        Chance of a reset.
+    short : int
+        Chance that a packet has one or two blocks.
+    wild : bool
+        Every input at random.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    write: int = 0
+    ask: int = CERTAIN
+    becn: int = 0
+    reset: int = 0
+    short: int = CERTAIN // 2
+    wild: bool = False
+    name: str = ""
+
+
+@inner
+def _draw_flow(
+    made: golden.Sources, flow: NDArray[np.int64], other: NDArray[np.int64], bits: NDArray[np.uint64]
+) -> None:
+    """Draw DLID and SL: of a few flows, of one set, of the entry visited next, of another question or near it."""
+    kind = below(bits, 16)
+    if kind < 6:
+        flow[1], flow[2] = below(bits, 3), below(bits, 2)
+    elif kind < 9:
+        flow[1], flow[2] = below(bits, 7) << made.set_bits, 0
+    elif kind < 11:
+        entry = made.flow[0, (made.sweep[0].next + 1) % made.flow.shape[1]]
+        flow[1], flow[2] = entry.dlid, entry.sl
+    elif kind < 13:
+        flow[1], flow[2] = other[1], other[2]
+        if kind == 12:
+            bit = below(bits, DLID_BITS + SL_BITS)
+            flow[1] ^= 1 << bit if bit < DLID_BITS else 0
+            flow[2] ^= 1 << bit - DLID_BITS if bit >= DLID_BITS else 0
+    elif kind < 15:
+        flow[1], flow[2] = below(bits, made.flow.shape[1]), below(bits, 16)
+    else:
+        flow[1], flow[2] = below(bits, 1 << 16), below(bits, 16)
+
+
+@inner
+def _draw_write(made: golden.Sources, written: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Write anything; mostly small values, of which something is seen soon."""
+    written[golden.W_ENABLE], written[golden.W_SELECT] = 1, below(bits, 4)
+    if written[golden.W_SELECT] != _TABLE and below(bits, 3) != 0:
+        written[golden.W_SELECT] = _TABLE
+    is_small, entries = below(bits, 16) != 0, made.table.shape[1]
+    written[golden.W_INDEX] = below(bits, 16 if is_small else CCT_ENTRIES)
+    written[golden.W_PORT_MODE] = below(bits, 8) == 0
+    written[golden.W_LIMIT] = below(bits, 20 if below(bits, 2) else entries) if is_small else below(bits, CCT_ENTRIES)
+    written[golden.W_TIMER] = below(bits, 4) if is_small else below(bits, 1 << 16)
+    written[golden.W_INCREASE] = below(bits, 4) if is_small else below(bits, 256)
+    written[golden.W_TRIGGER] = below(bits, 12) if is_small else below(bits, 256)
+    written[golden.W_MINIMUM] = below(bits, 3) if is_small else below(bits, 256)
+    written[golden.W_SHIFT] = below(bits, 4)
+    written[golden.W_MULTIPLIER] = below(bits, 8)
+    if below(bits, 256) == 0:  # near the largest one, by a number of any size
+        written[golden.W_MULTIPLIER] = (1 << 14) - 1 - below(bits, 1 << below(bits, 15))
+
+
+@inner
+def _write_defaults(given: golden.Inputs, cycle: int) -> None:
+    """Write, in the first cycles, settings with which flows come and go: SL by SL, the CCT, the limit."""
+    written = given.written
+    written[:] = 0
+    written[golden.W_ENABLE], written[golden.W_INDEX] = 1, cycle
+    written[golden.W_SELECT] = 2 if cycle < 16 else (3 if cycle < 48 else 1)
+    if cycle >= 16:
+        written[golden.W_INDEX] = cycle - 16
+    written[golden.W_INCREASE], written[golden.W_TIMER], written[golden.W_TRIGGER] = 1 + cycle % 3, cycle % 2, 5
+    written[golden.W_MULTIPLIER], written[golden.W_SHIFT] = max(cycle - 16, 1), 1
+    written[golden.W_LIMIT] = 31
+
+
+@inner
+def _show(given: golden.Inputs, resets: int, ins: NDArray[np.int64], rows: NDArray[np.uint64], cycle: int) -> None:
+    """Write the inputs of a cycle."""
+    clear_row(rows, cycle)
+    put(rows, cycle, ins, 0, resets)
+    for value in range(4):
+        put(rows, cycle, ins, 1 + value, given.asks[value])
+    for value in range(3):
+        put(rows, cycle, ins, 5 + value, given.tells[value])
+    for value in range(11):
+        put(rows, cycle, ins, 8 + value, given.written[value])
+
+
+@kernel
+def _fill(
+    made: golden.Sources,
+    given: golden.Inputs,
+    now: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    asks, tells, written = given.asks, given.tells, given.written
+    for cycle in range(len(rows)):
+        resets = below(bits, CERTAIN) < chances[C_RESET]
+        written[golden.W_ENABLE] = 0
+        if below(bits, 1024) == 0:
+            now[N_BURST] ^= 1
+        chance = chances[C_BECN] if now[N_BURST] else chances[C_BECN] // _QUIET
+        tells[golden.TELL] = below(bits, CERTAIN) < chance
+        asks[golden.ASK] = below(bits, CERTAIN) < chances[C_ASK]
+        asks[golden.ASK_BLOCKS] = 1 + below(bits, 2 if below(bits, CERTAIN) < chances[C_SHORT] else 66)
+        _draw_flow(made, asks, tells, bits)
+        _draw_flow(made, tells, asks, bits)
+        if now[N_CYCLE] < 49 and chances[C_WRITE] >= 0:
+            _write_defaults(given, now[N_CYCLE])
+        elif below(bits, CERTAIN) < chances[C_WRITE]:
+            _draw_write(made, written, bits)
+        if wild:
+            asks[golden.ASK_BLOCKS] = below(bits, 128)
+            written[golden.W_SELECT], written[golden.W_LIMIT] = below(bits, 4), below(bits, CCT_ENTRIES)
+            written[golden.W_PORT_MODE], written[golden.W_MINIMUM] = below(bits, 2), below(bits, 256)
+        _show(given, resets, ins, rows, cycle)
+        clear_row(expected, cycle)
+        golden.step(made, given, now[N_CYCLE], rules)
+        for value in range(len(outs)):
+            put(expected, cycle, outs, value, given.shown[-1, value])
+        now[N_ASKED] += given.asked[golden.ASK]
+        note_rules(happened, rules, cycle)
+        now[N_CYCLE] += 1
+        if resets:
+            golden.reset(made, 0)
+            golden.forget(given)
+            now[N_CYCLE] = 0
+
+
+class CCSourceNIC(Stimulus):
+    """Golden at a source.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of SourcePhase
+        Run in order.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[SourcePhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, golden.RULES)
+        names = ("rst", *_ASKS, *_TELLS, *(f"program__{name}" for name in _WRITTEN))
+        self._ins = elements(inputs, [(name, 1) for name in names])
+        self._outs = elements(outputs, [(name, 1) for name in (*_SHOWN, "taken", "lost_becns")])
+        self._made, self._given = golden.new_sources(**parameters), golden.new_inputs()
+        self._now, self._bits = np.zeros(3, np.int64), seeded(seed)
+        self.applicable = _applicable(parameters)
+
+    @property
+    def decisions(self) -> int:
+        """Questions answered so far."""
+        return int(self._now[N_ASKED])
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SourcePhase = self.phases[index]
+        chances = np.array([phase.write, phase.ask, phase.becn, phase.reset, phase.short], np.int64)
+        _fill(
+            self._made,
+            self._given,
+            self._now,
+            chances,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self.happened,
+        )
+
+
+def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rules that an instance can show."""
+    found = {rule.name for rule in golden.RULES}
+    return frozenset(found - ({"limit_capped", "absent_entry"} if parameters["cct_entries"] == CCT_ENTRIES else set()))
+
+
+def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
+    """Return phases of that many cycles in all."""
+    part = max(cycles // 12, 200)
+    half, few = CERTAIN // 2, CERTAIN // 64
+    return cut(
+        (
+            SourcePhase(part, becn=half, name="settings as at first"),
+            SourcePhase(2 * part, write=few, becn=half, name="bursts"),
+            SourcePhase(part, write=4 * few, ask=half, becn=8 * few, name="often written"),
+            SourcePhase(part, write=half, ask=half, becn=8 * few, name="written all the time"),
+            SourcePhase(2 * part, write=4, becn=4 * few, name="few BECNs"),
+            SourcePhase(part, write=few, becn=CERTAIN, name="full sets"),
+            SourcePhase(part, write=few, becn=half, reset=480, name="resets"),
+            SourcePhase(2 * part, write=few, ask=half, becn=half, reset=16, wild=True, name="anything"),
+            SourcePhase(part, write=2, becn=2 * few, short=CERTAIN, name="short packets"),
+        ),
+        cycles,
+    )
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the source: every rule, flows that come and go."""
+    nic = CCSourceNIC(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    nic.watch(
+        crosses_cc_source.crosses(parameters),
+        crosses_cc_source.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=crosses_cc_source.JUDGED_FROM_CYCLES,
+    )
+    return nic

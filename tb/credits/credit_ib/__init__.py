@@ -1,0 +1,1 @@
+"""Bench of InfiniBand credits: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,127 @@
+"""Proofs of the parts of InfiniBand credits in a switch: the sender that looks at two packets, the offer of FCPs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Module, Mux, Signal, Value
+
+from vlane.hdl.credits.credit_ib import CreditIBSender
+from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
+from vlane.packets.fcp import COUNTER_BITS
+from vlane.tb.credits.credit_ib.proofs_fcp_offer import OFFER_STATEMENTS, OfferRules, claim_offer
+from vlane.tb.credits.credit_ib.proofs_port import within_window
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.tables.proofs_tables import at, constant
+
+_WIDE = 20
+
+
+class SenderProperties(Properties):
+    """A sender that looks at two packets per lane, beside the account of one arbitrary lane.
+
+    Parameters
+    ----------
+    sender : CreditIBSender
+        The component, with a limit after reset.
+    limit : int
+        That limit.
+    """
+
+    statements: ClassVar = {
+        "sender-counts": "A sender's FCTBS is the blocks granted since reset, its FCCL the limit that arrived last, and"
+        " before that the limit that it was built with, both modulo 4096.",
+        "sender-window": "A packet fits, alone or behind the head, exactly when the limit is ahead of the blocks sent,"
+        " including all these packets, by 0 to 2048, and the link is initialised.",
+    }
+
+    def __init__(self, sender: CreditIBSender, limit: int) -> None:
+        super().__init__()
+        self.sender, self.limit, self.m = sender, limit, Module()
+        self.lane = constant(self.m, "watched_lane", 4, 0, sender.data_vls - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.sender), self.lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, s = self.m, self.sender
+        m.submodules.sender = s
+        sent, limit = Signal(_WIDE), Signal(COUNTER_BITS, init=self.limit)
+        head, behind = self._of_lane(s.blocks), self._of_lane(s.behind_blocks)
+        with m.If(self._of_lane(s.grant)):
+            m.d.sync += sent.eq(sent + s.grant_blocks)
+        with m.If(self._of_lane(s.update)):
+            m.d.sync += limit.eq(s.update_fccl)
+        self.claim(m, "sender-counts", self._of_lane(s.fctbs) == sent[:COUNTER_BITS])
+        self.claim(m, "sender-counts", self._of_lane(s.fccl) == limit)
+        for fits, blocks in ((s.fits, head), (s.fits_behind, head + behind)):
+            allowed = within_window(limit, sent + blocks)
+            self.claim(m, "sender-window", self._of_lane(fits) == allowed, when=~s.initializing)
+            self.claim(m, "sender-window", ~self._of_lane(fits), when=s.initializing)
+        return m
+
+    def _of_lane(self, values: Any) -> Value:
+        return at([values[vl] for vl in range(self.sender.data_vls)], self.lane)
+
+
+class FCPRoundRobinProperties(Properties):
+    """A switch port's offer of FCPs beside the account of one arbitrary lane.
+
+    Parameters
+    ----------
+    offers : FCPRoundRobin
+        The component.
+    rules : OfferRules
+        When its FCPs are due.
+    """
+
+    statements: ClassVar = {
+        **OFFER_STATEMENTS,
+        "freed": "The limit that an FCP of a switch carries is the lane's part of the buffer and the blocks freed in it"
+        " since reset, those that came free in the cycle before included, modulo 4096.",
+        "offer-told": "What is sent in a cycle is on the link in the next one; otherwise the link shows nothing.",
+    }
+
+    def __init__(self, offers: FCPRoundRobin, rules: OfferRules) -> None:
+        super().__init__()
+        self.offers, self.rules, self.m = offers, rules, Module()
+        self.lane = constant(self.m, "watched_lane", 4, 0, rules.vls - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.offers), self.lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, o, rules = self.m, self.offers, self.rules
+        m.submodules.offers, offer = o, o.offer
+        freed, limit, blocks = Signal(_WIDE), Signal(COUNTER_BITS), rules.told_at_reset
+        gained = Mux(o.freed.vl == self.lane, o.freed.blocks, 0)
+        m.d.sync += freed.eq(freed + gained)
+        m.d.comb += limit.eq(blocks + freed + gained)
+        for vl in range(rules.vls):
+            m.d.comb += Assume((offer.limits[vl] - offer.said[vl])[:COUNTER_BITS] <= blocks)
+        held = at([offer.limits[vl] for vl in range(rules.vls)], self.lane)
+        self.claim(m, "freed", held == limit)
+        self.claim(m, "freed", offer.limit == limit, when=offer.found & (offer.vl == self.lane))
+        off = Value.cast(0)
+        claim_offer(self.claim, m, offer, rules, self.lane, limit=limit, shown=off, may=~off, offered=offer.found)
+        self._told(m, limit)
+        return m
+
+    def _told(self, m: Module, limit: Value) -> None:
+        """Claim what goes over the link."""
+        o, offer = self.offers, self.offers.offer
+        was_sent, sent_vl, of_lane, sent_limit = Signal(), Signal(4), Signal(), Signal(COUNTER_BITS)
+        m.d.sync += [
+            was_sent.eq(o.may & offer.found),
+            sent_vl.eq(offer.vl),
+            of_lane.eq(offer.vl == self.lane),
+            sent_limit.eq(limit),
+        ]
+        self.claim(m, "offer-told", o.takes == (o.may & offer.found))
+        self.claim(m, "offer-told", offer.sends == o.takes)
+        self.claim(m, "offer-told", o.says.valid & (o.says.vl == sent_vl), when=was_sent)
+        self.claim(m, "offer-told", o.says.limit == sent_limit, when=was_sent & of_lane)
+        nothing = ~o.says.valid & (o.says.vl == 0) & (o.says.limit == 0)
+        self.claim(m, "offer-told", nothing, when=~was_sent)

@@ -1,0 +1,173 @@
+"""Proofs of one port of InfiniBand credits: every counter and every flow-control packet beside accounts of one lane."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from vlane.hdl.credits.fcp_format import FCP_LAYOUT
+from vlane.packets.fcp import COUNTER_BITS, CREDIT_CAP, lpcrc
+from vlane.tb.credits.credit_ib.proofs_fcp_offer import OFFER_STATEMENTS, OfferRules, claim_offer
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.tables.proofs_tables import at, constant
+
+_WIDE = 20
+
+
+def check_sum_of(body: Value) -> Value:
+    """Return the check sum of a flow-control packet's first 32 bits, from what each of these bits changes."""
+    empty = lpcrc(0)
+    changes = [lpcrc(1 << bit) ^ empty for bit in range(32)]
+    return Cat(
+        Cat(body[bit] for bit in range(32) if changes[bit] >> place & 1).xor() ^ (empty >> place & 1)
+        for place in range(16)
+    )
+
+
+def within_window(limit: Value, blocks: Value) -> Value:
+    """Return whether a limit is ahead of so many blocks by 0 to 2048, modulo 4096."""
+    return (limit - blocks)[:COUNTER_BITS] <= CREDIT_CAP
+
+
+class CreditIBPortProperties(Properties):
+    """A port beside the accounts of one arbitrary lane, driven by the port's inputs.
+
+    Parameters
+    ----------
+    port : CreditIB
+        The component.
+    """
+
+    statements: ClassVar = {
+        "sent": "FCTBS of a lane is the blocks of all its packets granted since reset, modulo 4096.",
+        "limit": "The sender's limit of a lane (FCCL) is that of the last sound FCP for the lane, and 0 before the"
+        " first one.",
+        "window": "A packet fits exactly when the link is initialised and the limit is ahead of the blocks sent,"
+        " including the packet, by 0 to 2048, modulo 4096.",
+        "sound": "An FCP that arrives is ignored exactly when its check sum is wrong, its op is above 1 or its lane is"
+        " absent.",
+        "received": "ABR of a lane is the FCTBS of the last sound FCP for the lane and the blocks of the packets"
+        " accepted since (in the same cycle too), modulo 4096.",
+        "room": "The room of a lane is its buffer less the blocks accepted and not yet freed; a block freed while the"
+        " buffer is empty changes nothing.",
+        "accepted": "A packet that arrives is accepted exactly when its lane is there and has room for all its blocks.",
+        "contents": "An FCP that is offered carries its lane, the lane's FCTBS, op 1 during initialisation and 0"
+        " otherwise, and the check sum; without an offer it reads 0.",
+        "promise": "The limit in an FCP is ABR and the free room, at most 2048 above ABR: never more than the buffer"
+        " can take.",
+        "between-packets": "No FCP is offered from the cycle after a grant until the packet's tail has left.",
+        "loss": "An FCP that changes ABR, which shows that packets were lost, makes an FCP of its lane due at once.",
+        **OFFER_STATEMENTS,
+        "watchdog": "A lane is reported overdue from the end of a window of `watchdog_cycles` cycles in which no sound"
+        " FCP arrived for it, and until the end of the next window, and only then.",
+    }
+
+    def __init__(self, port: Any) -> None:
+        super().__init__()
+        self.port, self.m = port, Module()
+        self.lane = constant(self.m, "watched_lane", 4, 0, port.data_vls - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.port), self.lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, p = self.m, self.port
+        m.submodules.port = p
+        heard = Signal()
+        sent = self._sender(m, heard)
+        limit, lost = self._receiver(m, heard)
+        self._packet(m, sent, limit)
+        self._watchdog(m, heard)
+        under_way = Signal()
+        with m.If(p.tail):
+            m.d.sync += under_way.eq(0)
+        with m.Elif(p.grant):
+            m.d.sync += under_way.eq(1)
+        self.claim(m, "between-packets", ~p.fcp_valid, when=under_way)
+        self.claim(m, "between-packets", p.busy == under_way)
+        shown = Signal()  # an FCP of this lane has shown a loss and has not been answered
+        with m.If(lost):
+            m.d.sync += shown.eq(1)
+        with m.Elif(p.offer.sends & (p.offer.vl == self.lane)):
+            m.d.sync += shown.eq(0)
+        self.claim(m, "loss", p.fcp_valid, when=shown & ~under_way)
+        self.claim(m, "period", p.fcp_timer == p.offer.timer)
+        given = p.parameters
+        rules = OfferRules(given.data_vls, given.fcp_blocks or max(1, given.buffer_blocks // 4), given.fcp_period)
+        claim_offer(
+            self.claim, m, p.offer, rules, self.lane, limit=limit, shown=shown, may=~under_way, offered=p.fcp_valid
+        )
+        return m
+
+    def _of_lane(self, values: Any) -> Value:
+        return at([values[vl] for vl in range(self.port.data_vls)], self.lane)
+
+    def _sender(self, m: Module, heard: Signal) -> Signal:
+        """Claim what the sender counts and what it lets start; return the blocks sent."""
+        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
+        sent, limit, sound = Signal(_WIDE), Signal(COUNTER_BITS), Signal()
+        with m.If(p.grant & (p.grant_vl == self.lane)):
+            m.d.sync += sent.eq(sent + p.grant_blocks)
+        self.claim(m, "sent", self._of_lane(p.fctbs) == sent[:COUNTER_BITS])
+        m.d.comb += [
+            sound.eq((packet.lpcrc == check_sum_of(p.fcp_in[16:])) & (packet.op <= 1) & (packet.vl < p.data_vls)),
+            heard.eq(p.fcp_arrived & sound & (packet.vl == self.lane)),
+        ]
+        self.claim(m, "sound", p.fcp_bad == ~sound, when=p.fcp_arrived)
+        self.claim(m, "sound", ~p.fcp_bad, when=~p.fcp_arrived)
+        with m.If(heard):
+            m.d.sync += limit.eq(packet.fccl)
+        self.claim(m, "limit", self._of_lane(p.fccl) == limit)
+        fits = self._of_lane(p.fits)
+        allowed = within_window(limit, sent + self._of_lane(p.blocks))
+        self.claim(m, "window", fits == allowed, when=~p.initializing)
+        self.claim(m, "window", ~fits, when=p.initializing)
+        return sent
+
+    def _receiver(self, m: Module, heard: Signal) -> tuple[Value, Value]:
+        """Claim what the receiver counts; return the limit it promises, and that an FCP shows a loss."""
+        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
+        whole = p.parameters.buffer_blocks
+        said, since, held, taken = Signal(COUNTER_BITS), Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)
+        abr, limit, free = Signal(COUNTER_BITS), Signal(COUNTER_BITS), Signal(_WIDE)
+        here = p.arrived & (p.arrived_vl == self.lane)
+        enough = held + p.arrived_blocks <= whole
+        self.claim(m, "accepted", p.accepted == enough, when=here)
+        self.claim(m, "accepted", ~p.accepted, when=~p.arrived | (p.arrived_vl >= p.data_vls))
+        m.d.comb += [taken.eq(Mux(here & enough, p.arrived_blocks, 0)), abr.eq(said + since)]
+        with m.If(heard):
+            m.d.sync += [said.eq(packet.fctbs), since.eq(taken)]
+        with m.Else():
+            m.d.sync += since.eq(since + taken)
+        self.claim(m, "received", self._of_lane(p.abr) == abr)
+        frees = p.freed & (p.freed_vl == self.lane) & (held + taken != 0)
+        m.d.sync += held.eq(held + taken - frees)
+        m.d.comb += [free.eq(whole - held), limit.eq(abr + Mux(free > CREDIT_CAP, CREDIT_CAP, free))]
+        self.claim(m, "room", (held <= whole) & (self._of_lane(p.room) == free))
+        return limit, heard & (packet.fctbs != abr)
+
+    def _packet(self, m: Module, sent: Signal, limit: Value) -> None:
+        """Claim the fields of the packet that is offered."""
+        p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp)
+        of_lane = p.fcp_valid & (packet.vl == self.lane)
+        self.claim(m, "contents", packet.fctbs == sent[:COUNTER_BITS], when=of_lane)
+        self.claim(m, "contents", packet.op == p.initializing, when=p.fcp_valid)
+        self.claim(m, "contents", packet.lpcrc == check_sum_of(p.fcp[16:]), when=p.fcp_valid)
+        self.claim(m, "contents", packet.vl == p.offer.vl, when=p.fcp_valid)
+        self.claim(m, "contents", p.fcp == Const(0, 48), when=~p.fcp_valid)
+        self.claim(m, "contents", p.offer.sends == p.fcp_taken, when=p.fcp_valid)
+        self.claim(m, "contents", ~p.offer.sends, when=~p.fcp_valid)
+        self.claim(m, "promise", packet.fccl == limit, when=of_lane)
+
+    def _watchdog(self, m: Module, heard: Signal) -> None:
+        p, cycles = self.port, self.port.parameters.watchdog_cycles
+        passed, any_heard, overdue = Signal(range(cycles + 1)), Signal(), Signal()
+        m.d.sync += [passed.eq(passed + 1), any_heard.eq(any_heard | heard)]
+        with m.If(passed + 1 == cycles):
+            m.d.sync += [passed.eq(0), any_heard.eq(0), overdue.eq(~(any_heard | heard))]
+        self.claim(m, "watchdog", (p.watchdog_timer == passed) & (passed < cycles))
+        self.claim(m, "watchdog", self._of_lane(p.overdue) == overdue)
+        self.claim(m, "watchdog", self._of_lane(p.seen) == any_heard)

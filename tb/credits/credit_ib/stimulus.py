@@ -1,0 +1,412 @@
+"""Stimulus of InfiniBand credits: the port at one end of a lossy link, a golden port at the other.
+
+Packets and FCPs travel in order with the link's flight time; some are lost, some FCPs corrupted. After the losses
+the link is left quiet for a period: then every block must have come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.credits import credit_ib as golden
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.packets.fcp import CREDIT_CAP, FCP_BITS
+from vlane.tb.credits.credit_ib import crosses as crosses_credit_ib
+from vlane.tb.credits.credit_ib.phases import CERTAIN, DEAD, FLIGHT, LinkPhase, full_round, link_phases
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import JUDGED_FROM_CYCLES, Counts, Layout, Stimulus, cut_whole
+
+_NOTHING, _PACKET, _FCP = range(3)
+(C_LOSS, C_CORRUPT, C_SEND, C_FREE, C_RESET, C_INIT, C_LEAST, C_MOST, C_HOLD) = range(9)
+_TAKEN_AFTER_PERIOD = 32
+_RESETS_BIT = 14
+(L_BUSY, L_FLYING, L_SENT, L_LOST) = range(4)
+
+
+class Link(NamedTuple):
+    """One direction: what flies, and what its sender is doing.
+
+    Parameters
+    ----------
+    kind, first, second : array of int64, (16,)
+        Items in flight by cycle modulo the flight time: nothing, packet (lane, blocks) or FCP (bits).
+    regs : array of int64, (4,)
+        Cycles the sender is busy, whether a packet is under way, packets sent, items lost.
+    """
+
+    kind: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def _new_link() -> Link:
+    empty = np.zeros(FLIGHT, np.int64)
+    return Link(empty, empty.copy(), empty.copy(), np.zeros(4, np.int64))
+
+
+@inner
+def _clear(given: golden.Inputs) -> None:
+    given.flags[:] = 0
+    given.values[:] = 0
+
+
+@inner
+def _receive(given: golden.Inputs, link: Link, slot: int) -> None:
+    """Give a port what arrives in this cycle."""
+    if link.kind[slot] == _PACKET:
+        given.flags[golden.ARRIVED] = 1
+        given.values[golden.ARRIVED_VL] = link.first[slot]
+        given.values[golden.ARRIVED_BLOCKS] = link.second[slot]
+    elif link.kind[slot] == _FCP:
+        given.flags[golden.FCP_ARRIVED] = 1
+        given.values[golden.FCP_IN] = link.first[slot]
+    link.kind[slot] = _NOTHING
+
+
+@inner
+def _send(
+    state: golden.CreditIBState,
+    given: golden.Inputs,
+    link: Link,
+    slot: int,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+) -> None:
+    """Let a port send: a due FCP first, else the packet of some lane that fits."""
+    regs = link.regs
+    initializing = given.flags[golden.INIT] != 0
+    if regs[L_BUSY] > 0:
+        regs[L_BUSY] -= 1
+        if regs[L_BUSY] == 0 and regs[L_FLYING] != 0:
+            given.flags[golden.TAIL] = 1
+            regs[L_FLYING] = 0
+        return
+    lost = below(bits, CERTAIN) < chances[C_LOSS]
+    vl, packet = golden.offer(state, initializing)
+    if vl >= 0:
+        given.flags[golden.TAKEN] = 1
+        if below(bits, CERTAIN) < chances[C_CORRUPT]:
+            packet ^= (1 + below(bits, CERTAIN - 1)) << below(bits, FCP_BITS - 15)
+        if not lost:
+            link.kind[slot], link.first[slot] = _FCP, packet
+        regs[L_LOST] += lost
+        return
+    lane = below(bits, state.data_vls)
+    blocks = given.blocks[lane]
+    if below(bits, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
+        return
+    given.flags[golden.GRANT] = 1
+    given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
+    if blocks == 1:
+        given.flags[golden.TAIL] = 1
+    else:
+        regs[L_BUSY], regs[L_FLYING] = blocks - 1, 1
+    if not lost:
+        link.kind[slot], link.first[slot], link.second[slot] = _PACKET, lane, blocks
+    regs[L_SENT] += 1
+    regs[L_LOST] += lost
+
+
+@kernel
+def _free(
+    state: golden.CreditIBState, given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+) -> None:
+    """Let a block leave the buffer of some lane that holds one."""
+    lane = below(bits, state.data_vls)
+    if below(bits, CERTAIN) >= chances[C_FREE]:
+        return
+    for _ in range(state.data_vls):
+        if state.room[lane] < state.buffer_blocks:
+            given.flags[golden.FREE] = 1
+            given.values[golden.FREED_VL] = lane
+            return
+        lane = lane + 1 if lane + 1 < state.data_vls else 0
+
+
+@inner
+def _new_heads(given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    lane = below(bits, len(given.blocks))
+    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+
+
+@inner
+def _anything(
+    state: golden.CreditIBState,
+    given: golden.Inputs,
+    bits: NDArray[np.uint64],
+    rare: bool,  # noqa: FBT001 - kernels take positional arguments only
+) -> None:
+    """Draw every input at random; half of the FCPs have the right check sum.
+
+    ``rare`` ones leave lanes unheard of for a watchdog's window, and come in its last cycle, too.
+    """
+    for lane in range(len(given.blocks)):
+        given.blocks[lane] = below(bits, 128)
+    for flag in range(len(given.flags)):
+        given.flags[flag] = below(bits, 2 if flag != golden.INIT else 16) == 0
+    if rare:
+        is_last = state.regs[golden.WATCHDOG] == state.watchdog_cycles - 1
+        given.flags[golden.FCP_ARRIVED] = below(bits, 2 if is_last else max(100, state.watchdog_cycles // 20)) == 0
+        given.flags[golden.ARRIVED], given.flags[golden.FREE] = 0, below(bits, 3) == 0
+    for value, most in (
+        (golden.GRANT_VL, 16),
+        (golden.GRANT_BLOCKS, 128),
+        (golden.ARRIVED_VL, 16),
+        (golden.ARRIVED_BLOCKS, 128),
+        (golden.FREED_VL, 16),
+    ):
+        given.values[value] = below(bits, most)
+    body = draw(bits) & 0xFFFF_FFFF
+    if below(bits, 2):
+        body &= 0x1FFF_FFFF
+    check = golden.body_crc(body) if below(bits, 2) else below(bits, CERTAIN)
+    given.values[golden.FCP_IN] = (body << 16) | check
+
+
+@inner
+def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+    """Let a block of one lane come and go, and take FCPs only just after a period."""
+    given.flags[:] = 0
+    given.blocks[:] = 1
+    since = state.regs[golden.PERIOD]
+    if since == 0:
+        given.values[golden.FREED_VL] = below(bits, state.data_vls)
+    given.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
+    given.flags[golden.TAIL] = 1  # the phase before may leave a packet under way, which lets no FCP be offered
+    given.flags[golden.ARRIVED] = given.flags[golden.FREE] = 1
+    given.values[golden.ARRIVED_VL] = given.values[golden.FREED_VL]
+    given.values[golden.ARRIVED_BLOCKS] = 1
+
+
+@kernel
+def _show(
+    state: golden.CreditIBState,
+    given: golden.Inputs,
+    resets: int,
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Write the inputs of a cycle and what the port must show before it ends."""
+    clear_row(rows, cycle)
+    clear_row(expected, cycle)
+    lanes = state.data_vls
+    put(rows, cycle, ins, 0, resets)
+    for flag in range(len(given.flags)):
+        put(rows, cycle, ins, 1 + flag, given.flags[flag])
+    for value in range(len(given.values)):
+        put(rows, cycle, ins, 8 + value, given.values[value])
+    initializing = given.flags[golden.INIT] != 0
+    for lane in range(lanes):
+        put(rows, cycle, ins, 14 + lane, given.blocks[lane])
+        put(expected, cycle, outs, 5 + lane, golden.fits(state, lane, given.blocks[lane], initializing))
+        put(expected, cycle, outs, 5 + lanes + lane, state.fctbs[lane])
+        put(expected, cycle, outs, 5 + 2 * lanes + lane, state.fccl[lane])
+        put(expected, cycle, outs, 5 + 3 * lanes + lane, state.abr[lane])
+        put(expected, cycle, outs, 5 + 4 * lanes + lane, state.room[lane])
+    put(expected, cycle, outs, 5 + 5 * lanes, state.regs[golden.PERIOD])
+    put(expected, cycle, outs, 6 + 5 * lanes, state.regs[golden.WATCHDOG])
+    vl, packet = golden.offer(state, initializing)
+    put(expected, cycle, outs, 0, vl >= 0)
+    put(expected, cycle, outs, 1, packet)
+    if given.flags[golden.FCP_ARRIVED] != 0:
+        put(expected, cycle, outs, 2, golden.read_fcp(state, given.values[golden.FCP_IN])[0] < 0)
+    put(expected, cycle, outs, 3, golden.accepts(state, given))
+    put(expected, cycle, outs, 4, state.regs[golden.OVERDUE_BITS])
+
+
+@kernel
+def _fill(
+    port: golden.CreditIBState,
+    far: golden.CreditIBState,
+    at_port: golden.Inputs,
+    at_far: golden.Inputs,
+    outward: Link,
+    inward: Link,
+    clock: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    far_rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    for cycle in range(len(rows)):
+        slot = clock[0] % FLIGHT
+        clock[0] += 1
+        resets = below(bits, CERTAIN) < chances[C_RESET]
+        if chances[C_HOLD] != 0:
+            _run_ahead(port, at_port, bits)
+        elif wild:
+            _anything(port, at_port, bits, chances[C_LOSS] != 0)
+            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and below(bits, 256) == 0
+        else:
+            _clear(at_port)
+            _clear(at_far)
+            at_port.flags[golden.INIT] = below(bits, CERTAIN) < chances[C_INIT]
+            _receive(at_port, inward, slot)
+            _receive(at_far, outward, slot)
+            _new_heads(at_port, chances, bits)
+            _new_heads(at_far, chances, bits)
+            _send(port, at_port, outward, slot, chances, bits)
+            _send(far, at_far, inward, slot, chances, bits)
+            _free(port, at_port, chances, bits)
+            _free(far, at_far, chances, bits)
+        _show(port, at_port, resets, ins, outs, rows, expected, cycle)
+        golden.step(port, at_port, rules)
+        note_rules(happened, rules, cycle)
+        if not wild:
+            golden.step(far, at_far, far_rules)
+        if resets:
+            golden.reset(port)
+            golden.reset(far)
+            for link in (outward, inward):
+                link.kind[:] = _NOTHING
+                link.regs[L_BUSY], link.regs[L_FLYING] = 0, 0
+
+
+class CreditIBLink(Stimulus):
+    """Golden at both ends of a link.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of LinkPhase
+        Run in order.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+
+    Attributes
+    ----------
+    audit : dict of str to int
+        Overflows of a buffer and blocks that did not come back, which must be 0; audits, packets sent, and what
+        was lost.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[LinkPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, golden.RULES)
+        lanes = parameters["data_vls"]
+        flags = ("grant", "tail", "fcp_taken", "fcp_arrived", "arrived", "freed", "initializing")
+        values = ("grant_vl", "grant_blocks", "fcp_in", "arrived_vl", "arrived_blocks", "freed_vl")
+        self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", lanes)])
+        shown = [(name, 1) for name in ("fcp_valid", "fcp", "fcp_bad", "accepted", "overdue")]
+        counters = [(name, lanes) for name in ("fits", "fctbs", "fccl", "abr", "room")]
+        timers = [(name, 1) for name in ("fcp_timer", "watchdog_timer")]
+        self._outs = elements(outputs, shown + counters + timers)
+        self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
+        self._given = (golden.new_inputs(lanes), golden.new_inputs(lanes))
+        self._links = (_new_link(), _new_link())
+        self._clock, self._bits = np.zeros(1, np.int64), seeded(seed)
+        self._far_rules = np.zeros(len(golden.RULES), np.int64)
+        self.audit = {"overflows": 0, "leaked_blocks": 0, "audits": 0, "packets": 0, "lost": 0}
+        self.applicable = frozenset(rule.name for rule in golden.RULES) - {"discarded"}
+
+    @property
+    def decisions(self) -> int:
+        """Packets sent so far, by both ends."""
+        return sum(int(link.regs[L_SENT]) for link in self._links)
+
+    def _enter(self, index: int) -> None:
+        """After a phase in which anything went, the link is empty; a reset of both ends follows."""
+        if index and self.phases[index - 1].wild:
+            golden.reset(self._ports[1])
+            for link in self._links:
+                link.kind[:] = _NOTHING
+                link.regs[L_BUSY] = link.regs[L_FLYING] = 0
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: LinkPhase = self.phases[index]
+        chances = np.array(
+            [
+                phase.loss,
+                phase.corrupt,
+                phase.send,
+                phase.free,
+                phase.reset,
+                phase.initializing,
+                phase.least_blocks,
+                phase.most_blocks,
+                phase.hold,
+            ],
+            np.int64,
+        )
+        before = self._discards()
+        _fill(
+            *self._ports,
+            *self._given,
+            *self._links,
+            self._clock,
+            chances,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self._far_rules,
+            self.happened,
+        )
+        self.audit["overflows"] += self._discards() - before
+        self.audit["packets"] = self.decisions
+        self.audit["lost"] = sum(int(link.regs[L_LOST]) for link in self._links)
+        if phase.audit and self._done + len(rows) == phase.cycles:
+            self.audit["audits"] += 1
+            self.audit["leaked_blocks"] += self.missing()
+
+    def _discards(self) -> int:
+        return int(self._counts[golden.DISCARDED] + self._far_rules[golden.DISCARDED])
+
+    def missing(self) -> int:
+        """Return the blocks of credit that are not where they belong when all buffers are empty."""
+        total = 0
+        for sender, receiver in (self._ports, self._ports[::-1]):
+            most = min(receiver.buffer_blocks, CREDIT_CAP)
+            credit = (sender.fccl - sender.fctbs) & 4095
+            total += int(np.abs(most - credit).sum() + (receiver.buffer_blocks - receiver.room).sum())
+        return total
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the credits: every rule, losses up to 10 %, an audit after each."""
+    rest = partial(LinkPhase, send=0, name="rest")
+    phases = cut_whole(link_phases(parameters, cycles), cycles, rest)
+    traffic = CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    dead = max((phase.cycles for phase in phases if phase.name == DEAD), default=0)
+    if dead < 2 * parameters["watchdog_cycles"]:
+        traffic.applicable -= {"overdue"}
+    traffic.watch(
+        crosses_credit_ib.crosses(parameters),
+        crosses_credit_ib.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=max(JUDGED_FROM_CYCLES, full_round(parameters)),
+    )
+    return traffic

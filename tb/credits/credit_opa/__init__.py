@@ -1,0 +1,1 @@
+"""Bench of Omni-Path credits: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,364 @@
+"""Stimulus of Omni-Path credits: the port at one end of a replayed link, a golden port at the other.
+
+Nothing is lost. The division of the far buffer is programmed through the port, and changed while traffic runs;
+never may more be outstanding than the far buffer holds, and when the link is quiet every unit is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.credits import credit_opa as golden
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, seeded
+from vlane.tb.credits.credit_opa import crosses as crosses_credit_opa
+from vlane.tb.credits.credit_opa.phases import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
+from vlane.tb.credits.credit_opa.wild import TURN_BITS, anything
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut_whole
+
+(C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
+(W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
+
+
+class CreditSurroundings(NamedTuple):
+    """What surrounds the port.
+
+    Parameters
+    ----------
+    packet_vl, packet_blocks, ltp : array of int64, (2 directions, 16)
+        What flies, by cycle modulo the flight time: packets, and two bits of a return + 1.
+    held : array of int64, (2 ends, vls)
+        Units in the buffer of the far end and of the port.
+    wanted : array of int64, (2, vls)
+        Dedicated and shared limits that are being programmed.
+    overall : array of int64, (1,)
+        The shared limit of all that goes with them.
+    regs : array of int64, (2, 5)
+        Per direction: cycles the sender is busy, packets sent, overflows; the write that comes next; the cycle.
+    """
+
+    packet_vl: NDArray[np.int64]
+    packet_blocks: NDArray[np.int64]
+    ltp: NDArray[np.int64]
+    held: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    overall: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def _new_surroundings(vls: int) -> CreditSurroundings:
+    flying, lanes = np.zeros((3, 2, FLIGHT), np.int64), np.zeros((2, 2, vls), np.int64)
+    around = CreditSurroundings(
+        packet_vl=flying[0],
+        packet_blocks=flying[1],
+        ltp=flying[2],
+        held=lanes[0],
+        wanted=lanes[1],
+        overall=np.zeros(1, np.int64),
+        regs=np.zeros((2, 5), np.int64),
+    )
+    around.regs[:, W_WRITE] = -1
+    return around
+
+
+@kernel
+def _draw_division(around: CreditSurroundings, bits: NDArray[np.uint64]) -> None:
+    """Divide the far buffer anew: dedicated units, what is shared, and how much of it each lane may have."""
+    vls = around.wanted.shape[1]
+    left = BUFFER
+    for vl in range(vls):
+        if below(bits, 3) != 0:
+            around.wanted[0, vl] = min(left, below(bits, 1 + BUFFER // vls))
+        left -= around.wanted[0, vl]
+    if left < 0:
+        for vl in range(vls):
+            around.wanted[0, vl] = BUFFER // (2 * vls)
+        left = BUFFER // 2
+    around.overall[0] = below(bits, left + 1)
+    for vl in range(vls):
+        if below(bits, 3) != 0:
+            around.wanted[1, vl] = below(bits, around.overall[0] + 1)
+
+
+@kernel
+def _program(
+    port: golden.CreditOPAState,
+    given: golden.Inputs,
+    around: CreditSurroundings,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+) -> None:
+    """Write a division limit by limit, then ask for it."""
+    regs = around.regs
+    vls = port.vls
+    if regs[0, W_WRITE] < 0:
+        if port.regs[golden.STEP] == 0 and below(bits, CERTAIN) < chances[C_CHANGE]:
+            _draw_division(around, bits)
+            regs[0, W_WRITE] = 0
+        elif chances[C_CHANGE] and below(bits, 256) == 0:
+            given.flags[golden.APPLY] = port.regs[golden.STEP] != 0
+            given.flags[golden.ENABLE] = 1
+            given.values[golden.SELECT] = 3
+        return
+    at = regs[0, W_WRITE]
+    regs[0, W_WRITE] += 1
+    if at == 2 * vls + 1:
+        given.flags[golden.APPLY] = 1
+        regs[0, W_WRITE] = -1
+        return
+    given.flags[golden.ENABLE] = 1
+    if at == 2 * vls:
+        given.values[golden.SELECT], given.values[golden.UNITS] = 2, around.overall[0]
+    else:
+        which, vl = at // vls, at % vls
+        given.values[golden.SELECT], given.values[golden.TO_VL] = which, vl
+        given.values[golden.UNITS] = around.wanted[which, vl]
+
+
+@inner
+def _exchange(
+    state: golden.CreditOPAState,
+    given: golden.Inputs,
+    around: CreditSurroundings,
+    end: int,
+    slot: int,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+) -> None:
+    """Let one end receive, free and send; direction ``end`` leaves it, the other arrives."""
+    regs, other = around.regs, 1 - end
+    if around.packet_blocks[other, slot] != 0:
+        around.held[other, around.packet_vl[other, slot]] += around.packet_blocks[other, slot]
+        around.packet_blocks[other, slot] = 0
+        regs[other, W_OVERFLOWS] += around.held[other].sum() > BUFFER
+    if around.ltp[other, slot] != 0:
+        given.flags[golden.LTP_ARRIVED] = 1
+        given.values[golden.CREDIT_IN] = around.ltp[other, slot] - 1
+        around.ltp[other, slot] = 0
+    if below(bits, CERTAIN) < chances[C_LTP]:
+        given.flags[golden.LTP_SENT] = 1
+        around.ltp[end, slot] = 1 + golden.outgoing(state)
+    vl = below(bits, state.vls)
+    if below(bits, CERTAIN) < chances[C_FREE]:
+        for _ in range(state.vls):
+            if around.held[other, vl] > 0:
+                units = min(around.held[other, vl], 1 + below(bits, 3))
+                given.flags[golden.FREE] = 1
+                given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = vl, units
+                around.held[other, vl] -= units
+                break
+            vl = vl + 1 if vl + 1 < state.vls else 0
+    lane = below(bits, state.vls)
+    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    if regs[end, W_BUSY] > 0:
+        regs[end, W_BUSY] -= 1
+        return
+    lane = below(bits, state.vls)
+    blocks = given.blocks[lane]
+    if below(bits, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
+        given.flags[golden.GRANT] = 1
+        given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
+        around.packet_vl[end, slot], around.packet_blocks[end, slot] = lane, blocks
+        regs[end, W_BUSY] = blocks - 1
+        regs[end, W_SENT] += 1
+
+
+@kernel
+def _fill(
+    port: golden.CreditOPAState,
+    far: golden.CreditOPAState,
+    at_port: golden.Inputs,
+    at_far: golden.Inputs,
+    around: CreditSurroundings,
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    far_rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    vls = port.vls
+    for cycle in range(len(rows)):
+        slot = around.regs[0, W_CLOCK] % FLIGHT
+        around.regs[0, W_CLOCK] += 1
+        resets = below(bits, CERTAIN) < chances[C_RESET]
+        if wild:
+            anything(port, at_port, around.regs[0, W_CLOCK], bits)
+            resets = below(bits, 8192) == 0 or around.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
+        else:
+            for given in (at_port, at_far):
+                given.flags[:] = 0
+                given.values[:] = 0
+            _exchange(port, at_port, around, 0, slot, chances, bits)
+            _exchange(far, at_far, around, 1, slot, chances, bits)
+            _program(port, at_port, around, chances, bits)
+            if resets and below(bits, 2):
+                at_port.flags[golden.APPLY] = 1
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        put(rows, cycle, ins, 0, resets)
+        for flag in range(len(at_port.flags)):
+            put(rows, cycle, ins, 1 + flag, at_port.flags[flag])
+        for value in range(len(at_port.values)):
+            put(rows, cycle, ins, 7 + value, at_port.values[value])
+        put(expected, cycle, outs, 0, golden.is_error(port, at_port))
+        put(expected, cycle, outs, 1, golden.outgoing(port))
+        put(expected, cycle, outs, 2, port.regs[golden.STEP])
+        for lane in range(vls):
+            put(rows, cycle, ins, 15 + lane, at_port.blocks[lane])
+            put(expected, cycle, outs, 3 + lane, golden.fits(port, lane, at_port.blocks[lane]))
+            put(expected, cycle, outs, 3 + vls + lane, port.used[lane])
+            put(expected, cycle, outs, 3 + 2 * vls + lane, port.owed[lane])
+            put(expected, cycle, outs, 3 + 3 * vls + lane, port.dedicated[lane])
+            put(expected, cycle, outs, 3 + 4 * vls + lane, port.shared[lane])
+        put(expected, cycle, outs, 3 + 5 * vls, port.regs[golden.OVERALL])
+        golden.step(port, at_port, rules)
+        note_rules(happened, rules, cycle)
+        if not wild:
+            golden.step(far, at_far, far_rules)
+        if resets:
+            golden.reset(port)
+            start_far(far)
+            clear_surroundings(around)
+
+
+@kernel
+def start_far(far: golden.CreditOPAState) -> None:
+    """Reset the far end and give it limits: half of the port's buffer dedicated, half shared."""
+    golden.reset(far)
+    far.dedicated[:] = BUFFER // (2 * far.vls)
+    far.shared[:] = BUFFER // 4
+    far.regs[golden.OVERALL] = BUFFER // 2
+
+
+@kernel
+def clear_surroundings(around: CreditSurroundings) -> None:
+    """Empty the link and the buffers; a division is programmed next."""
+    around.packet_blocks[:] = 0
+    around.ltp[:] = 0
+    around.held[:] = 0
+    for lane in range(len(around.regs)):
+        around.regs[lane, W_BUSY] = 0
+    around.regs[0, W_WRITE] = 0
+
+
+class CreditOPALink(Stimulus):
+    """Golden at both ends of a link.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of SharedPhase
+        Run in order.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+
+    Attributes
+    ----------
+    audit : dict of str to int
+        Overflows of a buffer and units that did not come back, which must be 0; audits, and packets sent.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[SharedPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, golden.RULES)
+        vls = parameters["vls"]
+        flags = ("grant", "ltp_arrived", "ltp_sent", "freed", "program__enable", "apply")
+        values = (
+            "grant_vl",
+            "grant_blocks",
+            "credit_in",
+            "freed_vl",
+            "freed_blocks",
+            "program__select",
+            "program__vl",
+            "program__units",
+        )
+        self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", vls)])
+        shown = [(name, 1) for name in ("return_error", "credit_out", "step")]
+        lanes = [(name, vls) for name in ("fits", "used", "owed", "dedicated", "shared")]
+        self._outs = elements(outputs, [*shown, *lanes, ("overall", 1)])
+        self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
+        self._given = (golden.new_inputs(vls), golden.new_inputs(vls))
+        self._around, self._bits = _new_surroundings(vls), seeded(seed)
+        start_far(self._ports[1])
+        _draw_division(self._around, self._bits)
+        clear_surroundings(self._around)
+        self._far_rules = np.zeros(len(golden.RULES), np.int64)
+        self.audit = {"overflows": 0, "leaked_blocks": 0, "audits": 0, "packets": 0}
+        self.applicable = frozenset(rule.name for rule in golden.RULES) - {"return_too_large"}
+        if parameters["vcu"] > 1:
+            self.applicable -= {"returned_most"}
+
+    @property
+    def decisions(self) -> int:
+        """Packets sent so far, by both ends."""
+        return int(self._around.regs[:, W_SENT].sum())
+
+    def _enter(self, index: int) -> None:
+        """After a phase in which anything went, the link is empty; a reset of both ends follows."""
+        if index and self.phases[index - 1].wild:
+            start_far(self._ports[1])
+            clear_surroundings(self._around)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SharedPhase = self.phases[index]
+        chances = np.array(
+            [phase.send, phase.free, phase.reset, phase.change, phase.ltp, phase.least_blocks, phase.most_blocks],
+            np.int64,
+        )
+        _fill(
+            *self._ports,
+            *self._given,
+            self._around,
+            chances,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self._far_rules,
+            self.happened,
+        )
+        self.audit["overflows"] = int(self._around.regs[:, W_OVERFLOWS].sum())
+        self.audit["packets"] = self.decisions
+        if phase.audit and self._done + len(rows) == phase.cycles:
+            self.audit["audits"] += 1
+            self.audit["leaked_blocks"] += self.missing()
+
+    def missing(self) -> int:
+        """Return the units that are not back when all buffers are empty."""
+        return sum(int(port.used.sum() + port.owed.sum()) for port in self._ports)
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the credits: every rule, live changes, audits."""
+    phases = cut_whole(shared_phases(parameters, cycles), cycles, partial(SharedPhase, name="rest"))
+    traffic = CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic.watch(crosses_credit_opa.crosses(parameters), crosses_credit_opa.EVENTS, inputs=inputs, outputs=outputs)
+    return traffic

@@ -1,1 +1,0 @@
-"""Directed cases: short stimuli with a stated purpose."""

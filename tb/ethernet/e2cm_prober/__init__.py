@@ -1,0 +1,1 @@
+"""Bench of the E2CM prober: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,270 @@
+"""Stimulus of the prober: frames and probes of a few flows, and replies from paths of all delays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.ethernet.e2cm_prober import FLOW_BITS, OCCUPANCY_BITS, STAMP_BITS
+from vlane.ethernet.shared import BYTES_BITS, FEEDBACK_BITS, saturation_bytes
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below
+from vlane.golden.ethernet import e2cm_prober as golden
+from vlane.tb.ethernet.e2cm_prober import crosses as crosses_e2cm_prober
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+(C_ORDER, C_REPLY, C_LIMITED, C_WRITE, C_RESET) = range(5)
+_HOT, _MORE_AT_ONCE = 4, 256
+"""Flows of most orders; by how much resets are likelier in a cycle in which an order may be taken."""
+_MOST_BYTES, _MODULUS, _MOST = (1 << BYTES_BITS) - 1, (1 << STAMP_BITS) - 1, (1 << OCCUPANCY_BITS) - 1
+_FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
+_VALUES = (
+    "order",
+    "reply",
+    "probe",
+    "flow",
+    "frame_bytes",
+    "limited",
+    "stamp",
+    "arrival",
+    "reported",
+    "program__enable",
+    "program__flow",
+    "program__base",
+)
+_SHOWN = ("ready", "done", "follow", "sent", "valid", "feedback")
+
+
+@dataclass(frozen=True, slots=True)
+class ProberPhase:
+    """A stretch of a source's life. Chances are out of 65536 per cycle, or per order.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    order : int
+        Chance that an order is given.
+    reply : int
+        Chance that it is a reply.
+    limited : int
+        Chance that the flow of a frame has a limiter.
+    write : int
+        Chance that a least delay is written.
+    reset : int
+        Chance of a reset.
+    wild : bool
+        Every input at random.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    order: int = CERTAIN // 2
+    reply: int = CERTAIN // 2
+    limited: int = 7 * CERTAIN // 8
+    write: int = CERTAIN // 64
+    reset: int = 0
+    wild: bool = False
+    name: str = ""
+
+
+@inner
+def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
+    """Draw a number of at most that many bits, of each size alike."""
+    return below(bits, 1 << 1 + below(bits, most))
+
+
+@inner
+def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Draw a reply for an occupancy near the set point, near the one before, for a feedback at a bound, or anything."""
+    made = state.made
+    own = made.probe[0, values[golden.FLOW]]
+    gap, sent = 1 + _up_to_bits(bits, 31), _up_to_bits(bits, 22)
+    if below(bits, 2):
+        sent = made.probe_bytes + below(bits, made.probe_bytes)
+    way = below(bits, 8)
+    aim = min(2 * made.set_point, _MOST)
+    if way < 3:
+        aim = below(bits, aim + 1)
+    elif way == 3:
+        aim = min(_MOST, max(0, own.occupancy + below(bits, 257) - 128))
+    elif way == 4:
+        aim = max(0, min(_MOST, made.set_point + below(bits, 129) - 64))
+    elif way == 5:
+        aim = 0
+    elif way == 6:  # the feedback is at a bound, or nearly
+        bound = made.most if below(bits, 2) else -made.most
+        aim = (made.set_point + made.weight * own.occupancy - bound) // (1 + made.weight)
+        aim = max(0, min(_MOST, aim + below(bits, 129) - 64))
+    else:
+        aim = _up_to_bits(bits, OCCUPANCY_BITS)
+    excess = aim * gap // max(sent, 1) + below(bits, 2)
+    if below(bits, 16) == 0:
+        excess = _up_to_bits(bits, 22)
+    if below(bits, 16) == 0:
+        gap = (0, 1, 1 << 31, (1 << 31) - 1)[below(bits, 4)] if below(bits, 2) else below(bits, _MODULUS)
+    values[golden.ARRIVAL] = (own.arrival + gap) & _MODULUS
+    delay = own.least + excess if below(bits, 8) else own.least - min(own.least, _up_to_bits(bits, 10))
+    if own.heard == 0 and made.learned:
+        delay = (1 << 12) + _up_to_bits(bits, 16)
+    values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
+    values[golden.REPORTED] = (own.reported + sent) & _MODULUS
+    if below(bits, 64) == 0:  # so that the next ones cross the highest bit, or all of them
+        values[golden.REPORTED] = (_MODULUS >> below(bits, 2)) - below(bits, 1 << 18)
+
+
+@inner
+def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Draw a frame, often one with which just as many bytes as needed are sent, or one less, or a probe."""
+    made = state.made
+    own = made.probe[0, values[golden.FLOW]]
+    values[golden.PROBE] = below(bits, 8) == 0
+    values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1) if below(bits, 4) else 64 + below(bits, 1500)
+    lacks = made.probe_bytes - ((own.sent - own.probed) & _MODULUS)
+    if below(bits, 2) and 1 <= lacks <= _MOST_BYTES:
+        values[golden.FRAME_BYTES] = lacks - below(bits, 2)
+
+
+@inner
+def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    values[golden.REPLY], values[golden.PROBE], values[golden.LIMITED] = below(bits, 2), below(bits, 2), below(bits, 2)
+    values[golden.FLOW] = below(bits, state.made.probe.shape[1])
+    values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1)
+    for value in (golden.STAMP, golden.ARRIVAL, golden.REPORTED):
+        values[value] = below(bits, _MODULUS) + below(bits, 2)
+
+
+@kernel
+def _fill(
+    state: golden.E2CMProberState,
+    values: NDArray[np.int64],
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    kept, flows = state.kept, state.made.probe.shape[1]
+    for cycle in range(len(rows)):
+        values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
+        if wild:
+            _draw_anything(state, values, bits)
+        else:
+            values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
+            values[golden.REPLY] = below(bits, CERTAIN) < chances[C_REPLY]
+            values[golden.LIMITED] = below(bits, CERTAIN) < chances[C_LIMITED]
+            _draw_start(state, values, bits)
+            _draw_reply(state, values, bits)
+        values[golden.W_ENABLE] = below(bits, CERTAIN) < chances[C_WRITE]
+        values[golden.W_FLOW] = below(bits, _HOT) if below(bits, 4) else below(bits, 1 << FLOW_BITS)
+        if below(bits, 8) == 0:
+            values[golden.W_FLOW] = values[golden.FLOW]
+        values[golden.W_BASE] = (1 << 12) + _up_to_bits(bits, 16) if below(bits, 8) else below(bits, _MODULUS)
+        ready = golden.is_ready(state)
+        more = _MORE_AT_ONCE if ready else 1
+        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        put(rows, cycle, ins, 0, resets)
+        for value in range(golden.VALUES):
+            put(rows, cycle, ins, 1 + value, values[value])
+        put(expected, cycle, outs, 0, ready)
+        if ready and kept[golden.ANSWERS] != 0:
+            put(expected, cycle, outs, 1, 1)
+            for value in range(3):
+                put(expected, cycle, outs, 2 + value, kept[golden.S_FOLLOW + value])
+            put(expected, cycle, outs, 5, kept[golden.S_FEEDBACK] & _FEEDBACK_MASK)
+        link[COUNT] += ready and values[golden.ORDER] != 0
+        golden.step(state, values, rules)
+        note_rules(happened, rules, cycle)
+        if resets:
+            golden.reset(state)
+
+
+class E2CMProberSource(EthernetStimulus):
+    """Golden at a source. Its phases are of ``ProberPhase``."""
+
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
+
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        if parameters["probed"] == "all":
+            found -= {"unlimited", "first_again"}
+        found -= {"below_given", "given", "given_beside", "absent"} if parameters["base"] == "learned" else {"lower"}
+        if parameters["flows"] == 1 << FLOW_BITS:
+            found -= {"absent"}
+        most = saturation_bytes(parameters["norm_bytes"], parameters["weight"])
+        if parameters["set_point_bytes"] + parameters["weight"] * _MOST <= most:
+            found -= {"most"}
+        return frozenset(found)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: ProberPhase = self.phases[index]
+        chances = np.array([phase.order, phase.reply, phase.limited, phase.write, phase.reset], np.int64)
+        _fill(
+            self._state,
+            self._values,
+            self._link,
+            chances,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self.happened,
+        )
+
+
+def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
+    """Return phases of that many cycles in all."""
+    part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
+    return cut(
+        (
+            ProberPhase(2 * part, name="frames and replies"),
+            ProberPhase(2 * part, reply=CERTAIN // 16, order=CERTAIN, name="one order after another"),
+            ProberPhase(4 * part, reply=often, order=CERTAIN, name="replies"),
+            ProberPhase(2 * part, reply=CERTAIN // 8, limited=CERTAIN // 2, name="limiters that come and go"),
+            ProberPhase(part, order=CERTAIN // 256, name="long waits"),
+            ProberPhase(2 * part, reply=often, write=CERTAIN // 4, name="delays that are written"),
+            ProberPhase(2 * part, order=CERTAIN, write=CERTAIN // 4, reset=12, name="resets"),
+            ProberPhase(part, wild=True, order=CERTAIN // 2, write=CERTAIN // 64, reset=2, name="anything"),
+        ),
+        cycles,
+    )
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the prober: every rule, for flows in all states."""
+    made = E2CMProberSource(parameters, phases=prober_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    made.watch(
+        crosses_e2cm_prober.crosses(parameters),
+        crosses_e2cm_prober.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=crosses_e2cm_prober.JUDGED_FROM_CYCLES,
+    )
+    return made

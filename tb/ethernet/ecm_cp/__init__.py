@@ -1,0 +1,1 @@
+"""Bench of the ECM congestion point: stimulus, crosses, proofs, plants, directed cases."""

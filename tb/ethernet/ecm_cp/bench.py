@@ -1,0 +1,23 @@
+"""cocotb bench of the congestion point: a queue of all lengths against golden, and cycles written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+
+from vlane.tb.ethernet.ecm_cp.directed import STEPS
+from vlane.tb.ethernet.ecm_cp.stimulus import qualified
+from vlane.tb.machinery.cocotb_benches.cocotb_drive import follow, qualified_agree
+
+
+@cocotb.test()
+async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
+    """Drive the qualification and compare every output in every cycle."""
+    await qualified_agree(dut, qualified)
+
+
+@cocotb.test()
+async def follows_the_directed_cycles(dut: Any) -> None:
+    """Take samples, with feedback of both signs, tags, both thresholds."""
+    assert await follow(dut, STEPS) == len(STEPS)

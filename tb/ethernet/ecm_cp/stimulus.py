@@ -1,0 +1,263 @@
+"""Stimulus of the congestion point: a queue driven about its set point and thresholds, with and without tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.ethernet.ecm_cp import CHANCE_BITS
+from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, saturation_bytes
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below
+from vlane.golden.ethernet import ecm_cp as golden
+from vlane.golden.ethernet.prbs import after_draw, number_of
+from vlane.tb.ethernet.ecm_cp import crosses as crosses_ecm_cp
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+(C_ENTER, C_LEAVE, C_TURN, C_MANAGED, C_RESET) = range(5)
+_MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
+_FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
+_VALUES = ("enter", "enter_bytes", "managed", "tagged", "tag", "cpid", "leave", "leave_bytes")
+_SHOWN = ("sampled", "notify", "stop", "feedback", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class PointPhase:
+    """A stretch of an output's life. Chances are out of 65536 per cycle.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    enter, leave : int
+        Chance that a frame joins, and that one leaves; both are an eighth of it away from the queue aimed at.
+    turn : int
+        Chance that another queue is aimed at.
+    managed : int
+        Chance that a frame may be sampled.
+    reset : int
+        Chance of a reset.
+    largest : int
+        Bytes of the largest frame.
+    wild : bool
+        Every input at random.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    enter: int = CERTAIN
+    leave: int = CERTAIN
+    turn: int = CERTAIN // 256
+    managed: int = 15 * CERTAIN // 16
+    reset: int = 0
+    largest: int = 1518
+    wild: bool = False
+    name: str = ""
+
+
+@inner
+def _aim(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
+    """Return a queue to aim at: mostly the set point, or a threshold, or an end."""
+    made, kind = state.made, below(bits, 8)
+    if kind == 0:
+        return 0
+    if kind == 1:
+        return made.longest
+    if kind == 2:
+        return made.max_bytes
+    if kind == 3:
+        return made.stop_bytes
+    return made.set_point - 2000 + below(bits, 4001) if kind < 6 else made.set_point
+
+
+@inner
+def _length(distance: int, largest: int, bits: NDArray[np.uint64]) -> int:
+    """Return a frame's bytes: often exactly the distance to where the queue shall be, large far away from it."""
+    if distance > 20 * _MOST_BYTES:
+        return _MOST_BYTES
+    if below(bits, 8) == 0:
+        return min(distance, _MOST_BYTES)
+    return below(bits, largest + 1)
+
+
+@inner
+def _just_sampled(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
+    """Return the bytes from which on the next managed frame is sampled, or one byte less."""
+    made = state.made
+    number = number_of(after_draw(made.point[0].word))
+    least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.chance)
+    return max(min(least, _MOST_BYTES) - below(bits, 2), 0)
+
+
+@inner
+def _draw_frames(
+    state: golden.ECMCPState,
+    values: NDArray[np.int64],
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    largest: int,
+    bits: NDArray[np.uint64],
+) -> None:
+    """Let frames join and leave so that the queue goes where it shall."""
+    made, own = state.made, state.made.point[0]
+    if below(bits, CERTAIN) < chances[C_TURN]:
+        link[TARGET] = _aim(state, bits)
+    distance = link[TARGET] - own.queue
+    rises = distance > 0 or (distance == 0 and below(bits, 2) == 0)
+    values[golden.ENTER] = below(bits, CERTAIN) < (chances[C_ENTER] if rises else chances[C_ENTER] // 8)
+    values[golden.LEAVE] = below(bits, CERTAIN) < (chances[C_LEAVE] // 8 if rises else chances[C_LEAVE])
+    values[golden.ENTER_BYTES] = _length(abs(distance), largest, bits)
+    values[golden.LEAVE_BYTES] = _length(abs(distance), largest, bits)
+    if below(bits, 64) != 0:
+        values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], own.queue)
+    left = made.sample_bytes - own.passed
+    if left <= _MOST_BYTES and below(bits, 8) == 0:
+        values[golden.ENTER_BYTES] = left
+    values[golden.MANAGED] = below(bits, CERTAIN) < chances[C_MANAGED]
+    if made.random and below(bits, 4) == 0:
+        values[golden.ENTER_BYTES] = _just_sampled(state, bits)
+
+
+@inner
+def _draw_tags(values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Give most frames the tag of this point, others none, or one that differs in a bit."""
+    values[golden.TAGGED] = below(bits, 4) != 0
+    values[golden.TAG] = values[golden.CPID]
+    if below(bits, 4) == 0:
+        values[golden.TAG] ^= 1 << below(bits, CPID_BITS)
+
+
+@kernel
+def _fill(
+    state: golden.ECMCPState,
+    values: NDArray[np.int64],
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    largest: int,
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    for cycle in range(len(rows)):
+        if below(bits, 1024) == 0:
+            values[golden.CPID] = below(bits, _CPIDS)
+        if wild:
+            values[golden.ENTER], values[golden.LEAVE], values[golden.MANAGED] = (
+                below(bits, 2),
+                below(bits, 2),
+                below(bits, 2),
+            )
+            values[golden.ENTER_BYTES] = below(bits, _MOST_BYTES + 1)
+            values[golden.LEAVE_BYTES] = below(bits, _MOST_BYTES + 1)
+        else:
+            _draw_frames(state, values, link, chances, largest, bits)
+        _draw_tags(values, bits)
+        resets = below(bits, CERTAIN) < chances[C_RESET]
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        put(rows, cycle, ins, 0, resets)
+        for value in range(len(values)):
+            put(rows, cycle, ins, 1 + value, values[value])
+        link[COUNT] += values[golden.ENTER]
+        for value in range(3):
+            put(expected, cycle, outs, value, state.shown[0, value])
+        put(expected, cycle, outs, 3, state.shown[0, golden.S_FEEDBACK] & _FEEDBACK_MASK)
+        put(expected, cycle, outs, 4, state.kept[golden.WAITING])
+        golden.step(state, values, rules)
+        note_rules(happened, rules, cycle)
+        if resets:
+            golden.reset(state)
+
+
+class ECMCPOutput(EthernetStimulus):
+    """Golden at an output. Its phases are of ``PointPhase``."""
+
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
+
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        is_random = parameters["sampling"] == "random"
+        found -= {"reached", "exactly", "added"} if is_random else {"sampled", "passed", "drawn", "stood"}
+        most = saturation_bytes(parameters["set_point_bytes"], parameters["weight"])
+        if not parameters["weight"]:
+            found -= {"growing", "falling", "most"}
+        if not parameters["bcn_max"] or parameters["max_bytes"] >= parameters["queue_bytes"]:
+            found -= {"beyond_max"}
+        if parameters["bcn_max"] and not parameters["weight"] and parameters["max_bytes"] < 2 * most:
+            found -= {"least"}
+        if not parameters["bcn_stop"] or parameters["stop_bytes"] >= parameters["queue_bytes"]:
+            found -= {"stopped"}
+        return frozenset(found)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: PointPhase = self.phases[index]
+        chances = np.array([phase.enter, phase.leave, phase.turn, phase.managed, phase.reset], np.int64)
+        _fill(
+            self._state,
+            self._values,
+            self._link,
+            chances,
+            phase.largest,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self.happened,
+        )
+
+
+def point_phases(cycles: int) -> tuple[PointPhase, ...]:
+    """Return phases of that many cycles in all."""
+    part = max(cycles // 16, 200)
+    return cut(
+        (
+            PointPhase(2 * part, name="about the set point"),
+            PointPhase(2 * part, largest=_MOST_BYTES, name="large frames"),
+            PointPhase(part, largest=64, turn=CERTAIN // 2048, name="small frames"),
+            PointPhase(2 * part, largest=9216, turn=CERTAIN // 16, name="a queue that changes fast"),
+            PointPhase(part, enter=CERTAIN // 4, leave=CERTAIN // 4, name="a slow link"),
+            PointPhase(part, managed=CERTAIN // 4, largest=4000, name="few managed frames"),
+            PointPhase(part, reset=400, largest=_MOST_BYTES, name="resets"),
+            PointPhase(2 * part, wild=True, reset=20, name="anything"),
+            PointPhase(part, largest=9216, reset=20, name="about the set point again"),
+        ),
+        cycles,
+    )
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the point: every rule, with queues of all lengths."""
+    made = ECMCPOutput(parameters, phases=point_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    made.watch(
+        crosses_ecm_cp.crosses(parameters),
+        crosses_ecm_cp.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=crosses_ecm_cp.JUDGED_FROM_CYCLES,
+    )
+    return made

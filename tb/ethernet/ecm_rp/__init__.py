@@ -1,0 +1,1 @@
+"""Bench of the ECM reaction point: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,73 @@
+"""Planted bugs of the reaction point."""
+
+from __future__ import annotations
+
+from vlane.tb.machinery.plants.plant import Plant
+
+_FILE, _PRODUCT = "hdl/ethernet/ecm_rp.py", "hdl/ethernet/serial_multiplier.py"
+PLANTS = (
+    Plant(
+        "above-the-link",
+        "A limiter whose rate passes the link's stays.",
+        _FILE,
+        "removes.eq(rises & (self.raised >= self.link)),",
+        "removes.eq(rises & (self.raised == self.link)),",
+    ),
+    Plant(
+        "below-the-least",
+        "A rate falls below the least one.",
+        _FILE,
+        "m.d.sync += self.change.eq(Mux(lowered < self.least, self.least, lowered))",
+        "m.d.sync += self.change.eq(lowered)",
+    ),
+    Plant(
+        "positive-installs",
+        "Any feedback installs a limiter.",
+        _FILE,
+        "installs.eq((stops | falls) & ~self.was),",
+        "installs.eq((stops | tells) & ~self.was),",
+    ),
+    Plant(
+        "anybody-raises",
+        "Any congestion point raises a rate.",
+        _FILE,
+        "rises.eq((tells & self.is_rise & self.was & (mine | any_probe)) | drifts),",
+        "rises.eq((tells & self.is_rise & self.was) | drifts),",
+    ),
+    Plant(
+        "bucket-without-bottom",
+        "Tokens are not held at a full bucket.",
+        _FILE,
+        "m.d.sync += self.record.tokens.eq(Mux(self.product > self.bucket, self.bucket, self.product))",
+        "m.d.sync += self.record.tokens.eq(self.product)",
+    ),
+    Plant(
+        "tokens-are-kept",
+        "A frame that starts takes no tokens.",
+        _FILE,
+        "with m.If(enough & ~self.visits):",
+        "with m.If(enough & self.visits):",
+    ),
+    Plant(
+        "stop-is-not-kept",
+        "A stopped flow goes on at once.",
+        _FILE,
+        "m.d.sync += [record.rate.eq(self.least), record.tokens.eq(self.bucket), record.last.eq(self.at + 1 + wait)]",
+        "m.d.sync += [record.rate.eq(self.least), record.tokens.eq(self.bucket), record.last.eq(self.at)]",
+    ),
+    Plant(
+        "who-is-forgotten",
+        "Who lowers a rate is kept only at the first time.",
+        _FILE,
+        "with m.If(stops | falls):",
+        "with m.If(stops | (falls & ~self.was)):",
+    ),
+    Plant(
+        "three-bits-of-four",
+        "The highest bit of each digit does not count in a product.",
+        _PRODUCT,
+        "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT))),",
+        "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT - 1))),",
+    ),
+)
+"""Each changes one line."""

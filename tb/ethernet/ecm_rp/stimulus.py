@@ -1,0 +1,218 @@
+"""Stimulus of the reaction point: a few flows that are told of congestion, and frames that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.ethernet.ecm_rp import TOKENS_PER_BYTE, Notice
+from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below
+from vlane.golden.ethernet import ecm_rp as golden
+from vlane.tb.ethernet.ecm_rp import crosses as crosses_ecm_rp
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+(C_ORDER, C_ASK, C_RISE, C_STOP, C_DRIFT, C_RESET) = range(6)
+_HOT, _MORE_AT_ONCE = 4, 16
+"""Flows of most orders; by how much resets are likelier in a cycle in which an order may be taken."""
+_MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
+_FEEDBACKS = 1 << FEEDBACK_BITS
+_POINT, _PROBE, _STOP, _DRIFT = (int(each) for each in Notice)
+_VALUES = ("order", "ask", "flow", "frame_bytes", "notice", "cpid", "feedback")
+_SHOWN = ("ready", "done", "may", "limited", "rate", "probe", "tag", "limiters")
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePhase:
+    """A stretch of a source's life. Chances are out of 65536 per cycle, or per order.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    order : int
+        Chance that an order is given.
+    ask : int
+        Chance that it is a question.
+    rise : int
+        Chance that feedback is positive.
+    stop, drift : int
+        Chance that something heard is a stop, or a drift.
+    reset : int
+        Chance of a reset.
+    wild : bool
+        Every input at random.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    order: int = CERTAIN // 4
+    ask: int = CERTAIN // 2
+    rise: int = CERTAIN // 2
+    stop: int = 0
+    drift: int = 0
+    reset: int = 0
+    wild: bool = False
+    name: str = ""
+
+
+@inner
+def _draw_order(
+    state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], bits: NDArray[np.uint64]
+) -> None:
+    """Draw an order of one of few flows; feedback that raises mostly comes from who lowered the rate."""
+    made = state.made
+    flows = made.flow.shape[1]
+    values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
+    own = made.flow[0, values[golden.FLOW]]
+    values[golden.ASK] = below(bits, CERTAIN) < chances[C_ASK]
+    values[golden.FRAME_BYTES] = (
+        below(bits, made.bucket // TOKENS_PER_BYTE + 1) if below(bits, 8) else below(bits, _MOST_BYTES)
+    )
+    if below(bits, 2) == 0:  # what the tokens that are there in this cycle let start, or one byte more
+        passed = max(state.kept[golden.NOW] - own.last, 0)
+        there = min(made.bucket, own.tokens + passed * own.rate)
+        values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (below(bits, 4) != 0))
+    kind = below(bits, CERTAIN)
+    if kind < chances[C_STOP]:
+        values[golden.NOTICE] = _STOP
+    elif kind < chances[C_STOP] + chances[C_DRIFT]:
+        values[golden.NOTICE] = _DRIFT
+    else:
+        values[golden.NOTICE] = _PROBE if below(bits, 2) else _POINT
+    values[golden.CPID] = 1 + below(bits, 2) if below(bits, 8) else below(bits, _CPIDS)
+    size = below(bits, (2, 64, 700, _FEEDBACKS // 2)[below(bits, 4)])
+    values[golden.FEEDBACK] = -1 - size
+    if below(bits, CERTAIN) < chances[C_RISE]:
+        values[golden.FEEDBACK] = size
+        if below(bits, 4) and own.limited != 0:
+            values[golden.NOTICE] = own.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
+            values[golden.CPID] = own.cpid
+
+
+@kernel
+def _fill(
+    state: golden.ECMRPState,
+    values: NDArray[np.int64],
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    kept = state.kept
+    for cycle in range(len(rows)):
+        values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
+        if wild:
+            values[golden.ASK], values[golden.FLOW] = below(bits, 2), below(bits, state.made.flow.shape[1])
+            values[golden.FRAME_BYTES], values[golden.NOTICE] = below(bits, _MOST_BYTES + 1), below(bits, 4)
+            values[golden.CPID] = below(bits, 4)
+            values[golden.FEEDBACK] = below(bits, _FEEDBACKS) - _FEEDBACKS // 2
+        else:
+            _draw_order(state, values, chances, bits)
+        ready = golden.is_ready(state)
+        more = _MORE_AT_ONCE if ready else 1
+        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        put(rows, cycle, ins, 0, resets)
+        for value in range(golden.FEEDBACK):
+            put(rows, cycle, ins, 1 + value, values[value])
+        put(rows, cycle, ins, 1 + golden.FEEDBACK, values[golden.FEEDBACK] & (_FEEDBACKS - 1))
+        put(expected, cycle, outs, 0, ready)
+        if ready and kept[golden.ANSWERS] != 0:
+            put(expected, cycle, outs, 1, 1)
+            for value in range(5):
+                put(expected, cycle, outs, 2 + value, kept[golden.S_MAY + value])
+        put(expected, cycle, outs, 7, kept[golden.S_LIMITERS])
+        link[COUNT] += ready and values[golden.ORDER] != 0
+        golden.step(state, values, rules)
+        note_rules(happened, rules, cycle)
+        if resets:
+            golden.reset(state)
+
+
+class ECMRPSource(EthernetStimulus):
+    """Golden at a source. Its phases are of ``SourcePhase``."""
+
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
+
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        found -= {"any_probe"} if parameters["strict"] else {"strict_probe"}
+        if not parameters["drift"]:
+            found -= {"drifted"}
+        return frozenset(found)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SourcePhase = self.phases[index]
+        chances = np.array([phase.order, phase.ask, phase.rise, phase.stop, phase.drift, phase.reset], np.int64)
+        _fill(
+            self._state,
+            self._values,
+            self._link,
+            chances,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self.happened,
+        )
+
+
+def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
+    """Return phases of that many cycles in all."""
+    part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
+    return cut(
+        (
+            SourcePhase(2 * part, name="notices and questions"),
+            SourcePhase(2 * part, ask=often, order=CERTAIN, name="one order after another"),
+            SourcePhase(2 * part, ask=CERTAIN // 8, rise=often, name="rates that rise"),
+            SourcePhase(part, rise=CERTAIN // 8, name="rates that fall"),
+            SourcePhase(2 * part, ask=CERTAIN // 4, stop=CERTAIN // 128, drift=CERTAIN // 4, rise=often, name="stops"),
+            SourcePhase(part, order=CERTAIN // 512, ask=often, name="long waits"),
+            SourcePhase(2 * part, rise=often, stop=CERTAIN // 8, reset=60, name="resets"),
+            SourcePhase(part, wild=True, order=CERTAIN // 2, reset=20, name="anything"),
+            SourcePhase(part, drift=CERTAIN // 8, rise=often, name="notices and questions again"),
+        ),
+        cycles,
+    )
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the reaction point: every rule, for flows in all states."""
+    made = ECMRPSource(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    made.watch(
+        crosses_ecm_rp.crosses(parameters),
+        crosses_ecm_rp.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=crosses_ecm_rp.JUDGED_FROM_CYCLES,
+    )
+    return made

@@ -1,0 +1,1 @@
+"""Bench of PAUSE: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,274 @@
+"""Stimulus of PAUSE: a level that is driven about the watermarks and the ends, PAUSE said at once, late and unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.ethernet.pause import DROP_MOST, MAX_MEMORY_BYTES
+from vlane.ethernet.shared import BYTES_BITS
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below
+from vlane.golden.ethernet import pause as golden
+from vlane.golden.ethernet import watermarks
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
+from vlane.tb.ethernet.pause import crosses as crosses_pause
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.rows import Words
+from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+(C_ARRIVE, C_LEAVE, C_TURN, C_SAY, C_UNASKED, C_WRITE, C_RESET) = range(7)
+_MORE_AT_ONCE = 16
+"""Resets are so much more likely in a cycle in which a frame is dropped or requested, writes in one in which one is."""
+_MOST_BYTES = (1 << BYTES_BITS) - 1
+_MARK_BITS = MAX_MEMORY_BYTES.bit_length()
+_VALUES = (
+    "arrive",
+    "arrive_bytes",
+    "leave",
+    "leave_bytes",
+    "said",
+    "program__enable",
+    "program__high",
+    "program__low",
+    "program__pause_on",
+)
+_SHOWN = ("drop", "paused", "request", "quanta", "level", "drops", "high", "low", "pause_on")
+
+
+@dataclass(frozen=True, slots=True)
+class PausePhase:
+    """A stretch of an input's life. Chances are out of 65536 per cycle.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    arrive, leave : int
+        Chance that a frame arrives, and that one leaves; both are a quarter of it away from the level aimed at.
+    turn : int
+        Chance that another level is aimed at.
+    say : int
+        Chance that a PAUSE frame that is requested starts.
+    unasked : int
+        Chance that one starts anyway.
+    write, reset : int
+        Chance of a write of settings, and of a reset.
+    full : bool
+        The level is always driven to the end of the memory.
+    wild : bool
+        Every input at random.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    arrive: int = CERTAIN // 2
+    leave: int = CERTAIN // 2
+    turn: int = CERTAIN // 128
+    say: int = CERTAIN // 8
+    unasked: int = 0
+    write: int = 0
+    reset: int = 0
+    full: bool = False
+    wild: bool = False
+    name: str = ""
+
+
+@inner
+def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
+    """Return a level to aim at: an end of the memory or a watermark."""
+    own = marks.input[0]
+    kind = below(bits, 6)
+    if kind == 0:
+        return 0
+    if kind == 1:
+        return marks.memory_bytes
+    return min(own.low if kind & 1 else own.high, marks.memory_bytes)
+
+
+@inner
+def _length(distance: int, bits: NDArray[np.uint64]) -> int:
+    """Return a frame's bytes: often exactly the distance to where the level shall be, or a byte beside it."""
+    if distance > 40_000:
+        return _MOST_BYTES
+    if below(bits, 4) == 0:
+        return max(min(distance - 1 + below(bits, 3), _MOST_BYTES), 0)
+    return 64 + below(bits, max(min(distance, 1455), 1)) if below(bits, 16) else below(bits, _MOST_BYTES + 1)
+
+
+@inner
+def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Write the settings after reset, or watermarks about the level, now and then in the wrong order, or far off."""
+    marks = state.marks
+    level, spread = marks.input[0].level, 1 + marks.memory_bytes // 8
+    values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, below(bits, 4) != 0
+    values[golden.W_HIGH], values[golden.W_LOW] = marks.high_bytes, marks.low_bytes
+    if below(bits, 2):
+        high = min(max(level - spread // 2 + below(bits, spread), 0), MAX_MEMORY_BYTES)
+        low = max(high - below(bits, spread), 0)
+        if below(bits, 4) == 0:
+            high, low = low, high
+        if below(bits, 8) == 0:  # another one in a bit, which may be above all levels
+            high, low = high ^ (1 << below(bits, _MARK_BITS)), low ^ (1 << below(bits, _MARK_BITS))
+        values[golden.W_HIGH], values[golden.W_LOW] = high, low
+
+
+@inner
+def _draw_frames(
+    state: golden.PauseState,
+    values: NDArray[np.int64],
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    full: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+) -> None:
+    """Let frames arrive and leave so that the level goes where it shall."""
+    level = state.marks.input[0].level
+    if below(bits, CERTAIN) < chances[C_TURN]:
+        link[TARGET] = _aim(state.marks, bits)
+    target = state.marks.memory_bytes if full else link[TARGET]
+    rises = level < target or (level == target and below(bits, 2) == 0)
+    distance = abs(target - level)
+    arrive = chances[C_ARRIVE] if rises or full else chances[C_ARRIVE] // 4
+    leave = chances[C_LEAVE] // 4 if rises else chances[C_LEAVE]
+    values[golden.ARRIVE] = below(bits, CERTAIN) < arrive
+    values[golden.LEAVE] = below(bits, CERTAIN) < leave
+    values[golden.ARRIVE_BYTES], values[golden.LEAVE_BYTES] = _length(distance, bits), _length(distance, bits)
+    if below(bits, 64) != 0:
+        values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], level)
+
+
+@kernel
+def _fill(
+    state: golden.PauseState,
+    values: NDArray[np.int64],
+    link: NDArray[np.int64],
+    chances: NDArray[np.int64],
+    full: bool,  # noqa: FBT001 - kernels take positional arguments only
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    happened: Happened,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    marks, own = state.marks, state.marks.input[0]
+    for cycle in range(len(rows)):
+        now = state.seen[golden.NOW]
+        values[golden.W_ENABLE] = 0
+        wanted = watermarks.wants(marks, 0, now)
+        if wild:
+            values[golden.ARRIVE], values[golden.LEAVE], values[golden.SAID] = (
+                below(bits, 2),
+                below(bits, 2),
+                below(bits, 2),
+            )
+            values[golden.ARRIVE_BYTES] = below(bits, _MOST_BYTES + 1)
+            values[golden.LEAVE_BYTES] = below(bits, _MOST_BYTES + 1)
+        else:
+            _draw_frames(state, values, link, chances, full, bits)
+            values[golden.SAID] = below(bits, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
+        drops = golden.drops_frame(state, values)
+        more = _MORE_AT_ONCE if drops or wanted else 1
+        if below(bits, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
+            _draw_settings(state, values, bits)
+        resets = below(bits, CERTAIN) < more * chances[C_RESET]
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        put(rows, cycle, ins, 0, resets)
+        for value in range(len(values)):
+            put(rows, cycle, ins, 1 + value, values[value])
+        link[COUNT] += values[golden.ARRIVE]
+        put(expected, cycle, outs, 0, drops)
+        put(expected, cycle, outs, 1, watermarks.is_paused(marks, 0, now))
+        put(expected, cycle, outs, 2, wanted)
+        put(expected, cycle, outs, 3, watermarks.quanta(marks, 0, now))
+        put(expected, cycle, outs, 4, own.level)
+        put(expected, cycle, outs, 5, own.drops)
+        put(expected, cycle, outs, 6, own.high)
+        put(expected, cycle, outs, 7, own.low)
+        put(expected, cycle, outs, 8, own.enabled)
+        golden.step(state, values, rules)
+        note_rules(happened, rules, cycle)
+        if resets:
+            golden.reset(state)
+
+
+class PauseInput(EthernetStimulus):
+    """Golden at an input. Its phases are of ``PausePhase``."""
+
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
+
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        return frozenset(found - (set() if parameters["refresh_cycles"] else {"refreshed"}))
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: PausePhase = self.phases[index]
+        chances = np.array(
+            [phase.arrive, phase.leave, phase.turn, phase.say, phase.unasked, phase.write, phase.reset], np.int64
+        )
+        _fill(
+            self._state,
+            self._values,
+            self._link,
+            chances,
+            phase.full,
+            phase.wild,
+            self._bits,
+            self._ins,
+            self._outs,
+            rows,
+            expected,
+            rules,
+            self.happened,
+        )
+
+
+def pause_phases(cycles: int) -> tuple[PausePhase, ...]:
+    """Return phases of that many cycles in all."""
+    part = max(cycles // 16, 200)
+    return cut(
+        (
+            PausePhase(part, name="about the watermarks"),
+            PausePhase(part, write=400, name="written now and then"),
+            PausePhase(part, say=CERTAIN, write=100, name="said at once"),
+            PausePhase(part, say=CERTAIN // 64, unasked=400, write=100, turn=CERTAIN // 32, name="said late"),
+            PausePhase(part, write=4000, unasked=2000, turn=CERTAIN // 16, name="often written"),
+            PausePhase(part, write=200, reset=200, unasked=2000, turn=CERTAIN // 32, name="resets"),
+            PausePhase(part, wild=True, write=4000, reset=40, name="anything"),
+            PausePhase(1, reset=CERTAIN, name="reset"),
+            PausePhase(DROP_MOST + 20_000, arrive=CERTAIN, leave=CERTAIN // 8, full=True, name="no room"),
+            PausePhase(part, write=1000, say=CERTAIN // 4, unasked=400, reset=40, name="about the watermarks again"),
+        ),
+        cycles,
+    )
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies PAUSE: every rule, at every level."""
+    made = PauseInput(parameters, phases=pause_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    made.watch(
+        crosses_pause.crosses(parameters),
+        crosses_pause.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=crosses_pause.JUDGED_FROM_CYCLES,
+    )
+    return made

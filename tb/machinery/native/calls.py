@@ -1,0 +1,24 @@
+"""Calls of compiled hardware from kernels: the function and its device are passed as addresses."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from vlane.golden.compiler.intrinsics import intrinsic
+
+_STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@intrinsic("rt::call_step", acts=True)
+def call_step(step: int, device: int, given: Any, shown: Any) -> None:
+    """Run one cycle of a device.
+
+    Parameters
+    ----------
+    step, device : int
+        Addresses, of ``CompiledModel.step``.
+    given, shown : array of uint64
+        Row of inputs, and row of outputs, which is written.
+    """
+    _STEP(step)(device, given.ctypes.data, shown.ctypes.data)

@@ -1,0 +1,202 @@
+"""Verilator's code coverage of a component: the lines, branches and toggles of its Verilog that a run reached.
+
+Of each named signal every bit counts twice, for it rises and falls. Words of memories do not count: what they hold
+is seen where they are read. Parts that are equal count apart, each by its own path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.model import MODEL_FLAGS, CompiledModel, compile_library, component_ports, to_verilog
+from vlane.tb.machinery.native.sources import source_line
+from vlane.tb.machinery.native.wrapper import DRIVER, driver_text, wrapper_text
+
+KINDS = ("line", "branch", "toggle")
+EDGES = ("0->1", "1->0")
+"""Of a bit, each a toggle."""
+_FLAGS = ("--coverage-line", "--coverage-toggle", "--coverage-underscore", "--coverage-max-width", f"{1 << 20}")
+_WRITER = """
+#include "verilated_cov.h"
+
+extern "C" void vlane_write_coverage(void* device, const char* file) {
+    static_cast<Device*>(device)->context->coveragep()->write(file);
+}
+"""
+_POINT = re.compile(r"^C '(.*)' (\d+)$", re.MULTILINE)
+_BYTE = re.compile(r"__0([0-9A-Fa-f]{2})")
+_UNNAMED = re.compile(r"\$|_\d+_")
+"""Names of terms, as Amaranth and yosys give them."""
+_ARTEFACT = "$auto$verilog_backend"
+"""What yosys writes into blocks that have no other input, for simulators that would never run them."""
+_SOURCE = re.compile(r'\(\* src = "([^"]*)" \*\) ?')
+_DECLARED = re.compile(r"^  (?:input|output|wire|reg) (?:\[\d+:\d+\] )?\\?(\S+?) ?(?: = .*)?;$")
+"""A line that declares a signal; of a memory, indices follow the name."""
+_CONDITION = re.compile(r"(?:if \(|= )\\?(?P<name>[^\s\[\]()?]+) ?(?:\[(?P<bit>\d+)\])? ?(?:\)|\? )")
+_TAKEN = {"if": "1", "elsif": "1", "cond_then": "1", "else": "0", "cond_else": "0"}
+"""The value of its condition with which a branch is taken."""
+
+
+class Bit(NamedTuple):
+    """A bit of a signal.
+
+    Parameters
+    ----------
+    path : str
+        Names of the instances that it is in, joined by points; empty at the top.
+    signal : str
+        Name of the signal.
+    number : int
+        Of the bit, from 0.
+    """
+
+    path: str
+    signal: str
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Path and name of the signal, joined by points."""
+        return f"{self.path}.{self.signal}".lstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A line, a branch or an edge of a bit.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    path : str
+        Names of the instances that it is in.
+    name : str
+        Of a toggle the bit and its edge, ``held[2]:0->1``; else the Verilog.
+    source : str
+        Line of the Python that it comes from, as far as it is known.
+    bit : Bit or None
+        What decides whether it is reached: the bit of a toggle, the condition of a branch; of others nothing.
+    needed : str
+        What that bit must become for the branch to be taken, ``0`` or ``1``; empty for toggles.
+    count : int
+        How often the run reached it.
+    """
+
+    kind: str
+    path: str
+    name: str
+    source: str
+    bit: Bit | None
+    needed: str
+    count: int
+
+    @property
+    def edge(self) -> str:
+        """Of a toggle its edge, one of ``EDGES``; of others nothing."""
+        return self.name.rpartition(":")[2] if self.kind == "toggle" else ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.kind, ".".join(filter(None, (self.path, self.name))), self.source)))
+
+
+class CoveredModel(CompiledModel):
+    """A model that counts what it runs."""
+
+    def __init__(self, library: Path, ports: Any, text: str, top: str) -> None:
+        super().__init__(library, ports)
+        self._lines, self._top = text.splitlines(), top
+        self._code.vlane_write_coverage.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        self._first = self._counts()
+
+    def restart(self, wave: Path | None = None) -> None:
+        """Restart from power-on and count anew."""
+        super().restart(wave)
+        self._first = self._counts()
+
+    def points(self) -> list[Point]:
+        """Return every point, and how often it was reached since the restart.
+
+        That signals got their first values at power-on is no edge of theirs.
+        """
+        found = []
+        for words, count in self._counts().items():
+            point = self._point(dict(_fields(words)), count)
+            if point is not None:
+                found.append(replace(point, count=count - self._first[words]) if point.kind == "toggle" else point)
+        return found
+
+    def _counts(self) -> dict[str, int]:
+        """Return what Verilator counted, by its words for a point."""
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "coverage.dat"
+            self._code.vlane_write_coverage(self._device, os.fsencode(file))
+            text = file.read_text(errors="surrogateescape")
+        return {words: int(count) for words, count in _POINT.findall(text)}
+
+    @cached_property
+    def _declared(self) -> dict[int, tuple[str, str]]:
+        """The signal that a line of the Verilog declares, and its line of Python."""
+        found = {}
+        source = ""
+        for number, line in enumerate(self._lines, start=1):
+            declared = _DECLARED.match(line)
+            if declared:
+                found[number] = declared[1], source
+            only = _SOURCE.fullmatch(line.strip())
+            source = source_line(only[1]) if only else ""
+        return found
+
+    def _point(self, words: dict[str, str], count: int) -> Point | None:
+        """Return a point, or nothing if it does not count."""
+        number, kind = int(words["l"]), words["t"]
+        path = _plain(words["h"]).removeprefix(f"TOP.{DRIVER}.{self._top}").lstrip(".")
+        if kind == "toggle":
+            name = _plain(words["o"])
+            if _UNNAMED.match(name) or number not in self._declared:
+                return None
+            signal, source = self._declared[number]
+            index = name.removeprefix(signal).rpartition(":")[0].strip("[]")
+            return Point(kind, path, name, source, Bit(path, signal, int(index or 0)), "", count)
+        line = self._lines[number - 1]
+        if _ARTEFACT in line or number in self._declared or "initial begin" in line:
+            return None
+        source = " ".join(dict.fromkeys(map(source_line, _SOURCE.findall(line))))
+        line = _SOURCE.sub("", line)
+        condition = _CONDITION.search(line)
+        needed = _TAKEN.get(words["o"], "")
+        decides = Bit(path, condition["name"], int(condition["bit"] or 0)) if condition and needed else None
+        return Point(kind, path, f"{words['o']}: {' '.join(line.split())}", source, decides, needed, count)
+
+
+def compile_covered(component: Any, top: str) -> CoveredModel:
+    """Compile a component to a model that counts what it runs, or take it from the cache by content.
+
+    Verilator receives the Verilog without source lines but with the same line numbers, so an edit that moves the
+    Python recompiles nothing.
+    """
+    text, ports = to_verilog(component, top, sources=True), component_ports(component)
+    wrapper = wrapper_text(ports, traced=False) + _WRITER
+    flags = (*MODEL_FLAGS, *_FLAGS, *verilator.flags_for(text))
+    plain = _SOURCE.sub("", text)
+    library = compile_library(plain + driver_text(ports, top), wrapper, DRIVER, flags=flags, name=top)
+    return CoveredModel(library, ports, text, top)
+
+
+def _fields(words: str) -> Iterator[tuple[str, str]]:
+    for word in words.split("\x01")[1:]:
+        name, _, value = word.partition("\x02")
+        yield name, value
+
+
+def _plain(name: str) -> str:
+    """Return a name as the Verilog has it."""
+    return _BYTE.sub(lambda byte: chr(int(byte[1], 16)), name)

@@ -1,0 +1,67 @@
+"""Folders of the cache that are created once: other processes that need the same folder wait for the first."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder that holds a result; if it does not, create it and move it into place as a whole.
+
+    One process at a time creates a folder. The others wait, and return the folder without creating it again.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder whose name identifies everything that determines the result; its parent must exist.
+    result : str
+        File whose presence marks the folder as complete.
+    make : callable
+        Writes the result to the folder that it is given, or raises.
+    """
+    if (folder / result).is_file():
+        return folder
+    with _making(folder):
+        if not (folder / result).is_file():
+            _make(folder, result, make)
+    return folder
+
+
+def _make(folder: Path, result: str, make: Callable[[Path], None]) -> None:
+    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+    try:
+        make(work)
+        if not (folder / result).is_file():
+            shutil.rmtree(folder, ignore_errors=True)  # remains of a folder whose result was removed
+        try:
+            work.replace(folder)
+        except OSError:  # another process created it meanwhile: one that found no lock to wait for
+            if not (folder / result).is_file():
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _making(folder: Path) -> Iterator[None]:
+    """Hold the lock on a folder that may not exist yet. The lock's file is removed at the end."""
+    place = folder.parent / f".{folder.name}.lock"
+    with place.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            place.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a folder; other processes that call this wait."""
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,329 @@
+"""A component compiled to a native library that runs an array of cycles per call.
+
+A cycle's inputs are a row of 64-bit words, its outputs another: ports are packed in order, none of up to 64
+bits crosses a word, a wider one starts a word of its own. Few words matter: rows go from the core that
+prepares them to the core that runs the hardware. In a run a cycle begins as the clock rises, but for the first one,
+and the inputs change with it; then the outputs settle and are read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil, verilog
+from amaranth.hdl import Shape
+
+from vlane.paths import cache_dir
+from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.children import child_environment, environment_of
+from vlane.tb.machinery.native.compact import each_module_once, filled_by_loops
+from vlane.tb.machinery.native.kept import kept_folder
+from vlane.tb.machinery.native.parts import no_collection, shared_rtlil
+from vlane.tb.machinery.native.rows import Port, Words, row_layout, row_words
+from vlane.tb.machinery.native.wrapper import DRIVER, driver_text, wrapper_text
+from vlane.tb.machinery.native.yosys import warm_builtin
+
+_log = logging.getLogger(__name__)
+
+MODEL_FLAGS = (
+    "--cc",
+    "--exe",
+    "--build",
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--noassert",
+    "-Wno-fatal",
+    "-Wno-lint",
+    *verilator.SPLIT,
+    "-j",
+    "2",
+)
+"""Flags of Verilator for every model."""
+_LIBRARY = "model.so"
+_YOSYS = (0, 40)
+"""The oldest one with which Amaranth writes Verilog."""
+_INTERNAL = "-remove generator -remove top -remove src -remove amaranth.hierarchy -remove amaranth.decoding"
+_SCRIPT = f"""read_rtlil <<rtlil
+{{design}}
+rtlil
+proc -nomux -norom
+memory_collect
+attrmap {_INTERNAL}
+attrmap -modattr {_INTERNAL}
+write_verilog -norename
+"""
+
+
+def component_ports(component: Any) -> tuple[Port, ...]:
+    """Return the ports of a component in the order of its signature, reset first; the clock is implied."""
+    ports = [Port("rst", 1, is_input=True)]
+    for path, member, _ in component.signature.flatten(component):
+        bits = Shape.cast(member.shape).width
+        if bits:
+            ports.append(Port("__".join(map(str, path)), bits, is_input=member.flow.name == "In"))
+    return tuple(ports)
+
+
+def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
+    """Return a component as Verilog; with ``sources``, attributes name the source lines."""
+    with no_collection(), environment_of(_yosys_environment()):
+        text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
+    return text
+
+
+def simulated_verilog(component: Any, top: str) -> str:
+    """Return a component as Verilog for simulators: as ``to_verilog``, but in as little text as can be.
+
+    Modules that are equal are written once, and equal entries of a memory are filled by loops.
+    """
+    design = each_module_once(shared_rtlil(component, top))
+    with environment_of(_yosys_environment()):
+        text = find_yosys(lambda version: version >= _YOSYS).run(
+            ["-q", "-"], _SCRIPT.format(design=design), ignore_warnings=True
+        )
+    return filled_by_loops(text)
+
+
+def _yosys_environment() -> dict[str, str]:
+    """Return the environment in which Amaranth starts yosys, whose machine code is in the cache then."""
+    found = child_environment()
+    if found["AMARANTH_USE_YOSYS"] == "builtin":
+        warm_builtin()
+    return found
+
+
+def to_rtlil(design: Any, top: str, **options: Any) -> str:
+    """Return a design as RTLIL, what yosys reads; ``options`` are Amaranth's."""
+    with no_collection():
+        text: str = rtlil.convert(design, name=top, **options)
+    return text
+
+
+class CompiledModel:
+    """A loaded library; each instance has its own device, which starts in the state after power-on.
+
+    Parameters
+    ----------
+    library : Path
+        Library that ``compile_verilog`` built.
+    ports : tuple of Port
+        Its ports, in the order of the rows.
+    """
+
+    def __init__(self, library: Path, ports: tuple[Port, ...]) -> None:
+        self.library, self.ports = library, ports
+        self.inputs, self.outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+        self.input_words, self.output_words = row_words(self.inputs), row_words(self.outputs)
+        code = ctypes.CDLL(str(library))
+        row = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
+        self._new, self._delete = (
+            getattr(code, f"{name}_guarded", getattr(code, name)) for name in ("vlane_new", "vlane_delete")
+        )
+        self._new.restype = ctypes.c_void_p
+        self._new.argtypes = [ctypes.c_char_p]
+        self._delete.argtypes = [ctypes.c_void_p]
+        code.vlane_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row, row]
+        code.vlane_free_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row]
+        code.vlane_free_run.restype = ctypes.c_uint64
+        self._guarded = getattr(code, "vlane_run_guarded", None)
+        if self._guarded is not None:
+            self._guarded.argtypes = code.vlane_run.argtypes
+            self._guarded.restype = ctypes.c_int
+        if hasattr(code, "vlane_save"):
+            code.vlane_save.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]
+            code.vlane_save.restype = ctypes.c_uint64
+            code.vlane_restore.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]
+        self._code = code
+        self._device: int | None = self._new(None)
+
+    def __enter__(self) -> CompiledModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the device, and close its wave file if one is being written."""
+        if self._device is not None:
+            self._delete(self._device)
+            self._device = None
+
+    def restart(self, wave: Path | None = None) -> None:
+        """Restart from power-on; with ``wave``, write a VCD of all following cycles (traced models only)."""
+        self.close()
+        self._device = self._new(os.fsencode(wave) if wave else None)
+
+    def run(self, rows: Words, out: Words | None = None) -> Words:
+        """Run one cycle per row of inputs and return the rows of outputs.
+
+        Parameters
+        ----------
+        rows : array of uint64, (cycles, input_words)
+            Inputs; bits beyond a port's width must be 0.
+        out : array of uint64, (cycles, output_words), optional
+            Array to which the outputs are written.
+
+        Raises
+        ------
+        RuntimeError
+            If the netlist, one with mutants, does not settle.
+        """
+        if rows.shape[1:] != (self.input_words,):
+            raise ValueError(f"rows must have {self.input_words} words, not {rows.shape[1:]}")
+        outputs = np.empty((len(rows), self.output_words), np.uint64) if out is None else out
+        if self._guarded is None:
+            self._code.vlane_run(self._device, len(rows), rows, outputs)
+        elif self._guarded(self._device, len(rows), rows, outputs):
+            raise RuntimeError("the netlist does not settle")
+        return outputs
+
+    def save(self) -> bytes:
+        """Return all that the next cycles depend on besides their inputs (savable models only)."""
+        state = ctypes.create_string_buffer(self._code.vlane_save(self._device, None, 0))
+        self._code.vlane_save(self._device, state, len(state))
+        return state.raw
+
+    def restore(self, state: bytes) -> None:
+        """Go on from what ``save`` returned, of any device of the same model."""
+        self._code.vlane_restore(self._device, state, len(state))
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """Addresses of ``vlane_step`` and of the device, for kernels that run one cycle at a time.
+
+        A step takes a row of inputs and lets the clock rise: outputs are those after it, where all are registers.
+        """
+        address = ctypes.cast(self._code.vlane_step, ctypes.c_void_p).value
+        assert address is not None
+        assert self._device is not None
+        return address, self._device
+
+    def free_run(self, rows: Words) -> int:
+        """Run like ``run``, but read only a checksum of the last cycle: measures the greatest possible speed."""
+        return int(self._code.vlane_free_run(self._device, len(rows), rows))
+
+
+def compile_verilog(
+    text: str,
+    ports: tuple[Port, ...],
+    top: str,
+    *,
+    traced: bool = False,
+    reset_first: bool = False,
+    savable: bool = False,
+    for_long: bool = False,
+) -> CompiledModel:
+    """Compile Verilog to a library, or take it from the cache by content.
+
+    ``for_long`` is for runs of many millions of cycles: the compiler takes a fifth longer, and arbiters with large
+    tables run 1.3 to 1.5 times as fast. ``reset_first`` is for netlists with mutants: a reset before the first cycle,
+    for power-on values are lost; and one that does not settle is reported and not fatal. A ``savable`` one can go back
+    to a state.
+
+    Raises
+    ------
+    InputError
+        If there is no usable cache, or no compiler.
+    RuntimeError
+        If Verilator or the C++ compiler fails, with the end of what it said.
+    """
+    wrapper = wrapper_text(ports, traced=traced, reset_first=reset_first, savable=savable)
+    guard = ("-DVL_USER_FATAL",) if reset_first else ()
+    flags = (*MODEL_FLAGS, *verilator.flags_for(text), *["--savable"] * savable)
+    library = compile_library(
+        text + driver_text(ports, top),
+        wrapper,
+        DRIVER,
+        flags=flags,
+        defines=guard,
+        traced=traced,
+        name=top,
+        level=2 if for_long else 1,
+    )
+    return CompiledModel(library, ports)
+
+
+def compile_library(
+    text: str,
+    wrapper: str,
+    top: str,
+    *,
+    flags: Sequence[str],
+    name: str,
+    defines: Sequence[str] = (),
+    traced: bool = False,
+    level: int = 1,
+) -> Path:
+    """Compile Verilog and the C++ around it to a library, or take it from the cache by content.
+
+    Parameters
+    ----------
+    text, wrapper : str
+        The Verilog, and what ``wrapper_text`` returned for it.
+    top : str
+        Its top module.
+    flags, defines : sequence of str
+        Flags of Verilator, and of the C++ compiler.
+    name : str
+        Name of the files, and of what is said to be compiled.
+    traced : bool
+        Whether waves can be written.
+    level : int
+        How hard the C++ compiler tries.
+
+    Raises
+    ------
+    InputError
+        If there is no usable cache, or no compiler.
+    RuntimeError
+        If Verilator or the C++ compiler fails, with the end of what it said.
+    """
+    models = cache_dir("models")
+    verilator.check_plain(models, "VLANE_CACHE")
+    made_of = (text, wrapper, top, *flags, *defines, str(traced), str(level), verilator.toolchain())
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
+
+    def build(work: Path) -> None:
+        waves = ", with waves" if traced else ""
+        _log.info("compiling %s (%s of Verilog%s): kept for the next run", name, _size(text), waves)
+        (work / f"{name}.v").write_text(text)
+        (work / "wrapper.cpp").write_text(wrapper)
+        command = [str(verilator.executable()), *flags, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
+        command += ["-CFLAGS", " ".join(("-fPIC -std=c++17", *defines)), "-LDFLAGS", "-shared"]
+        command += ["--trace-vcd", "--trace-underscore"] if traced else []
+        done = subprocess.run(
+            [*command, f"{name}.v", "wrapper.cpp"],
+            cwd=work,
+            env=verilator.environment(text, level=level),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"compiling {name} failed:\n{(done.stdout + done.stderr)[-4000:]}")
+        shutil.rmtree(work / "obj")
+
+    return kept_folder(models / f"{name}-{key}", _LIBRARY, build) / _LIBRARY
+
+
+def _size(text: str) -> str:
+    return f"{-(-len(text) // 1000):,} kB"
+
+
+def compile_model(component: Any, top: str, *, traced: bool = False, for_long: bool = False) -> CompiledModel:
+    """Compile a component to a library, or take it from the cache by content; ``for_long`` is for very long runs."""
+    text = simulated_verilog(component, top)
+    return compile_verilog(text, component_ports(component), top, traced=traced, for_long=for_long)

@@ -1,0 +1,85 @@
+"""Access to the ports of a row by number, for kernels that fill rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.tb.machinery.native.rows import Field
+
+_WORD_BITS = 64
+
+
+def places(layout: Mapping[str, Field], names: Sequence[str]) -> NDArray[np.int64]:
+    """Return word, lowest bit and width of each named port, (names, 3).
+
+    Raises
+    ------
+    ValueError
+        If a port is wider than a word.
+    """
+    return elements(layout, [(name, 1) for name in names])
+
+
+def elements(layout: Mapping[str, Field], arrays: Sequence[tuple[str, int]]) -> NDArray[np.int64]:
+    """Return word, lowest bit and width of each element of ports that are arrays, in order, (elements, 3).
+
+    Parameters
+    ----------
+    layout : mapping
+        The ports.
+    arrays : sequence of (str, int)
+        Ports and how many elements each has.
+
+    Raises
+    ------
+    ValueError
+        If an element is wider than a word, or a port no whole number of elements.
+    """
+    found = []
+    for name, count in arrays:
+        field = layout[name]
+        bits, left = divmod(field.bits, count)
+        if left or bits > _WORD_BITS:
+            raise ValueError(f"{name} must have {count} elements of up to 64 bits, not {field.bits} bits")
+        starts = (field.shift + bits * index for index in range(count))
+        found += [(field.word + start // _WORD_BITS, start % _WORD_BITS, bits) for start in starts]
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+@kernel
+def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int, value: int) -> None:
+    """Add a port or element to a row of zeros; a value of 0 needs no call."""
+    if value != 0:
+        word, shift = where[port, 0], where[port, 1]
+        rows[cycle, word] |= np.uint64(value) << np.uint64(shift)
+        if shift + where[port, 2] > _WORD_BITS:
+            rows[cycle, word + 1] |= np.uint64(value) >> np.uint64(_WORD_BITS - shift)
+
+
+@inner
+def get(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int) -> Any:
+    """Return a port or element of a row, an unsigned 64-bit number."""
+    word, shift, bits = where[port, 0], where[port, 1], where[port, 2]
+    value = rows[cycle, word] >> np.uint64(shift)
+    if shift + bits > _WORD_BITS:
+        value |= rows[cycle, word + 1] << np.uint64(_WORD_BITS - shift)
+    return value & (~np.uint64(0) >> np.uint64(_WORD_BITS - bits))
+
+
+@inner
+def clear_row(rows: NDArray[np.uint64], cycle: int) -> None:
+    """Set a row to zeros."""
+    for word in range(rows.shape[1]):
+        rows[cycle, word] = 0
+
+
+def put_writes(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], rows: NDArray[np.uint64]) -> None:
+    """Write a row of inputs for each write, given by the inputs' names; what a write leaves out stays as it is."""
+    for row, values in zip(rows, writes, strict=True):
+        for name, value in values.items():
+            inputs[name].put(row, value)

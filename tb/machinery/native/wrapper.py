@@ -1,0 +1,127 @@
+"""What is around a compiled module: a driver in Verilog, and the C++ that runs rows of inputs to rows of outputs.
+
+Verilator evaluates what depends on inputs whenever it is called, and what depends on registers after a clock's edge.
+The driver holds the inputs in registers of its own, which change with the clock: all logic is evaluated once a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from vlane.tb.machinery.native.rows import WORD_BITS, Field, Port, row_layout, row_words
+
+DRIVER = "vlane_driver"
+"""Name of the driver's module."""
+
+_GUARD = """
+// A netlist that oscillates stops its run, not the process.
+#include <stdexcept>
+
+void vl_fatal(const char*, int, const char*, const char* message) { throw std::runtime_error(message); }
+
+extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out) {
+    try {
+        vlane_run(device, cycles, in, out);
+    } catch (const std::runtime_error&) {
+        return 1;
+    }
+    return 0;
+}
+"""
+
+
+def driver_text(ports: tuple[Port, ...], top: str) -> str:
+    """Return the Verilog of the driver of a module: its inputs are the module's at the next edge of ``load``.
+
+    Its ports are known by number, so that none of the module's names is in the way; waves and code coverage leave
+    it out.
+    """
+    declared, registers, loads, connected = ["input clk", "input load"], [], [], [".clk(clk)"]
+    for number, port in enumerate(ports):
+        bits, name = f"[{port.bits - 1}:0]", _member(number)
+        declared.append(f"{'input' if port.is_input else 'output'} {bits} {name}")
+        if port.is_input:
+            registers.append(f"  reg {bits} {name}_now;")
+            loads.append(f"    {name}_now <= {name};")
+        connected.append(f".\\{port.name} ({name}{'_now' * port.is_input})")
+    lines = [
+        "",
+        "/* verilator tracing_off */",
+        "/* verilator coverage_off */",
+        f"module {DRIVER}({', '.join(declared)});",
+        *registers,
+        "  always @(posedge load) begin",
+        *loads,
+        "  end",
+        "/* verilator tracing_on */",
+        f"  \\{top} \\{top} ({', '.join(connected)});",
+        "endmodule",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _member(number: int) -> str:
+    return f"vlane_{number}"
+
+
+def wrapper_text(
+    ports: tuple[Port, ...],
+    *,
+    traced: bool,
+    reset_first: bool = False,
+    savable: bool = False,
+    foreign: tuple[str, Mapping[str, str]] | None = None,
+) -> str:
+    """Return the C++ around a Verilated class: it runs rows of inputs to rows of outputs without Python per cycle.
+
+    Parameters
+    ----------
+    ports : tuple of Port
+        The ports that are driven and read; the clock is none of them. With ``reset_first`` the reset is the first.
+    traced, reset_first, savable : bool
+        As of ``compile_verilog``.
+    foreign : tuple of str and mapping, optional
+        Of a class without the driver, because the module may look at other edges: its name, and those of its ports.
+    """
+    verilated, members = foreign or (f"V{DRIVER}", {port.name: _member(each) for each, port in enumerate(ports)})
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    sets = [line for name, field in inputs.items() for line in _set_lines(f"top->{members[name]}", field)]
+    gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
+    gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{members[name]}", field)]
+    template = (Path(__file__).parent / "model.cpp").read_text()
+    template += _GUARD if reset_first else ""
+    for key, value in {
+        "@TOP@": verilated,
+        "@INPUT_WORDS@": str(row_words(inputs)),
+        "@OUTPUT_WORDS@": str(row_words(outputs)),
+        "@TRACED@": str(int(traced)),
+        "@SAVABLE@": str(int(savable)),
+        "@RESET_FIRST@": str(int(reset_first)),
+        "@RESET@": _member(0),
+        "@DRIVEN@": str(int(foreign is None)),
+        "@SET@": "\n        ".join(sets),
+        "@GET@": "\n        ".join(gets),
+    }.items():
+        template = template.replace(key, value)
+    return template
+
+
+def _set_lines(member: str, field: Field) -> list[str]:
+    if field.bits <= WORD_BITS:
+        mask = f"{(1 << field.bits) - 1:#x}ull"
+        return [f"{member} = (in[{field.word}] >> {field.shift}) & {mask};"]
+    return [
+        f"{member}[{half}] = uint32_t(in[{field.word + half // 2}] >> {32 * (half & 1)});"
+        for half in range(-(-field.bits // 32))
+    ]
+
+
+def _get_lines(member: str, field: Field) -> list[str]:
+    if field.bits <= WORD_BITS:
+        return [f"out[{field.word}] |= uint64_t({member}) << {field.shift};"]
+    return [
+        f"out[{field.word + half // 2}] |= uint64_t({member}[{half}]) << {32 * (half & 1)};"
+        for half in range(-(-field.bits // 32))
+    ]

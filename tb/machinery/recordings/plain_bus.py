@@ -1,0 +1,125 @@
+"""Cycle model of AXI4-Lite between a master that pauses and a register port, written from ``docs/register_port.md``."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+OKAY, SLVERR = 0, 2
+_WHOLE = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A write, or a read.
+
+    Parameters
+    ----------
+    address : int
+        Byte address of a word.
+    word : int or None
+        Word that is written; ``None`` for a read.
+    strobes : int
+        Bytes of the word that are written.
+    refused : bool
+        Whether it is a write that must be answered with SLVERR.
+    """
+
+    address: int
+    word: int | None = None
+    strobes: int = _WHOLE
+    refused: bool = False
+
+
+@dataclass(slots=True)
+class _Offer:
+    """A channel on which the master holds a transfer valid until it is accepted; ``at`` counts accepted transfers."""
+
+    at: int = 0
+    valid: bool = False
+
+
+class PlainBus:
+    """Both ends of the bus after reset.
+
+    Parameters
+    ----------
+    seed : int
+        Seed that determines the pauses of every channel.
+
+    Attributes
+    ----------
+    writes, reads : list of Access
+        In order; more may be added at any time.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.writes: list[Access] = []
+        self.reads: list[Access] = []
+        self._draw = random.Random(f"bus {seed}")  # noqa: S311 - stimulus
+        self._pace = 1.0
+        self._address, self._word, self._read = _Offer(), _Offer(), _Offer()
+        self._written, self._found = 0, 0
+        self._shown = {"bvalid": 0, "bresp": OKAY, "rvalid": 0, "rresp": OKAY, "rdata": 0}
+
+    def is_idle(self) -> bool:
+        """Return whether every request is answered and every answer accepted."""
+        done = self._written == len(self.writes) and self._found == len(self.reads)
+        return done and not (self._shown["bvalid"] or self._shown["rvalid"])
+
+    def cycle(self, look_up: Callable[[int], int | None]) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the inputs and the outputs of the register port in the next cycle, by their names without prefix.
+
+        Parameters
+        ----------
+        look_up : callable
+            Returns the value that a word reads in this cycle, by address; ``None`` if it cannot be read.
+        """
+        if self._draw.random() < 1 / 16:  # some intervals have no pauses
+            self._pace = self._draw.choice((1.0, 0.8, 0.3))
+        given = {"awaddr": 0, "wdata": 0, "wstrb": 0, "araddr": 0}
+        given |= {"awprot": self._draw.getrandbits(3), "arprot": self._draw.getrandbits(3)}
+        given |= {"awvalid": self._offers(self._address, self.writes), "wvalid": self._offers(self._word, self.writes)}
+        given |= {"arvalid": self._offers(self._read, self.reads)}
+        given |= {"bready": self._goes_on(), "rready": self._goes_on()}
+        if given["awvalid"]:
+            given["awaddr"] = self.writes[self._address.at].address | self._draw.getrandbits(2)
+        if given["wvalid"]:
+            given |= {"wdata": self.writes[self._word.at].word or 0, "wstrb": self.writes[self._word.at].strobes}
+        if given["arvalid"]:
+            given["araddr"] = self.reads[self._read.at].address | self._draw.getrandbits(2)
+        has_address, has_word = self._address.at > self._written, self._word.at > self._written
+        has_read = self._read.at > self._found
+        shown = {**self._shown, "awready": int(not has_address), "wready": int(not has_word)}
+        shown["arready"] = int(not has_read)
+        for answer, ready in (("bvalid", "bready"), ("rvalid", "rready")):
+            if given[ready]:
+                self._shown[answer] = 0
+        if has_address and has_word and not self._shown["bvalid"]:
+            self._shown |= {"bvalid": 1, "bresp": SLVERR if self.writes[self._written].refused else OKAY}
+            self._written += 1
+        if has_read and not self._shown["rvalid"]:
+            found = look_up(self.reads[self._found].address)
+            self._shown |= {"rvalid": 1, "rresp": SLVERR if found is None else OKAY, "rdata": found or 0}
+            self._found += 1
+        for offer, valid, ready in (
+            (self._address, "awvalid", "awready"),
+            (self._word, "wvalid", "wready"),
+            (self._read, "arvalid", "arready"),
+        ):
+            if given[valid] and shown[ready]:
+                offer.at, offer.valid = offer.at + 1, False
+        return given, shown
+
+    @property
+    def waiting(self) -> int:
+        """Writes and reads that are not answered."""
+        return len(self.writes) - self._written + len(self.reads) - self._found
+
+    def _offers(self, offer: _Offer, accesses: list[Access]) -> int:
+        offer.valid = offer.valid or (offer.at < len(accesses) and bool(self._goes_on()))
+        return int(offer.valid)
+
+    def _goes_on(self) -> int:
+        return int(self._draw.random() < self._pace)

@@ -1,0 +1,1 @@
+"""Golden networks with some switches in hardware."""

@@ -1,0 +1,323 @@
+"""Golden's network with some of its switches in hardware: packets go in and out flit by flit, cycle by cycle.
+
+A switch in hardware is an end outside for every cable that leads to it. Its outputs come from flip-flops, so those of
+a cycle are known before its inputs. Of a flit the top word is the header, or repeats the packet's number; the one
+behind it says which packet and which flit of it this is, and is checked when it comes out. Switches that mark carry a
+third word: the end of the base transport header, with the sequence number. A stalled link is one that golden says is
+not free.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.links.fcp_limits import FCPLimits, mail, say_limit
+from vlane.golden.links.remote_credit import RemoteCredit, hear, take, taken
+from vlane.golden.links.returns import begin_at_once, places_coming, settle
+from vlane.golden.links.room import Rooms
+from vlane.golden.network.clock import MOVED, NOW
+from vlane.golden.network.network import Network, depart, run_cycle, why_not
+from vlane.golden.switches.inputs import DROPPED as DROPS
+from vlane.golden.switches.inputs import ROUTED
+from vlane.golden.switches.kinds import route, vls_apart
+from vlane.golden.switches.marking import marks
+from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packet, Packets, free
+from vlane.golden.topologies.wiring import NOWHERE
+from vlane.packets.bth import CNP_OPCODE
+from vlane.packets.fcp import COUNTER_MODULUS
+from vlane.packets.lrh import LNH_BTH
+from vlane.tb.machinery.native.calls import call_step
+from vlane.tb.machinery.native.packing import get, put
+from vlane.tb.networks.hardware import BAD_FLITS, DROPPED, HEADS, MARKS, WORDS, Hardware, layout_of
+from vlane.tb.switches.flits import FECN_BIT, PSN_AT, WORDS_PER_BLOCK, header_of
+from vlane.tb.switches.row_layout import (
+    DATA,
+    FIRST,
+    LAST,
+    VALID,
+    VL,
+    dropped_at,
+    heard_at,
+    ready_at,
+    rx_at,
+    told_at,
+    tx_at,
+)
+from vlane.tb.switches.switch_kinds import stamp_of, stamped
+
+_PLACE_BITS = np.uint64(32)
+_FIELD_BITS, _SL_TOP = 0xFFFF, 50
+_NUMBER_BITS = (1 << FECN_BIT - 1) - 1
+_LNH_AT, _OPCODE_AT = 48, 56
+_INSIDE = 100
+"""In place of what happens to a packet next: the switch in hardware, of this number and more, that has it."""
+
+
+@inner
+def _header(field: Packet, source: int) -> int:
+    """Return a packet's header without stamp; a fifth bit of its SL is in Omni-Path's place."""
+    sl, pktlen = int(field.sl), WORDS_PER_BLOCK * int(field.blocks) - 1
+    header = header_of(sl & 15, int(field.dlid), pktlen) | LNH_BTH << _LNH_AT
+    return header | (sl >> 4) << _SL_TOP | (source & _FIELD_BITS)
+
+
+@inner
+def _word(packet: int, place: int) -> Any:
+    """Return the word that names a flit."""
+    return np.uint64(packet) | (np.uint64(place) << _PLACE_BITS)
+
+
+@inner
+def _first_word(packet: int, bth: int) -> Any:
+    """Return the same of a packet's first flit: the base transport header, with the number as destination QP."""
+    opcode, fecn, becn = CNP_OPCODE * (bth & BECN != 0), int(bth & FECN != 0), int(bth & BECN != 0)
+    return np.uint64(packet) | np.uint64(opcode << _OPCODE_AT | fecn << FECN_BIT | becn << FECN_BIT - 1)
+
+
+@inner
+def _last_word(packet: int, psn: int) -> Any:
+    """Return the word behind it: the sequence number, and the packet's number again."""
+    return np.uint64(psn << PSN_AT) | np.uint64(packet)
+
+
+@inner
+def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take the flit that a port of a switch shows."""
+    outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
+    place, end = number * hardware.ports + port, hardware.first[number] + port
+    flit = tx_at(layout_of(net, hardware), port)
+    tx = hardware.tx[place]
+    is_within = 0 < tx.place < tx.flits
+    if get(shown, number, outs, flit) == 0:
+        hardware.counts[BAD_FLITS] += is_within
+        return
+    lane = int(get(shown, number, outs, flit + VL))
+    top_at = flit + DATA + hardware.words - 1
+    top, low = get(shown, number, outs, top_at), get(shown, number, outs, top_at - 1)
+    if get(shown, number, outs, flit + FIRST) != 0:
+        packet = int(low & np.uint64(_NUMBER_BITS))
+        is_there = packet < len(packets.pool) and lane < hardware.back.shape[1] and wiring.cable[end].far != NOWHERE
+        if not is_there or packets.pool[packet].event != _INSIDE + number:
+            hardware.counts[BAD_FLITS] += 1
+            return
+        hardware.counts[BAD_FLITS] += is_within
+        field = packets.pool[packet]
+        hardware.counts[BAD_FLITS] += field.output != port or field.arrived != lane
+        tx.packet, tx.place, tx.flits = packet, 0, field.flits
+        if low & np.uint64(1 << FECN_BIT) != 0 and field.bth & FECN == 0 and marks(net.out_ports.marking):
+            field.bth |= FECN
+            hardware.counts[MARKS] += 1
+        hardware.counts[BAD_FLITS] += low != _first_word(packet, int(field.bth))
+        if hardware.words > WORDS:
+            last = _last_word(packet, int(packets.origin[packet].psn))
+            hardware.counts[BAD_FLITS] += get(shown, number, outs, flit + DATA) != last
+        stamp = stamp_of(net.switches, field, lane)
+        hardware.counts[BAD_FLITS] += top != stamped(
+            net.switches, _header(field, int(packets.origin[packet].source)), stamp
+        )
+        field.lane = lane
+        take(net.out_ports.remote, end, lane, field.blocks)
+        depart(net, packets, packet, end, cycle - 1)
+        net.clock[MOVED] = cycle
+    else:
+        hardware.counts[BAD_FLITS] += top != ~_word(tx.packet, tx.place)
+        hardware.counts[BAD_FLITS] += low != _word(tx.packet, tx.place)
+    is_last = get(shown, number, outs, flit + LAST) != 0
+    hardware.counts[BAD_FLITS] += is_last != (tx.place == tx.flits - 1)
+    tx.place += 1
+
+
+@inner
+def _look_up(net: Network, field: Packet, end: int) -> bool:
+    """Note where golden's tables send a packet, on which lane and channel; tell whether it drops.
+
+    Inside the hardware, ``arrived`` holds the outgoing lane.
+    """
+    output, outgoing_vl, channel = route(
+        net.switches, end, int(field.dlid), int(field.sl), int(field.lane), int(field.channel)
+    )
+    field.output, field.arrived, field.channel = output, outgoing_vl, channel
+    return output == DROPS
+
+
+@inner
+def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - as the other's
+    """Take the blocks that left the input of a port."""
+    outs, shown = hardware.outs, hardware.shown
+    first = told_at(layout_of(net, hardware), port)
+    blocks = int(np.int64(get(shown, number, outs, first)))
+    if blocks == 0:
+        return
+    cable = net.wiring.cable[hardware.first[number] + port]
+    if cable.told == NOWHERE:
+        hardware.counts[BAD_FLITS] += 1
+        return
+    if vls_apart(net.switches):
+        while blocks != 0:
+            begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lowest(blocks), 1)
+            blocks &= blocks - 1
+        return
+    lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, to be added to others
+    if lane < hardware.back.shape[1]:
+        begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lane, blocks)
+    else:
+        hardware.counts[BAD_FLITS] += 1
+
+
+@inner
+def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take the flow-control packet that a port shows; it was sent in the cycle before."""
+    outs, shown, end = hardware.outs, hardware.shown, hardware.first[number] + port
+    first, peer = told_at(layout_of(net, hardware), port), hardware.peer[number * hardware.ports + port]
+    if get(shown, number, outs, first) == 0 or peer == NOWHERE:
+        return
+    lane, limit = int(get(shown, number, outs, first + 1)), int(get(shown, number, outs, first + 2))
+    if lane >= hardware.back.shape[1]:
+        hardware.counts[BAD_FLITS] += 1
+        return
+    whole = remote.said[end, lane] + (limit - remote.said[end, lane]) % COUNTER_MODULUS
+    say_limit(remote, end, peer, lane, whole, cycle - 1, net.wiring.cable[end].flight)
+
+
+@by_type({Rooms: _returns_come, FCPLimits: _limit_comes})
+def _room_comes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take what a port tells of room."""
+
+
+@inner
+def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) -> None:  # noqa: ARG001 - as the other's
+    """Note what comes free at once in a cycle at the far ends of switches in hardware."""
+    returns = net.out_ports.returns
+    for number in places_coming(returns, cycle):
+        it = returns.at_once[number]
+        place = hardware.place[it.end]
+        if place >= 0:
+            hardware.back[place, it.lane] += it.blocks
+
+
+@inner
+def _no_returns_due(remote: FCPLimits, net: Network, hardware: Hardware, cycle: int) -> None:
+    """Do nothing: flow-control packets tell of room."""
+
+
+@by_type({Rooms: _returns_due, FCPLimits: _no_returns_due})
+def _look_at_returns(remote: RemoteCredit, net: Network, hardware: Hardware, cycle: int) -> None:
+    """Note what ports hear of at once in a cycle."""
+
+
+@inner
+def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Tell a port of the blocks that left the far buffer."""
+    end, lanes = hardware.first[number] + port, hardware.back.shape[1]
+    back = hardware.back[number * hardware.ports + port]
+    for lane in range(lanes):
+        back[lane] += taken(remote, end, lane)
+    settle(net.out_ports.returns, remote, end, cycle + 1)
+    heard, several = heard_at(layout_of(net, hardware), port), 0
+    for lane in range(lanes):
+        back[lane] -= taken(remote, end, lane)
+        if back[lane] > 0:
+            if vls_apart(net.switches):
+                several |= 1 << lane
+            else:
+                put(hardware.given, number, hardware.ins, heard, back[lane])
+                put(hardware.given, number, hardware.ins, heard + 1, lane)
+        back[lane] = 0
+    if several != 0:
+        put(hardware.given, number, hardware.ins, heard, several)
+
+
+@inner
+def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Give a port the flow-control packet that arrives."""
+    end = hardware.first[number] + port
+    lane, limit = mail(remote, end, cycle)
+    if lane >= 0:
+        heard = heard_at(layout_of(net, hardware), port)
+        put(hardware.given, number, hardware.ins, heard, 1)
+        put(hardware.given, number, hardware.ins, heard + 1, lane)
+        put(hardware.given, number, hardware.ins, heard + 2, limit % COUNTER_MODULUS)
+    hear(remote, end, cycle + 1)
+
+
+@by_type({Rooms: _returns_go, FCPLimits: _limit_goes})
+def _room_goes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Tell a port of room at the far end."""
+
+
+@inner
+def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take what a port of a switch shows: a flit for the link, blocks that left its input, why a packet drops."""
+    place, end, remote = number * hardware.ports + port, hardware.first[number] + port, net.out_ports.remote
+    _flit_comes(net, packets, hardware, number, port, cycle)
+    _room_comes(remote, net, hardware, number, port, cycle)
+    drops = get(hardware.shown, number, hardware.outs, dropped_at(layout_of(net, hardware), port)) != 0
+    packet = hardware.heads[place, (cycle - ROUTED) % HEADS]
+    if packet != NOBODY:
+        should_drop = _look_up(net, packets.pool[packet], end)
+        hardware.counts[BAD_FLITS] += drops != should_drop
+        if drops:
+            hardware.counts[DROPPED] += 1
+            packets.pool[packet].event = TO_SINK
+            free(packets, packet)
+    else:
+        hardware.counts[BAD_FLITS] += drops
+
+
+@inner
+def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Give a port of a switch the flit that arrives, and the blocks that it hears of."""
+    ins, given, layout = hardware.ins, hardware.given, layout_of(net, hardware)
+    place, end = number * hardware.ports + port, hardware.first[number] + port
+    rx, packet = hardware.rx[place], net.outside[place]
+    hardware.heads[place, cycle % HEADS] = packet
+    if packet != NOBODY:
+        net.outside[place] = NOBODY
+        field = packets.pool[packet]
+        field.hops += 1
+        field.event = _INSIDE + number
+        rx.packet, rx.place, rx.flits = packet, 0, field.flits
+        rx.bth, rx.psn = field.bth, packets.origin[packet].psn
+        rx.lane, rx.header = field.lane, _header(field, int(packets.origin[packet].source))
+        rx.stamp = stamp_of(net.switches, field, int(field.lane))
+    if rx.place < rx.flits:
+        first = rx_at(layout, port)
+        put(given, number, ins, first + VALID, 1)
+        put(given, number, ins, first + VL, rx.lane)
+        put(given, number, ins, first + FIRST, rx.place == 0)
+        put(given, number, ins, first + LAST, rx.place == rx.flits - 1)
+        name = _first_word(rx.packet, rx.bth) if rx.place == 0 else _word(rx.packet, rx.place)
+        top = ~name if rx.place > 0 else stamped(net.switches, rx.header, rx.stamp)
+        top_at = first + DATA + hardware.words - 1
+        put(given, number, ins, top_at, top)
+        put(given, number, ins, top_at - 1, name)
+        if hardware.words > WORDS and rx.place == 0:
+            put(given, number, ins, first + DATA, _last_word(rx.packet, rx.psn))
+        rx.place += 1
+    put(given, number, ins, ready_at(layout, port), net.out_ports.free_from[end] <= cycle)
+    _room_goes(net.out_ports.remote, net, hardware, number, port, cycle)
+
+
+@kernel
+def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> int:
+    """Run up to a cycle; return why it stopped, as golden's ``run`` does."""
+    reason = why_not(net, packets, end)
+    while reason < 0:
+        cycle = net.clock[NOW]
+        for number in range(len(hardware.device)):
+            for port in range(hardware.ports):
+                _come_out(net, packets, hardware, number, port, cycle)
+        run_cycle(net, packets)
+        _look_at_returns(net.out_ports.remote, net, hardware, cycle + 1)
+        for number in range(len(hardware.device)):
+            for word in range(hardware.given.shape[1]):
+                hardware.given[number, word] = hardware.writes[number, word]
+            for port in range(hardware.ports):
+                _go_in(net, packets, hardware, number, port, cycle)
+            call_step(hardware.step, hardware.device[number], hardware.given[number], hardware.shown[number])
+        reason = why_not(net, packets, end)
+    return reason

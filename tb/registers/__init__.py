@@ -1,0 +1,1 @@
+"""Benches and proofs of the register port."""

@@ -1,0 +1,1 @@
+"""Bench of deficit round robin: stimulus, crosses, proofs, plants, directed cases."""

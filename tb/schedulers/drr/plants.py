@@ -1,0 +1,82 @@
+"""Planted bugs of deficit round robin."""
+
+from __future__ import annotations
+
+from vlane.tb.machinery.plants.plant import Plant
+
+_DRR, _TURNS = "hdl/schedulers/drr.py", "hdl/schedulers/deficit.py"
+PLANTS = (
+    Plant(
+        "inactive-keeps-its-deficit",
+        "A requester that becomes inactive keeps its deficit.",
+        _TURNS,
+        "kept = self.active[requester]",
+        "kept = self.active[requester] | self.deficit[requester].any()",
+    ),
+    Plant(
+        "inactive-keeps-its-turn",
+        "A requester that becomes inactive in its turn keeps the rest of it as its deficit.",
+        _TURNS,
+        "return Mux(turn_able, self.accumulated, 0)",
+        "return self.accumulated",
+    ),
+    Plant(
+        "ends-too-early",
+        "A turn ends before a packet that would use up exactly what is left.",
+        _TURNS,
+        "continues.eq(turn_able & (self.accumulated >= size_in_turn)),",
+        "continues.eq(turn_able & (self.accumulated > size_in_turn)),",
+    ),
+    Plant(
+        "deficit-not-kept",
+        "What a turn leaves is not kept as a deficit.",
+        _TURNS,
+        "self.stored.write(m, self.deficit[requester], left)",
+        "self.stored.write(m, self.deficit[requester], 0)",
+    ),
+    Plant(
+        "first-packet-for-nothing",
+        "The packet that is sent when a turn begins is not deducted.",
+        _TURNS,
+        "self._begin(m, left, Mux(self.sends, total - size, total))",
+        "self._begin(m, left, total)",
+    ),
+    Plant(
+        "one-block-a-packet",
+        "A packet in a turn that goes on costs one block, whatever its size.",
+        _TURNS,
+        "self.stored.write(m, self.accumulated, self.accumulated - size_in_turn)",
+        "self.stored.write(m, self.accumulated, self.accumulated - 1)",
+    ),
+    Plant(
+        "never-moves-on",
+        "The position of the last turn never changes: the search always begins with requester 0.",
+        _TURNS,
+        "self.stored.write(m, self.pointer, self.search.entry)",
+        "self.stored.write(m, self.pointer, self.pointer)",
+    ),
+    Plant(
+        "stalled-keeps-everything",
+        "With keep_on_stall a requester without room keeps all that is left of its turn.",
+        _TURNS,
+        "kept = Mux(self.accumulated > self.most_kept, self.most_kept, self.accumulated)",
+        "kept = self.accumulated[:DEFICIT_BITS]",
+        instance="mapped",
+        parameters={"keep_on_stall": True},
+    ),
+    Plant(
+        "decides-while-not-ready",
+        "Turns begin and go on while no packet may start.",
+        _DRR,
+        "turns.commit.eq(self.ready & self.decides),",
+        "turns.commit.eq(self.decides),",
+    ),
+    Plant(
+        "quantum-added-up",
+        "A quantum that is written is added to the one before.",
+        _DRR,
+        "m.d.sync += quantum.eq(self.program.weight)",
+        "m.d.sync += quantum.eq(quantum + self.program.weight)",
+    ),
+)
+"""Each changes one line."""

@@ -1,0 +1,111 @@
+"""Stimulus of deficit round robin: random quanta and maps; expected outputs from the golden model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.engine.kernel import inner
+from vlane.golden.schedulers import drr as golden
+from vlane.golden.schedulers.deficit import ACCUMULATED
+from vlane.schedulers.writes import Write, value_writes
+from vlane.tb.machinery.native.packing import elements, put
+from vlane.tb.machinery.native.stimulus import Layout, Stimulus
+from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step, values
+from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, own_ports
+from vlane.tb.schedulers.stimulus_egress import applicable_turn_rules, scheduled
+from vlane.tb.schedulers.surroundings import ENABLE, Surroundings
+
+_OUTPUTS: tuple[str, ...] = ("unreachable", "accumulated")
+UNREACHABLE, LEFT = range(4, 6)
+
+
+@inner
+def _show(
+    state: golden.State,
+    around: Surroundings,
+    ports: Ports,
+    traffic: Traffic,
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Put what is unreachable, the accumulated weight and the deficits."""
+    put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
+    put(expected, cycle, ports.outputs, LEFT, state.deficits.regs[ACCUMULATED])
+    for requester in range(len(ports.own.elements)):
+        put(expected, cycle, ports.own.elements, requester, state.deficits.carried[requester])
+
+
+@inner
+def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
+    """Keep what is unreachable until a write."""
+    if renewed or ports.given[ENABLE] != 0:
+        ports.own.kept[0] = golden.unreachable(state)
+
+
+SHOW[golden.State], NOTE[golden.State] = _show, _note
+
+
+def _random_quanta(source: random.Random, count: int) -> list[int]:
+    kind = source.choice(("mixed", "light", "heavy", "sparse", "bits"))
+    ranges = {"mixed": (1, 90), "light": (1, 4), "heavy": (200, 255), "sparse": (0, 1), "bits": (0, 7)}
+    drawn = [source.randint(*ranges[kind]) for _ in range(count)]
+    return [1 << bit for bit in drawn] if kind == "bits" else drawn
+
+
+def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> Stimulus:
+    """Return the stimulus that qualifies deficit round robin, by every rule; ``run`` as of ``scheduled``."""
+    count = parameters["requesters"] or parameters["data_vls"]
+    return scheduled(
+        "drr",
+        parameters,
+        lambda source: value_writes(_random_quanta(source, count), count),
+        applicable=applicable_turn_rules(golden.RULES, parameters),
+        state=golden.make_state(**parameters),
+        own=own_ports(elements=elements(outputs, [("deficit", count)])),
+        rules=golden.RULES,
+        outputs_beside=_OUTPUTS,
+        outputs=outputs,
+        **run,
+    )
+
+
+def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
+    """Return the writes of a random table for a switch's output, in which every lane is served."""
+    return value_writes([source.randrange(1, 60) for _ in range(lanes)], lanes)
+
+
+SCENARIO_PARAMETERS = {**LANES, "keep_on_stall": False, "mtu_blocks": 66}
+"""Parameters of the instance that the scenarios are for."""
+SCENARIOS = (
+    Scenario(
+        "drr",
+        "DT_4_the_deficit_is_carried_to_the_next_round",
+        values(3, 2, 0),
+        (Step(ALL_2, 0), Step(ALL_2, 1), Step(ALL_2, 0), Step(ALL_2, 0), Step(ALL_2, 1)),
+    ),
+    Scenario(
+        "drr",
+        "DT_6_a_quantum_below_the_packet_takes_several_rounds",
+        values(1, 4, 0),
+        (Step({0: 2, 1: 4}, None), Step({0: 2, 1: 4}, 1), Step({0: 2, 1: 4}, 0), Step({0: 2, 1: 4}, 1)),
+    ),
+    Scenario(
+        "drr",
+        "DT_7_an_empty_queue_loses_its_deficit",
+        values(3, 2, 0),
+        (Step({0: 2}, 0), Step({1: 2}, 1), Step({0: 4}, None), Step({0: 4}, 0)),
+    ),
+    Scenario(
+        "drr",
+        "DT_9_a_quantum_of_0_is_never_served",
+        values(0, 2, 0),
+        (Step({0: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1, 2: 1}, None)),
+    ),
+)
+"""Grants written out by hand, from the contract alone."""

@@ -1,0 +1,1 @@
+"""Bench of the Deficit Table scheduler: stimulus, crosses, proofs, plants, directed cases."""

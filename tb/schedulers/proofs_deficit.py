@@ -1,0 +1,280 @@
+"""Proofs of deficits and turns, in the Deficit Table and in deficit round robin: accounts written from the pages."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
+
+from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, sized
+from vlane.tb.tables.proofs_tables import at, constant
+from vlane.units import MAX_PACKET_BLOCKS
+
+MOST_WEIGHT = 255
+_FEW_ENTRIES = 8
+"""Entries up to which the waits are proven."""
+
+_MANY_ENTRIES = 16
+"""Entries up to which turns and deficits are proven: with 64 they were undecided after a minute."""
+
+_MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
+"""Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
+
+
+class DeficitProperties(SchedulerProperties):
+    """A scheduler with deficits beside accounts of its turns and of one arbitrary requester.
+
+    Assumed: packets that can be sent have 1 to 66 blocks.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The component.
+
+    Attributes
+    ----------
+    entry : Signal
+        Any one entry, the same in all cycles.
+    """
+
+    statements: ClassVar = {
+        **STATEMENTS,
+        **LANE_TURNS,
+        "account": "What a requester may send, its deficit or the rest of its turn, is what its turns added less the"
+        " blocks that it sent since it last lost them.",
+        "inactive-loses": "After a decision in which a requester is inactive its deficit is 0 and its turn is over;"
+        " with keep_on_stall one that only waits for room keeps its deficit, and at most mtu_blocks - 1 of its turn.",
+        "turn": "The turn goes on while its requester's packet is covered; otherwise the next entry in cyclic table"
+        " order with a weight and an active requester begins one, and if there is none, the turn ends.",
+        "left": "What is left of the turn is what the turn began with less the blocks sent in it.",
+        "served": "A packet is granted exactly when it is covered by the turn that goes on or that begins, and to that"
+        " turn's requester.",
+        "covered": "While every weight covers the packet of its requester, a decision grants a packet whenever a"
+        " requester that an entry names is active.",
+        "deficit-bound": "A deficit is smaller than the largest packet.",
+        "turn-bound": "A turn has at most the largest weight and the largest deficit, less the packet sent first.",
+        "one-turn": "At most one requester has the turn, and it has no deficit beside the rest of its turn.",
+        "wait": "A requester that is named by an entry whose weight covers its packets is served after at most"
+        " (entries - 1) x (largest weight + largest packet - 1) decisions.",
+        "wait-small-weight": "A packet whose requester is named by an entry with any weight is sent after at most"
+        " (largest packet + 1) x entries x (largest weight + largest packet - 1) decisions.",
+        "unreachable": "A requester is said to be unreachable exactly when no entry with a weight names it.",
+    }
+
+    def __init__(self, scheduler: Any) -> None:
+        super().__init__(scheduler)
+        s = scheduler
+        self.entry = constant(self.m, "watched_entry", 7, 0, s.turns.entries - 1)
+        self.exchange, self.decides, self.decision = (Signal(name=each) for each in ("exchanges", "rules", "decision"))
+        self.active, self.waiting = (Signal(s.requesters, name=f"{each}_now") for each in ("active", "waiting"))
+        self.last = Signal(range(max(2, s.turns.entries)), name="last_entry", init=s.turns.entries - 1)
+        self.holder, self.holding = Signal(5, name="holder"), Signal(name="holding")
+        self.left, self.account = Signal(10, name="left"), Signal(10, name="account")
+        self.entries: list[tuple[Value, Value]] = []
+
+    def ports(self) -> list[Value]:
+        return [*super().ports(), self.entry]
+
+    def state(self) -> Value:
+        t = self.scheduler.turns
+        return Cat(t.pointer, t.turn, t.accumulated, t.deficit)
+
+    def disturbed(self) -> Value:
+        return self.exchange
+
+    def table(self, m: Module) -> list[tuple[Value, Value]]:
+        """Return the requester and the weight of each entry, claimed to be what was written; drive ``exchange``."""
+        raise NotImplementedError
+
+    def most_accumulated(self) -> int:
+        """Return where the counter of the accumulated weight saturates."""
+        return _MOST_OF_A_TURN
+
+    def _own(self, m: Module) -> None:
+        s = self.scheduler
+        m.d.comb += Assume(sized(s))
+        self.lane_turns(m)
+        self._activity(m)
+        self.entries = self.table(m)
+        named = [(owner == self.watched) & weight.any() for owner, weight in self.entries]
+        self.claim(m, "unreachable", at(list(s.unreachable), self.watched) == ~Cat(named).any())
+        sizes = [s.sizes[r] if s.mapped else s.heads.blocks[r] for r in range(s.requesters)]
+        turn = s.turns.turn
+        self.claim(m, "one-turn", (turn & (turn - 1)[: s.requesters]) == 0)
+        if len(self.entries) > _MANY_ENTRIES:
+            return
+        self._turns(m, sizes)
+        self._bounds(m)
+        if len(self.entries) <= _FEW_ENTRIES:
+            self._wait(m, sizes)
+
+    def _activity(self, m: Module) -> None:
+        """Derive from the lanes who is active and who waits, and whether this is a decision."""
+        s = self.scheduler
+        able = s.heads.request & s.heads.fits
+        vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
+        m.d.comb += [self.decides.eq(~s.hold_data & ~vl15_able), self.decision.eq(s.ready & self.decides)]
+        for requester in range(s.requesters):
+            owned = Cat(s.owners[lane] == requester for lane in range(s.data_vls)) if s.mapped else 1 << requester
+            m.d.comb += [
+                self.active[requester].eq((owned & able).any()),
+                self.waiting[requester].eq((owned & s.heads.request).any() & ~(owned & able).any()),
+            ]
+
+    def _turns(self, m: Module, sizes: list[Value]) -> None:
+        """Keep the accounts: who has the turn, what is left of it, and what the watched requester may send."""
+        s, watched, last, left, holder = self.scheduler, self.watched, self.last, self.left, self.holder
+        keep, most_kept = s.parameters.keep_on_stall, s.parameters.mtu_blocks - 1
+        able, stalled, goes_on = Signal(), Signal(), Signal()
+        m.d.comb += [
+            able.eq(self.holding & at(list(self.active), holder)),
+            stalled.eq(self.holding & at(list(self.waiting), holder) & keep),
+            goes_on.eq(able & (left >= at(sizes, holder))),
+        ]
+        found, next_entry, served, weight = Signal(), Signal.like(last), Signal(5), Signal(8)
+        eligible = [at(list(self.active), owner) & (weight != 0) for owner, weight in self.entries]
+        m.d.comb += [
+            served.eq(at([owner for owner, _ in self.entries], next_entry)),
+            weight.eq(at([weight for _, weight in self.entries], next_entry)),
+        ]
+        if len(self.entries) <= _FEW_ENTRIES:
+            self._search(m, eligible, found, next_entry)
+        else:
+            self._watch_search(m, eligible, found, next_entry)
+        remainder, carried, total, sends = Signal(10), Signal(10), Signal(10), Signal()
+        others = Mux(served == watched, self.account, at(list(s.deficit), served))
+        most = self.most_accumulated()
+        m.d.comb += [
+            remainder.eq(Mux(able, left, Mux(stalled, Mux(left < most_kept, left, most_kept), 0))),
+            carried.eq(Mux(self.holding & (served == holder), remainder, others)),
+            total.eq(Mux(weight + carried < most, weight + carried, most)),
+            sends.eq(goes_on | (found & (total >= at(sizes, served)))),
+        ]
+        sender = Mux(goes_on, holder, served)
+        with m.If(self.decision):
+            with m.If(goes_on):
+                m.d.sync += left.eq(left - at(sizes, holder))
+            with m.Else():
+                m.d.sync += [self.holding.eq(found), left.eq(Mux(found, total - Mux(sends, at(sizes, served), 0), 0))]
+                with m.If(found):
+                    m.d.sync += [last.eq(next_entry), holder.eq(served)]
+        begins = found & ~goes_on & (served == watched)
+        self._account(m, Mux(begins, weight, 0), at(sizes, watched))
+        with m.If(self.exchange):
+            m.d.sync += [self.holding.eq(0), left.eq(0), self.account.eq(0), last.eq(len(self.entries) - 1)]
+        self.claim(m, "served", s.grant == sends, when=self.decides)
+        self.claim(m, "served", s.winner == (1 << sender)[: s.requesters], when=self.decides & sends)
+        t = s.turns
+        self.claim(m, "turn", (t.pointer == last) & (last < t.entries))
+        self.claim(m, "turn", t.turn == Mux(self.holding, (1 << holder)[: s.requesters], 0))
+        self.claim(
+            m,
+            "turn",
+            (holder < s.requesters) & (at([owner for owner, _ in self.entries], last) == holder),
+            when=self.holding,
+        )
+        self.claim(m, "left", s.accumulated == left)
+        self.claim(m, "left", left == 0, when=~self.holding)
+
+    def _search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
+        """Find the first eligible entry behind the last one, and round."""
+        for behind in (0, 1):  # the first one of all, unless one stands behind the last entry
+            for index in reversed(range(len(eligible))):
+                with m.If(eligible[index] & ((index > self.last) if behind else 1)):
+                    m.d.comb += [found.eq(1), next_entry.eq(index)]
+
+    def _watch_search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
+        """Take the entry that is found, and claim that it is eligible and that the watched one is not before it."""
+        search, mine = self.scheduler.turns.search, at(eligible, self.entry)
+        m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
+        self.claim(m, "turn", search.chosen == Mux(found, 1 << next_entry, 0)[: len(eligible)])
+        self.claim(m, "turn", at(eligible, next_entry), when=found)
+        self.claim(m, "turn", found & (self._to_go(next_entry) <= self._to_go(self.entry)), when=mine)
+
+    def _to_go(self, entry: Value) -> Value:
+        """Return how many entries behind the last one another one stands, 1 to their number."""
+        return Mux(entry > self.last, entry - self.last, len(self.entries) + entry - self.last)
+
+    def _account(self, m: Module, added: Value, size: Value) -> None:
+        """Keep the account of the watched requester: what its turns add, less what it sends, unless it loses it."""
+        s, account, watched = self.scheduler, self.account, self.watched
+        keep, most_kept = s.parameters.keep_on_stall, s.parameters.mtu_blocks - 1
+        has_turn, active, waits, kept = (Signal(name=f"{each}_watched") for each in ("turn", "able", "waits", "kept"))
+        stays, total, most = Signal(10), Signal(10), self.most_accumulated()
+        m.d.comb += [
+            has_turn.eq(self.holding & (self.holder == watched)),
+            active.eq(at(list(self.active), watched)),
+            waits.eq(at(list(self.waiting), watched) & keep),
+            stays.eq(Mux(has_turn & ~active & (account > most_kept), most_kept, account)),
+            kept.eq(active | waits),
+            total.eq(Mux(kept, stays, 0) + added),
+        ]
+        sent = Mux(s.grant & at(list(s.winner), watched), size, 0)
+        with m.If(self.decision):
+            m.d.sync += account.eq(Mux(total < most, total, most) - sent)
+        deficit = at(list(s.deficit), watched)
+        self.claim(m, "account", deficit == account, when=~has_turn)
+        self.claim(m, "account", s.accumulated == account, when=has_turn)
+        lost, capped, before = Signal(), Signal(), Signal(10)
+        m.d.sync += [lost.eq(self.decision & ~kept), capped.eq(self.decision & kept & ~active), before.eq(stays)]
+        self.claim(m, "inactive-loses", (deficit == 0) & ~has_turn, when=lost)
+        if keep:
+            self.claim(m, "inactive-loses", ~has_turn, when=capped)
+            with m.If(~self._exchanged(m)):
+                self.claim(m, "inactive-loses", deficit == before, when=capped)
+
+    def _exchanged(self, m: Module) -> Value:
+        exchanged = Signal(name="exchanged_before")
+        m.d.sync += exchanged.eq(self.exchange)
+        return exchanged
+
+    def _bounds(self, m: Module) -> None:
+        """Claim that deficits stay below the largest packet, and that one that has the turn is 0."""
+        s, t = self.scheduler, self.scheduler.turns
+        for requester in range(s.requesters):
+            self.claim(m, "deficit-bound", s.deficit[requester] < MAX_PACKET_BLOCKS)
+            self.claim(m, "one-turn", s.deficit[requester] == 0, when=t.turn[requester])
+        self.claim(m, "turn-bound", self.left < _MOST_OF_A_TURN)
+
+    def _wait(self, m: Module, sizes: list[Value]) -> None:
+        """Claim how many decisions a requester waits at most.
+
+        What is still to come is counted: for each entry before the watched one a whole turn, and what is left of the
+        present one, a block a packet at least; where the weight is small, a round for each block that is missing.
+        """
+        s, size = self.scheduler, at(sizes, self.watched)
+        round_ = len(self.entries) * _MOST_OF_A_TURN
+        owner, weight = at([each for each, _ in self.entries], self.entry), at([w for _, w in self.entries], self.entry)
+        active, serves = at(list(self.active), self.watched), s.grant & at(list(s.winner), self.watched)
+        can, covers, to_go = Signal(), Signal(), Signal(8)
+        m.d.comb += [
+            can.eq(active & (owner == self.watched) & (weight != 0)),
+            covers.eq(can & (weight >= size)),
+            to_go.eq(self._to_go(self.entry)),
+        ]
+        self.claim(m, "covered", s.grant, when=can & self.decision & self._all_cover(sizes))
+        ahead, passed, waited = Signal(16), Signal(16), Signal(24)
+        m.d.comb += ahead.eq(to_go * _MOST_OF_A_TURN + self.left)
+        before = Signal.like(size)
+        m.d.sync += before.eq(size)
+        for counter, goes in ((passed, covers), (waited, can & (~waited.any() | (size == before)))):
+            with m.If(~goes | (self.decision & serves) | self.exchange):
+                m.d.sync += counter.eq(0)
+            with m.Elif(self.decision):
+                m.d.sync += counter.eq(counter + 1)
+        self.claim(m, "wait", passed + ahead <= round_, when=passed != 0)
+        missing = Signal(8)
+        m.d.comb += missing.eq(Mux(before > self.account, before - self.account, 0))
+        self.claim(
+            m,
+            "wait-small-weight",
+            waited + missing * round_ + ahead <= (MAX_PACKET_BLOCKS + 1) * round_,
+            when=waited != 0,
+        )
+
+    def _all_cover(self, sizes: list[Value]) -> Value:
+        """Return whether the weight of each entry, if it has one, covers the packet of its requester, if it has one."""
+        return Cat(
+            (weight == 0) | ~at(list(self.active), owner) | (weight >= at(sizes, owner))
+            for owner, weight in self.entries
+        ).all()

@@ -1,0 +1,128 @@
+"""Proofs of a walk along a list: entries name one lane, and the wait of an entry is bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Assume, Module, Mux, Signal, Value
+
+from vlane.tb.machinery.proofs.properties import Claims
+
+_ROW = 8
+ENTRY_STATEMENTS = {
+    "lane-offered": "An offered entry names one lane of the port, and what is said of its weight is true.",
+    "lane-waiting": "An entry waits only behind an offered one, names one lane of the port, and what is said of its"
+    " weight is true.",
+    "idle-reading": "While the list is read no entry is offered and none waits.",
+    "wait-in-walk": "Before an entry whose lane stays able at most 8 R + 23 others are picked, R being the number of"
+    " rows, within at most 9 R + 25 moves of the walk.",
+}
+"""What is claimed of the entries of a walk, without an account of the others."""
+
+
+def claim_entries(m: Module, walk: Any, claim: Claims) -> None:
+    """Claim that the offered and the waiting entry name one lane of the port, with the right weight flags."""
+    lane, weight, waiting = walk.lane, walk.offered_weight, walk.waiting
+    with m.If(walk.offered):
+        claim(m, "lane-offered", (lane == lane_bit(walk.offered_vl, walk.data_vls)) & lane.any())
+        claim(m, "lane-offered", (walk.single == (weight == 1)) & (walk.double == (weight == 2)))
+        claim(m, "lane-offered", walk.ample == (weight >= walk.ample_from))
+    with m.If(walk.waits):
+        claim(m, "lane-waiting", walk.offered)
+        claim(m, "lane-waiting", walk.waiting_lane == lane_bit(waiting.vl, walk.data_vls))
+        claim(m, "lane-waiting", walk.waiting_single == (waiting.weight == 1))
+        claim(m, "lane-waiting", walk.waiting_double == (waiting.weight == 2))
+        claim(m, "lane-waiting", walk.waiting_ample == (waiting.weight >= walk.ample_from))
+    claim(m, "idle-reading", ~walk.offered & ~walk.waits, when=walk.reading)
+
+
+class FollowedEntry:
+    """One arbitrary entry of a data lane, followed from a cycle in which its row is awake until it is picked.
+
+    It is given up when its lane is not able or the banks are exchanged. That its row was written and
+    names its lane when it comes out of the memory is assumed.
+
+    Parameters
+    ----------
+    walk : ListWalk
+        The walk that it waits in.
+    name : str
+        Name of the walk.
+    claim : Claims
+        Collector of the claims.
+    """
+
+    def __init__(self, walk: Any, name: str, claim: Claims) -> None:
+        self.walk, self.name, self.claim = walk, name, claim
+        numbers = {"row": range(max(2, walk.rows)), "place": range(_ROW), "lane": range(max(2, walk.data_vls))}
+        self.choice = {each: Signal(shape, name=f"choice_{each}_{name}") for each, shape in numbers.items()}
+        self.starts = self._signal(1, "starts")
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs: which entry, and when."""
+        return [*self.choice.values(), self.starts]
+
+    def add_turns(self, m: Module) -> None:
+        """Claim how many entries are picked first, and how often the walk moves, at most."""
+        walk, signal = self.walk, self._signal
+        followed, waits, is_picked = signal(1, "followed"), signal(1, "waits"), signal(1, "is_picked")
+        row, place, lane = (self._kept(m, each, followed) for each in self.choice)
+        fetched_row, current_row = Signal.like(walk.number), Signal.like(walk.number)
+        with m.If(walk.pulls):
+            m.d.sync += [fetched_row.eq(walk.number), current_row.eq(fetched_row)]
+        awake = walk.wakes.bit_select(row, 1) & Array(walk.named)[row].bit_select(lane, 1)
+        is_current = (current_row == row) & walk.lanes.bit_select(place, 1)
+        is_fetched, is_chosen = walk.fetched & (fetched_row == row), walk.chosen & (walk.number == row)
+        before = (walk.lanes & ((1 << place) - 1))[:_ROW]
+        m.d.comb += [
+            Assume(~(waits & is_chosen) | walk.memory.written),
+            Assume(~(waits & is_fetched) | (Array(walk.next_row)[place].vl == lane)),
+            is_picked.eq(is_current & ~before.any() & walk.advances),
+            waits.eq(
+                (followed | self.starts) & awake & walk.able_before.bit_select(lane, 1) & ~walk.reading & ~walk.exchange
+            ),
+        ]
+        m.d.sync += followed.eq(waits & ~is_picked)
+
+        most_ahead = _ROW * (walk.rows + 3) - 1
+        most_moves = most_ahead + walk.rows + 2
+        between, rest = signal(range(2 * walk.rows), "between"), signal(range(_ROW + 1), "rest")
+        ahead, pulls = signal(range(2 * most_moves), "ahead"), signal(range(2 * walk.rows + 4), "pulls")
+        is_beyond, below = walk.beyond.bit_select(row, 1), (walk.beyond & ((1 << row) - 1))[: walk.rows]
+        m.d.comb += [between.eq(Mux(is_beyond, _count(below), _count(walk.beyond) + row)), rest.eq(_count(walk.lanes))]
+        with m.If(is_current):
+            m.d.comb += [ahead.eq(_count(before)), pulls.eq(0)]
+        with m.Elif(is_fetched):
+            m.d.comb += [ahead.eq(rest + place), pulls.eq(1)]
+        with m.Elif(is_chosen):
+            m.d.comb += [ahead.eq(rest + _ROW * walk.fetched + place), pulls.eq(2)]
+        with m.Else():
+            m.d.comb += [ahead.eq(rest + _ROW * (walk.fetched + walk.chosen + between) + place), pulls.eq(3 + between)]
+        picks, moves = signal(range(2 * most_moves), "picks"), signal(range(2 * most_moves), "moves")
+        m.d.sync += [
+            picks.eq(Mux(followed, picks, 0) + (walk.advances & walk.lanes.any())),
+            moves.eq(Mux(followed, moves, 0) + walk.advances),
+        ]
+        self.claim(m, "wait-in-walk", ~(~walk.beyond & (walk.beyond << 1)[: walk.rows]).any())
+        self.claim(m, "wait-in-walk", picks + ahead <= most_ahead, when=followed)
+        self.claim(m, "wait-in-walk", moves + ahead + pulls <= most_moves, when=followed)
+
+    def _kept(self, m: Module, which: str, followed: Signal) -> Signal:
+        """Return a free choice that is held while an entry is followed."""
+        given = self.choice[which]
+        kept, chosen = Signal.like(given, name=f"kept_{which}_{self.name}"), self._signal(given.shape(), which)
+        m.d.comb += chosen.eq(Mux(followed, kept, given))
+        m.d.sync += kept.eq(chosen)
+        return chosen
+
+    def _signal(self, shape: Any, what: str) -> Signal:
+        return Signal(shape, name=f"{what}_{self.name}")
+
+
+def _count(bits: Value) -> Value:
+    return sum(bits[place] for place in range(len(bits)))
+
+
+def lane_bit(vl: Value, data_vls: int) -> Value:
+    """Return a lane as one bit; 0 for "nobody" and for absent lanes."""
+    return (1 << vl)[:data_vls]

@@ -1,0 +1,58 @@
+"""Proofs of turns within the cycle: who is next, and how long one waits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Fragment, Module, Value
+
+from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
+from vlane.tb.tables.proofs_tables import at, constant
+
+
+class RoundRobinProperties(Properties):
+    """Round-robin selection beside an account of the turns, and of one arbitrary requester that waits.
+
+    Nobody is served in a cycle in which nobody is eligible; this is assumed.
+
+    Parameters
+    ----------
+    turns : RoundRobin
+        The component.
+    """
+
+    statements: ClassVar = {
+        "turn-moves": "The search starts behind the requester that was served last, and behind the last one after"
+        " reset.",
+        "turn": "The requester that is chosen is the first eligible one behind the one served last; the latter is"
+        " chosen only if it is alone.",
+        "turn-one": "One requester is chosen exactly when one is eligible, and never two.",
+        "turn-wait": "A requester that stays eligible is served after at most as many others as there are other"
+        " requesters.",
+    }
+    depth = 4
+
+    def __init__(self, turns: Any) -> None:
+        super().__init__()
+        self.turns, self.m = turns, Module()
+        self.watched = constant(self.m, "watched", 6, 0, turns.count - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.turns), self.watched]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, t, claim = self.m, self.turns, self.claim
+        m.submodules.turns = fragment = Fragment.get(t, None)
+        account = Turns(m, "turns", list(t.eligible))
+        m.d.comb += Assume(~t.served | t.eligible.any())
+        served = t.chosen & t.served.replicate(t.count)
+        account.serve(served)
+        claim(m, "turn-moves", account.is_at(inside(fragment, "last")))
+        claim(m, "turn", t.chosen == account.expected, when=t.eligible.any())
+        claim(m, "turn-one", (t.found == t.eligible.any()) & (t.chosen.any() == t.found) & at_most_one(t.chosen))
+        passed, bounded = account.wait(self.watched, at(t.eligible, self.watched), served)
+        claim(m, "turn-wait", bounded, when=passed != 0)
+        return m

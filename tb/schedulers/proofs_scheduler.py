@@ -1,0 +1,186 @@
+"""Proofs of all schedulers of one list, for every input, by induction."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from vlane.egress import ListCode
+from vlane.schedulers.vlarb import VL15
+from vlane.schedulers.writes import ScheduleSelect
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.tables.proofs_tables import at, constant, opened
+
+STATEMENTS = {
+    "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
+    "list": "The list that is named is VL15 exactly when VL15 is granted, and none otherwise.",
+    "no-grant-no-packet": "Without a grant the lane and the size that are named are 0.",
+    "hold": "While data lanes are held, no data lane is granted.",
+    "able": "A granted data lane has a packet that fits.",
+    "size": "The size that is named is that of the head packet of the granted lane.",
+    "winner": "The granted lane belongs to the requester that the scheduler selected.",
+    "requesters": "A requester can send exactly when one of its lanes has a packet that fits, and waits when some have "
+    "packets and none fits; its lanes are those that the map says, written last or lane modulo requesters after reset.",
+    "frozen": "In a cycle without a decision (not ready, held, or VL15's) the scheduler's state does not change.",
+}
+"""What holds for every scheduler of one list."""
+
+LANE_TURNS = {
+    "next-lane": "With a map, a requester sends from its first lane that can send after the one it sent from last.",
+    "lane-wait": "With a map, a lane that can send is served after at most as many packets of its requester as there "
+    "are other lanes.",
+}
+"""What holds besides if a requester may change the lane it offers until it sends."""
+
+
+def sized(scheduler: Any) -> Value:
+    """Return whether every head that can be sent has 1 to 66 blocks."""
+    able = scheduler.heads.request & scheduler.heads.fits
+    blocks = scheduler.heads.blocks
+    return Cat(~able[i] | ((blocks[i] > 0) & (blocks[i] <= 66)) for i in range(scheduler.data_vls)).all()
+
+
+def _places_after(last: Value, index: Value | int, count: int) -> Value:
+    """Return how many places behind another one an index comes in cyclic order, 1 to their number."""
+    return Mux(last < index, index - last, count + index - last)
+
+
+class SchedulerProperties(Properties):
+    """A scheduler with the properties that all of them have; a subclass adds its own.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The component. Its internal signals are observed; nothing in it is changed.
+
+    Attributes
+    ----------
+    watched : Signal
+        Any one requester, the same in all cycles.
+    watched_lane : Signal
+        Any one data lane, the same in all cycles.
+    owners : list of Signal
+        Requester of each data lane, in an account apart; as many as there are for none.
+    granted : Signal
+        The data lane that is granted, one bit.
+    """
+
+    statements: ClassVar = STATEMENTS
+
+    def __init__(self, scheduler: Any) -> None:
+        super().__init__()
+        self.scheduler, self.m = scheduler, Module()
+        self.watched = constant(self.m, "watched", 5, 0, scheduler.requesters - 1)
+        self.watched_lane = constant(self.m, "watched_lane", 5, 0, scheduler.data_vls - 1)
+        self.owners = [
+            Signal(range(scheduler.requesters + 1), name=f"account_owner_{lane}", init=lane % scheduler.requesters)
+            for lane in range(scheduler.data_vls)
+        ]
+        self.granted = Signal(scheduler.data_vls)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.scheduler), self.watched, self.watched_lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, claim = self.m, self.claim
+        s = self.scheduler
+        m.submodules.scheduler = self.module = opened(s)
+        able = Signal(s.lanes)
+        vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
+        m.d.comb += able.eq(s.heads.request & s.heads.fits)
+        from_vl15 = Value.cast(s.list) == int(ListCode.VL15)
+        from_data = s.grant & ~from_vl15
+        claim(m, "list", from_vl15 | (Value.cast(s.list) == int(ListCode.NONE)))
+        claim(m, "vl15-first", from_vl15 == vl15_able)
+        claim(m, "no-grant-no-packet", Cat(s.vl, s.blocks) == 0, when=~s.grant)
+        if s.vl15:
+            size = s.heads.blocks[s.lanes - 1]
+            claim(m, "vl15-first", s.grant & (s.vl == VL15) & (s.blocks == size), when=from_vl15)
+        claim(m, "hold", ~from_data, when=s.hold_data)
+        granted = self.granted
+        m.d.comb += granted.eq(
+            Cat((s.vl == lane + (s.vl15 and lane >= VL15)) & from_data for lane in range(s.data_vls))
+        )
+        claim(m, "able", (granted & able[: s.data_vls]).any(), when=from_data)
+        for lane in range(s.data_vls):
+            claim(m, "size", s.blocks == s.heads.blocks[lane], when=granted[lane])
+            claim(m, "winner", s.winner == (1 << self.owners[lane]), when=granted[lane])
+        self._requesters(m, able)
+        self._frozen(m)
+        self._own(m)
+        return m
+
+    def _requesters(self, m: Module, able: Value) -> None:
+        """Keep an account of the map, and claim which requesters can send and which wait."""
+        s = self.scheduler
+        program = s.program if s.mapped else None
+        can, wants = Signal(), Signal()
+        for lane, owner in enumerate(self.owners):
+            if program is not None:
+                with m.If(
+                    program.enable & (Value.cast(program.select) == ScheduleSelect.MAP) & (program.index == lane)
+                ):
+                    absent = program.requester >= s.requesters
+                    m.d.sync += owner.eq(Mux(absent, s.requesters, program.requester))
+                self.claim(m, "requesters", s.owners[lane] == owner)
+            with m.If(owner == self.watched):
+                with m.If(able[lane]):
+                    m.d.comb += can.eq(1)
+                with m.If(s.heads.request[lane]):
+                    m.d.comb += wants.eq(1)
+        self.claim(m, "requesters", at(list(s.active), self.watched) == can)
+        self.claim(m, "requesters", at(list(s.waiting), self.watched) == (wants & ~can))
+
+    def lane_turns(self, m: Module) -> None:
+        """Claim that the lanes of the watched requester take turns; for those whose offer holds nothing."""
+        s = self.scheduler
+        if not s.mapped:
+            return
+        started, last = Signal(), Signal(range(s.data_vls), init=s.data_vls - 1, name="sent_from_last")
+        owned = Signal(s.data_vls)
+        m.d.comb += [
+            owned.eq(Cat(owner == self.watched for owner in self.owners)),
+            started.eq(s.ready & (self.granted & owned).any()),
+        ]
+        lane = self.watched_lane
+        place, granted_place = (Signal(range(s.data_vls + 1), name=f"lane_{n}") for n in ("place", "place_granted"))
+        able, passed = Signal(), Signal(range(s.data_vls + 1), name="lane_passed")
+        m.d.comb += place.eq(_places_after(last, lane, s.data_vls))
+        for each in range(s.data_vls):
+            with m.If(self.granted[each]):
+                m.d.comb += granted_place.eq(_places_after(last, each, s.data_vls))
+                with m.If(started):
+                    m.d.sync += last.eq(each)
+        fits = list((s.heads.request & s.heads.fits)[: s.data_vls] & owned)
+        m.d.comb += able.eq(at(fits, lane))
+        of_it = at(list(self.granted), lane)
+        self.claim(m, "next-lane", granted_place <= place, when=able & (self.granted & owned).any())
+        with m.If(~able | (started & of_it)):
+            m.d.sync += passed.eq(0)
+        with m.Elif(started):
+            m.d.sync += passed.eq(passed + 1)
+        self.claim(m, "lane-wait", passed + place <= s.data_vls, when=passed != 0)
+        kept = [self.module.submodules[f"turns_{requester}"].pointer for requester in range(s.requesters)]
+        self.claim(m, "next-lane", (at(kept, self.watched) == last) & (last < s.data_vls))
+
+    def _frozen(self, m: Module) -> None:
+        """Claim that the state does not change where no decision is taken."""
+        s = self.scheduler
+        state = self.state()
+        before, still = Signal.like(state), Signal()
+        m.d.sync += [before.eq(state), still.eq(~(s.ready & s.decides) & ~self.disturbed())]
+        self.claim(m, "frozen", state == before, when=still)
+
+    def state(self) -> Value:
+        """Return the state that changes in decisions only."""
+        raise NotImplementedError
+
+    def disturbed(self) -> Value:
+        """Return whether something other than a decision changes that state in this cycle."""
+        return Value.cast(0)
+
+    def _own(self, m: Module) -> None:
+        """Claim the properties of this scheduler alone."""
+        raise NotImplementedError

@@ -1,0 +1,85 @@
+"""Turns as the contract pages define them, without a search: the first eligible place behind the one served last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from vlane.tb.tables.proofs_tables import at
+
+
+def at_most_one(bits: Value) -> Value:
+    """Return whether no two bits are set."""
+    return (bits & (bits - 1)) == 0
+
+
+class Turns:
+    """Account of turns: who was served last, and whose turn is next.
+
+    Parameters
+    ----------
+    m : Module
+        Module of the proof.
+    name : str
+        Of the account.
+    eligible : sequence of Value
+        A bit for each place that could be served.
+
+    Attributes
+    ----------
+    last : Signal
+        The place that was served last; after reset the one before place 0.
+    expected : Signal
+        The place whose turn it is, one bit; 0 if none is eligible.
+    """
+
+    def __init__(self, m: Module, name: str, eligible: Sequence[Value]) -> None:
+        self.m, self.count, self.name = m, len(eligible), name
+        self.last = Signal(range(max(2, self.count)), init=self.count - 1, name=f"{name}_last")
+        self.expected, self._passed = Signal(self.count, name=f"{name}_expected"), 0
+        asks = Signal(self.count, name=f"{name}_eligible")
+        m.d.comb += asks.eq(Cat(eligible))
+        places = [Signal(range(self.count + 1), name=f"{name}_place_{each}") for each in range(self.count)]
+        m.d.comb += [place.eq(self.place(each)) for each, place in enumerate(places)]
+        for each in range(self.count):
+            earlier = Cat(asks[other] & (places[other] < places[each]) for other in range(self.count) if other != each)
+            m.d.comb += self.expected[each].eq(asks[each] & ~earlier.any())
+
+    def place(self, each: Value | int) -> Value:
+        """Return how many places behind the one served last this one stands, 1 to their number."""
+        return Mux(self.last < each, each - self.last, self.count + each - self.last)
+
+    def is_at(self, last: Value) -> Value:
+        """Return whether a component's turn is the account's, and is the number of a place."""
+        return (last == self.last) & (self.last < self.count)
+
+    def serve(self, served: Value) -> None:
+        """Let the account go on with what the component served in this cycle, one bit or none."""
+        for each in range(self.count):
+            with self.m.If(served[each]):
+                self.m.d.sync += self.last.eq(each)
+
+    def wait(self, watched: Value, asks: Value, served: Value) -> tuple[Signal, Value]:
+        """Count the others that are served while one asks; return the count, and whether the bound holds.
+
+        The bound: those that were served, and those that may still come before, are fewer than all places.
+
+        Parameters
+        ----------
+        watched : Value
+            The one.
+        asks : Value
+            Whether it asks in this cycle.
+        served : Value
+            Who is served, one bit or none.
+        """
+        self._passed += 1
+        passed = Signal(range(self.count + 1), name=f"{self.name}_passed_{self._passed}")
+        place = Signal(range(self.count + 1), name=f"{self.name}_watched_place_{self._passed}")
+        self.m.d.comb += place.eq(self.place(watched))
+        with self.m.If(~asks | at(served, watched)):
+            self.m.d.sync += passed.eq(0)
+        with self.m.Elif(served.any()):
+            self.m.d.sync += passed.eq(passed + 1)
+        return passed, passed + place <= self.count

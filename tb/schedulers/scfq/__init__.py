@@ -1,0 +1,1 @@
+"""Bench of self-clocked fair queueing: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,132 @@
+"""Stimulus of self-clocked fair queueing: random reciprocals and maps; expected outputs from the golden model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.engine.kernel import inner
+from vlane.golden.schedulers import scfq as golden
+from vlane.schedulers.writes import Write, value_writes
+from vlane.tb.machinery.native.packing import put
+from vlane.tb.machinery.native.stimulus import Stimulus
+from vlane.tb.schedulers.directed_schedulers import LANES, Scenario, Step, values
+from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic
+from vlane.tb.schedulers.stimulus_egress import applicable_rules, scheduled
+from vlane.tb.schedulers.surroundings import ENABLE, Surroundings
+
+_OUTPUTS: tuple[str, ...] = ("unreachable", "virtual_time")
+UNREACHABLE, NOW = range(4, 6)
+
+
+@inner
+def _show(
+    state: golden.State,
+    around: Surroundings,
+    ports: Ports,
+    traffic: Traffic,
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Put what is unreachable and virtual time, as wide as a tag is in hardware."""
+    put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
+    put(expected, cycle, ports.outputs, NOW, state.regs[golden.TIME] & ((1 << state.tag_bits) - 1))
+
+
+@inner
+def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
+    """Keep what is unreachable until a write."""
+    if renewed or ports.given[ENABLE] != 0:
+        ports.own.kept[0] = golden.unreachable(state)
+
+
+SHOW[golden.State], NOTE[golden.State] = _show, _note
+
+
+def _random_reciprocals(source: random.Random, count: int, bits: int) -> list[int]:
+    most = (1 << bits) - 1
+    kind = source.choice(("mixed", "light", "heavy", "sparse", "bits", "equal"))
+    if kind == "bits":
+        return [1 << source.randrange(bits) for _ in range(count)]
+    if kind == "equal":
+        return [source.randint(1, 3)] * count
+    ranges = {"mixed": (1, most), "light": (1, 4), "heavy": (most // 2, most), "sparse": (0, 1)}
+    return [source.randint(*ranges[kind]) for _ in range(count)]
+
+
+def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rules that some table makes happen in an instance with these parameters."""
+    never = set() if parameters["requesters"] else {"lane_lost"}
+    never |= set() if parameters["units"] == "shared" else {"tag_waited"}
+    return applicable_rules(golden.RULES, parameters, never=never)
+
+
+def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
+    """Return the stimulus that qualifies self-clocked fair queueing, by every rule; ``run`` as of ``scheduled``."""
+    count, bits = parameters["requesters"] or parameters["data_vls"], parameters["reciprocal_bits"]
+    return scheduled(
+        "scfq",
+        parameters,
+        lambda source: value_writes(_random_reciprocals(source, count, bits), count),
+        applicable=applicable(parameters),
+        state=golden.make_state(**parameters),
+        rules=golden.RULES,
+        outputs_beside=_OUTPUTS,
+        **run,
+    )
+
+
+def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
+    """Return the writes of a random table for a switch's output, in which every lane is served."""
+    return value_writes([source.randrange(1, 60) for _ in range(lanes)], lanes)
+
+
+SCENARIO_PARAMETERS = {**LANES, "tag_bits": 16, "reciprocal_bits": 8, "units": "shared"}
+"""Parameters of the instance that the scenarios are for."""
+SCENARIOS = (
+    Scenario(
+        # Tags per block 40 and 20: lane 1 has twice the share. Lane 0: 40, lane 1: 20, then 40, 60, ...
+        "scfq",
+        "SCFQ_1_twice_the_weight_is_served_twice_as_often",
+        values(40, 20, 0),
+        (
+            Step({0: 1, 1: 1}, None),
+            Step({0: 1, 1: 1}, 1),
+            Step({0: 1, 1: 1}, 0),
+            Step({0: 1, 1: 1}, 1),
+            Step({0: 1, 1: 1}, 1),
+            Step({0: 1, 1: 1}, 0),
+        ),
+    ),
+    Scenario(
+        "scfq",
+        "SCFQ_2_of_equal_tags_the_first_requester_goes_first",
+        values(8, 8, 8),
+        (
+            Step({0: 1, 1: 1, 2: 1}, None),
+            Step({0: 1, 1: 1, 2: 1}, None),
+            Step({0: 1, 1: 1, 2: 1}, 0),
+            Step({0: 1, 1: 1, 2: 1}, 1),
+            Step({0: 1, 1: 1, 2: 1}, 2),
+            Step({0: 1, 1: 1, 2: 1}, 0),
+        ),
+    ),
+    Scenario(
+        "scfq",
+        "SCFQ_4_the_shared_unit_works_while_the_link_is_busy",
+        values(8, 8, 0),
+        (Step({0: 1, 1: 1}, None, ready=False), Step({0: 1, 1: 1}, 0, ready=False), Step({0: 1, 1: 1}, 0)),
+    ),
+    Scenario(
+        "scfq",
+        "SCFQ_7_a_requester_without_a_weight_is_never_served",
+        values(0, 9, 0),
+        (Step({0: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1}, None)),
+    ),
+)
+"""Grants written out by hand, from the contract alone."""

@@ -1,0 +1,1 @@
+"""Bench of the VL arbiter: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,131 @@
+"""Planted bugs of the VL arbiter, in both forms."""
+
+from __future__ import annotations
+
+from vlane.tb.machinery.plants.plant import Plant
+
+_EXACT, _BANKS = "hdl/schedulers/vlarb.py", "hdl/schedulers/vlarb_banks.py"
+_SEARCH = "hdl/common/list_search.py"
+_LINE_RATE, _WALK = "hdl/schedulers/vlarb_line_rate.py", "hdl/schedulers/list_walk.py"
+_MEMORY, _BUDGET = "hdl/schedulers/list_memory.py", "hdl/schedulers/block_budget.py"
+_FORM = {"form": "line_rate"}
+PLANTS = (
+    Plant(
+        "limit-charged-per-packet",
+        "The limit of High is charged one for each packet instead of its blocks.",
+        _EXACT,
+        "self.stored.write(m, self.counter, counter - self.blocks)",
+        "self.stored.write(m, self.counter, counter - 1)",
+    ),
+    Plant(
+        "limit-kept-while-high-is-empty",
+        "The limit is not loaded again when High has no entry that can send.",
+        _EXACT,
+        "reloads = (self.counter <= 0) | ~self.searches[ListCode.HIGH].found",
+        "reloads = self.counter <= 0",
+    ),
+    Plant(
+        "weight-charged-per-packet",
+        "An entry is charged one for each packet instead of its blocks.",
+        _EXACT,
+        "self.stored.write(m, self.remaining[side], left - self.blocks)",
+        "self.stored.write(m, self.remaining[side], left - 1)",
+    ),
+    Plant(
+        "weight-not-loaded",
+        "An entry that the list arrives at keeps what the last one had left.",
+        _EXACT,
+        "left = Mux(search.arrives, self._entry_of(side)[4:], self.remaining[side])",
+        "left = Mux(search.found, self.remaining[side], self._entry_of(side)[4:])",
+    ),
+    Plant(
+        "pointer-stays",
+        "The pointer of a list does not move.",
+        _EXACT,
+        "self.stored.write(m, self.pointers[side], search.entry)",
+        "self.stored.write(m, self.pointers[side], self.pointers[side])",
+    ),
+    Plant(
+        "unlimited-is-counted",
+        "High's packets are charged to limit 255 too.",
+        _EXACT,
+        "with m.If(use_high & (self.banks.limit != LIMIT_UNBOUNDED)):",
+        "with m.If(use_high):",
+    ),
+    Plant(
+        "swaps-at-once",
+        "The banks are exchanged as soon as it is asked for, inside a packet too.",
+        _EXACT,
+        "with m.If(wanted & self.ready):",
+        "with m.If(wanted):",
+    ),
+    Plant(
+        "writes-the-active-bank",
+        "Writes go to the bank that is in use.",
+        _BANKS,
+        "with m.If(self.program.enable & ~self.exchange & (active != bank)):",
+        "with m.If(self.program.enable & ~self.exchange & (active == bank)):",
+    ),
+    Plant(
+        "first-after-a-round",
+        "When the search wraps, entries before the current one are passed over.",
+        _SEARCH,
+        "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible)))),",
+        "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible & current)))),",
+    ),
+    Plant(
+        "line-rate-limit-kept-while-high-is-empty",
+        "The line-rate form does not load the limit again when High has nothing to send.",
+        _LINE_RATE,
+        "self.turn.renew.eq(high.walk.reading | (self.go & ~(high.has_one & self.turn.left))),",
+        "self.turn.renew.eq(high.walk.reading | (self.go & ~self.turn.left)),",
+        instance="line-rate-small",
+        parameters=_FORM,
+    ),
+    Plant(
+        "line-rate-limit-per-packet",
+        "The line-rate form charges the limit one block for each packet.",
+        _LINE_RATE,
+        "self.turn.charge.eq(high.weight.charge & ~unbounded),",
+        "self.turn.charge.eq(self.go & high.wins & ~unbounded),",
+        instance="line-rate-small",
+        parameters=_FORM,
+    ),
+    Plant(
+        "line-rate-third-block-free",
+        "The line-rate form charges at most two blocks of a packet of three.",
+        _LINE_RATE,
+        "above_two.eq(Cat(size[2:].any() | size[:2].all() for size in self.heads.blocks)),",
+        "above_two.eq(Cat(size[2:].any() for size in self.heads.blocks)),",
+        instance="line-rate-small",
+        parameters=_FORM,
+    ),
+    Plant(
+        "walk-skips-the-waiting-entry",
+        "The walk goes on while an entry waits, so that entries are lost.",
+        _WALK,
+        "advances.eq(self.reading | ~waits),",
+        "advances.eq(self.reading | ~waits | self.leaves),",
+        instance="walk",
+        parameters=_FORM,
+    ),
+    Plant(
+        "row-not-filled",
+        "The first write of a row leaves what its other entries held before the reset.",
+        _MEMORY,
+        "writer.en[place].eq(writes & (is_here | self.is_first)),",
+        "writer.en[place].eq(writes & is_here),",
+        instance="walk",
+        parameters=_FORM,
+    ),
+    Plant(
+        "budget-ends-a-block-late",
+        "The last block of a budget that is charged does not end it.",
+        _BUDGET,
+        "m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_two, is_one))]",
+        "m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_one, is_two))]",
+        instance="line-rate-small",
+        parameters=_FORM,
+    ),
+)
+"""Each changes one line."""

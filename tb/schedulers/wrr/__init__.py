@@ -1,0 +1,1 @@
+"""Bench of weighted round robin: stimulus, crosses, proofs, plants, directed cases."""

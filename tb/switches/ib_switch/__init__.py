@@ -1,0 +1,1 @@
+"""Bench of the InfiniBand switch: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,96 @@
+"""Crosses of the InfiniBand switch: those of both kinds, and writes of SL2VL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vlane.credits.credit_schemes import CREDIT_SCHEMES
+from vlane.switches.ib_switch import IBSwitchParameters
+from vlane.tb.machinery.native.crosses import Cross, Event, together
+from vlane.tb.switches.crosses_switch import CAUSES, JUDGED_FROM_CYCLES, PHASES, drops, shared, switch_events
+
+__all__ = ["JUDGED_FROM_CYCLES", "crosses", "events"]
+
+_PAIR = 2
+"""Blocks that come free in a cycle, of packets whose flits cross two at a time."""
+
+
+def _pairs(ports: int, name: str) -> Event:
+    """Return the event that at a port two blocks are told of at once."""
+    blocks = [f"{name}__{port}__blocks" for port in range(ports)]
+    return lambda cycles: np.logical_or.reduce([cycles.bits(each) == _PAIR for each in blocks])
+
+
+def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
+    """Return the events of an instance that are no rules."""
+    ports = parameters["ports"]
+    return {
+        **switch_events(parameters),
+        "two blocks told": _pairs(ports, "returned"),
+        "two blocks heard": _pairs(ports, "heard"),
+        "SL2VL written": lambda cycles: cycles.on("sl2vl__enable"),
+        "SL2VL written for every input": lambda cycles: cycles.on("sl2vl__enable") & cycles.on("sl2vl__every_input"),
+    }
+
+
+def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
+    """Return the crosses that an instance can show."""
+    shape = IBSwitchParameters(**parameters)
+    return (
+        *drops(parameters),
+        *shared(),
+        *_gaps(),
+        *_starving(shape),
+        *_faster(shape),
+        *together(
+            "SL2VL written x granted",
+            "SL2VL written x started",
+            "SL2VL written x no_vl",
+            "SL2VL written for every input x granted",
+        ),
+    )
+
+
+def _gaps() -> tuple[Cross, ...]:
+    """Return the crosses of packets that come with gaps; where none may come, the rule does not apply."""
+    beside = ("granted", "one_flit", "started", "room told", "table_written", "anything", *CAUSES)
+    return together(*(f"gap x {each}" for each in beside))
+
+
+def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
+    """Return the crosses of a switch that holds room back."""
+    if not parameters.starving:
+        return ()
+    beside = ("granted", "started", "waited", "table_written", "settings_written", "starvation_written", "marked")
+    return together(*(f"withheld x {each}" for each in beside))
+
+
+def _faster(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
+    """Return the crosses of a crossbar faster than the links, with rules that others do not have."""
+    found = together(*(f"{phase} x two_crossed" for phase in PHASES if phase != "one flit"))
+    found += together(*(f"{phase} x half_the_time" for phase in PHASES if phase not in ("light", "one flit")))
+    found += together(
+        "anything x as_they_come",
+        "as_they_come x half_the_time",
+        "as_they_come x started",
+        "rewritten x two_discarded",
+        "anything x two_discarded",
+        "last_alone x started",
+        "last_alone x two_crossed",
+        "half_the_time x several_granted",
+        "two_discarded x two_crossed",
+        "two_discarded x table_written",
+    )
+    for beside in ("started", "waited", "stalled", "table_written", "limit_told", "room heard", "room told", *CAUSES):
+        found += together(f"two_crossed x {beside}")
+    if parameters.speed == 1 or CREDIT_SCHEMES[parameters.credit].by_fcps:
+        return found
+    found += together("two blocks heard x started", "two blocks heard x waited", "two blocks heard x granted")
+    if parameters.largest > 1:
+        found += together(
+            "two blocks told x granted", "two blocks told x started", "two blocks told x two blocks heard"
+        )
+    return found

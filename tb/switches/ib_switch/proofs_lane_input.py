@@ -1,0 +1,196 @@
+"""Proofs of an input whose lanes cross apart: look-up, drops, whose head takes part, and the flits that cross."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
+
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.switches.lane_input import LaneInput
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.tables.proofs_tables import at
+
+VLS, PART = 2, 2
+"""Lanes, and blocks of each one's part of the buffer."""
+DEPTH = 9
+"""Cycles from reset that are looked at."""
+_NO_ROOM = 4
+_FREE_BITS = ((60, 64), (50, 56), (32, 34), (16, 22), (0, 1))
+"""Of a flit: VL; SL and reserved; DLID; PktLen; source LID. The others are 0, which no part of an input looks at."""
+
+
+def lane_input(*, largest: int, waiting: bool = False) -> LaneInput:
+    """Return an input side of a small buffer."""
+    geometry = BufferGeometry(VLS, VLS * PART, PART, PART, largest)
+    return LaneInput(ports=4, geometry=geometry, data_bits=64, vl_bits=4, counts_waiting=waiting)
+
+
+class LaneInputProperties(Properties):
+    """An input beside an account of its lanes and of one packet that is followed, whatever tables and allocation say.
+
+    A packet has as many flits as its header says, on one lane, with gaps or without, and larger ones than allowed come
+    too. Only lanes that take part and are free are granted. All this is assumed.
+
+    Parameters
+    ----------
+    port : LaneInput
+        As ``lane_input`` returns it.
+    """
+
+    statements: ClassVar = {
+        "lane-accepted": "A packet is let in exactly when it is not larger than the largest and its lane's part of the"
+        " buffer has room for it; otherwise all of it is discarded.",
+        "lane-looked-up": "In the cycle after a head arrived its own header is looked up.",
+        "lane-dropped": "Two cycles after a head arrived it is told why its packet drops: there was no room, or the"
+        " cause that the look-up gave; 0 if it does not drop.",
+        "lane-takes-part": "A lane takes part from two cycles after its head arrived until that is granted, whatever"
+        " other lanes do.",
+        "lane-routed": "A head takes part with the output, the outgoing lane, the size and the drop that its own"
+        " look-up gave.",
+        "lane-free": "A lane is free unless a packet of its own crosses of which flits are left after this cycle.",
+        "lane-crosses": "From the cycle after the grant on a flit of the packet crosses in each cycle in which one is"
+        " there, on its lane's own port, in its order and as it arrived, but for the lane in the header of the first"
+        " one.",
+        "lane-drops": "No flit of a packet that drops crosses.",
+        "lane-returned": "Every flit that left, or was discarded after it was let in, is returned on its incoming lane"
+        " a cycle later, and no other.",
+    }
+    unfolds_memories = True
+    bounded = DEPTH
+
+    def __init__(self, port: Any) -> None:
+        super().__init__()
+        self.port, self.m = port, Module()
+        self.mark, self.largest = Signal(), port.geometry.largest
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.port), self.mark]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, p = self.m, self.port
+        m.submodules.port = p
+        rx = p.rx
+        free = [bit for low, high in _FREE_BITS for bit in range(low, high)]
+        m.d.comb += Assume((rx.data & ~Value.cast(sum(1 << bit for bit in free))) == 0)
+        head, size = Signal(), Signal(4)
+        m.d.comb += [head.eq(rx.valid & rx.first), size.eq(((rx.data[16:27] + 16) >> 4)[:4])]
+        self._assume_packets(m, size)
+        accepts = self._lanes(m, head, size)
+        self._follow(m, head, size, accepts)
+        return m
+
+    def _assume_packets(self, m: Module, size: Value) -> None:
+        """Assume whole packets, and grants of what takes part."""
+        p, rx = self.port, self.port.rx
+        left, lane = Signal(4), Signal(4)
+        with m.If(rx.valid):
+            m.d.sync += [left.eq(Mux(rx.first, size, left) - 1), lane.eq(rx.vl)]
+        m.d.comb += [
+            Assume(~rx.valid | (rx.first == (left == 0))),
+            Assume(~rx.valid | (rx.last == Mux(rx.first, size == 1, left == 1))),
+            Assume(~rx.valid | rx.first | (rx.vl == lane)),
+            Assume(rx.vl < VLS),
+            Assume(~rx.valid | ~rx.first | (size <= self.largest + 1)),
+            Assume((p.granted & ~(p.free & p.valid)) == 0),
+            Assume(Value.cast(p.cause) < _NO_ROOM),
+            Assume(p.outgoing_vl < VLS),
+        ]
+
+    def _lanes(self, m: Module, head: Value, size: Value) -> Signal:
+        """Keep account of each lane's part and of what crosses; return whether a head's packet is let in."""
+        p, rx, claim = self.port, self.port.rx, self.claim
+        used = [Signal(4, name=f"used_{vl}") for vl in range(VLS)]
+        accepts = Signal()
+        m.d.comb += accepts.eq(head & (size <= self.largest) & (at(used, rx.vl) + size <= PART))
+        let_in, writes = Signal(), Signal()
+        with m.If(head):
+            m.d.sync += let_in.eq(accepts)
+        m.d.comb += writes.eq(rx.valid & Mux(head, accepts, let_in))
+        refused = Signal()
+        m.d.sync += refused.eq(head & ~accepts)
+        for vl, part in enumerate(p.parts):
+            mine = rx.vl == vl
+            claim(m, "lane-accepted", part.accepted == (accepts & mine), when=head & mine)
+            claim(m, "lane-accepted", part.write_count[0] == (writes & mine))
+            coming, there = Signal(name=f"coming_{vl}"), Signal(3, name=f"there_{vl}")
+            m.d.sync += [coming.eq(accepts & mine), there.eq(there + coming - p.granted[vl])]
+            claim(m, "lane-takes-part", p.valid[vl] == there.any())
+            held, crosses, goes = Signal(3, name=f"held_{vl}"), Signal(name=f"on_{vl}"), Signal(name=f"goes_{vl}")
+            m.d.comb += goes.eq(crosses & held.any())
+            m.d.sync += [
+                held.eq(held + (writes & mine) - goes),
+                used[vl].eq(used[vl] + Mux(accepts & mine, size, 0) - goes),
+            ]
+            left = Signal(3, name=f"left_{vl}")
+            with m.If(p.granted[vl]):
+                m.d.sync += left.eq(p.blocks[vl])
+            with m.Else():
+                m.d.sync += left.eq(left - goes)
+            m.d.comb += crosses.eq(left.any())
+            claim(m, "lane-free", p.free[vl] == (left == goes))
+            claim(m, "lane-free", ~p.free[vl], when=left != goes)
+            gone = Signal(name=f"gone_{vl}")
+            m.d.sync += gone.eq(goes)
+            claim(m, "lane-returned", p.returned.blocks[vl] == gone)
+            claim(m, "lane-crosses", ~p.crossing[vl].valid, when=~goes)
+        return accepts
+
+    def _follow(self, m: Module, head: Value, size: Value, accepts: Value) -> None:
+        """Follow one arbitrary packet from its arrival until its last flit crossed."""
+        p, rx, claim = self.port, self.port.rx, self.claim
+        starts, once = Signal(), Signal()
+        m.d.comb += starts.eq(head & self.mark & ~once)
+        lane, blocks, accepted, ahead = Signal(4), Signal(4), Signal(), Signal(4)
+        waiting = [Signal(4, name=f"waiting_{vl}") for vl in range(VLS)]
+        for vl in range(VLS):
+            m.d.sync += waiting[vl].eq(waiting[vl] + (accepts & (rx.vl == vl)) - p.granted[vl])
+        flits = [Signal(64, name=f"flit_{place}") for place in range(self.largest)]
+        arrived, arriving = Signal(4), Signal()
+        with m.If(starts):
+            m.d.sync += [
+                once.eq(1),
+                lane.eq(rx.vl),
+                blocks.eq(size),
+                accepted.eq(accepts),
+                arriving.eq(~rx.last),
+                ahead.eq(at(waiting, rx.vl) - at(p.granted, rx.vl)),
+                flits[0].eq(rx.data),
+                arrived.eq(1),
+            ]
+        with m.If(arriving & rx.valid):
+            m.d.sync += [arrived.eq(arrived + 1), arriving.eq(~rx.last)]
+            for place in range(1, self.largest):
+                with m.If(arrived == place):
+                    m.d.sync += flits[place].eq(rx.data)
+        looked, told, part = Signal(), Signal(), Signal()
+        output, outgoing, cause = (Signal(8, name=name) for name in ("output", "outgoing", "cause"))
+        m.d.sync += [looked.eq(starts), told.eq(looked)]
+        with m.If(looked):
+            m.d.sync += [output.eq(p.output), outgoing.eq(p.outgoing_vl), cause.eq(p.cause), part.eq(accepted)]
+        claim(m, "lane-looked-up", p.header == flits[0], when=looked)
+        claim(m, "lane-dropped", Value.cast(p.dropped) == Mux(accepted, cause, _NO_ROOM), when=told)
+        claim(m, "lane-dropped", Value.cast(p.dropped) == _NO_ROOM, when=told & ~accepted)
+        granted = once & accepted & at(p.granted, lane)
+        is_head, crossing, crossed = part & (ahead == 0), Signal(), Signal(4)
+        with m.If(granted):
+            m.d.sync += ahead.eq(ahead - 1)
+        own = Cat(
+            at(p.drop, lane) == cause.any(),
+            at([p.outputs[vl] for vl in range(VLS)], lane) == output,
+            at([p.outgoing_vls[vl] for vl in range(VLS)], lane) == outgoing,
+            at([p.blocks[vl] for vl in range(VLS)], lane) == blocks,
+        )
+        claim(m, "lane-routed", own.all(), when=is_head)
+        with m.If(is_head & at(p.granted, lane)):
+            m.d.sync += [crossing.eq(1), part.eq(0)]
+        moves, is_first, is_last = crossing & (crossed < arrived), crossed == 0, crossed + 1 == blocks
+        with m.If(moves):
+            m.d.sync += [crossed.eq(crossed + 1), crossing.eq(~is_last)]
+        valid, flit = at([each.valid for each in p.crossing], lane), at([each.flit for each in p.crossing], lane)
+        body = at(flits, crossed)
+        header = Cat(body[:60], outgoing[:4])
+        expected = Cat(is_last, is_first, Mux(is_first, header, body))
+        claim(m, "lane-crosses", valid & (flit == expected), when=moves & ~cause.any())
+        claim(m, "lane-drops", ~valid, when=crossing & cause.any())

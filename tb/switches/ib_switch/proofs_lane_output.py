@@ -1,0 +1,195 @@
+"""Proofs of an output whose lanes come in apart: room, what the scheduler is told, and what is on the link."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
+
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.switches.lane_output import LaneOutput
+from vlane.tb.credits.proofs_room import PERIOD, STEP, WINDOW
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.switches.proofs_switch_output import AnyScheduler
+from vlane.tb.tables.proofs_tables import at, constant
+
+VLS, PART, LARGEST = 2, 3, 2
+"""Lanes, blocks of each one's part of the buffers here and at the far end, and of the largest packet."""
+DEPTH = 7
+"""Cycles from reset that are looked at."""
+
+
+def lane_output(*, fcp: bool) -> LaneOutput:
+    """Return an output side with a scheduler that is not there: its decisions are inputs of the proof."""
+    return LaneOutput(
+        AnyScheduler(VLS),
+        geometry=BufferGeometry(VLS, VLS * PART, PART, PART, LARGEST),
+        data_bits=1,
+        vl_bits=4,
+        fcp=FCPTimes(STEP, PERIOD) if fcp else None,
+    )
+
+
+class LaneOutputProperties(Properties):
+    """An output beside an account of its lanes and its link, and of one packet that is followed.
+
+    Packets enter as the allocation lets them: granted to a lane that is free and has room; the first flit crosses in
+    the next cycle, the others with gaps or without. The scheduler grants only a lane that it was told can send. All
+    this is assumed, and nothing of the returns.
+
+    Parameters
+    ----------
+    output : LaneOutput
+        As ``lane_output`` returns it.
+    """
+
+    statements: ClassVar = {
+        "lane-left": "What is said to be left of a lane's part are the blocks that no packet in it, or on its way to"
+        " it, has reserved; flits that left count no longer.",
+        "lane-closed": "A lane is free until a packet is granted it, and again when the packet's last flit comes,"
+        " whatever other lanes do.",
+        "lane-asked": "The scheduler is asked exactly in the cycles in which no packet is on the link, the link is not"
+        " stalled, and no flow-control packet takes it.",
+        "lane-requests": "A lane requests from the cycle after its head's first flit crossed until the packet starts,"
+        " with the head's own size.",
+        "lane-fits": "A lane's head fits exactly when the lane's part of the far buffer, as it is counted, has room for"
+        " it.",
+        "lane-heard": "Blocks of several lanes that come free in a cycle are all counted, each for its lane.",
+        "lane-link": "A packet that starts is on the link from the next cycle on, alone until its last flit.",
+        "lane-unchanged": "A flit leaves on its packet's lane as it came in, in the packet's order.",
+    }
+    unfolds_memories = True
+    bounded = DEPTH
+
+    def __init__(self, output: Any) -> None:
+        super().__init__()
+        self.output, self.m = output, Module()
+        self.mark, self.which = Signal(), constant(self.m, "followed_flit", 2, 0, LARGEST - 1)
+        self.lane = constant(self.m, "followed_lane", 1, 0, VLS - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        s = self.output.scheduler
+        return [*free_inputs(self.output), s.grant, s.vl, self.mark, self.which, self.lane]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, o, s = self.m, self.output, self.output.scheduler
+        m.submodules.output = o
+        m.d.comb += Assume(~s.grant | at(s.heads.request & s.heads.fits, s.vl))
+        starts = Signal()
+        m.d.comb += starts.eq(s.grant & s.ready)
+        leaves = self._link(m, starts)
+        heads = [self._lane(m, lane, starts & (s.vl == lane), leaves[lane]) for lane in range(VLS)]
+        self._follow(m, heads, starts)
+        return m
+
+    def _link(self, m: Module, starts: Signal) -> list[Value]:
+        """Claim what is on the link; return, by lane, whether a flit leaves the buffer."""
+        o, s, claim = self.output, self.output.scheduler, self.claim
+        tells = o.turns.takes if o.turns is not None else Value.cast(0)
+        on, left, now, lane = Signal(), Signal(2), Signal(2), Signal(4)
+        carried, flows = Signal(4), Signal()
+        there = at([part.held[0].any() for part in o.parts], carried)
+        m.d.comb += [
+            on.eq(left.any()),
+            now.eq(Mux(starts, at(s.heads.blocks, s.vl), left)),
+            carried.eq(Mux(starts, s.vl, lane)),
+            flows.eq((starts | on) & there),
+        ]
+        m.d.sync += left.eq(now - flows)
+        with m.If(starts):
+            m.d.sync += lane.eq(s.vl)
+        claim(m, "lane-asked", s.ready == (~on & o.ready & ~tells))
+        claim(m, "lane-asked", ~s.ready, when=on)
+        was, sent = Signal(), Signal()
+        m.d.sync += [was.eq(starts), sent.eq(flows)]
+        claim(m, "lane-link", o.tx.valid & o.tx.first & (o.tx.vl == lane), when=was)
+        claim(m, "lane-link", o.tx.valid == sent)
+        claim(m, "lane-link", ~o.tx.first & (o.tx.vl == lane), when=o.tx.valid & ~was)
+        claim(m, "lane-link", o.tx.last == ~on, when=o.tx.valid)
+        claim(m, "lane-link", ~Cat(o.tx.first, o.tx.last, o.tx.vl, o.tx.data).any(), when=~o.tx.valid)
+        return [flows & (carried == vl) for vl in range(VLS)]
+
+    def _lane(self, m: Module, lane: int, goes: Value, leaves: Value) -> tuple[Signal, Signal]:
+        """Assume how a lane's port is used, and claim what is told of it; return whether a head crosses, its size."""
+        o, s, claim, crossing = self.output, self.output.scheduler, self.claim, self.output.crossing[lane]
+        reserved = o.reserved[lane]
+        left, size, used = (Signal(3, name=f"{name}_{lane}") for name in ("left", "size", "used"))
+        comes, head, stored = (Signal(name=f"{name}_{lane}") for name in ("comes", "head", "stored"))
+        m.d.comb += [
+            comes.eq(crossing.valid & left.any()),
+            head.eq(left.any() & (left == size)),
+            stored.eq(left == comes),
+            Assume(~reserved.any() | (stored & (reserved <= o.left[lane]) & (reserved <= LARGEST))),
+            Assume(~head | comes),
+            Assume(~comes | (crossing.flit[:2] == Cat(left == 1, left == size))),
+        ]
+        with m.If(reserved.any()):
+            m.d.sync += [left.eq(reserved), size.eq(reserved)]
+        with m.Else():
+            m.d.sync += left.eq(left - comes)
+        m.d.sync += used.eq(used + reserved - leaves)
+        claim(m, "lane-left", o.left[lane] == PART - used)
+        claim(m, "lane-closed", o.free[lane] == stored)
+        claim(m, "lane-closed", o.free[lane], when=left.any() & stored)
+        packets, after = Signal(3, name=f"packets_{lane}"), Signal(3, name=f"after_{lane}")
+        sizes = [Signal(3, name=f"size_{lane}_{place}") for place in range(PART)]
+        m.d.comb += after.eq(packets - goes)
+        m.d.sync += packets.eq(after + head)
+        for place, each in enumerate(sizes):
+            following = sizes[place + 1] if place + 1 < PART else each
+            m.d.sync += each.eq(Mux(head & (after == place), size, Mux(goes, following, each)))
+        claim(m, "lane-requests", s.heads.request[lane] == packets.any())
+        claim(m, "lane-requests", s.heads.blocks[lane] == sizes[0], when=packets.any())
+        fits = self._far(m, lane, Mux(goes, sizes[0], 0), sizes[0])
+        claim(m, "lane-fits", s.heads.fits[lane] == fits, when=packets.any())
+        return head, size
+
+    def _far(self, m: Module, lane: int, taken: Value, size: Value) -> Value:
+        """Keep account of a lane's part of the far buffer; return whether so many blocks fit there."""
+        o = self.output
+        if o.turns is None:
+            owed = Signal(3, name=f"owed_{lane}")
+            came = o.heard.blocks[lane] & owed.any()
+            m.d.sync += owed.eq(owed + taken - came)
+            self.claim(m, "lane-heard", o.remote.give[lane] == o.heard.blocks[lane])
+            self.claim(m, "lane-heard", o.remote.give[lane] == 1, when=o.heard.blocks.all())
+            return owed + size <= PART
+        limit = Signal(12, name=f"freed_{lane}", init=PART)
+        m.d.sync += limit.eq(limit + o.freed.blocks[lane])
+        told = Signal(12, name=f"told_{lane}")
+        m.d.comb += told.eq(limit + o.freed.blocks[lane])
+        self.claim(m, "lane-heard", o.turns.offer.limits[lane] == told)
+        self.claim(m, "lane-heard", o.turns.offer.limits[lane] == told, when=o.freed.blocks.all())
+        sent, heard = Signal(12, name=f"sent_{lane}"), Signal(12, name=f"heard_{lane}", init=PART)
+        m.d.sync += sent.eq(sent + taken)
+        with m.If(o.hears.valid & (o.hears.vl == lane)):
+            m.d.sync += heard.eq(o.hears.limit)
+        return (heard - sent - size)[:12] <= WINDOW
+
+    def _follow(self, m: Module, heads: list[tuple[Signal, Signal]], starts: Signal) -> None:
+        """Follow a flit of one arbitrary packet of one lane from its crossing to the link."""
+        o, s = self.output, self.output.scheduler
+        following, ahead, data, has, gone = Signal(), Signal(4), Signal(), Signal(), Signal()
+        crossing, head, size = (
+            at(each, self.lane) for each in ([each.flit for each in o.crossing], *map(list, zip(*heads, strict=True)))
+        )
+        comes = at([each.valid for each in o.crossing], self.lane)
+        goes, waiting, crossed, leaving = starts & (s.vl == self.lane), Signal(4), Signal(2), Signal(2)
+        m.d.sync += waiting.eq(waiting + head - goes)
+        joins, more = head & self.mark & ~following & (size > self.which), following & comes & ~has
+        with m.If(joins):
+            m.d.sync += [following.eq(1), ahead.eq(waiting - goes), crossed.eq(1)]
+        with m.Elif(more & (crossed != LARGEST)):
+            m.d.sync += crossed.eq(crossed + 1)
+        with m.If((joins & (self.which == 0)) | (more & ~head & (crossed == self.which))):
+            m.d.sync += [has.eq(1), data.eq(crossing[2])]
+        with m.If(following & goes):
+            m.d.sync += ahead.eq(ahead - 1)
+            with m.If(ahead == 0):
+                m.d.sync += gone.eq(1)
+        with m.If(gone & o.tx.valid & (leaving != LARGEST)):
+            m.d.sync += leaving.eq(leaving + 1)
+        is_it = gone & o.tx.valid & (leaving == self.which) & has
+        self.claim(m, "lane-unchanged", (o.tx.data == data) & (o.tx.vl == self.lane), when=is_it)

@@ -1,0 +1,161 @@
+"""Proofs of the allocation of crossbar ports per VL: who is served, in which order, and how long one waits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
+
+from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.schedulers.proofs_turns import Turns
+from vlane.tb.tables.proofs_tables import at, constant
+
+
+class PairAllocatorProperties(Properties):
+    """Each output pair beside an account of its turns (IBS-P1, IBS-P2) or of its queue (IBS-PQ1, IBS-PQ2).
+
+    Where there are queues, a request stays as it is until it is served, and is of one block at least; this is assumed.
+
+    Parameters
+    ----------
+    allocator : PairAllocator
+        The component.
+    """
+
+    statements: ClassVar = {
+        "pair-takes": "An (output, VL) takes a packet exactly when it is free and one asks for it whose (input, VL) is"
+        " free and for which it has room.",
+        "pair-turn": "With turns it takes the first such packet behind the pair that it took last; there must be room"
+        " for the largest packet.",
+        "pair-turn-moves": "The turn of an (output, VL) moves with every packet that it takes, and in no other cycle.",
+        "pair-turn-wait": "A pair whose packet can be taken is served after at most as many others of that (output, VL)"
+        " as there are other pairs.",
+        "joins": "A request joins in the first cycle in which its packet may take part, and leaves when it is served.",
+        "queue-order": "In a queue the request that joined first is first; those that joined in one cycle are ordered"
+        " by input, then by VL.",
+        "queue-first": "With queues an (output, VL) takes the first request of its queue that can be served: its"
+        " (input, VL) is free, and the packet fits by its real size.",
+        "queue-wait": "Others are served before a request that can be served only if they are before it in its queue.",
+        "pair-granted": "An (input, VL) is granted exactly when an (output, VL) takes its packet, or when it is free"
+        " and its packet drops.",
+        "one-pair-each": "No packet is taken twice.",
+    }
+    depth = 3
+
+    def __init__(self, allocator: Any) -> None:
+        super().__init__()
+        self.allocator, self.m = allocator, Module()
+        pairs = allocator.pairs
+        self.watched = constant(self.m, "watched", 6, 0, pairs - 1)
+        self.pairs = range(pairs)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.allocator), self.watched]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, a, claim = self.m, self.allocator, self.claim
+        m.submodules.allocator = fragment = Fragment.get(a, None)
+        takes = [[a.takes[to] & (a.source[to] == pair) for pair in self.pairs] for to in self.pairs]
+        can = [[self._can(pair, to) for pair in self.pairs] for to in self.pairs]
+        for to in self.pairs:
+            claim(m, "pair-takes", Cat(can[to]).any(), when=a.takes[to])
+            claim(m, "pair-takes", a.takes[to], when=Cat(can[to]).any())
+            claim(m, "pair-takes", at(can[to], a.source[to]), when=a.takes[to])
+        for pair in self.pairs:
+            taken = Cat(takes[to][pair] for to in self.pairs)
+            claim(m, "pair-granted", self._of(a.granted, pair) == (taken.any() | self._drops(pair)))
+            claim(m, "pair-granted", ~taken.any(), when=self._drops(pair))
+            claim(m, "one-pair-each", (taken & (taken - 1)) == 0, when=taken.any())
+        if a.queues:
+            self._queues(m, fragment, takes, can)
+        else:
+            self._turns(m, fragment, takes, can)
+        return m
+
+    def _of(self, by_port: Any, pair: int) -> Value:
+        """Return what is said of a pair."""
+        bit: Value = by_port[pair // self.allocator.vls][pair % self.allocator.vls]
+        return bit
+
+    def _drops(self, pair: int) -> Value:
+        """Return whether a packet drops now."""
+        a = self.allocator
+        return self._of(a.valid, pair) & self._of(a.drop, pair) & self._of(a.input_free, pair)
+
+    def _asks(self, pair: int, to: int) -> Value:
+        """Return whether a packet is there that goes to an output pair."""
+        a = self.allocator
+        output, vl = divmod(to, a.vls)
+        there = self._of(a.valid, pair) & ~self._of(a.drop, pair)
+        return there & (a.output[pair] == output) & (a.outgoing_vl[pair] == vl)
+
+    def _can(self, pair: int, to: int) -> Value:
+        """Return whether an output pair may take the packet."""
+        a = self.allocator
+        size = a.sizes[pair] if a.queues else a.largest
+        free = self._of(a.input_free, pair) & self._of(a.output_free, to)
+        can = Signal(name=f"can_{pair}_{to}")
+        self.m.d.comb += can.eq(self._asks(pair, to) & free & (size <= a.left[to]))
+        return can
+
+    def _turns(self, m: Module, fragment: Any, takes: list[list[Value]], can: list[list[Value]]) -> None:
+        """Claim that each output pair serves in turns."""
+        a = self.allocator
+        for to in self.pairs:
+            turns = Turns(m, f"to_{to}", can[to])
+            served = Cat(takes[to])
+            turns.serve(served)
+            last = inside(fragment, f"last_{a.place_of(to)}", "order")
+            self.claim(m, "pair-turn-moves", turns.is_at(last))
+            self.claim(m, "pair-turn", served == turns.expected)
+            self.claim(m, "pair-turn", served == turns.expected, when=Cat(can[to]).any())
+            passed, bounded = turns.wait(self.watched, at(can[to], self.watched), served)
+            self.claim(m, "pair-turn-wait", bounded, when=passed != 0)
+
+    def _queues(self, m: Module, fragment: Any, takes: list[list[Value]], can: list[list[Value]]) -> None:
+        """Claim that each output pair serves its queue; one account of all queues says how many are ahead of each."""
+        a, claim, count = self.allocator, self.claim, len(self.pairs)
+        there = [self._of(a.valid, pair) & ~self._of(a.drop, pair) for pair in self.pairs]
+        served = [Cat(takes[to][pair] for to in self.pairs).any() for pair in self.pairs]
+        joined = [Signal(name=f"joined_{pair}") for pair in self.pairs]
+        kept = [Signal(range(count + 1), name=f"kept_{pair}") for pair in self.pairs]
+        ahead = [Signal(range(count + 1), name=f"ahead_{pair}") for pair in self.pairs]
+        were = Signal(range(count + 1))
+        m.d.comb += were.eq(sum(joined))
+        claim(m, "joins", inside(fragment, "joined", "order") == Cat(joined))
+        for pair in self.pairs:
+            new = sum((there[other] & ~joined[other] for other in range(pair)), start=Value.cast(0))
+            gone = sum(served[other] & (ahead[other] < ahead[pair]) for other in self.pairs if other != pair)
+            m.d.comb += ahead[pair].eq(Mux(joined[pair], kept[pair], were + new))
+            m.d.sync += [joined[pair].eq(there[pair] & ~served[pair]), kept[pair].eq(ahead[pair] - gone)]
+            self._assume_it_stays(m, pair, joined[pair])
+            claim(m, "joins", kept[pair] < were, when=joined[pair])
+            for other in range(pair):
+                both = joined[pair] & joined[other]
+                claim(m, "joins", kept[pair] != kept[other], when=both)
+                now = there[pair] & there[other]
+                claim(m, "queue-order", a.order.before[pair][other] == (ahead[other] < ahead[pair]), when=now)
+                claim(m, "queue-order", a.order.before[other][pair] == (ahead[pair] < ahead[other]), when=now)
+        for to in self.pairs:
+            for pair in self.pairs:
+                earlier = [can[to][other] & (ahead[other] < ahead[pair]) for other in self.pairs if other != pair]
+                first = can[to][pair] & ~Cat(earlier).any()
+                claim(m, "queue-first", takes[to][pair] == first)
+                claim(m, "queue-first", takes[to][pair], when=first)
+                other_is_served = a.takes[to] & (a.source[to] != pair) & can[to][pair]
+                before = at(ahead, a.source[to]) < ahead[pair]
+                claim(m, "queue-wait", before & self._asks_at(to), when=other_is_served & (self.watched == pair))
+
+    def _asks_at(self, to: int) -> Value:
+        """Return whether the packet that an output pair takes asks for it."""
+        return at([self._asks(pair, to) for pair in self.pairs], self.allocator.source[to])
+
+    def _assume_it_stays(self, m: Module, pair: int, joined: Signal) -> None:
+        """Assume that a request that is queued does not change until it is served."""
+        a = self.allocator
+        what = Cat(self._of(a.valid, pair), self._of(a.drop, pair), a.output[pair], a.outgoing_vl[pair], a.sizes[pair])
+        was = Signal(len(what), name=f"was_{pair}")
+        m.d.sync += was.eq(what)
+        m.d.comb += [Assume(~joined | (what == was)), Assume(a.sizes[pair] > 0)]

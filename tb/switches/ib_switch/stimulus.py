@@ -1,0 +1,159 @@
+"""Stimulus of the InfiniBand switch: SL2VL beside what switches share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.congestion.cc_marker import CCMarkerSelect
+from vlane.congestion.marking_write import MarkingWrite
+from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
+from vlane.golden.congestion.markers import new_markers, write_marking
+from vlane.golden.switches.credit_starvation import Unstarved, new_starvation, write_element, write_starvation
+from vlane.golden.switches.kinds import Switches, infiniband_maker
+from vlane.golden.switches.marking import Unmarked, new_marking
+from vlane.golden.switches.vl_tables import rows_apart
+from vlane.switches.ib_switch import IBSwitchParameters
+from vlane.switches.switch_programs import TableWrite, congestion_write, sl2vl_writes
+from vlane.tables.sl2vl import SL_COUNT
+from vlane.tb.machinery.native.stimulus import Layout, cut
+from vlane.tb.switches.ib_switch import crosses as crosses_ib_switch
+from vlane.tb.switches.ib_switch.rows import RULES, rules_shown
+from vlane.tb.switches.phases_switch import full_round, switch_phases
+from vlane.tb.switches.stimulus_switch import SwitchTraffic
+from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS, STARVATION, WITHHELD
+from vlane.tb.switches.surroundings_switch import RULES as SHARED
+
+PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
+"""Inputs of SL2VL's program port, as rows write them."""
+_ELEMENT = 0.25
+"""Share of ports that have an element of their own."""
+
+
+class IBSwitchTraffic(SwitchTraffic):
+    """Golden's InfiniBand switch and its neighbours."""
+
+    own_rules = RULES
+    program_inputs = PROGRAM
+    packets_inside = 0
+
+    def __init__(self, parameters: Mapping[str, Any], **traffic: Any) -> None:
+        ports = parameters["ports"]
+        self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
+        self._shape = IBSwitchParameters(**parameters)
+        self._settings: list[MarkingWrite] = []
+        self._starvation: list[StarvationWrite] = []
+        super().__init__(parameters, **traffic)
+        self.applicable |= {SHARED[MARKED].name, SHARED[SETTINGS].name} if self._shape.marking else set()
+        self.applicable |= {SHARED[WITHHELD].name, SHARED[STARVATION].name} if self._shape.starving else set()
+        self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
+
+    @property
+    def speed(self) -> int:
+        """Flits that cross in a cycle, from one input."""
+        return self._shape.inner_flits
+
+    def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
+        """Return a switch after reset."""
+        tables = rows_apart(self._vl, by_lane=False)
+        form = self._shape.form
+        maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
+        return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
+
+    def make_marking(self, ends: int) -> Any:
+        """Return the marking of so many outputs, with the settings drawn last."""
+        marker = self._shape.marker
+        if marker is None:
+            return Unmarked()
+        markers = new_markers(
+            ports=ends,
+            maximum=(marker.maximum,) * marker.data_vls,
+            largest=marker.largest,
+            busy_blocks=marker.busy_blocks,
+            level_blocks=marker.level_blocks,
+            idle_blocks=marker.idle_blocks,
+        )
+        for write in self._settings:
+            write_marking(markers, range(self._shape.ports), write)
+        return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
+
+    def make_starvation(self, ends: int) -> Any:
+        """Return the credit starvation of so many inputs, with the settings drawn last."""
+        shape = self._shape
+        if not shape.starving:
+            return Unstarved()
+        made = new_starvation(ports=ends, maximum=(shape.maximum,) * shape.data_vls)
+        for write in self._starvation:
+            write_starvation(made, 0, shape.ports, write)
+        for element in self._settings:
+            write_element(made, 0, shape.ports, element)
+        return made
+
+    def _draw_starvation(self) -> list[StarvationWrite]:
+        """Draw a mask of most ports, a threshold that is soon reached, and a delay of a few cycles a block."""
+        source, ports = self.source, self._shape.ports
+        mask = source.getrandbits(ports) | source.getrandbits(ports)
+        return [
+            StarvationWrite(select=StarvationSelect.CREDIT_MASK, credit_mask=mask),
+            StarvationWrite(
+                select=StarvationSelect.RETURN,
+                threshold=source.choice((0, 12, 14, 15, 15)),
+                shift=source.randrange(4),
+                multiplier=source.randrange(40),
+            ),
+        ]
+
+    def draw_marking(self) -> list[TableWrite]:
+        """Draw thresholds that most packets meet, small rates and sizes, the mask, and elements of some ports."""
+        if self._shape.marker is None:
+            return []
+        source, ports = self.source, self._shape.ports
+
+        def values() -> dict[str, int]:
+            return {
+                "threshold": source.choice((0, 8, 12, 14, 15, 15)),
+                "packet_size": source.choice((0, 0, 2)),
+                "marking_rate": source.choice((0, 0, 1, 3)),
+            }
+
+        of_switch = {**values(), "victim_mask": source.choice((0, source.getrandbits(ports), (1 << ports) - 1))}
+        self._settings = [MarkingWrite(select=select, **of_switch) for select in CCMarkerSelect if select.of_switch]
+        self._settings += [
+            MarkingWrite(select=CCMarkerSelect.PORT, port=port, valid=1, **values())
+            for port in range(ports)
+            if source.random() < _ELEMENT
+        ]
+        self._starvation = self._draw_starvation() if self._shape.starving else []
+        if self._shape.starving:
+            self._settings += [
+                starvation_element(port, source.choice((13, 15)), (source.randrange(4), source.randrange(60)))
+                for port in range(ports)
+                if source.random() < _ELEMENT
+            ]
+        return [*map(congestion_write, self._settings), *map(congestion_write, self._starvation)]
+
+    def draw_maps(self) -> list[TableWrite]:
+        """Draw SL2VL, the same for all inputs."""
+        for output in range(self.parameters["ports"]):
+            self._vl[0, :, output] = [self.source.randrange(self.parameters["data_vls"]) for _ in range(SL_COUNT)]
+        return sl2vl_writes(self._vl[0])
+
+
+def qualified(
+    parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
+) -> IBSwitchTraffic:
+    """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
+    map_writes = parameters["ports"] ** 2
+    phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
+    traffic = IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic.watch(
+        crosses_ib_switch.crosses(parameters),
+        crosses_ib_switch.events(parameters),
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=max(crosses_ib_switch.JUDGED_FROM_CYCLES, full_round(parameters, map_writes=map_writes)),
+    )
+    return traffic

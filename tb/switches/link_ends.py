@@ -1,0 +1,212 @@
+"""Senders and receivers at a switch, written from the contract pages alone, without golden.
+
+``Sender``, ``Receiver`` and ``delivers`` can be reused for other devices.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from vlane.packets.lrh import LNH_BTH, LocalRouteHeader
+from vlane.switches.switch_programs import lft_write, top_write
+from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting, start
+
+_CYCLES, _DRAIN, _READY = 3000, 1500, 0.9
+
+
+class Kind(Protocol):
+    """Properties of one kind of switch: headers, maps to lanes, blocks per return, and whether several VLs return."""
+
+    blocks: int
+    vls_apart: bool
+
+    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
+        """Return a header that is sent on a lane, from one with destination and size."""
+
+    def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
+        """Return the header with which a packet leaves, and its lane."""
+
+    def map_writes(self, ports: int, lanes: int) -> Sequence[Mapping[str, int]]:
+        """Return the writes of the map to lanes that ``leaves`` speaks of."""
+
+
+class Packet(NamedTuple):
+    """A packet as it was sent: its sender, its lane, header and flits."""
+
+    sender: int
+    lane: int
+    header: LocalRouteHeader
+    flits: tuple[int, ...]
+
+
+class Room:
+    """Blocks that a sender may use: a minimum and a maximum per lane."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.minimum, self.maximum = told["minimum"], told["maximum"]
+        self.shared = told["blocks"] - told["data_vls"] * told["minimum"]
+        self.used = [0] * told["data_vls"]
+
+    def fits(self, lane: int, blocks: int) -> bool:
+        """Return whether a packet may be sent."""
+        after = [used + blocks * (lane == number) for number, used in enumerate(self.used)]
+        return after[lane] <= self.maximum and sum(max(0, used - self.minimum) for used in after) <= self.shared
+
+
+class Sender:
+    """Drives ``rx`` of a port with random packets, and listens to ``returned``: blocks and VL, or a bit for each VL."""
+
+    def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
+        self.dut, self.kind, self.port, self.told, self.source = dut, kind, port, told, source
+        self.room, self.left = Room(told), deque[tuple[int, int, int, int]]()
+        self.sent: list[Packet] = []
+        self.on = True
+
+    def _packet(self) -> None:
+        lane, flits = self.source.randrange(self.told["data_vls"]), self.source.randint(1, self.told["largest"])
+        if not (self.on and self.source.random() < 0.7 and self.room.fits(lane, flits)):
+            return
+        slid = self.port << 12 | len(self.sent) & 0xFFF  # so that no two packets are equal
+        to = LocalRouteHeader(0, 0, 0, 0, LNH_BTH, self.source.randrange(1, self.told["lids"]), 16 * flits - 1, slid)
+        header = self.kind.header(to, lane, self.source)
+        body = tuple(self.source.getrandbits(64) for _ in range(flits - 1))
+        self.room.used[lane] += flits
+        self.sent.append(Packet(self.port, lane, header, (header.pack(), *body)))
+        for place, data in enumerate(self.sent[-1].flits):
+            self.left.append((lane, place == 0, place == flits - 1, data))
+
+    def drive(self) -> None:
+        """Set the inputs of a cycle."""
+        if not self.left:
+            self._packet()
+        flit = self.left.popleft() if self.left else None
+        for name, value in zip(("valid", "vl", "first", "last", "data"), (1, *flit) if flit else (0,) * 5, strict=True):
+            getattr(self.dut, f"rx__{self.port}__{name}").value = value
+
+    def listen(self) -> None:
+        """Read the outputs of a cycle."""
+        blocks = int(getattr(self.dut, f"returned__{self.port}__blocks").value)
+        freed = [(lane, 1) for lane in range(self.told["data_vls"]) if blocks >> lane & 1]
+        if not self.kind.vls_apart:
+            freed = [(int(getattr(self.dut, f"returned__{self.port}__vl").value), blocks)] if blocks else []
+        for lane, count in freed:
+            self.room.used[lane] -= count
+            assert self.room.used[lane] >= 0, f"port {self.port}: more room of VL {lane} than was taken"
+
+
+class Receiver:
+    """Watches ``tx`` of a port, returns its room after random delays, and collects packets."""
+
+    def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
+        self.dut, self.kind, self.port, self.source = dut, kind, port, source
+        self.room, self.held = Room(told), [0] * told["data_vls"]
+        self.open: list[int] = []
+        self.got: list[tuple[int, ...]] = []
+
+    def drive(self) -> None:
+        """Set the inputs of a cycle; back-pressure is created by holding blocks back."""
+        lanes = [lane for lane, blocks in enumerate(self.held) if blocks]
+        if self.kind.vls_apart:
+            self._drive_lanes(lanes)
+            return
+        gives = bool(lanes) and self.source.random() < 1 / (1 + self.kind.blocks)
+        lane = self.source.choice(lanes) if gives else 0
+        blocks = min(self.source.randint(1, self.kind.blocks), self.held[lane]) if gives else 0
+        self.held[lane] -= blocks
+        self.room.used[lane] -= blocks
+        getattr(self.dut, f"heard__{self.port}__blocks").value = blocks
+        getattr(self.dut, f"heard__{self.port}__vl").value = lane
+
+    def _drive_lanes(self, lanes: list[int]) -> None:
+        """Let a block of some of these lanes go."""
+        freed = [lane for lane in lanes if self.source.random() < 0.5]
+        for lane in freed:
+            self.held[lane] -= 1
+            self.room.used[lane] -= 1
+        getattr(self.dut, f"heard__{self.port}__blocks").value = sum(1 << lane for lane in freed)
+
+    def listen(self) -> None:
+        """Read the outputs of a cycle."""
+        valid, vl, first, last, data = (
+            int(getattr(self.dut, f"tx__{self.port}__{name}").value)
+            for name in ("valid", "vl", "first", "last", "data")
+        )
+        if not valid:
+            assert not self.open, f"port {self.port}: a gap in a packet"
+            return
+        assert bool(first) == (not self.open), f"port {self.port}: a packet inside a packet"
+        if first:
+            header = LocalRouteHeader.unpack(data)
+            flits = (header.pktlen + 1) // 16
+            assert self.room.fits(vl, flits), f"port {self.port}: no room for a packet of VL {vl}"
+            self.room.used[vl] += flits
+        self.open.append(data)
+        self.held[vl] += 1
+        if last:
+            self.got.append((vl, *self.open))
+            self.open = []
+
+
+async def delivers(dut: Any, kind: Kind) -> None:
+    """Check that every packet leaves once, in order and unchanged but for its stamp, and that no buffer overflows."""
+    told = setting()["parameters"]
+    ports, lanes, lids = told["ports"], told["data_vls"], told["lids"]
+    source = random.Random(setting()["seed"])  # noqa: S311 - a repeatable choice
+    await start(dut, [name for name, _, is_input in setting()["ports"] if is_input])
+    table = {lid: source.randrange(ports) for lid in range(1, lids)}
+    await _program(dut, table, kind.map_writes(ports, lanes))
+    senders = [Sender(dut, kind, port, told, source) for port in range(ports)]
+    receivers = [Receiver(dut, kind, port, told, source) for port in range(ports)]
+    await _run(dut, senders, receivers, source)
+    sent = [packet for sender in senders for packet in sender.sent]
+    assert len(sent) > _CYCLES // 4
+    assert sum(len(receiver.got) for receiver in receivers) == len(sent)
+    for port, receiver in enumerate(receivers):
+        _check_received(port, receiver, [packet for packet in sent if table[packet.header.dlid] == port], kind, lanes)
+
+
+async def _run(dut: Any, senders: list[Sender], receivers: list[Receiver], source: random.Random) -> None:
+    """Drive and read all ends cycle by cycle; senders stop before the last ``_DRAIN`` cycles."""
+    ends: list[Sender | Receiver] = [*senders, *receivers]
+    for number in range(_CYCLES + _DRAIN):
+        for each in ends:
+            each.drive()
+        for sender in senders:
+            sender.on = number < _CYCLES
+        dut.ready.value = sum((source.random() < _READY) << port for port in range(len(receivers)))
+        await RisingEdge(dut.clk)
+        for each in ends:
+            each.listen()
+        await FallingEdge(dut.clk)
+
+
+def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: Kind, lanes: int) -> None:
+    """Compare what a receiver got with the packets sent to it: in order for each (sender, incoming, outgoing lane)."""
+    wanted: dict[tuple[int, int, int], deque[tuple[int, ...]]] = {}
+    for packet in sent:
+        out, lane = kind.leaves(packet.header, lanes)
+        flow = (packet.sender, packet.lane, lane)
+        wanted.setdefault(flow, deque()).append((lane, out.pack(), *packet.flits[1:]))
+    for flits in receiver.got:
+        found = next((flow for flow, waiting in wanted.items() if waiting and waiting[0] == flits), None)
+        assert found is not None, f"port {port}: {[f'{flit:x}' for flit in flits]} was not next of any flow"
+        wanted[found].popleft()
+    assert not any(wanted.values()), f"port {port}: packets did not come"
+
+
+async def _program(dut: Any, table: Mapping[int, int], maps: Sequence[Mapping[str, int]]) -> None:
+    """Write a forwarding table, outputs from 0 by LID, and the map to lanes."""
+    writes: list[Mapping[str, int]] = [top_write(len(table) + 1)]
+    writes += [lft_write(lid, port + 1) for lid, port in table.items()]
+    writes += maps
+    names = {name for write in writes for name in write}
+    for write in [*writes, {}]:
+        for name in names:
+            getattr(dut, name).value = write.get(name, 0)
+        await RisingEdge(dut.clk)
+        await FallingEdge(dut.clk)

@@ -1,0 +1,1 @@
+"""Bench of the Omni-Path switch: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,195 @@
+"""Proofs of the Omni-Path switch's two allocations: who is granted, in whose turn, and how long one waits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
+
+from vlane.switches.mports import MPORT, READERS, ports_of
+from vlane.tb.machinery.proofs.inside import inside
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
+from vlane.tb.tables.proofs_tables import at, constant
+
+
+class OPAAllocatorProperties(Properties):
+    """Inputs, read ports, outputs and central links beside an account of every turn (OPAS-1 to OPAS-5).
+
+    The output of a packet is one that there is; this is assumed of packets that do not drop.
+
+    Parameters
+    ----------
+    allocator : OPAAllocator
+        The component.
+    """
+
+    statements: ClassVar = {
+        "turns-move": "The turn of an input's or read port's lanes moves with every grant of it, an input's with every"
+        " drop too, and that of an output or a pair of central links with every grant of its own; in no other cycle.",
+        "lane-turn": "The lane of an input is the first one behind the lane granted last whose packet drops, or that"
+        " the local write port of its output, or a central link, can take.",
+        "reader-turn": "The lane of a read port is the first one behind the lane granted last that is stored, is not"
+        " read or picked by the other port, and that the central write port of its output can take; the first read port"
+        " picks first.",
+        "output-turn": "An output takes the first place behind the one granted last that asks for it: the inputs of its"
+        " MPort, then all read ports.",
+        "link-turn": "A pair of central links takes the first input of its MPort behind the one granted last whose"
+        " packet is for another MPort.",
+        "granted": "An input is granted exactly when an output or a central link takes its packet or the packet drops,"
+        " a read port exactly when an output takes its packet.",
+        "free": "Only inputs and read ports that are not busy are granted, and an output takes a packet only through"
+        " a write port that is free.",
+        "one-at-a-time": "An output, and a pair of central links, takes one packet in a cycle, and each is taken once.",
+        "lane-wait": "A lane whose packet can be granted is granted after at most as many grants of its input as there"
+        " are other lanes.",
+        "reader-lane-wait": "A lane that a read port could pick is granted after at most as many grants of that read"
+        " port as there are other lanes.",
+        "output-wait": "An input or a read port that asks for an output is granted after at most as many grants of that"
+        " output as there are other places.",
+        "link-wait": "An input that asks for a central link is granted after at most three grants of others.",
+    }
+    depth = 3
+
+    def __init__(self, allocator: Any) -> None:
+        super().__init__()
+        self.allocator, self.m = allocator, Module()
+        self.port = constant(self.m, "watched_port", 6, 0, allocator.ports - 1)
+        self.lane = constant(self.m, "watched_lane", 5, 0, allocator.vls - 1)
+        self.place = constant(self.m, "watched_place", 6, 0, MPORT + READERS * allocator.mports - 1)
+        self.inputs: list[list[Value]] = []
+        """By input: a bit for each output, and behind those one for the central links."""
+        self.readers: list[list[Value]] = []
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.allocator), self.port, self.lane, self.place]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, a = self.m, self.allocator
+        m.submodules.allocator = self.fragment = Fragment.get(a, None)
+        for place in range(a.ports * a.vls):
+            drops = Value.cast(a.drop.as_value())[place]
+            m.d.comb += Assume(drops | (a.output[place] < a.ports))
+        for place in range(a.mports * a.vls):
+            m.d.comb += Assume(a.stored_output[place] < a.ports)
+        for port in range(a.ports):
+            self.inputs.append(self._input(m, port))
+        for mport in range(a.mports):
+            self._readers(m, mport)
+        for output in range(a.ports):
+            self._output(m, output)
+        for mport in range(a.mports):
+            self._links(m, mport)
+        self._granted(m)
+        return m
+
+    def _turns(self, m: Module, name: str, part: str, eligible: list[Value], served: Value) -> Turns:
+        """Return the account of turns, which the part's are claimed to be."""
+        turns, given = Turns(m, part, eligible), Signal(len(eligible), name=f"{part}_served")
+        m.d.comb += given.eq(served)
+        turns.serve(given)
+        self.claim(m, "turns-move", turns.is_at(inside(self.fragment, "last", part)))
+        chosen = Signal(len(eligible), name=f"{part}_chosen")
+        m.d.comb += chosen.eq(self._chosen(part))
+        self.claim(m, name, chosen == turns.expected, when=Cat(eligible).any())
+        self.claim(m, name, ~chosen.any(), when=~Cat(eligible).any())
+        return turns
+
+    def _chosen(self, part: str) -> Value:
+        a, (kind, number) = self.allocator, part.split("_")
+        by_kind = {"lanes": a.lane, "reader": a.reader_lane, "output": a.source, "centre": a.central_source}
+        chosen: Value = Value.cast(by_kind[kind][int(number)])
+        return chosen
+
+    def _wait(self, m: Module, name: str, turns: Turns, watched: Value, asks: Value, served: Value) -> None:
+        passed, bounded = turns.wait(watched, asks, served)
+        self.claim(m, name, bounded, when=passed != 0)
+
+    def _input(self, m: Module, port: int) -> list[Value]:
+        """Claim which lane an input chooses (OPAS-1); return what it asks for."""
+        a, able, mport = self.allocator, [], port // MPORT
+        mine = ports_of(mport, a.ports)
+        places = range(port * a.vls, (port + 1) * a.vls)
+        centre = a.link_free[mport]
+        for lane, place in enumerate(places):
+            lane_out = a.outgoing_vl[place]
+            here = [(a.output[place] == o) & a.local_free[o] & at(a.room[o], lane_out) for o in mine]
+            is_here = (a.output[place] >= mine.start) & (a.output[place] < mine.stop)
+            through = ~is_here & centre & at(a.central_room[mport], lane_out)
+            takes = a.drop[port][lane] | Cat(here).any() | through
+            able.append(a.input_free[port] & a.valid[port][lane] & takes)
+        served = Mux(a.granted[port], a.lane[port], 0)
+        turns = self._turns(m, "lane-turn", f"lanes_{port}", able, served)
+        with m.If(self.port == port):
+            self._wait(m, "lane-wait", turns, self.lane, at(able, self.lane) & (self.port == port), served)
+        chosen = [turns.expected[lane] & ~a.drop[port][lane] for lane in range(a.vls)]
+        asks = [Cat(chosen[i] & (a.output[place] == o) for i, place in enumerate(places)).any() for o in mine]
+        return [*asks, Cat(chosen).any() & ~Cat(asks).any()]
+
+    def _readers(self, m: Module, mport: int) -> None:
+        """Claim which lanes a buffer's read ports choose (OPAS-2)."""
+        a, picked = self.allocator, Value.cast(0)
+        first = READERS * mport
+        for reader in range(first, first + READERS):
+            other, able = 2 * first + 1 - reader, []
+            for lane in range(a.vls):
+                to = a.stored_output[mport * a.vls + lane]
+                takes = Cat((to == o) & a.central_free[o] & a.room[o][lane] for o in range(a.ports)).any()
+                taken = a.reading[other][lane] | (picked >> lane)[0]
+                able.append(a.reader_free[reader] & a.stored[mport][lane] & takes & ~taken)
+            served = Mux(a.reader_granted[reader], a.reader_lane[reader], 0)
+            turns = self._turns(m, "reader-turn", f"reader_{reader}", able, served)
+            picked = turns.expected
+            watched = (self.place == reader + MPORT) & at(able, self.lane)
+            with m.If(self.place == reader + MPORT):
+                self._wait(m, "reader-lane-wait", turns, self.lane, watched, served)
+            lanes = range(a.vls)
+            self.readers.append(
+                [
+                    Cat(turns.expected[lane] & (a.stored_output[mport * a.vls + lane] == o) for lane in lanes).any()
+                    for o in range(a.ports)
+                ]
+            )
+
+    def _output(self, m: Module, output: int) -> None:
+        """Claim what an output takes (OPAS-3)."""
+        a, mine = self.allocator, ports_of(output // MPORT, self.allocator.ports)
+        local = [self.inputs[port][output - mine.start] for port in mine]
+        asks = [*local, *[Value.cast(0)] * (MPORT - len(local)), *(wants[output] for wants in self.readers)]
+        source = Value.cast(a.source[output])
+        turns = self._turns(m, "output-turn", f"output_{output}", asks, source)
+        with m.If(self.port == output):
+            watched = (self.port == output) & at(asks, self.place)
+            self._wait(m, "output-wait", turns, self.place, watched, source)
+        self.claim(m, "free", a.local_free[output], when=source[:MPORT].any())
+        self.claim(m, "free", a.central_free[output], when=source[MPORT:].any())
+        self.claim(m, "one-at-a-time", at_most_one(source), when=source.any())
+
+    def _links(self, m: Module, mport: int) -> None:
+        """Claim what a pair of central links takes (OPAS-4)."""
+        a, mine = self.allocator, ports_of(mport, self.allocator.ports)
+        asks = [self.inputs[port][-1] for port in mine] + [Value.cast(0)] * (MPORT - len(mine))
+        source = Value.cast(a.central_source[mport])
+        turns = self._turns(m, "link-turn", f"centre_{mport}", asks, source)
+        watched = at(asks, self.port - mine.start) & (self.port >= mine.start) & (self.port < mine.stop)
+        if len(mine) > 1:
+            self._wait(m, "link-wait", turns, (self.port - mine.start)[:2], watched, source)
+        self.claim(m, "free", a.link_free[mport], when=source.any())
+        self.claim(m, "one-at-a-time", at_most_one(source), when=source.any())
+
+    def _granted(self, m: Module) -> None:
+        """Claim who is told to have been granted."""
+        a, claim = self.allocator, self.claim
+        for port in range(a.ports):
+            mine = ports_of(port // MPORT, a.ports)
+            serves = Cat(*(a.source[o][port - mine.start] for o in mine), a.central_source[port // MPORT][port % MPORT])
+            drops = (a.lane[port] & a.drop[port]).any()
+            claim(m, "granted", a.granted[port] == (serves.any() | drops))
+            claim(m, "free", a.input_free[port], when=a.granted[port])
+            claim(m, "one-at-a-time", at_most_one(serves), when=serves.any())
+        for reader in range(READERS * a.mports):
+            serves = Cat(a.source[output][MPORT + reader] for output in range(a.ports))
+            claim(m, "granted", a.reader_granted[reader] == serves.any())
+            claim(m, "free", a.reader_free[reader], when=a.reader_granted[reader])
+            claim(m, "one-at-a-time", at_most_one(serves), when=serves.any())

@@ -1,0 +1,324 @@
+"""Proofs of the way of a packet through a small switch: it leaves once, at its output and on its lane, or drops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
+
+from vlane.hdl.buffers.buffer_geometry import FLAGS
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount, accounted
+from vlane.tb.machinery.proofs.inside import emptied, inside
+from vlane.tb.machinery.proofs.properties import Gathered, Properties, free_inputs
+from vlane.tb.switches.proofs_delivery_parts import Arriving, Crossing, Heads, TakenAndNew, one_of
+from vlane.tb.switches.proofs_flit_chain import BEHIND, CHAIN_STATEMENTS, INDEX_BITS, TAG, ChainEnds, FlitChain, tag
+from vlane.tb.switches.proofs_followed_packet import FollowedPacket
+from vlane.tb.tables.proofs_tables import at
+
+
+class DeliveryProperties(Properties):
+    """The switch beside any flit of any packet, which is followed, for all that may ever happen, by induction.
+
+    Packets have as many flits as their header says, on one lane of their link, with gaps or without; larger ones than
+    allowed come too. The followed flit has a mark of its own, which passes through. In place of the buffers there are
+    the accounts that they are proven to be. Tables, schedulers and the room at the far ends are taken out: tables may
+    answer anything of a head that drops, and name any output and lane of any other; a scheduler grants any lane that it
+    is told can send. No other flit on any link has the mark.
+
+    Parameters
+    ----------
+    switch : IBSwitch
+        The component; its largest packet has at most 15 blocks.
+
+    Raises
+    ------
+    ValueError
+        If its packets are larger.
+    """
+
+    statements: ClassVar = {
+        "once": "A flit of an accepted packet that does not drop is held in exactly one place until it leaves, and it"
+        " never leaves again.",
+        "where": "A flit leaves only at the output and on the lane that the tables gave for its packet, whose header"
+        " names that lane.",
+        "as-it-came": "A flit leaves as it came, but for the lane or channel that a header names.",
+        "dropped-never-leaves": "A packet that drops never leaves, and none leaves before it was let in.",
+        **CHAIN_STATEMENTS,
+        "waiting-heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same"
+        " order, with its size and what the tables said of it.",
+        "room-used": "Room that a buffer has reserved belongs to a flit that is there, or of a packet that comes.",
+    }
+    unfolds_memories = True
+    any_memory = True
+
+    def __init__(self, switch: Any) -> None:
+        super().__init__()
+        if switch.geometry.largest >= 1 << INDEX_BITS:
+            raise ValueError(f"packets have at most {(1 << INDEX_BITS) - 1} blocks here, not {switch.geometry.largest}")
+        self.switch, self.lanes = switch, range(switch.geometry.vls)
+        self.m = Module()
+        self.followed = FollowedPacket(self.m, switch)
+        self.each = Gathered(self.claim, longer=switch.geometry.largest > 1)
+        self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
+        for output in switch.outputs:
+            self.free += [each for part in self._taken_out(output) for each in emptied(part)]
+        self.at_input = [accounted(port.storage) for port in switch.inputs]
+        self.at_output = [accounted(output.storage) for output in switch.outputs]
+        self.places: list[Value] = []
+        """Where the followed flit may be, one bit each."""
+        self.first_places: list[Value] = []
+        """Those that are the first of a lane of an input."""
+        self.out = Signal(2)
+        """How often it left."""
+        self.waits = Signal()
+        """Whether it is in its input, still comes there, or has not begun to."""
+        self.at_lane: list[list[Value]] = [[] for _ in range(switch.ports)]
+        """Whether it is in the buffer of an output, by output and lane."""
+        self.arriving: list[Arriving] = []
+        """What comes on the links."""
+        self.crossings: list[Crossing] = []
+        """Packets that cross from the inputs."""
+
+    def _taken_out(self, output: Any) -> tuple[Any, ...]:
+        """Return what is taken out of an output."""
+        return output.scheduler, output.remote
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.switch), *self.followed.inputs, *self.free]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, switch = self.m, self.switch
+        m.submodules.switch = self.fragment = Fragment.get(switch, None)
+        self._look_up(m)
+        for number in range(switch.ports):
+            self._wait(m, number)
+        m.d.comb += self.waits.eq(Cat(self.places).any() | self.followed.pending | ~self.followed.sent)
+        self._between(m)
+        for number in range(switch.ports):
+            self._send(m, number)
+        for account in self.accounts:
+            most = [used <= account.buffer.maximum for used in account.used]
+            self.each("room-used", Cat(most).all() & (account.promised <= account.buffer.flits))
+        self._leave(m)
+        self.each.tell(m)
+        return m
+
+    @property
+    def accounts(self) -> list[BufferAccount]:
+        """Return the accounts of all buffers in which a flit may be."""
+        return [*self.at_input, *self.at_output]
+
+    def _look_up(self, m: Module) -> None:
+        """Let packets come, and the tables answer: of a head that goes on, an output and a lane of the switch."""
+        switch = self.switch
+        for number, port in enumerate(switch.inputs):
+            kept = inside(self.fragment, "kept", f"input_{number}")
+            self.arriving.append(Arriving(m, number, switch.rx[number], port, kept))
+            found = (switch.table.port[number] <= switch.ports) & (switch.map.vl[number] < len(self.lanes))
+            m.d.comb += Assume(Value.cast(port.cause).any() | found)
+        self.followed.arrives(self.arriving, self.each)
+        self.followed.is_looked_up(self._names(), self.each)
+
+    def _names(self) -> list[Value] | None:
+        """Return what the header that is looked up is to name, by input; none if that is its outgoing lane."""
+        return None
+
+    def _named(self, data: Value) -> Value:
+        """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
+        return data[len(data) - 4 :]
+
+    def _name_bits(self, width: int) -> int:
+        """Return the bits of a header of that width that name its lane."""
+        return 0xF << (width - 4)
+
+    def _wait(self, m: Module, number: int) -> None:
+        """Claim that an input's flits and its heads correspond."""
+        port, account, claim = self.switch.inputs[number], self.at_input[number], self.each
+        packet, followed = self.arriving[number], self.followed
+        busy, crosses = self._crossing(number)
+        gone = Signal(INDEX_BITS, name=f"gone_{number}")
+        m.d.sync += gone.eq(Mux(port.granted, 0, gone + account.leaving_of(crosses.vl)))
+        self.crossings.append(
+            Crossing(
+                busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, crosses.output, port.crossing.last
+            )
+        )
+        claim("whole", packet.left < packet.size, when=packet.opened)
+        claim("waiting-heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept, longer=True)
+        claim("waiting-heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
+        claim("waiting-heads", crosses.vl < len(self.lanes), when=busy)
+        looked_up = followed.now[1]
+        told = TakenAndNew((crosses.blocks, self._is_as_told(crosses) & ~looked_up), (packet.size, looked_up))
+        for lane in self.lanes:
+            taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
+            chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
+            self.places += chain.here
+            self.first_places.append(chain.here[0])
+            claim("room-used", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
+            path = (f"input_{number}", f"heads_{lane}")
+            heads = Heads(claim, "waiting-heads", self.fragment, path, self.switch.geometry.maximum)
+            records = [port._routed(entry) for entry in heads.entries]
+            for place, record in enumerate(records):
+                claim("waiting-heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
+            queued = [(record.blocks, self._is_as_told(record) & ~looked_up) for record in records]
+            arrives = packet.arrived & (packet.lane == lane)
+            own = heads.correspond(m, chain, taken, gone, arrives, told, queued)
+            own_way = (followed.port == number) & (followed.came_on == lane)
+            for place, (size, is_told) in enumerate(own):
+                here = chain.here[place]
+                claim("waiting-heads", is_told, when=here)
+                claim("whole", (chain.index[place] == followed.which) & (size == followed.size), when=here)
+                claim("once", own_way & followed.stored, when=here)
+                claim("as-it-came", account.flits[lane][place][FLAGS:] == followed.data, when=here)
+                claim("in-order", own_way & followed.sent & ~followed.pending, when=chain.behind[place])
+            size, is_told = heads.newest(arrives, told, queued)
+            still_comes = followed.pending & own_way
+            claim("waiting-heads", heads.any_there & is_told, when=still_comes, longer=True)
+            claim("waiting-heads", heads.any_there & (size == packet.size), when=comes, longer=True)
+
+    def _is_head(self, record: Any) -> Value:
+        """Return whether a head has a size, and drops or has an output and a lane of the switch."""
+        found: Value = (record.output < self.switch.ports) & (record.outgoing_vl < len(self.lanes))
+        return record.blocks.any() & (record.blocks <= self.switch.geometry.largest) & (record.drop | found)
+
+    def _is_as_told(self, record: Any) -> Value:
+        """Return whether the head of the followed packet carries what the tables said of it."""
+        f = self.followed
+        same: Value = (record.output == f.to) & (record.outgoing_vl == f.lane)
+        return (record.blocks == f.size) & (record.drop == f.drops) & (f.drops | same)
+
+    def _crossing(self, number: int) -> tuple[Value, Any]:
+        """Return whether a packet crosses from an input, and what is known of it."""
+        return inside(self.fragment, "busy", f"input_{number}"), self.switch.inputs[number]._crosses
+
+    def _between(self, m: Module) -> None:
+        """Claim what is between inputs and outputs."""
+
+    def _coming(self, number: int) -> list[list[Crossing]]:
+        """Return the packets that may cross to an output, by its write ports."""
+        return [[crossing.to(crossing.output == number) for crossing in self.crossings]]
+
+    def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
+        """Claim that at most one packet comes through each write port, of several lanes, and when another one may."""
+        claim = self.each
+        ports = [one_of(m, each) for each in coming]
+        for number, (port, packets) in enumerate(zip(ports, coming, strict=True)):
+            claim("room-used", sum(packet.busy for packet in packets) <= 1)
+            claim("room-used", free[number] == (~port.busy | port.ends))
+        for one, other in itertools.combinations(ports, 2):
+            claim("room-used", one.lane != other.lane, when=one.busy & other.busy, longer=True)
+        for lane in self.lanes:
+            more = sum(Mux(port.busy & (port.lane == lane), port.size - port.gone, 0) for port in ports)
+            claim("room-used", account.used[lane] == account.held[lane] + more)
+
+    def _written(self, coming: Sequence[Sequence[Crossing]], lane: int) -> tuple[Value, Value]:
+        """Return whether a packet is being written to a lane, and how many of its flits were."""
+        comes, written = Value.cast(0), Value.cast(0)
+        for packet in itertools.chain(*coming):
+            mine = packet.busy & (packet.lane == lane) & packet.gone.any()
+            comes, written = comes | mine, Mux(mine, packet.gone, written)
+        return comes, written
+
+    def _send(self, m: Module, number: int) -> None:
+        """Claim that an output has what crossed to it, and room for what will."""
+        output, account, claim = self.switch.outputs[number], self.at_output[number], self.each
+        scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
+        self._decides(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
+        self._taken_in(m, account, Value.cast(output.free), coming)
+        sending, vl, now = (inside(self.fragment, name, path) for name in ("sending", "link_vl", "now"))
+        sent, starts = Signal(INDEX_BITS), scheduler.grant & scheduler.ready
+        m.d.sync += sent.eq(Mux(starts, 0, sent) + Mux(starts | sending, account.leaving_of(now), 0))
+        most = self.switch.geometry.largest
+        claim("whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending, longer=True)
+        for lane in self.lanes:
+            chain = FlitChain(
+                m, claim, account, lane, ChainEnds(sending & (vl == lane), sent, *self._written(coming, lane))
+            )
+            self.places += chain.here
+            inner = (path, f"sizes_{lane}")
+            waiting = inside(self.fragment, "there", *inner)
+            if self.switch.geometry.maximum > 1:
+                level = inside(self.fragment, "level", *inner, "others")
+                claim("whole", waiting | ~level.any())
+                waiting = waiting + level
+            claim("whole", waiting == chain.begun)
+            for flit, place in zip(account.flits[lane], range(account.buffer.maximum), strict=True):
+                here, is_last = chain.here[place], chain.last[place]
+                self._is_at_output(here, number, lane, flit[FLAGS:])
+                claim("whole", self._is_its_place(chain.index[place], is_last), when=here)
+                claim("in-order", ~self._is_before(number, lane), when=chain.behind[place])
+            self.at_lane[number].append(Cat(chain.here).any())
+        self._on_the_link(number, sending, vl, sent)
+
+    def _decides(self, m: Module, scheduler: Any, able: Value) -> None:
+        """Assume of a scheduler that is taken out that it grants only a lane that can send."""
+        m.d.comb += Assume(~scheduler.grant | able)
+
+    def _is_its_place(self, index: Value, is_last: Value) -> Value:
+        """Return whether a flit has the followed one's number, and is the last one of its packet if that is."""
+        return (index == self.followed.which) & (is_last == (self.followed.which + 1 == self.followed.size))
+
+    def _on_the_link(self, number: int, sending: Value, vl: Value, sent: Value) -> None:
+        """Claim what leaves."""
+        tx, claim, out = self.switch.tx[number], self.each, self.out
+        leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
+        claim("whole", (sent == 1) == tx.first, when=tx.valid)
+        claim("whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
+        claim("whole", tx.vl == vl, when=tx.valid & sending, longer=True)
+        claim("whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
+        self._is_at_output(leaves, number, tx.vl, tx.data)
+        claim("in-order", ~(self._is_before(number, tx.vl) | at(self.at_lane[number], tx.vl)), when=behind)
+        f = self.followed
+        its_way = f.let_in & (f.to == number) & (f.lane == tx.vl)
+        claim("in-order", out == 1, when=behind & its_way & f.came)
+
+    def _is_at_output(self, here: Value, number: int, lane: Value | int, flit: Value) -> None:
+        """Claim that the flit is at the output and on the lane where it must be, if it is here."""
+        self.each("where", self.followed.to == number, when=here)
+        self._is_on_its_way(here, lane, flit)
+
+    def _is_on_its_way(self, here: Value, lane: Value | int, flit: Value) -> None:
+        """Claim that the flit, if it is here, is as it came, on its outgoing lane, and that a header has its name."""
+        f = self.followed
+        self.each("where", f.lane == lane, when=here)
+        self.each("where", self._named(flit) == f.name, when=here & (f.which == 0))
+        changed = (flit ^ f.data) & ~Mux(f.which == 0, self._name_bits(len(flit)), 0)
+        self.each("as-it-came", ~changed[: len(flit)].any(), when=here)
+        self.each("dropped-never-leaves", f.let_in, when=here)
+
+    def _is_before(self, _number: int, _lane: Value | int) -> Value:
+        """Return whether the flit may be between the inputs and an output's lane: here only while it waits."""
+        return self.waits
+
+    def _leave(self, m: Module) -> None:
+        """Claim that the flit is in one place until it leaves, and leaves once."""
+        claim, out = self.each, self.out
+        leaves, is_there = Signal(self.switch.ports), Signal()
+        m.d.comb += leaves.eq(Cat(tx.valid & (tag(tx.data) == TAG) for tx in self.switch.tx))
+        self.places += list(leaves)
+        with m.If(self.followed.flit_comes):
+            m.d.sync += is_there.eq(1)
+        with m.Elif(leaves.any() | self._discarded()):
+            m.d.sync += is_there.eq(0)
+        m.d.sync += out.eq(out + leaves.any())
+        claim("once", sum(self.places) == is_there)
+        claim("once", self.followed.came & ~out.any(), when=is_there)
+        claim("once", out == 1, when=self.followed.let_in & self.followed.came & ~is_there)
+        claim("once", is_there == self.followed.came, when=self.followed.now[1] | self.followed.now[2])
+        claim("once", ~out.any(), when=self.followed.pending, longer=True)
+        claim("once", out <= 1)
+        claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.followed.let_in)
+
+    def _discarded(self) -> Value:
+        """Return whether the flit leaves its input to go nowhere."""
+        found = []
+        for number, port in enumerate(self.switch.inputs):
+            busy, crosses = self._crossing(number)
+            leaving = self.at_input[number].leaving_of(crosses.vl)
+            marked = [tag(flit[FLAGS:]) == TAG for flit in port.storage.read_data]
+            goes = [(leaving > place) & mark for place, mark in enumerate(marked)]
+            found.append(busy & crosses.drop & Cat(goes).any())
+        return Cat(found).any()

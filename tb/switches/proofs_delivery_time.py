@@ -1,0 +1,72 @@
+"""Proof that a packet at the head of its lane moves on within so many cycles, while the next place has room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Signal, Value
+
+from vlane.tb.switches.proofs_delivery import DeliveryProperties
+from vlane.tb.tables.proofs_tables import at
+
+
+class DeliveryTimeProperties(DeliveryProperties):
+    """The switch beside a followed packet of one flit, whose way is as ``DeliveryProperties`` claims.
+
+    Its schedulers stay in.
+
+    Parameters
+    ----------
+    switch : IBSwitch
+        The component; its largest packet has one block, its scheduler is ``rr``.
+    granted, sent : int
+        Cycles within which the packet is granted, and within which it is on the link.
+    """
+
+    stages = (("granted-in-time", "sent-in-time"),)
+
+    def __init__(self, switch: Any, granted: int, sent: int) -> None:
+        self.statements = {  # type: ignore[misc]  # these say how many cycles
+            **DeliveryProperties.statements,
+            "grants": "A scheduler grants only a lane that can send.",
+            "granted-in-time": f"A packet that is the first of its lane crosses within {granted} cycles, the first of"
+            " them the third one after its head came, if in each of them its output is free and has room for it,"
+            " whatever else there is.",
+            "sent-in-time": f"A packet that crossed is on the link within {sent} cycles, if in each of them the link is"
+            " not stalled and the far end has room for every lane, whatever else there is.",
+        }
+        super().__init__(switch)
+        self.granted, self.sent_cycles = granted, sent
+        self.depth = max(granted, sent) + 2
+
+    def _taken_out(self, output: Any) -> tuple[Any, ...]:
+        return (output.remote,)
+
+    def _decides(self, m: Module, scheduler: Any, able: Value) -> None:  # noqa: ARG002 - nothing is assumed
+        self.each("grants", able, when=scheduler.grant)
+
+    def _leave(self, m: Module) -> None:
+        super()._leave(m)
+        switch, f = self.switch, self.followed
+        room, ready, fits = Signal(), Signal(), Signal()
+        of_output = [
+            Cat(at(output.room, f.lane) & output.free[0], ready_now, Value.cast(output.remote.fits).all())
+            for output, ready_now in zip(switch.outputs, switch.ready, strict=True)
+        ]
+        m.d.comb += Cat(room, ready, fits).eq(Array(of_output)[f.to])
+        is_first = f.let_in & Cat(self.first_places).any()
+        crosses = [self._crossing(number) for number in range(switch.ports)]
+        mine = [busy & (record.vl == f.came_on) & (f.port == number) for number, (busy, record) in enumerate(crosses)]
+        waits = is_first & ~Cat(mine).any() & room
+        self._within(m, "granted-in-time", waits, self.granted)
+        stays = Cat(each for lanes in self.at_lane for each in lanes).any() & ready & fits
+        self._within(m, "sent-in-time", stays, self.sent_cycles)
+
+    def _within(self, m: Module, name: str, waits: Value, cycles: int) -> None:
+        """Claim that something ends within so many cycles."""
+        count = Signal(range(cycles + 2), name=f"count_{name}")
+        with m.If(waits & (count <= cycles)):
+            m.d.sync += count.eq(count + 1)
+        with m.Elif(~waits):
+            m.d.sync += count.eq(0)
+        self.each(name, count < cycles, when=waits)

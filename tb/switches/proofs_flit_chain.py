@@ -1,0 +1,122 @@
+"""The flits in a lane of a buffer, in a proof: packets in a row, the first and the last of which may be cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from vlane.hdl.buffers.buffer_geometry import FLAGS
+from vlane.tb.buffers.vlbuffer.proofs_account import BufferAccount
+from vlane.tb.machinery.proofs.properties import Gathered
+
+_TAG_BITS = 16
+TAG = (1 << _TAG_BITS) - 1
+"""Mark of the flit that is followed, and of no other."""
+BEHIND = TAG - 1
+"""Mark of flits that come behind it, on its link and its VL."""
+INDEX_BITS = 4
+"""Of the number of a flit in its packet, and of such a count."""
+CHAIN_STATEMENTS = {
+    "whole": "On every link and in every lane of a buffer packets are in a row, each from its first flit to its last;"
+    " a flit leaves with its own number in its packet, and the last one as the last.",
+    "in-order": "A flit that came behind another one on the same link and lane does not leave before it at the same"
+    " output and on the same outgoing lane.",
+}
+"""What is claimed of a lane."""
+
+
+def tag(data: Value) -> Value:
+    """Return the mark of a flit: the source LID of a header, its last bits (IBA 7.7), and as many bits of a body."""
+    return data[len(data) - 64 :][:_TAG_BITS]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEnds:
+    """What happens at the ends of a lane.
+
+    Parameters
+    ----------
+    taken, gone : Value
+        A packet is being taken out, and as many of its flits have left.
+    comes, written : Value
+        A packet is being written, whose first flit was, and as many of its flits were.
+    """
+
+    taken: Value
+    gone: Value
+    comes: Value
+    written: Value
+
+
+class FlitChain:
+    """The flits of a lane of a buffer, oldest first.
+
+    Parameters
+    ----------
+    m : Module
+        In which is claimed what they are.
+    claim : Gathered
+        Collector of the claims, with ``CHAIN_STATEMENTS``.
+    account : BufferAccount
+        Of the buffer.
+    lane : int
+        Which one.
+    ends : ChainEnds
+        What happens at its ends.
+
+    Attributes
+    ----------
+    lane : int
+        Which one.
+    held : Value
+        How many there are.
+    first, last, index : list of Value
+        Of each place: whether it is a packet's first flit, and its last one, if it is there; its number in the packet.
+    here, behind : list of Value
+        Of each place: whether the followed flit is there, or one that came behind it.
+    begun : Value
+        Packets whose first flit is there.
+    """
+
+    def __init__(self, m: Module, claim: Gathered, account: BufferAccount, lane: int, ends: ChainEnds) -> None:
+        self.lane = lane
+        flits, self.held = account.flits[lane], account.held[lane]
+        there = [self.held > place for place in range(len(flits))]
+        self.first, self.last = ([each & flit[bit] for each, flit in zip(there, flits, strict=True)] for bit in (1, 0))
+        self.here, self.behind = (
+            [Signal(name=f"{name}_{lane}_{place}") for place in range(len(flits))] for name in ("here", "behind")
+        )
+        self.index: list[Signal] = []
+        at: Value = Mux(ends.taken, ends.gone, 0)
+        for place, flit in enumerate(flits):
+            marked = tag(flit[FLAGS:])
+            index = Signal(INDEX_BITS, name=f"index_{lane}_{place}")
+            m.d.comb += [
+                self.here[place].eq(there[place] & (marked == TAG)),
+                self.behind[place].eq(there[place] & (marked == BEHIND)),
+                index.eq(at),
+            ]
+            self.index.append(index)
+            at = Mux(flit[0], 0, index + 1)
+        self.begun = sum(self.first)
+        self._claim(claim, there, ends)
+        most = account.buffer.mtu_flits - 1
+        for place, exists in enumerate(there):
+            within = (self.index[place] <= most) & (self.last[place] | (self.index[place] != most))
+            claim("whole", within, when=exists)
+
+    def _claim(self, claim: Gathered, there: list[Value], ends: ChainEnds) -> None:
+        begins = ~(ends.taken & ends.gone.any())
+        claim("whole", self.first[0] == begins, when=there[0])
+        claim("whole", ends.comes, when=~there[0] & ~begins, longer=True)
+        claim("whole", ends.taken & (ends.gone == ends.written), when=~there[0] & ends.comes, longer=True)
+        claim("whole", there[0], when=ends.taken & ~ends.gone.any())
+        for place in range(len(there)):
+            is_newest = self.held == place + 1
+            claim("whole", self.last[place] == ~ends.comes, when=is_newest)
+            claim("whole", self.index[place] + 1 == ends.written, when=is_newest & ends.comes, longer=True)
+            later = self.here[place + 1 :]
+            if later:
+                claim("whole", self.last[place] == self.first[place + 1], when=there[place + 1])
+                claim("in-order", ~Cat(later).any(), when=self.behind[place])

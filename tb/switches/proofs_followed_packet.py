@@ -1,0 +1,148 @@
+"""The packet that is followed through a switch, in the proofs of delivery: how it comes, what the tables say of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from amaranth.hdl import Array, Assume, Cat, Module, Mux, Signal, Value
+
+from vlane.hdl.links.link import blocks_of
+from vlane.tb.machinery.proofs.properties import Gathered
+from vlane.tb.switches.proofs_delivery_parts import Arriving
+from vlane.tb.switches.proofs_flit_chain import BEHIND, INDEX_BITS, TAG, tag
+from vlane.tb.tables.proofs_tables import constant
+
+_TOLD = 2
+"""Cycles from a head's arrival to the report of a drop; the look-up is in the cycle between."""
+
+
+class FollowedPacket:
+    """One packet of any input, any cycle and any size, and one flit of it, which is marked.
+
+    No other flit on any link has its mark, or the mark of those that come behind it on its link and lane; both are
+    assumed.
+
+    Parameters
+    ----------
+    m : Module
+        In which an account of it is kept.
+    switch : Switch
+        Through which it goes.
+
+    Attributes
+    ----------
+    port, which : Signal
+        Its input; the number of the flit in it. Free inputs of the proof, constant.
+    begins : Signal
+        Its first flit may come now. A free input.
+    now : list of Signal
+        Its first flit came so many cycles ago.
+    sent, came_on, size : Signal
+        It began to come; its lane on the link; its size.
+    mine : Signal
+        More of its flits are to come.
+    stored : Signal
+        Its input let it in.
+    flit_comes, came, pending : Signal
+        The flit is let in in this cycle; it was let in; its packet was, and it still comes.
+    data : Signal
+        The flit as it came.
+    to, lane, name, drops : Signal
+        What the tables said of it: its output, its outgoing lane, what its header is to name, whether it drops; from
+        the cycle after its look-up on.
+    let_in, dropped : Signal
+        The switch told that it goes on, or that it drops.
+    """
+
+    def __init__(self, m: Module, switch: Any) -> None:
+        self._m, self._switch = m, switch
+        self.port = constant(m, "followed_port", 6, 0, switch.ports - 1)
+        self.which = constant(m, "followed_flit", INDEX_BITS, 0, switch.geometry.largest - 1)
+        self.begins = Signal()
+        self.now = [Signal(name=f"followed_{ago}") for ago in range(_TOLD + 1)]
+        one_bit = ("sent", "mine", "stored", "flit_comes", "came", "pending", "let_in", "dropped")
+        self.sent, self.mine, self.stored, self.flit_comes, self.came, self.pending, self.let_in, self.dropped = (
+            Signal(name=name) for name in one_bit
+        )
+        rx = switch.rx[0]
+        self.came_on, self.size = Signal.like(rx.vl, name="came_on"), Signal(8, name="followed_size")
+        self.data = Signal.like(rx.data, name="followed_data")
+
+    @property
+    def inputs(self) -> list[Signal]:
+        """The free inputs of the proof."""
+        return [self.port, self.which, self.begins]
+
+    def arrives(self, packets: list[Arriving], claim: Gathered) -> None:
+        """Let it come among what comes on the links, by input, and claim what its input knows of it meanwhile."""
+        m, now, sent, mine = self._m, self.now, self.sent, self.mine
+        m.d.comb += now[0].eq(self.begins & ~sent)
+        with m.If(now[0]):
+            m.d.sync += sent.eq(1)
+        m.d.sync += [after.eq(before) for before, after in itertools.pairwise(now)]
+        for number, (rx, packet) in enumerate(zip(self._switch.rx, packets, strict=True)):
+            is_its = self.port == number
+            followed = now[0] & is_its
+            index = Mux(rx.first, 0, packet.written)
+            flit = rx.valid & (followed | (mine & is_its & ~rx.first)) & (index == self.which)
+            behind = sent & is_its & (rx.vl == self.came_on) & ~flit & ~(mine & (index < self.which))
+            m.d.comb += [
+                Assume(~followed | (rx.valid & rx.first & (blocks_of(rx.data) > self.which))),
+                Assume((tag(rx.data) == TAG) == flit),
+                Assume((tag(rx.data) != BEHIND) | behind),
+            ]
+            with m.If(flit & packet.keeps):
+                m.d.comb += self.flit_comes.eq(1)
+                m.d.sync += [self.came.eq(1), self.data.eq(rx.data)]
+            with m.If(followed):
+                m.d.sync += [self.stored.eq(packet.keeps), self.came_on.eq(rx.vl), self.size.eq(blocks_of(rx.data))]
+            with m.If(rx.valid & is_its):
+                m.d.sync += mine.eq((followed | (mine & ~rx.first)) & ~rx.last)
+        m.d.comb += self.pending.eq(self.stored & ~self.came)
+        self._claim_what_came(packets, claim)
+
+    def _claim_what_came(self, packets: list[Arriving], claim: Gathered) -> None:
+        known = Array(Cat(each.opened, each.kept, each.lane, each.size, each.written) for each in packets)[self.port]
+        opened, kept = known[0], known[1]
+        lane, size, written = known[2 : len(self.came_on) + 2], known[-16:-8], known[-8:]
+        claim("waiting-heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
+        claim("waiting-heads", self.sent & (kept == self.stored), when=self.mine)
+        claim("waiting-heads", opened & self.mine & (written <= self.which), when=self.pending, longer=True)
+        claim("waiting-heads", written > self.which, when=self.mine & self.came, longer=True)
+        claim("waiting-heads", self.stored & self.sent, when=self.came)
+        geometry = self._switch.geometry
+        claim("waiting-heads", self.came_on < geometry.vls, when=self.stored)
+        claim("waiting-heads", (self.size > self.which) & (self.size <= geometry.largest), when=self.stored)
+
+    def is_looked_up(self, names: Iterable[Value] | None, claim: Gathered) -> None:
+        """Keep what the tables say of it, and claim when it is told.
+
+        Parameters
+        ----------
+        names : iterable of Value or None
+            By input: what the header that is looked up is to name; its outgoing lane if there is none.
+        """
+        m, switch, now = self._m, self._switch, self.now
+        self.to = self._kept("to", (each.output for each in switch.inputs))
+        self.lane = self._kept("lane", (each.outgoing_vl for each in switch.inputs))
+        self.name = self.lane if names is None else self._kept("name", names)
+        self.drops = self._kept("drops", (Value.cast(each.cause).any() for each in switch.inputs))
+        cause = Array(Value.cast(each) for each in switch.dropped)[self.port]
+        with m.If(now[_TOLD]):
+            m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
+        claim("dropped-never-leaves", cause.any() == (self.drops | ~self.stored), when=now[_TOLD])
+        phases = Cat(now[1], now[2], self.let_in, self.dropped)
+        claim("waiting-heads", sum(phases) == 1, when=self.sent)
+        claim("waiting-heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
+        claim("waiting-heads", self.stored & ~self.drops, when=self.let_in)
+        claim("waiting-heads", ~self.stored | self.drops, when=self.dropped)
+
+    def _kept(self, name: str, told: Iterable[Value]) -> Signal:
+        """Return what was told of the packet in the cycle of its look-up, by input of the switch."""
+        by_input = [Value.cast(each) for each in told]
+        kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")
+        with self._m.If(self.now[1]):
+            self._m.d.sync += kept.eq(Array(by_input)[self.port])
+        return kept

@@ -1,0 +1,166 @@
+"""Proofs of what connects the parts of a switch: the parts are taken out, and their outputs may be anything."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Fragment, Module, Value
+
+from vlane.packets.drop_cause import DropCause
+from vlane.tb.machinery.proofs.inside import emptied
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.schedulers.proofs_turns import at_most_one
+
+_DLID = slice(32, 48)
+"""Of the local route header, its first byte on top (IBA 7.7)."""
+
+
+class SwitchWiringProperties(Properties):
+    """A switch without the insides of its parts; a subclass adds what only its kind has.
+
+    Of the parts it is assumed what is proven of each: an allocator takes one packet for each place, and of one lane,
+    and at most one packet crosses to a place.
+
+    Parameters
+    ----------
+    switch : Switch
+        The component.
+    """
+
+    statements: ClassVar = {
+        "look-up": "The forwarding table is asked for the destination of each head, and the packet is routed to the"
+        " port that it names, which counts from 1 in the table.",
+        "cause": "A head drops if the table does not know its LID, if it is for port 0, or if there is no VL for it, in"
+        " this order, and for no other cause.",
+        "lane-map": "The maps are asked with the head's own SL or channel, its input, and the output that was found;"
+        " the outgoing lane is theirs.",
+        "links": "Each link is that of its port: what arrives, what leaves, the returns both ways, stalls and drops.",
+        "programs": "A write of a scheduler's table reaches exactly the outputs that it names.",
+        "heads": "The allocation sees each lane's own head, and its grants reach the input that was granted.",
+        "sizes": "Every buffer, and what is counted of the far ones, has the sizes that the switch's parameters give.",
+        "resources": "The allocation sees the room and the free write ports of each output itself, and those of each"
+        " central buffer.",
+        "reserved": "Room is reserved in exactly the buffer that takes a packet, of the size and on the lane of that"
+        " packet.",
+        "crossing": "A place takes exactly the flits of the packet that is for it.",
+    }
+    depth = 1
+
+    def __init__(self, switch: Any) -> None:
+        super().__init__()
+        self.switch, self.m = switch, Module()
+        parts = [*switch.inputs, *switch.outputs, switch.table, switch.map, switch.allocator]
+        parts += [each for each in [getattr(switch, "measure", None)] if each is not None]
+        self.free = [each for part in [*parts, *getattr(switch, "centres", [])] for each in emptied(part)]
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.switch), *self.free]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, s = self.m, self.switch
+        m.submodules.switch = self.fragment = Fragment.get(s, None)
+        for number in range(s.ports):
+            self._look_up(m, number)
+            self._links(m, number)
+            self._heads(m, number)
+            for side in (s.inputs[number], s.outputs[number]):
+                self._own_sizes(m, side)
+        self._own(m)
+        return m
+
+    def _own_sizes(self, m: Module, side: Any) -> None:
+        """Claim the sizes of an input's or an output's buffer."""
+        self._sizes(m, side.storage, "")
+
+    def _sizes(self, m: Module, storage: Any, kind: str) -> None:
+        """Claim the sizes of a buffer."""
+        p = self.switch.parameters
+        given = [getattr(p, f"{kind}{name}") for name in ("blocks", "minimum", "maximum")]
+        has = [storage.flits, storage.minimum, storage.maximum, storage.mtu_flits, storage.vls]
+        self.claim(m, "sizes", Value.cast(int(has == [*given, p.largest, p.data_vls])))
+
+    def _own(self, m: Module) -> None:
+        """Claim the connections of this kind of switch alone."""
+        raise NotImplementedError
+
+    def _mapped_away(self, number: int) -> Value:
+        """Return whether there is no VL for an input's head."""
+        raise NotImplementedError
+
+    def _look_up(self, m: Module, number: int) -> None:
+        s, claim = self.switch, self.claim
+        port, table = s.inputs[number], s.table
+        found, unknown = table.port[number], table.drop[number]
+        claim(m, "look-up", table.dlid[number] == port.header[_DLID])
+        claim(m, "look-up", port.output + 1 == found, when=(found != 0) & (found <= s.ports))
+        cause, away = Value.cast(port.cause), self._mapped_away(number)
+        claim(m, "cause", cause == int(DropCause.UNKNOWN_LID), when=unknown)
+        claim(m, "cause", cause == int(DropCause.PORT_0), when=~unknown & (found == 0))
+        claim(m, "cause", cause == int(DropCause.NO_VL), when=~unknown & (found != 0) & away)
+        claim(m, "cause", cause == 0, when=~unknown & (found != 0) & ~away)
+
+    def _links(self, m: Module, number: int) -> None:
+        s = self.switch
+        port, output, pairs = s.inputs[number], s.outputs[number], []
+        pairs += [(getattr(port.rx, name), getattr(s.rx[number], name)) for name in s.rx[number].signature.members]
+        pairs += [(getattr(s.tx[number], name), getattr(output.tx, name)) for name in s.tx[number].signature.members]
+        ends = [(port.returned, "returned"), (output.heard, "heard")] if output.turns is None else []
+        for end, name in ends:
+            mine = getattr(s, name)[number]
+            pairs += [(getattr(mine, each), getattr(end, each)) for each in end.signature.members]
+        if output.turns is not None:
+            for end, name in ((output.says, "says"), (output.hears, "hears")):
+                mine = getattr(s, name)[number]
+                pairs += [(mine.valid, end.valid), (mine.vl, end.vl), (mine.limit, end.limit)]
+            freed, returned = output.freed, port.returned
+            pairs += [(getattr(freed, each), getattr(returned, each)) for each in returned.signature.members]
+        pairs += [(output.ready, s.ready[number]), (Value.cast(s.dropped[number]), Value.cast(port.dropped))]
+        self.claim(m, "links", Cat(one == other for one, other in pairs).all())
+        program = getattr(output.scheduler, "program", None)
+        if program is None:
+            return
+        self.claim(m, "programs", program.enable == (s.schedule.enable & s.schedule_ports[number]))
+        same = [getattr(program, name) == getattr(s.schedule, name) for name in program.signature.members]
+        self.claim(m, "programs", Cat(same).all(), when=program.enable)
+        if "swap" in s.signature.members:
+            self.claim(m, "programs", output.scheduler.swap == s.swap[number])
+
+    def _heads(self, m: Module, number: int) -> None:
+        s, a = self.switch, self.switch.allocator
+        port, vls = s.inputs[number], s.geometry.vls
+        m.d.comb += Assume(at_most_one(Value.cast(a.lane[number])))
+        sees = [
+            a.valid[number] == port.valid,
+            a.drop[number] == port.drop,
+            a.input_free[number] == port.free,
+            port.granted == a.granted[number],
+            port.lane == a.lane[number],
+        ]
+        for lane in range(vls):
+            sees.append(a.output[number * vls + lane] == port.outputs[lane])
+            sees.append(a.outgoing_vl[number * vls + lane] == port.outgoing_vls[lane])
+        self.claim(m, "heads", Cat(sees).all())
+
+    def _reserves(self, m: Module, place: Any, source: Value, packets: list[tuple[Value, Value, Value]]) -> None:
+        """Claim what is reserved at a place, of packets each with whether it is taken, its size and its lane."""
+        m.d.comb += Assume(at_most_one(source))
+        for taken, size, lane in packets:
+            self.claim(m, "reserved", (place.reserved == size) & (place.reserved_vl == lane), when=taken)
+        self.claim(m, "reserved", ~place.reserved.any(), when=~source.any())
+
+    def _of_input(self, taken: Value, number: int) -> list[tuple[Value, Value, Value]]:
+        """Return the packets that an input may give, if its packet is taken."""
+        port, lanes = self.switch.inputs[number], range(self.switch.geometry.vls)
+        return [(taken & port.lane[lane], port.blocks[lane], port.outgoing_vls[lane]) for lane in lanes]
+
+    def _crosses(self, m: Module, to: Any, comes: list[tuple[Value, Any]]) -> None:
+        """Claim that of crossings, each with whether it is for this place, the one with flits comes in."""
+        those = Cat(is_for & crossing.count.any() for is_for, crossing in comes)
+        m.d.comb += Assume(at_most_one(those))
+        for number, (_, crossing) in enumerate(comes):
+            same = [
+                Value.cast(getattr(to, name)) == Value.cast(getattr(crossing, name)) for name in to.signature.members
+            ]
+            self.claim(m, "crossing", Cat(same).all(), when=those[number])
+        self.claim(m, "crossing", ~to.count.any(), when=~those.any())

@@ -1,0 +1,298 @@
+"""Proofs of a switch's output: when the scheduler decides, what it is told, and what is on the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.schedulers.ports import egress_members
+from vlane.hdl.switches.switch_output import SwitchOutput
+from vlane.tb.credits.proofs_room import PERIOD, STEP, WINDOW
+from vlane.tb.credits.proofs_room_account import RoomAccount
+from vlane.tb.machinery.proofs.properties import Properties, free_inputs
+from vlane.tb.schedulers.proofs_turns import at_most_one
+from vlane.tb.tables.proofs_tables import at, constant
+
+VLS, BLOCKS, MINIMUM, MAXIMUM, LARGEST = 2, 4, 1, 3, 2
+"""Of the buffer, and of the one at the far end."""
+DEPTH, DEPTH_OF_TWO = 7, 6
+"""Cycles from reset that are looked at, with one write port and with two."""
+_FCP_BLOCKS = 3
+"""Of each lane's part, with flow-control packets."""
+
+
+class AnyScheduler(wiring.Component):
+    """A scheduler that may decide anything.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+    """
+
+    def __init__(self, vls: int) -> None:
+        super().__init__({**egress_members(vls), "behind": In(vls)})
+        self.parameters = {"vls": vls}
+
+    def elaborate(self, _platform: object) -> Module:
+        return Module()
+
+
+def switch_output(
+    *, flits: int, write_ports: int, fcp: bool, marker: Any = None, measured: bool = False
+) -> SwitchOutput:
+    """Return an output side with a scheduler that is not there: its decisions are inputs of the proof."""
+    blocks, least, most = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
+    return SwitchOutput(
+        AnyScheduler(VLS),
+        ports=2,
+        geometry=BufferGeometry(VLS, blocks, least, most, LARGEST),
+        data_bits=1,
+        flits=flits,
+        write_ports=write_ports,
+        vl_bits=4,
+        fcp=FCPTimes(STEP, PERIOD) if fcp else None,
+        marker=marker,
+        measured=measured,
+    )
+
+
+class SwitchOutputProperties(Properties):
+    """An output beside an account of its link and of one packet that is followed, whatever the scheduler decides.
+
+    Packets enter as the allocation lets them: granted through a free write port, to a lane with room to which no other
+    port writes; then their flits cross, with gaps or without. The scheduler grants only a lane that it was told can
+    send. All this is assumed, and nothing of the returns.
+
+    Parameters
+    ----------
+    output : SwitchOutput
+        As ``switch_output`` returns it.
+    """
+
+    statements: ClassVar = {
+        "asked-when-free": "The scheduler is asked exactly in the cycles in which no packet is on the link, the link is"
+        " not stalled, and no flow-control packet takes it.",
+        "requests": "A lane requests from the cycle after its head's first flit crossed until the packet starts.",
+        "head": "The size that the scheduler sees of a lane is that of the oldest packet that did not start.",
+        "fits": "A lane's head fits exactly when the room that is counted is enough for it.",
+        "takes": "A packet that starts takes its blocks of the far buffer's room on its lane, and nothing else does.",
+        "returns": "Blocks that the far end returns are given back to their lane.",
+        "behind": "A lane is said to have a packet behind its head exactly when one is there and the far buffer has"
+        " room for both.",
+        "holds-the-link": "From a packet's first flit on, the link carries that packet alone until its last flit.",
+        "starts": "The first flit of a packet is on the link in the cycle after the scheduler's decision, on the lane"
+        " that was decided.",
+        "unchanged": "A flit leaves on its packet's lane as it came in, in the packet's order.",
+        "fcp-between": "A flow-control packet leaves only in a cycle in which no packet is on the link and none"
+        " starts.",
+        "room": "A lane is open to a packet exactly when the buffer has room for a largest one and nobody writes to the"
+        " lane.",
+        "write-ports": "A write port is free until a packet is granted it, and again when the packet's last flit"
+        " comes.",
+    }
+
+    def __init__(self, output: Any) -> None:
+        super().__init__()
+        self.output, self.m = output, Module()
+        self.unfolds_memories = True
+        self.bounded = DEPTH if len(output.write_ports) == 1 else DEPTH_OF_TWO
+        self.mark, self.which = Signal(), constant(self.m, "followed_flit", 2, 0, LARGEST - 1)
+        fcp = output.turns is not None
+        sizes = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
+        self.room = RoomAccount(*sizes)
+        self.leaves = [Signal(name=f"leaves_{lane}") for lane in range(VLS)]
+        self.port = constant(self.m, "followed_port", 1, 0, len(output.write_ports) - 1)
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        s = self.output.scheduler
+        return [*free_inputs(self.output), s.grant, s.vl, self.mark, self.which, self.port]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, o = self.m, self.output
+        m.submodules.output = o
+        self._assume_decisions(m)
+        enters = [self._enters(m, number) for number in range(len(o.write_ports))]
+        self._link(m)
+        self._lanes(m)
+        self._far_room(m)
+        self._follow(m, enters)
+        return m
+
+    def _assume_decisions(self, m: Module) -> None:
+        """Assume that the scheduler grants a lane that can send."""
+        o, s = self.output, self.output.scheduler
+        able = at(s.heads.request & s.heads.fits, s.vl)
+        m.d.comb += [Assume(~s.grant | able), Assume(o.reserved <= LARGEST), Assume(at_most_one(o.enters))]
+        m.d.comb += Assume(~o.reserved.any() | at(o.room, o.reserved_vl))
+        if len(o.write_ports) > 1:
+            m.d.comb += Assume(~o.reserved.any() | (o.enters & o.free).any())
+        else:
+            m.d.comb += [Assume(o.enters), Assume(~o.reserved.any() | o.free)]
+
+    def _enters(self, m: Module, number: int) -> Signal:
+        """Assume how a write port is used, and claim when it is free; return whether a packet's head crosses."""
+        o, crossing = self.output, self.output.crossing[number]
+        left, size, lane = (Signal(2, name=f"{name}_{number}") for name in ("left", "size", "lane"))
+        granted, heads, stored = (Signal(name=f"{name}_{number}") for name in ("granted", "heads", "stored"))
+        moves = crossing.count
+        m.d.comb += [
+            granted.eq(o.reserved.any() & o.enters[number]),
+            heads.eq(moves.any() & crossing.first),
+            Assume(moves <= left),
+            Assume(crossing.first == (moves.any() & (left == size))),
+            Assume(crossing.last == (moves.any() & (left == moves))),
+            Assume((crossing.vl == lane) & (crossing.blocks == size)),
+            stored.eq(left == moves),
+        ]
+        flits = len(crossing.flits)
+        for place in range(flits):
+            is_first, is_last = crossing.first & (place == 0), (moves == place + 1) & crossing.last
+            m.d.comb += Assume((moves <= place) | (crossing.flits[place][:2] == Cat(is_last, is_first)))
+        with m.If(granted):
+            m.d.sync += [left.eq(o.reserved), size.eq(o.reserved), lane.eq(o.reserved_vl)]
+        with m.Else():
+            m.d.sync += left.eq(left - moves)
+        self.claim(m, "write-ports", o.free[number] == stored)
+        self.claim(m, "write-ports", o.free[number], when=left.any() & stored)
+        closed = Signal(VLS, name=f"closed_{number}")
+        m.d.comb += closed.eq(Mux(stored, 0, 1 << lane))
+        if len(o.write_ports) > 1:
+            self.claim(m, "room", ~(o.room & closed).any(), when=closed.any())
+        return heads
+
+    def _link(self, m: Module) -> None:
+        """Claim what is on the link."""
+        o, s, claim = self.output, self.output.scheduler, self.claim
+        on, starts, tells = Signal(), Signal(), o.turns.takes if o.turns is not None else Value.cast(0)
+        left, size = Signal(2), Signal(2)
+        flows = o.storage.readable[0].any() & (starts | on)
+        m.d.comb += [starts.eq(s.grant & s.ready), size.eq(at(s.heads.blocks, s.vl))]
+        claim(m, "asked-when-free", s.ready == (~on & o.ready & ~tells))
+        claim(m, "asked-when-free", ~s.ready, when=on)
+        now = Signal(2)
+        m.d.comb += now.eq(Mux(starts, size, left))
+        m.d.sync += left.eq(now - flows)
+        m.d.comb += on.eq(left.any())
+        lane, sent = Signal(4), Signal()
+        with m.If(starts):
+            m.d.sync += lane.eq(s.vl)
+        was, carried = Signal(), Signal(4)
+        m.d.comb += carried.eq(Mux(starts, s.vl, lane))
+        m.d.comb += [leaves.eq(flows & (carried == vl)) for vl, leaves in enumerate(self.leaves)]
+        m.d.sync += [was.eq(starts), sent.eq(flows)]
+        claim(m, "starts", o.tx.valid & o.tx.first & (o.tx.vl == lane), when=was)
+        claim(m, "holds-the-link", o.tx.valid == sent)
+        claim(m, "holds-the-link", ~o.tx.first & (o.tx.vl == lane), when=o.tx.valid & ~was)
+        claim(m, "holds-the-link", o.tx.last == ~on, when=o.tx.valid)
+        claim(m, "holds-the-link", ~Cat(o.tx.first, o.tx.last, o.tx.vl, o.tx.data).any(), when=~o.tx.valid)
+        if o.turns is not None:
+            claim(m, "fcp-between", ~on & ~starts & o.ready, when=o.turns.takes)
+            said = Signal()
+            m.d.sync += said.eq(o.turns.takes)
+            claim(m, "fcp-between", o.says.valid & ~o.tx.valid, when=said)
+
+    def _lanes(self, m: Module) -> None:
+        """Claim what the scheduler is told of lanes, and what is counted of the far buffer."""
+        o, s, claim = self.output, self.output.scheduler, self.claim
+        starts = s.grant & s.ready
+        used, owed = ([Signal(4, name=f"{name}_{vl}") for vl in range(VLS)] for name in ("used", "owed"))
+        for lane in range(VLS):
+            packets, comes = Signal(3, name=f"packets_{lane}"), Signal(2, name=f"comes_{lane}")
+            sizes = [Signal(2, name=f"size_{lane}_{place}") for place in range(MAXIMUM)]
+            goes = starts & (s.vl == lane)
+            after = Signal(3, name=f"after_{lane}")
+            for crossing in o.crossing:
+                with m.If(crossing.count.any() & crossing.first & (crossing.vl == lane)):
+                    m.d.comb += comes.eq(crossing.blocks)
+            m.d.comb += after.eq(packets - goes)
+            m.d.sync += packets.eq(after + comes.any())
+            for place, size in enumerate(sizes):
+                following = sizes[place + 1] if place + 1 < MAXIMUM else size
+                m.d.sync += size.eq(Mux(comes.any() & (after == place), comes, Mux(goes, following, size)))
+            claim(m, "requests", s.heads.request[lane] == packets.any())
+            claim(m, "head", s.heads.blocks[lane] == sizes[0], when=packets.any())
+            far = self._far(m, lane, Mux(goes, sizes[0], 0), owed)
+            claim(m, "fits", s.heads.fits[lane] == far(sizes[0]), when=packets.any())
+            claim(m, "fits", ~s.heads.fits[lane], when=~packets.any())
+            claim(m, "behind", s.behind[lane] == far(sizes[0] + sizes[1]), when=packets > 1)
+            claim(m, "behind", ~s.behind[lane], when=packets < 2)
+            claim(m, "takes", o.remote.take[lane] == goes)
+            claim(m, "takes", o.remote.take_blocks == sizes[0], when=goes)
+            writes = [w.writes[lane] for w in o.write_ports] if len(o.write_ports) > 1 else []
+            m.d.sync += used[lane].eq(used[lane] + Mux(o.reserved_vl == lane, o.reserved, 0) - self.leaves[lane])
+            claim(m, "room", o.room[lane] == (self._fits(used, lane, LARGEST) & ~Cat(writes).any()))
+
+    def _fits(self, used: list[Signal], lane: int, more: Value | int) -> Value:
+        """Return whether so many blocks more fit into a buffer, of which each lane uses so many."""
+        return self.room.fits(used[lane], more, self.room.promised(used))
+
+    def _far(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
+        """Keep account of a lane of the far buffer; return what tells whether so many blocks fit there."""
+        o = self.output
+        if o.turns is None:
+            came = Mux(o.heard.vl == lane, o.heard.blocks, 0)
+            m.d.sync += owed[lane].eq(owed[lane] + taken - Mux(came > owed[lane], owed[lane], came))
+            return lambda more: self._fits(owed, lane, more)
+        sent, limit = Signal(12, name=f"sent_{lane}"), Signal(12, name=f"limit_{lane}", init=_FCP_BLOCKS)
+        m.d.sync += sent.eq(sent + taken)
+        with m.If(o.hears.valid & (o.hears.vl == lane)):
+            m.d.sync += limit.eq(o.hears.limit)
+        return lambda more: (limit - sent - more)[:12] <= WINDOW
+
+    def _far_room(self, m: Module) -> None:
+        """Claim that what the far end returns, or tells, goes to its lane."""
+        o = self.output
+        if o.turns is not None:
+            heard = Cat(o.remote.hears.valid, o.remote.hears.vl, o.remote.hears.limit)
+            self.claim(m, "returns", heard == Cat(o.hears.valid, o.hears.vl, o.hears.limit), when=o.hears.valid)
+            freed = Cat(o.turns.freed.blocks, o.turns.freed.vl)
+            self.claim(m, "returns", freed == Cat(o.freed.blocks, o.freed.vl), when=o.freed.blocks.any())
+            return
+        for lane in range(VLS):
+            given = Mux(o.heard.vl == lane, o.heard.blocks, 0)
+            self.claim(m, "returns", o.remote.give[lane] == given)
+
+    def _follow(self, m: Module, enters: list[Signal]) -> None:
+        """Follow a flit of one arbitrary packet from its crossing to the link."""
+        o, s = self.output, self.output.scheduler
+        following, lane, ahead, data, has = Signal(), Signal(4), Signal(4), Signal(), Signal()
+        starts, gone, number, leaving = s.grant & s.ready, Signal(), Signal(2), Signal(2)
+        crossed = Signal(2)
+        waiting = [Signal(4, name=f"waiting_{vl}") for vl in range(VLS)]
+        for vl in range(VLS):
+            comes = Cat(heads & (o.crossing[n].vl == vl) for n, heads in enumerate(enters)).any()
+            m.d.sync += waiting[vl].eq(waiting[vl] + comes - (starts & (s.vl == vl)))
+        for n, heads in enumerate(enters):
+            crossing = o.crossing[n]
+            joins = heads & self.mark & (self.port == n) & ~following & (crossing.blocks > self.which)
+            with m.If(joins):
+                before = at(waiting, crossing.vl)
+                m.d.sync += [
+                    following.eq(1),
+                    lane.eq(crossing.vl),
+                    crossed.eq(crossing.count),
+                    ahead.eq(before - (starts & (s.vl == crossing.vl))),
+                ]
+            with m.If(following & (self.port == n)):
+                m.d.sync += crossed.eq(crossed + Mux(crossed == 3, 0, crossing.count))
+            for place in range(len(crossing.flits)):
+                now = (following & (self.port == n) & (crossed + place == self.which)) | (joins & (self.which == place))
+                with m.If(now & ~has & (crossing.count > place)):
+                    m.d.sync += [data.eq(crossing.flits[place][2]), has.eq(1)]
+        with m.If(following & starts & (s.vl == lane)):
+            m.d.sync += ahead.eq(ahead - 1)
+            with m.If(ahead == 0):
+                m.d.sync += [gone.eq(1)]
+        m.d.comb += number.eq(leaving)
+        with m.If(gone & o.tx.valid & ~(leaving == LARGEST)):
+            m.d.sync += leaving.eq(leaving + 1)
+        is_it = gone & o.tx.valid & (leaving == self.which)
+        self.claim(m, "unchanged", has & (o.tx.data == data) & (o.tx.vl == lane), when=is_it)

@@ -1,0 +1,1 @@
+"""Bench of the LFT look-up: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,1 @@
+"""Bench of the SL2VL table: stimulus, crosses, proofs, plants, directed cases."""

@@ -1,0 +1,499 @@
+"""Plug-ins: found where they may be, checked like vlane's own, never taken for what they were before a change."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlane
+import vlane.plugins
+from tests.conftest import ROOT, assert_refused, call, call_apart, long_but
+from tests.network.networks import switches_passed
+from vlane.documents.refusal import checked
+from vlane.errors import InputError
+from vlane.golden.topologies.topology import tree
+from vlane.sim_top.scenario.path_checks import check_world
+from vlane.sim_top.scenario.world import make_world
+from vlane.study.model import plugins_named, read_study, study_model
+from vlane.study.study import Study
+
+PACKAGE = ROOT / "docs" / "examples" / "vlane_example_plugins"
+DRAGONFLY, LONGEST, ROTATION = (
+    PACKAGE / "vlane_example_plugins" / f"{name}.py" for name in ("dragonfly", "longest_first", "rotation")
+)
+RUN = "\n[[traffic]]\nsl = 0\n\n[run]\nloads = [0.3]\nseeds = [1]\ncycles = 600\nwarm_up_cycles = 100\n"
+RR = """import vlane
+
+@vlane.scheduler("mine", memory=1)
+class Mine:
+    @staticmethod
+    def choose(active, waiting, sizes, weights, memory):
+        n = len(sizes)
+        for step in range(n):
+            requester = (memory[0] + step) % n
+            if (active >> requester) & 1:
+                return requester
+        return -1
+
+    @staticmethod
+    def sent(chosen, sizes, weights, memory):
+        memory[0] = (chosen + 1) % len(sizes)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let each test begin without plug-ins, and forget those that it registers."""
+    monkeypatch.setattr(vlane.plugins, "_registered", {})
+    monkeypatch.setattr(vlane.plugins, "_loaded", {})
+    yield
+    for name in [name for name in sys.modules if name.startswith(("vlane_plugin_", "vlane_example_plugins"))]:
+        del sys.modules[name]
+
+
+def study_file(folder: Path, text: str) -> Path:
+    """Return a study of a file's text, with the usual traffic and run."""
+    file = folder / "study.toml"
+    file.write_text(text + RUN)
+    return file
+
+
+def plugin_file(folder: Path, text: str, name: str = "plugin.py") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def dragonfly_study(folder: Path, more: str = "a = 2\nh = 1\np = 2\n") -> Path:
+    return study_file(folder, f'[network]\ntopology = "dragonfly"\n{more}')
+
+
+def test_a_topology_and_its_routing_make_a_network(tmp_path: Path) -> None:
+    """Every host is reached, over one cable between groups at most; SLs take two VLs each."""
+    vlane.load_plugin(DRAGONFLY)
+    world = make_world(read_study(dragonfly_study(tmp_path, "a = 4\nh = 2\np = 2\n")), tmp_path)
+    check_world(world)
+
+    assert (world.topology.switches, len(world.topology.hosts), world.data_vls) == (36, 72, 2)
+    assert set(np.unique(switches_passed(world.topology, world.routes))) == {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(("a", "h"), [(2, 1), (3, 1), (4, 2), (5, 3), (2, 4)])
+def test_every_pair_of_groups_has_one_cable(a: int, h: int) -> None:
+    """The example's arithmetic of both ends of a cable holds for any size."""
+    vlane.load_plugin(DRAGONFLY)
+    made = vlane.plugins.plugins_of("topology")["dragonfly"].made(a, h)
+
+    between = [{one[0] // a, other[0] // a} for one, other in made.cables if one[0] // a != other[0] // a]
+    groups = a * h + 1
+    assert len(between) == len({frozenset(each) for each in between}) == groups * (groups - 1) // 2
+
+
+def test_keys_are_checked_as_those_of_vlanes_own_topologies(tmp_path: Path) -> None:
+    """File, line, key, what it must be and what it was."""
+    for more, words in (
+        ("a = 1\nh = 1\n", ("study.toml:3: network.a must be at least 2, not 1",)),
+        ("a = 4\n", ("network.h must be given, not missing",)),
+        ("a = 4\nh = 2\nq = 2\n", ("network.q must be a known key", "unknown")),
+        ('a = 4\nh = 2\nrouting = "dragonfly_minmal"\n', ("did you mean dragonfly_minimal?",)),
+    ):
+        assert_refused(call("simulate", dragonfly_study(tmp_path, more), "--plugin", DRAGONFLY), *words)
+
+
+def test_a_word_of_a_plugin_that_is_not_loaded_is_unknown(tmp_path: Path) -> None:
+    """A study file cannot load code: it only names what its reader has loaded."""
+    (tmp_path / "dragonfly.py").write_text(DRAGONFLY.read_text())
+
+    called = call_apart("simulate", dragonfly_study(tmp_path), cwd=tmp_path)
+
+    assert_refused(called, "network.topology must be one of tree, fat_tree, torus", "not dragonfly")
+
+
+def test_entry_points_of_the_working_directory_are_not_loaded(tmp_path: Path) -> None:
+    """Unlike those of an installed package, which are."""
+    info = installed(tmp_path)
+    here, there = (call_apart("simulate", dragonfly_study(tmp_path), cwd=folder) for folder in (info.parent, tmp_path))
+
+    for called in (here, there):
+        assert_refused(called, "network.topology must be one of")
+
+
+def installed(folder: Path) -> Path:
+    """Return the metadata of the example package as if it was installed in a folder."""
+    shutil.copytree(PACKAGE / "vlane_example_plugins", folder / "site" / "vlane_example_plugins")
+    info = folder / "site" / "vlane_example_plugins-1.0.dist-info"
+    info.mkdir()
+    text = (PACKAGE / "pyproject.toml").read_text()
+    section = text.partition('[project.entry-points."vlane.plugins"]')[2].partition("[tool")[0].replace('"', "")
+    (info / "entry_points.txt").write_text(f"[vlane.plugins]{section}")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vlane-example-plugins\nVersion: 1.0\n")
+    return info
+
+
+def test_installed_plugins_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their entry points, once, whatever they hold."""
+    monkeypatch.syspath_prepend(str(installed(tmp_path).parent))
+
+    study = read_study(dragonfly_study(tmp_path))
+
+    assert [each.name for each in plugins_named(study)] == ["dragonfly", "dragonfly_minimal"]
+    assert list(vlane.plugins.plugins_of("pattern")) == ["rotation"]
+    assert [each.shown for each in vlane.plugins.origins()] == [
+        f"installed {name}" for name in ("dragonfly", "longest_first", "rotation")
+    ]
+
+
+def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package's owner must know what to repair or remove."""
+    info = installed(tmp_path)
+    broken = info.parent / "vlane_example_plugins" / "rotation.py"
+    broken.write_text("import vlane\n\nnonsense()\n")
+    monkeypatch.syspath_prepend(str(info.parent))
+
+    assert_refused(
+        call("simulate", dragonfly_study(tmp_path)), f"{broken}:3: plug-in must be code that runs", "NameError"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 / 0\n", ("plugin.py:1: plug-in must be code that runs, not ZeroDivisionError",)),
+        ("import vlane\n\ndef (:\n", ("plugin.py:3: plug-in must be code that runs, not SyntaxError",)),
+        ("raise SystemExit(0)\n", ("plug-in must be code that runs, not SystemExit",)),
+        ("x = 1\n", ("content must be a plug-in at least", "not none")),
+        (
+            'import vlane\n@vlane.pattern("tornado")\ndef f(h, t): return 0\n',
+            ("pattern 'tornado' must be a name that vlane itself does not use",),
+        ),
+        (RR.replace('"mine"', '"vlarb"'), ("scheduler 'vlarb' must be a name",)),
+        ('import vlane\n@vlane.pattern("a b")\ndef f(h, t): return 0\n', ("name of a pattern must be a word",)),
+        ('import vlane\n@vlane.pattern("x")\n@vlane.pattern("x")\ndef f(h, t): return 0\n', ("registered once",)),
+        ('import vlane\n@vlane.topology("x")\ndef f(routing: int): ...\n', ("parameter routing of topology x",)),
+        ('import vlane\n@vlane.topology("x")\ndef f(k): ...\n', ("parameter k of topology x must be annotated",)),
+        ('import vlane\n@vlane.topology("x")\ndef f(*k: int): ...\n', ("given by its name",)),
+        ('import vlane\n@vlane.routing("x", vls_per_sl=0)\ndef f(t, v): ...\n', ("vls_per_sl of routing x must be 1",)),
+        ('import vlane\n@vlane.scheduler("x")\nclass S: pass\n', ("choose of scheduler x must be a static method",)),
+        (RR.replace("return requester", "return n"), ("choose of scheduler mine", "that can send, or -1, not ")),
+        (RR.replace("return requester", "return requester + 0.5"), ("that returns a requester, or -1",)),
+        (RR.replace("n = len(sizes)", "n = len(sizes); memory[0] += 1"), ("one that changes nothing",)),
+        (RR.replace("memory[0] = ", "weights[0] = 7 + "), ("sent of scheduler mine must be one that changes memory",)),
+        (RR.replace("(active, w", "(active, x"), ("choose of scheduler mine must be of parameters active, waiting",)),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_refused(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+    """One line, of the plug-in's file, and nothing of it stays registered."""
+    file = plugin_file(tmp_path, text)
+
+    assert_refused(call("simulate", dragonfly_study(tmp_path), "--plugin", file), str(file), *words)
+    assert vlane.plugins.origins() == ()
+
+
+def test_two_plugins_of_one_name_are_refused_naming_both(tmp_path: Path) -> None:
+    """Which of them a study means cannot be told."""
+    one, other = (plugin_file(tmp_path, ROTATION.read_text() + f"# {name}\n", name) for name in ("one.py", "other.py"))
+
+    assert_refused(
+        call("simulate", dragonfly_study(tmp_path), "--plugin", one, "--plugin", other), str(one), str(other)
+    )
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    """With its name."""
+    called = call("simulate", dragonfly_study(tmp_path), "--plugin", tmp_path / "none.py")
+
+    assert_refused(called, "none.py")
+
+
+BY_HAND = """import numpy as np
+import vlane
+
+@vlane.routing("by_hand")
+def by_hand(topology, vl_of_sl):
+    made = vlane.up_down(topology, vl_of_sl)
+    lft, vl, nic_vl, lids, by_lane = made.lft, made.vl, made.nic_vl, made.lids, made.by_lane
+    {change}
+    return vlane.Routes(lft, vl, nic_vl, lids, by_lane=by_lane)
+"""
+CLOCKWISE = """for host, (target, port) in enumerate(topology.hosts):
+        lft[:, 1 + host] = 0
+        lft[target, 1 + host] = port"""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("lft[:, 1] = 255", ("routes must be tables by which every path arrives", "from host 0")),
+        ("lft = lft.astype(int)", ("routing by_hand lft must be uint8", "int64")),
+        ("lft = lft[:, :-1]", ("routing by_hand lft must be uint8 of shape (3, 7)",)),
+        ("lft[0, 1] = 77", ("routing by_hand lft[0, 1] must be below", "not 77")),
+        ("nic_vl[0, 0] = 9", ("routing by_hand nic_vl[0, 0] must be below 1, or 15 for none, not 9",)),
+        ("lids[3] = 1", ("routing by_hand lids must be of one NIC each",)),
+        ("return 5", ("routing by_hand must be a function that returns Routes, not 5",)),
+        ("lft[99, 0]", ("plugin.py:8: routing by_hand must be code that runs, not IndexError",)),
+        (CLOCKWISE, ("routes must be free of circles of links that wait for each other", "a circle of 3 links")),
+    ],
+)
+def test_routes_are_checked(tmp_path: Path, change: str, words: tuple[str, ...]) -> None:
+    """They arrive and close no circle, as those of vlane's own routings; the ring of three always goes one way."""
+    file = plugin_file(tmp_path, BY_HAND.format(change=change))
+    ring = study_file(
+        tmp_path, '[network]\ntopology = "torus"\nsize = [3]\nhosts_per_switch = 2\nrouting = "by_hand"\n'
+    )
+
+    called = call("simulate", ring, "--plugin", file, "--out", tmp_path / "out")
+
+    assert called.status == 2, called
+    for word in words:
+        assert word in called.err.splitlines()[0], called.err
+
+
+@pytest.mark.parametrize(("value", "shown"), [("-2", "-2"), ("len(t.hosts)", "9"), ("True", "True"), ("1.0", "1.0")])
+def test_destinations_are_hosts(tmp_path: Path, value: str, shown: str) -> None:
+    """A pattern that names no host is refused before a run."""
+    file = plugin_file(tmp_path, f'import vlane\n@vlane.pattern("odd")\ndef odd(h, t): return {value}\n')
+    study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 3\nn = 2\n')
+    study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "odd"\n'))
+
+    called = call("simulate", study, "--plugin", file)
+
+    assert_refused(called, f"pattern odd must be a host, 0 to 8, or -1 for none, not {shown}")
+
+
+def test_rotation_is_that_of_the_book() -> None:
+    """Bit 0 becomes the highest."""
+    vlane.load_plugin(ROTATION)
+    rotation = vlane.plugins.plugins_of("pattern")["rotation"].made
+
+    assert [rotation(host, tree(2, 3)) for host in range(8)] == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_a_study_takes_its_plugins_along(tmp_path: Path) -> None:
+    """A process that gets a world loads the plug-ins first: here the text of the file, which is gone there."""
+    file = plugin_file(tmp_path, DRAGONFLY.read_text())
+    vlane.load_plugin(file)
+    sent = pickle.dumps(make_world(read_study(dragonfly_study(tmp_path)), tmp_path))
+    file.unlink()
+    vlane.plugins._registered.clear()
+    vlane.plugins._loaded.clear()
+
+    world = pickle.loads(sent)  # noqa: S301 - our own
+
+    assert world.study.network.topology == "dragonfly"
+    assert [each.name for each in plugins_named(world.study)] == ["dragonfly", "dragonfly_minimal"]
+    assert study_model() is not Study
+
+
+def test_a_cell_that_runs_again_replaces_its_plugin() -> None:
+    """In a notebook a function is defined again and again, under the same name."""
+    for value in (1, 2):
+        vlane.pattern("again")(lambda _host, _topology, value=value: value)
+
+    assert vlane.plugins.plugins_of("pattern")["again"].made(0, None) == 2
+
+
+def test_the_digest_follows_the_source(tmp_path: Path) -> None:
+    """Kept runs and compiled code are told apart by it: a plug-in that changes is another one."""
+    digests = []
+    for text in (RR, RR.replace("memory[0] + step", "memory[0] - step"), RR):
+        vlane.plugins._registered.clear()
+        vlane.plugins._loaded.clear()
+        vlane.load_plugin(plugin_file(tmp_path, text))
+        digests.append(vlane.plugins.digest_of(vlane.plugins.plugins_of("scheduler").values()))
+
+    assert digests[0] == digests[2] != digests[1]
+
+
+def egress(folder: Path, *more: str | Path) -> list[tuple[int, int]]:
+    """Return (cycle, VL) of what leaves a port, of three lanes with packets of 1, 2 and 3 blocks."""
+    arrivals, table = folder / "arrivals.csv", folder / "table.toml"
+    arrivals.write_text("cycle,vl,bytes\n" + "".join(f"0,{vl},{64 * (vl + 1)}\n" for vl in (0, 1, 2) * 4))
+    table.write_text("[longest_first]\nweight = [2, 2, 0]\n" if "longest_first" in more else "")
+    called = call("egress", "--table", table, "--arrivals", arrivals, "--list", "--json", *more)
+    assert called.status == 0, called.err
+    return [(each["cycle"], each["vl"]) for each in called.json()["departures"]]
+
+
+@pytest.mark.slow
+def test_a_changed_scheduler_is_compiled_again(tmp_path: Path) -> None:
+    """Round robin of a plug-in is vlane's own, cycle by cycle; the other way round it is not."""
+    forward = egress(tmp_path, "--scheduler", "mine", "--plugin", plugin_file(tmp_path, RR))
+    vlane.plugins._registered.clear()
+    vlane.plugins._loaded.clear()
+    changed = RR.replace("memory[0] + step", "memory[0] - step")
+    backward = egress(tmp_path, "--scheduler", "mine", "--plugin", plugin_file(tmp_path, changed))
+
+    assert forward == egress(tmp_path, "--scheduler", "rr")
+    assert [vl for _, vl in forward[:6]] == [0, 1, 2, 0, 1, 2]
+    assert [vl for _, vl in backward[:6]] == [0, 1, 2, 2, 2, 2]
+
+
+@pytest.mark.slow
+def test_the_example_prefers_large_packets_until_others_wait_too_long(tmp_path: Path) -> None:
+    """VL 2 has the largest packets; VL 0 and 1 are let in after two packets of others."""
+    served = egress(tmp_path, "--scheduler", "longest_first", "--plugin", LONGEST)
+
+    assert [vl for _, vl in served[:6]] == [2, 2, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("n = len(str([sizes, {}]) * 0) + len(sizes)", "`[sizes, {}]` is not in the subset"),
+        ("n = len(sorted(sizes))", "sorted"),
+        ("n = len(sizes); sizes = n", "the parameter sizes is an array of int64 in 1 dimension"),
+    ],
+)
+def test_a_scheduler_that_cannot_be_translated_is_refused(line: str, reason: str, tmp_path: Path) -> None:
+    """Given a line outside the subset of kernels, one message names file, line and reason before anything runs."""
+    file = plugin_file(tmp_path, RR.replace("n = len(sizes)", line))
+    study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 1\n[scheduler]\nname = "mine"\n')
+    number = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if line in text)
+
+    assert_refused(call("simulate", study, "--plugin", file), f"{file}:{number}: ", reason, "docs/compiler.md")
+
+
+def test_a_helper_of_a_plug_in_is_translated_too(tmp_path: Path) -> None:
+    """Given a scheduler that calls a plain function of its file, it runs as with the function's text in its place."""
+    helper = "import vlane\n\ndef count(sizes):\n    return len(sizes)\n"
+    helped = RR.replace("n = len(sizes)", "n = count(sizes)").replace("import vlane\n", helper)
+    file = plugin_file(tmp_path, helped)
+    study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 1\n[scheduler]\nname = "mine"\n')
+
+    assert call("simulate", study, "--plugin", file, "--out", tmp_path / "out").status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", long_but([1], [1, 2]))
+def test_a_network_of_the_plugins_round_robin_is_that_of_vlanes_own(jobs: int, tmp_path: Path) -> None:
+    """The same deliveries in the same cycles, in other processes too, which load the plug-in first."""
+    file = plugin_file(tmp_path, RR)
+    digests = {}
+    for name in ("rr", "mine"):
+        study = study_file(tmp_path, f'[network]\ntopology = "tree"\nk = 2\nn = 2\n[scheduler]\nname = "{name}"\n')
+        study.write_text(study.read_text().replace("seeds = [1]", "seeds = [1, 2]").replace("[0.3]", "[0.6]"))
+        options = ("--plugin", file, "--jobs", str(jobs), "--out", tmp_path / name, "--json")
+        done = call("simulate", study, *options)
+        assert done.status == 0, done.err
+        digests[name] = [run["digest"] for run in done.json()["runs"]]
+
+    assert digests["rr"] == digests["mine"]
+    assert len(set(digests["mine"])) == 2
+
+
+@pytest.mark.slow
+def test_runs_of_a_plugin_that_changed_are_made_again(tmp_path: Path) -> None:
+    """Kept runs of the plug-in as it was stay beside them; a plug-in that the study does not name changes nothing."""
+    study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 2\n')
+    study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "rotation"\n'))
+    used, other = plugin_file(tmp_path, ROTATION.read_text()), plugin_file(tmp_path, DRAGONFLY.read_text(), "other.py")
+    said = []
+    for change in ("", "other", "used"):
+        vlane.plugins._registered.clear()
+        vlane.plugins._loaded.clear()
+        if change:
+            {"other": other, "used": used}[change].write_text(
+                {"other": DRAGONFLY, "used": ROTATION}[change].read_text() + "#\n"
+            )
+        options = ("--plugin", used, "--plugin", other, "--resume", "--out", tmp_path / "out")
+        called = call("simulate", study, *options)
+        assert called.status == 0, called.err
+        said.append(len(json.loads((tmp_path / "out" / "manifest.json").read_text())["runs"]))
+
+    assert said == [1, 1, 2]
+
+
+def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
+    """Stdout is one JSON document, whatever code of somebody else says."""
+    text = (
+        'import vlane\nprint("loading")\n@vlane.pattern("loud")\ndef loud(h, t):\n    print("called")\n    return 0\n'
+    )
+    study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 2\n')
+    study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "loud"\n'))
+
+    called = call("simulate", study, "--plugin", plugin_file(tmp_path, text), "--out", tmp_path / "out", "--json")
+
+    assert called.json()["runs"]
+    assert "loading" in called.err
+    assert "called" in called.err
+
+
+@pytest.mark.parametrize(
+    ("decorate", "words"),
+    [
+        (lambda: vlane.scheduler("q")(3), "scheduler q must be a class with choose"),
+        (lambda: vlane.pattern("q")(lambda: 3), "pattern q must be a function of a host and a topology"),
+        (lambda: vlane.routing("q")(lambda _: 3), "routing q must be a function of a topology and the VL of each SL"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_where_it_is_decorated(decorate: Any, words: str) -> None:
+    """Not cycles later."""
+    with pytest.raises(InputError, match=words):
+        decorate()
+
+
+def test_hardware_is_not_made_of_a_plugins_scheduler(tmp_path: Path) -> None:
+    """There is none: neither of a switch nor of a port."""
+    file = plugin_file(tmp_path, RR)
+    (tmp_path / "table.toml").write_text("")
+    (tmp_path / "arrivals.csv").write_text("cycle,vl,bytes\n0,0,64\n")
+    port = call(
+        "egress",
+        "--table",
+        tmp_path / "table.toml",
+        "--arrivals",
+        tmp_path / "arrivals.csv",
+        "--model",
+        "both",
+        "--scheduler",
+        "mine",
+        "--plugin",
+        file,
+    )
+
+    assert_refused(port, "--model must be golden with mine, which has no hardware, not both")
+
+
+@pytest.mark.slow
+def test_a_switch_in_hardware_needs_a_scheduler_that_has_some(tmp_path: Path) -> None:
+    """The refusal names the key."""
+    text = '[network]\ntopology = "tree"\nk = 2\nn = 1\n[link]\nflit_bytes = 64\n[scheduler]\nname = "mine"\n'
+    study = study_file(tmp_path, text)
+
+    called = call("cosim", "network", study, "--rtl", "0", "--plugin", plugin_file(tmp_path, RR))
+
+    assert_refused(called, "scheduler.name must be one that has hardware, for switches in hardware, not mine")
+
+
+def test_plugins_are_checked_like_the_rest_of_a_study() -> None:
+    """Models with plug-ins refuse what models without them refuse."""
+    vlane.load_plugin(ROTATION)
+    from vlane.documents.document import Document  # noqa: PLC0415
+
+    content = {"network": {"topology": "tree", "k": 2, "n": 1}, "traffic": [{"share": 0.5}], "run": {"loads": [1.0]}}
+    for change in (content, {**content, "extra": 1}):
+        with pytest.raises(InputError, match=r"shares that are 1 in all|a known key"):
+            checked(study_model(), Document("study", "", change))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", long_but(["rotation"], ["dragonfly", "rotation"]))
+def test_the_examples_run(name: str, tmp_path: Path) -> None:
+    """As their page says."""
+    text = (PACKAGE / f"{name}.toml").read_text().replace("cycles = 10000", "cycles = 3000").replace("0.2, 0.4", "0.2")
+    (tmp_path / f"{name}.toml").write_text(text)
+    shutil.copy(PACKAGE / "longest_first_table.toml", tmp_path)
+    files = [word for file in (DRAGONFLY, LONGEST, ROTATION) for word in ("--plugin", file)]
+
+    called = call("simulate", tmp_path / f"{name}.toml", *files, "--out", tmp_path / "out", "--json")
+
+    assert called.status == 0, called.err
+    assert not any(run["saturated"] for run in called.json()["runs"])

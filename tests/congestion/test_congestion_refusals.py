@@ -1,0 +1,417 @@
+"""Refusals of congestion control, of classes that are active for a while, and of loads that no host can send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from tests.conftest import assert_refused, call
+from vlane.congestion.cc_source import CCSourceParameters
+from vlane.errors import InputError
+from vlane.golden.network.pacing import Pacing
+from vlane.sim_top.scenario.faults import check_faults
+from vlane.sim_top.scenario.world import make_network, make_world
+from vlane.study.congestion import CongestionSection
+from vlane.study.model import read_study
+
+STUDY = """[network]
+topology = "tree"
+k = 2
+n = 2
+
+[link]
+data_vls = 2
+
+[buffers]
+blocks = 272
+minimum_blocks = 136
+maximum_blocks = 136
+
+[congestion]
+threshold = 2
+
+[[traffic]]
+load = 0.3
+
+[run]
+loads = [0.3]
+cycles = 2000
+warm_up_cycles = 500
+"""
+KEYS = (
+    "opensm_conf, threshold, packet_size, marking_rate, victim_mask, credit_mask, cs_threshold, cs_return_delay, "
+    "measure, busy_blocks, level_blocks, idle_blocks, "
+    "port_control, ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, pacing, shift_first, "
+    "flows, cnp_interval_cycles, held_packets, port, sl, host, write"
+)
+INTERVAL = (
+    "congestion.cnp_interval_cycles must be below {}, ccti_timer over ccti_increase: else nothing is slowed for long"
+)
+GIVEN = "threshold = 2\n"
+TRAFFIC = "load = 0.3\n"
+HALF = "[[traffic]]\nload = 0.6\nhosts = [1]\n"
+
+
+def written(folder: Path, old: str, new: str) -> Path:
+    """Write the study with something else in it."""
+    assert old in STUDY
+    file = folder / "study.toml"
+    file.write_text(STUDY.replace(old, new, 1))
+    return file
+
+
+def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
+    """So that each refusal below is of what it changes."""
+    made = make_network(make_world(read_study(written(tmp_path, GIVEN, GIVEN)), tmp_path), load=0.3, seed=1)
+    assert isinstance(made.pacing, Pacing)
+
+
+def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
+    """What a study says of a NIC can be built."""
+    chosen = get_args(CongestionSection.model_fields["flows"].annotation)
+    assert chosen == tuple(CCSourceParameters(flows=flows).flows for flows in (8, 16, 32, 64, 128, 256))
+    for flows in (4, 512):
+        with pytest.raises(InputError):
+            CCSourceParameters(flows=flows)
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ("threshold = 16", "15: congestion.threshold must be at most 15, not 16"),
+        ("treshold = 2", f"15: congestion.treshold must be a known key ({KEYS}), not unknown; did you mean threshold?"),
+        ("cycles = 3", f"15: congestion.cycles must be a known key ({KEYS}), not unknown; did you mean run.cycles?"),
+        ('victim_mask = "some"', "15: congestion.victim_mask must be one of none, hosts, all, not some"),
+        ('measure = "input"', "15: congestion.measure must be one of output, inputs, not input; did you mean inputs?"),
+        ("cs_threshold = 16", "15: congestion.cs_threshold must be at most 15, not 16"),
+        ("cs_return_delay = [4, 0]", "15: congestion.cs_return_delay.0 must be a shift, 0 to 3, not 4"),
+        (
+            "cs_return_delay = [3, 16384]",
+            "15: congestion.cs_return_delay.1 must be a multiplier, 0 to 16383, not 16384",
+        ),
+        ("cs_return_delay = [4]", "15: congestion.cs_return_delay must be a list of at least 2, not one of 1"),
+        ('credit_mask = "some"', "15: congestion.credit_mask must be one of none, hosts, all, not some"),
+        ("flows = 12", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 12"),
+        ("flows = 4", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 4"),
+        ("port_control = 2", "15: congestion.port_control must be one of 0, 1, not 2"),
+        ("held_packets = 0", "15: congestion.held_packets must be at least 1, not 0"),
+        ("marking_rate = 65536", "15: congestion.marking_rate must be below 65536, not 65536"),
+        ("level_blocks = 1000", "15: congestion.level_blocks must be at least busy_blocks, 1024, not 1000"),
+        ("busy_blocks = 2049", "14: congestion.level_blocks must be at least busy_blocks, 2049, not 2048"),
+        ("cct = [[0, 0], [1, 5]]", "14: congestion.ccti_limit must be at most 1, the last entry of the CCT, not 127"),
+        ("ccti_limit = 128", "15: congestion.ccti_limit must be at most 127, the last entry of the CCT, not 128"),
+        ("ccti_min = 128", "15: congestion.ccti_min must be at most ccti_limit, 127, not 128"),
+        ("ccti_limit = 3\nccti_min = 4", "16: congestion.ccti_min must be at most ccti_limit, 3, not 4"),
+        ("cct = [[4, 0]]", "15: congestion.cct.0.0 must be a shift, 0 to 3, not 4"),
+        ("cct = [[0, 0],\n [0, 16384]]", "16: congestion.cct.1.1 must be a multiplier, 0 to 16383, not 16384"),
+        ("cct = [[0, 0, 0]]", "15: congestion.cct.0 must be a list of at most 2, not one of 3"),
+        ("cct = []", "15: congestion.cct must be a list of at least 1, not one of 0"),
+        (
+            "ccti_timer = 0",
+            "15: congestion.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it, not 0",
+        ),
+        ("cnp_interval_cycles = 2000", f"15: {INTERVAL.format(2000)}, not 2000"),
+        ("ccti_increase = 4\ncnp_interval_cycles = 600", f"16: {INTERVAL.format(500)}, not 600"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """The line of the key, or that of the section if the key is not written."""
+    file = written(tmp_path, GIVEN, f"{new}\n")
+
+    with pytest.raises(InputError) as told:
+        read_study(file)
+
+    assert str(told.value) == f"{file}:{said}"
+
+
+PORT, SL, HOST, WRITE = (f"{GIVEN}[[congestion.{name}]]\n" for name in ("port", "sl", "host", "write"))
+NEXT = "[[congestion.write]]\n"
+PORT_KEYS = "switch, port, threshold, packet_size, marking_rate, cs_threshold, cs_return_delay"
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (f"{PORT}port = 1\n", "16: congestion.port.0.switch must be given, not missing"),
+        (f"{PORT}switch = 0\nport = 0\n", "18: congestion.port.0.port must be at least 1, not 0"),
+        (
+            f"{PORT}switch = 0\nport = 1\nvictim_mask = 1\n",
+            f"19: congestion.port.0.victim_mask must be a known key ({PORT_KEYS}), not unknown",
+        ),
+        (
+            f"{PORT}switch = 0\nport = 1\n[[congestion.port]]\nswitch = 0\nport = 1\n",
+            "21: congestion.port.1.port must be one that no part before it has, not 1",
+        ),
+        (
+            f"{PORT}switch = 0\nport = 1\nthreshold = 3\ncs_threshold = 4\n",
+            "20: congestion.port.0.cs_threshold must be left out with threshold: a port has one element",
+        ),
+        (
+            f"{PORT}switch = 0\nport = 1\ncs_return_delay = [0, -1]\n",
+            "19: congestion.port.0.cs_return_delay.1 must be a multiplier, 0 to 16383, not -1",
+        ),
+        (
+            f"{WRITE}cycle = 5\nswitch = 0\nport = 1\nmarking_rate = 3\ncs_threshold = 4\n",
+            "21: congestion.write.0.cs_threshold must be left out with marking_rate: a port has one element",
+        ),
+        (
+            f'{WRITE}cycle = 5\nswitch = 0\nport = 1\ncredit_mask = "all"\n',
+            "20: congestion.write.0.credit_mask must be left out with port: it is the switch's, not all",
+        ),
+        (f"{SL}sl = 16\n", "17: congestion.sl.0.sl must be below 16, not 16"),
+        (
+            f"{SL}sl = 3\n[[congestion.sl]]\nsl = 3\n",
+            "19: congestion.sl.1.sl must be one that no part before it has, not 3",
+        ),
+        (
+            f"{SL}sl = 3\nccti_timer = 0\n",
+            "18: congestion.sl.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it, not 0",
+        ),
+        (f"{SL}sl = 3\nccti_min = 128\n", "18: congestion.sl.0.ccti_min must be at most ccti_limit, 127, not 128"),
+        (f"{HOST}ccti_min = 1\n", "16: congestion.host.0.hosts must be given, not missing"),
+        (f"{HOST}hosts = []\nccti_min = 1\n", "17: congestion.host.0.hosts must be a list of at least 1, not one of 0"),
+        (f"{HOST}hosts = [-1]\nccti_min = 1\n", "17: congestion.host.0.hosts.0 must be at least 0, not -1"),
+        (
+            f"{HOST}hosts = [1, 1]\nccti_min = 1\n",
+            "17: congestion.host.0.hosts must be numbers of different hosts, not [1, 1]",
+        ),
+        (
+            f"{HOST}hosts = [1]\n",
+            "16: congestion.host.0 must be settings of the hosts, such as ccti_increase or cct, not none",
+        ),
+        (
+            f"{HOST}hosts = [1]\nsl = 3\nccti_min = 1\nccti_limit = 3\n",
+            "20: congestion.host.0.ccti_limit must be left out with sl: it is the host's, not 3",
+        ),
+        (
+            f"{HOST}hosts = [1, 2]\nccti_min = 1\n[[congestion.host]]\nhosts = [2]\nccti_min = 2\n",
+            "20: congestion.host.1.hosts must be hosts that no part before it has, not 2",
+        ),
+        (
+            f"{HOST}hosts = [1]\nsl = 3\nccti_min = 1\n[[congestion.host]]\nhosts = [1]\nsl = 3\nccti_min = 2\n",
+            "21: congestion.host.1.hosts must be hosts that no part before it has with SL 3, not 1",
+        ),
+        (
+            f"{HOST}hosts = [1]\nccti_timer = 0\n",
+            "18: congestion.host.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it, not 0",
+        ),
+        (
+            f"{HOST}hosts = [1]\ncct = [[0, 0]]\n",
+            "16: congestion.host.0.ccti_limit must be at most 0, the last entry of the CCT, not 127",
+        ),
+        (f"{HOST}hosts = [1]\ncct = [[4, 0]]\n", "18: congestion.host.0.cct.0.0 must be a shift, 0 to 3, not 4"),
+        (
+            f"{HOST}hosts = [1]\nccti_limit = 3\n[[congestion.host]]\nhosts = [1]\nsl = 2\nccti_min = 4\n",
+            "22: congestion.host.1.ccti_min must be at most ccti_limit, 3, not 4",
+        ),
+        (
+            f"{WRITE}cycle = 5\nhosts = [1]\nthreshold = 3\n",
+            (
+                "18: congestion.write.0.hosts must be left out without ccti_timer, ccti_increase, trigger_threshold, "
+                "ccti_min, ccti_limit, port_control, cct, not [1]"
+            ),
+        ),
+        (
+            f"{HOST}hosts = [1]\nccti_limit = 3\n{NEXT}cycle = 5\nccti_min = 4\n",
+            "21: congestion.write.0.ccti_min must be at most ccti_limit, 3, not 4",
+        ),
+        (
+            f"{WRITE}cycle = 5\n",
+            "16: congestion.write.0 must be settings to be written, such as threshold or ccti_increase, not none",
+        ),
+        (
+            f"{WRITE}cycle = 5\nport = 1\nthreshold = 3\n",
+            "18: congestion.write.0.port must be left out without switch, not 1",
+        ),
+        (
+            f"{WRITE}cycle = 5\nthreshold = 3\nvalid = false\n",
+            "19: congestion.write.0.valid must be left out without port, not false",
+        ),
+        (
+            f'{WRITE}cycle = 5\nswitch = 0\nport = 1\nvictim_mask = "all"\n',
+            "20: congestion.write.0.victim_mask must be left out with port: it is the switch's, not all",
+        ),
+        (
+            f"{WRITE}cycle = 5\nswitch = 0\nccti_limit = 3\n",
+            "19: congestion.write.0.ccti_limit must be left out with switch: it is the hosts', not 3",
+        ),
+        (
+            f"{WRITE}cycle = 5\nsl = 3\nccti_limit = 3\n",
+            "18: congestion.write.0.sl must be left out without ccti_timer, ccti_increase, trigger_threshold, ccti_min",
+        ),
+        (
+            f"{WRITE}cycle = 5\nccti_limit = 128\n",
+            "18: congestion.write.0.ccti_limit must be at most 127, the last entry of the CCT, not 128",
+        ),
+        (
+            f"{WRITE}cycle = 9\nccti_increase = 2\n{NEXT}cycle = 8\nccti_increase = 0\nccti_timer = 0\n",
+            "16: congestion.write.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it",
+        ),
+        (f"{WRITE}cycle = 5\ncct = [[4, 0]]\n", "18: congestion.write.0.cct.0.0 must be a shift, 0 to 3, not 4"),
+    ],
+)
+def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """The line of the key, or that of the part."""
+    file = written(tmp_path, GIVEN, new)
+
+    with pytest.raises(InputError) as told:
+        read_study(file)
+
+    assert str(told.value).startswith(f"{file}:{said}")
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (f"{PORT}switch = 4\nport = 1\n", "congestion.port.0.switch must be 0 to 3, not 4"),
+        (f"{PORT}switch = 0\nport = 5\n", "congestion.port.0.port must be a cabled port of switch 0, from 1, not 5"),
+        (f"{WRITE}cycle = 5\nswitch = 4\nthreshold = 1\n", "congestion.write.0.switch must be 0 to 3, not 4"),
+        (
+            f"{WRITE}cycle = 5\nswitch = 0\nport = 5\nthreshold = 1\n",
+            "congestion.write.0.port must be a cabled port of switch 0, from 1, not 5",
+        ),
+        (f"{HOST}hosts = [3, 4]\nccti_min = 1\n", "congestion.host.0.hosts must be numbers of hosts, 0 to 3, not 4"),
+        (
+            f"{WRITE}cycle = 5\nhosts = [4]\nccti_min = 1\n",
+            "congestion.write.0.hosts must be numbers of hosts, 0 to 3, not 4",
+        ),
+        (f"{WRITE}cycle = 2000\nthreshold = 1\n", "congestion.write.0.cycle must be below the run's cycles, 2000"),
+        (
+            f"{WRITE}cycle = 5\nthreshold = 1\nmarking_rate = 1\n{NEXT}cycle = 6\nswitch = 2\nthreshold = 2\n",
+            "congestion.write.1.cycle must be one without another write of switch 2 under way, not 6",
+        ),
+    ],
+)
+def test_writes_of_what_the_network_has_not_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """As soon as the network is known: before a run."""
+    world = make_world(read_study(written(tmp_path, GIVEN, new)), tmp_path)
+
+    with pytest.raises(InputError) as told:
+        check_faults(world)
+
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "new", ["ccti_timer = 0\nccti_increase = 0", "cnp_interval_cycles = 1999", "busy_blocks = 2048"]
+)
+def test_settings_at_the_border_are_taken(new: str, tmp_path: Path) -> None:
+    """The largest and smallest that the refusals leave."""
+    assert read_study(written(tmp_path, GIVEN, f"{new}\n")).congestion is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[link]\n", '[switch]\nkind = "opa"\n[link]\n', "congestion must be left out with switch.kind opa, not given"),
+        (
+            "[link]\n",
+            '[switch]\ncrossbar = "flits"\n[link]\n',
+            "switch.crossbar must be multiplexed or per_vl with [congestion], not flits",
+        ),
+        (
+            "threshold = 2\n",
+            'cs_threshold = 1\n[switch]\ncrossbar = "per_vl"\n',
+            "switch.crossbar must be multiplexed with credit_mask or cs_ keys, not per_vl",
+        ),
+    ],
+)
+def test_switches_without_congestion_control_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
+    """Omni-Path's, and those that take turns flit by flit."""
+    with pytest.raises(InputError) as told:
+        read_study(written(tmp_path, old, new))
+
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "maximum_blocks = 136",
+            "maximum_blocks = 136\n[[traffic]]\nbytes = 2240\nload = 0.0",
+            "maximum_blocks of VL 0 must be at least 140, four largest packets, with congestion control, not 136",
+        ),
+        (
+            "data_vls = 2",
+            "data_vls = 2\nrate_gbps = 4000",
+            "link.rate_gbps must be such that 1.024 us are 64 to 4096 cycles with [congestion], not 4000",
+        ),
+    ],
+)
+def test_networks_that_cannot_have_it_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
+    """As soon as sizes and times are known: before a run."""
+    study = read_study(written(tmp_path, old, new))
+
+    with pytest.raises(InputError) as told:
+        make_network(make_world(study, tmp_path), load=0.3, seed=1)
+
+    assert said in str(told.value)
+
+
+def test_several_cores_are_refused(tmp_path: Path) -> None:
+    """A run with congestion control is one core's."""
+    file = written(tmp_path, GIVEN, GIVEN)
+
+    done = call("simulate", str(file), "--cores", "2", "--out", str(tmp_path / "out"))
+
+    assert_refused(done, "cores must be 1 with congestion control, not 2")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ("active_cycles = [500, 500]", "19: traffic.0.active_cycles must be [from, to] with from below to, not ["),
+        ("active_cycles = [500]", "19: traffic.0.active_cycles must be a list of at least 2, not one of 1"),
+        ("active_cycles = [-1, 9]", "19: traffic.0.active_cycles.0 must be at least 0, not -1"),
+        ("active_cycles = 5", "19: traffic.0.active_cycles must be a list, not 5"),
+        ("active_cycle = [0, 5]", "19: traffic.0.active_cycle must be a known key"),
+    ],
+)
+def test_active_cycles_that_are_none_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """Two cycles, the first one before the other."""
+    file = written(tmp_path, TRAFFIC, f"{TRAFFIC}{new}\n")
+
+    with pytest.raises(InputError) as told:
+        read_study(file)
+
+    assert str(told.value).startswith(f"{file}:{said}")
+
+
+LOADS = "loads = [0.3]"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "loads", "said"),
+    [
+        ("", "[1.1]", "run.loads.0 must be at most 1.0, not 1.1"),
+        (HALF, "[0.9, 1.0]", "run.loads must be 0.9, what the classes' own loads make, not 1.0"),
+        (f"{HALF}{HALF.replace('1]', '1, 2]')}", "[1.5]", "must be such that host 1 sends at most 1, not 1.5"),
+        (
+            f"{HALF}active_cycles = [0, 100]\n{HALF}active_cycles = [99, 200]\n",
+            "[1.5]",
+            "run.loads.0 must be such that host 1 sends at most 1, not 1.5, which makes 1.5",
+        ),
+    ],
+)
+def test_loads_above_what_a_host_can_send_are_refused(traffic: str, loads: str, said: str, tmp_path: Path) -> None:
+    """Each host by what is active at a time."""
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace(TRAFFIC, f"{TRAFFIC}{traffic}").replace(LOADS, f"loads = {loads}"))
+
+    with pytest.raises(InputError) as told:
+        read_study(file)
+
+    assert said in str(told.value)
+
+
+def test_classes_that_take_turns_in_time_may_load_a_host_with_more_than_1(tmp_path: Path) -> None:
+    """Of their sum, which is the run's load, a host has a part at a time."""
+    classes = f"{HALF}active_cycles = [0, 100]\n{HALF}active_cycles = [100, 200]\n"
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace(TRAFFIC, f"{TRAFFIC}{classes}").replace(LOADS, "loads = [1.5]"))
+
+    assert len(read_study(file).traffic) == 3

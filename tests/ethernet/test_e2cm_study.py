@@ -1,0 +1,179 @@
+"""The E2CM study: its frame, a scenario in hardware, and what its runs keep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.conftest import call
+from vlane.ethernet.e2cm_prober import E2CMProberParameters
+from vlane.ethernet.ecm_cp import ECMCPParameters
+from vlane.ethernet.ecm_rp import ECMRPParameters
+from vlane.golden.ethernet.events import Running
+from vlane.golden.ethernet.network import Options, Scheme, new_ethernet
+from vlane.hdl.ethernet.ecm_rp import ECMRP
+from vlane.sim_top.studies import by_name, sitting, study_e2cm_cases
+from vlane.sim_top.studies.e2cm_runs import EthernetRun, made_run
+from vlane.sim_top.studies.e2cm_scenarios import scenario_named
+from vlane.sim_top.studies.study_e2cm import STUDY
+from vlane.sim_top.studies.study_e2cm_cases import PARTS, VARIANTS, cases
+from vlane.tb.ethernet.replays import SourceReplay
+from vlane.tb.machinery.native.lockstep import run_lockstep
+from vlane.tb.machinery.native.model import compile_model
+
+_ONE = ("--only", "scenario=legacy", "--only", "flow_control=pause")
+
+
+def run(out: Path, *options: str | Path) -> Any:
+    return call("study", "e2cm", "--quick", "--json", "--out", out, *_ONE, *options)
+
+
+def _shorter(part: str, quick: bool) -> list[Any]:  # noqa: FBT001 - as the study has it
+    return [replace(each, description=replace(each.description, seconds=0.02)) for each in cases(part, quick)]
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the study's module, which is looked up by name, have runs of 20 ms."""
+    short = replace(STUDY, cases=_shorter)
+    monkeypatch.setattr("vlane.sim_top.studies.study_e2cm.STUDY", short)
+    assert by_name.study_by_name("e2cm") is short
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_short")
+def test_runs_of_another_model_are_kept_by_the_summary_and_taken_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(tmp_path).json()
+    assert (first["runs"], first["runs_wanted"]) == (5, 40)
+    table = pl.read_parquet(tmp_path / "summary.parquet")
+    assert table["digest"].n_unique() == 5
+    assert table.filter(pl.col("scheme") == "none")["lowering"].sum() == 0
+    assert table.filter(pl.col("scheme") == "ecm")["lowering"].sum() > 0
+    assert (table["messages"] == table["completed"]).all()
+
+    def must_not(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(sitting, "made_by_processes", lambda tasks, _: (must_not() for _ in tasks))
+    again = run(tmp_path, "--resume").json()
+    assert again["figures"] == first["figures"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_case_that_lacks_runs_is_looked_at_again_if_another_golden_made_the_others(
+    tmp_path: Path,
+    is_same: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    options = (
+        "study",
+        "e2cm",
+        "--json",
+        "--out",
+        tmp_path,
+        *_ONE,
+        "--only",
+        "traffic=bernoulli",
+        "--only",
+        "scheme=ecm",
+    )
+    file = tmp_path / "summary.parquet"
+    call(*options, "--only", "seed=1,2,3", "--jobs", "2")
+    whole = pl.read_parquet(file)
+    digest = pl.col("digest") if is_same else pl.lit("0" * 16).alias("digest")
+    whole.filter(pl.col("seed") < 3).with_columns(pl.lit("another").alias("model"), digest).write_parquet(file)
+    made = call(*options, "--only", "seed=1,2,3", "--resume")
+    after = pl.read_parquet(file)
+    assert after.drop("seconds").equals(whole.drop("seconds"))
+    assert ("made again: golden makes others now" in made.err) is not is_same
+
+
+def test_every_case_has_labels_of_its_own_and_its_digest() -> None:
+    found = [case for part in PARTS for case in cases(part, quick=False)]
+    assert len({tuple(case.labels.values()) for case in found}) == len(found)
+    assert len({case.digest for case in found}) == len(found)  # a run in two parts would have the labels of one
+    assert len({case.digest for case in cases("main", quick=False)}) == 100
+    assert all(len(case.seeds) >= 5 for case in cases("main", quick=False))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_blocks_take_the_settings_of_every_variant(variant: str) -> None:
+    """A set point whose feedback does not fit would be refused in the middle of the study."""
+    options = next(case for case in cases("sensitivity", quick=True) if case.labels["variant"] == variant)
+    given = options.description.options
+    assert ECMCPParameters(**given.cp).weight == ECMRPParameters(**given.rp).weight
+    assert E2CMProberParameters(**given.prober).weight == ECMRPParameters(**given.rp).weight
+
+
+@pytest.mark.slow
+def test_blocks_of_a_scenario_in_hardware_decide_as_the_network_does(tmp_path: Path) -> None:
+    found = call("study", "e2cm", "--part", "hardware", "--quick", "--json", "--out", tmp_path).json()
+    assert found["holds"] is True
+    decided = [each for each in found["figures"] if each["name"].startswith("decisions")]
+    assert len(decided) == 16
+    assert all(each["ours"] > 100 for each in decided)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", [7, 8, 9, 10])
+def test_a_decision_that_the_block_would_not_take_is_told(column: int) -> None:
+    """What may, the limiter, its rate and its tag are each held against the log."""
+    scenario = scenario_named("legacy")
+    net = new_ethernet(
+        scenario.fabric,
+        Scheme(),
+        Options(),
+        load=np.array(scenario.load),
+        shares=scenario.shares,
+        mean_frames=1,
+        stop_seconds=0.004,
+        seed=1,
+        logged_nodes=[0],
+        log_room=1 << 16,
+    )
+    running = Running(net)
+    running.until(0.004)
+    log = running.net.log.entry[: int(running.net.log.used[0])].copy()
+    parameters = ECMRPParameters(flows=8, seed=int(net.limiters.seeds[0]))
+    model = compile_model(ECMRP(parameters), "ecm_rp")
+    wrong = []
+    for change in (0, 1):
+        log[-1, column] ^= change
+        replay = SourceReplay(parameters, log, cycles=78_125, inputs=model.inputs, outputs=model.outputs)
+        with model:
+            assert run_lockstep(model, replay).mismatch is None
+        assert replay.decisions == len(log) > 100
+        wrong.append(replay.wrong)
+    assert wrong == [0, 1]
+
+
+def test_rows_of_a_run_count_what_became_of_messages() -> None:
+    given = EthernetRun("mixed_out", Scheme(points=False, probing="none", pause=False), 5.0, 0.02)
+    digest, cycles, _, rows = made_run(given, 1)
+    assert digest == made_run(given, 1)[0] != made_run(given, 2)[0]
+    assert cycles >= 390_625
+    hot = rows[:10]
+    assert [row["name"] for row in hot] == [f"node {number} to 11" for number in range(1, 11)]
+    assert sum(row["dropped"] for row in hot) > 0
+    assert sum(row["completed"] for row in hot) < sum(row["messages"] for row in hot)
+    assert rows[10]["completed"] == rows[10]["messages"]
+    assert sum(row["rate"] for row in hot) == pytest.approx(1.0, rel=0.02)
+
+
+def test_a_changed_scenario_is_another_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary must not keep the runs of a scenario that is another one now."""
+    before = cases("main", quick=False)[0].digest
+    scenario = scenario_named("legacy")
+    other = replace(scenario, shares=scenario.shares[::-1].copy())
+    assert other.digest != scenario.digest == replace(scenario).digest
+    assert replace(scenario, load=(0.5,) * 7).digest != scenario.digest
+    monkeypatch.setattr(study_e2cm_cases, "scenario_named", lambda name: replace(scenario, name=name, load=(0.5,) * 7))
+    assert cases("main", quick=False)[0].digest != before

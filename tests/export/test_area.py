@@ -1,0 +1,184 @@
+"""``vlane area``: cells, gates and speed, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import assert_refused, call
+from vlane.errors import InputError
+from vlane.hdl.switches.input_measure import InputMeasure
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.silicon import area as synthesis
+from vlane.sim_top.silicon.area import measure_area
+from vlane.sim_top.silicon.area_nouns import measured_noun
+from vlane.sim_top.silicon.liberty import Liberty
+from vlane.tb.machinery.native.model import to_verilog
+
+SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
+
+
+@pytest.mark.long
+def test_cells_and_speed_are_printed_and_kept() -> None:
+    first = call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json")
+    assert first.status == 0, first
+    (block,) = first.json()["blocks"]
+    assert block["lut"] > 0
+    assert block["ff"] > 0
+    assert len(block["fmax_mhz"]) == 2
+    assert min(block["fmax_mhz"]) <= block["median_fmax_mhz"] <= max(block["fmax_mhz"])
+    assert call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json").out == first.out
+
+
+def test_cells_of_ecp5_are_counted() -> None:
+    (block,) = call("area", "rr", *SMALL, "--seeds", "0", "--json").json()["blocks"]
+    assert block["lut"] > 0
+    assert block["ff"] == block["cells"]["TRELLIS_FF"] > 0
+    assert block["median_fmax_mhz"] is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("block", "sizes"), [("vlarb", ("data_vls=15", "entries=64")), ("dtable", ("data_vls=16", "entries=64", "vl15=no"))]
+)
+def test_line_rate_forms_are_mapped_at_full_size(block: str, sizes: tuple[str, ...]) -> None:
+    """The mapping of the very instances whose speed is told ends with cells: with some netlists it ended without."""
+    given = [word for size in ("form=line_rate", *sizes) for word in ("--param", size)]
+
+    called = call("area", block, *given, "--seeds", "0", "--json")
+
+    assert called.status == 0, called.err
+    assert 1000 < called.json()["blocks"][0]["lut"] < 3000
+
+
+def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "sweep.png"
+    words = ("--sweep", "data_vls=2,4", "--param", "vl15=no", "--target", "gates", "--plot", str(picture))
+    done = call("area", "rr", "drr", *words, "--json").json()["blocks"]
+    assert [(block["block"], block["parameters"]["data_vls"]) for block in done] == [
+        ("rr", 2),
+        ("rr", 4),
+        ("drr", 2),
+        ("drr", 4),
+    ]
+    for one, other in zip(done[:2], done[2:], strict=True):
+        assert (one["ratio"], one["ratio_without_storage"]) == (1.0, 1.0)
+        assert other["ratio"] == round(other["ge"] / one["ge"], 2) > 1
+        logic = [block["ge"] - block["ge_storage"] for block in (one, other)]
+        assert other["ratio_without_storage"] == round(logic[1] / logic[0], 2)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    lines = call("area", "rr:data_vls=3", "rr", *words[:6], "--markdown").out.splitlines()
+    assert lines[0].startswith("| block | parameters | GE |")
+    assert [line.split(" | ")[1] for line in lines[2:]] == [f"data_vls={n}, vl15=False" for n in (3, 2, 4)]
+
+
+def test_what_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("area", "rr:data_vls=2", "--target", "gates").status == 0
+    monkeypatch.setattr(synthesis, "_SYNTHESIS_SECONDS", 1)
+    done = call("area", "rr:data_vls=2", "vlarb:entries=27", "--target", "gates", "--json")
+    small, large = done.json()["blocks"]
+    assert done.status == 1
+    assert "not measured: yosys did not end within 1 s of processor time" in done.err
+    assert small["ge"]
+    assert large["ge"] is None
+
+
+def test_a_picture_of_numbers_that_begin_with_none(tmp_path: Path) -> None:
+    picture = tmp_path / "sweep.png"
+    words = ("--param", "data_vls=2", "--sweep", "vl15=1,no", "--sweep", "requesters=0,0x2", "--target", "gates")
+    assert call("area", "rr", *words, "--plot", str(picture)).status == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_parts_are_counted_apart() -> None:
+    shape = ("--param", "vls=2", "--param", "flits=8", "--param", "minimum=2", "--param", "maximum=4")
+    assert call("area", "vlbuffer", *shape, "--param", "mtu_flits=2", "--nouns", "--json").json()["nouns"] == []
+    found = call("area", "rr", *SMALL, "--nouns", "--json").json()["nouns"]
+    assert [(noun["name"], noun["instances"]) for noun in found] == [("search", 1)]
+    assert found[0]["lut"] > 0
+    assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
+
+
+def test_a_memory_that_no_ram_holds_is_a_cell_of_its_own() -> None:
+    module = """module top.store(clk, a, b, d, e, q);
+  input clk; input [2:0] a, b; input [3:0] d, e; output [3:0] q;
+  reg [3:0] kept [7:0];
+  always @(posedge clk) begin
+    kept[a] <= d;
+    kept[b] <= e;
+  end
+  assign q = kept[a] ^ kept[b];
+endmodule
+"""
+    noun = measured_noun("store", ["top.store"], {"top.store": module.replace("top.store", "\\top.store ")})
+    assert (noun.memory_bits, noun.many_ports_bits, noun.ff, noun.lut) == (32, 32, 0, 4)
+
+
+@pytest.mark.slow
+def test_a_part_with_arrays_at_its_ports_is_mapped() -> None:
+    """An element of an array, waiting[1], has the name that the mapping gives to bit 1 of the port."""
+    part = InputMeasure(ports=2, vls=2, maximum=5)
+    noun = measured_noun("measure", ["measure"], {"measure": to_verilog(part, "measure")})
+    assert noun.lut > 0
+    assert noun.ff > 12
+
+
+def test_gates_are_counted_in_nand2() -> None:
+    rr = BLOCKS["rr"]
+    found = measure_area(rr, {**rr.defaults(), "data_vls": 2, "vl15": False}, target="gates", seeds=0)
+    assert found.ge
+    assert found.ge_storage == 4.0 * found.cells["DFF"]
+    assert found.ge > found.ge_storage
+
+
+def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: Path) -> None:
+    rr = BLOCKS["rr"]
+    parameters = {**rr.defaults(), "data_vls": 2, "vl15": False}
+    scaled = tmp_path / "scaled.lib"
+    lines = Liberty.read().text.replace("area : 1.0;", "area : 24.0;").replace("area : 4.0;", "area : 96.0;")
+    for area in ("0.67", "1.33", "1.67", "2.33"):
+        lines = lines.replace(f"area : {area};", f"area : {24 * float(area)};")
+    scaled.write_text(lines)
+    bare = tmp_path / "bare.lib"
+    bare.write_text(lines.replace("area : 96.0;", ""))
+    with pytest.raises(InputError, match="an area of every cell that is used, not DFF"):
+        measure_area(rr, parameters, target="gates", seeds=0, liberty=Liberty.read(bare))
+    ours = measure_area(rr, parameters, target="gates", seeds=0)
+    theirs = measure_area(rr, parameters, target="gates", seeds=0, liberty=Liberty.read(scaled))
+    assert theirs.ge_storage == ours.ge_storage
+    assert theirs.ge == pytest.approx(ours.ge, rel=0.05)
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.lib"
+    empty.write_text("library (none) { }\n")
+    nand = "cell (NAND2) { area : 1.0; pin (A) { direction : input; } }"
+    stateless = tmp_path / "stateless.lib"
+    stateless.write_text(f"library (stateless) {{ {nand} }}\n")
+    useless = tmp_path / "useless.lib"
+    useless.write_text(f"library (useless) {{ {nand} cell (DFF) {{ area : 4.0; ff (Q, QN) {{ }} }} }}\n")
+    assert_refused(call("area", "rr", "--target", "asic"), "--target", "asic")
+    assert_refused(call("area", "rr", "--seeds", "-1"), "--seeds", "-1")
+    assert_refused(call("area", "nothing"), "BLOCK", "nothing")
+    assert_refused(call("area", "rr", "drr", "--nouns"), "--nouns", "one BLOCK", "rr drr")
+    assert_refused(call("area", "rr", "--nouns", "--target", "ice40"), "--target", "ice40")
+    assert_refused(call("area", "rr", "--nouns", "--sweep", "data_vls=2"), "--sweep", "--nouns")
+    assert_refused(call("area", "rr:lanes=2"), "--param", "not lanes")
+    assert_refused(call("area", "rr", "--sweep", "entries=2,4"), "--sweep", "entries")
+    assert_refused(call("area", "rr", "--sweep", "data_vls"), "--sweep", "K=V,V", "data_vls")
+    assert_refused(call("area", "rr", "--sweep", "data_vls=2", "--sweep", "data_vls=3"), "--sweep", "data_vls")
+    assert_refused(call("area", "rr", "--param", "data_vls=2", "--sweep", "data_vls=3"), "--sweep", "data_vls")
+    assert_refused(call("area", "rr", "--sweep", "data_vls=2,99"), "data_vls", "99")
+    assert_refused(call("area", "rr", "--plot", str(tmp_path / "p.png")), "--plot", "--sweep")
+    assert_refused(call("area", "rr", "--sweep", "data_vls=2,4", "--plot", str(tmp_path)), "--plot", "a file")
+    assert_refused(call("area", "rr", "--liberty", str(empty)), "--liberty", "gates")
+    assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(empty)), "--liberty", "NAND2")
+    assert_refused(
+        call("area", "rr", "--target", "gates", "--liberty", str(tmp_path / "no.lib")), "--liberty", "no.lib"
+    )
+    assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(stateless)), "--liberty", "flip-flop")
+    tried = call("area", "rr", *SMALL, "--target", "gates", "--liberty", str(useless))
+    assert tried.status == 2
+    assert "--liberty must be a Liberty file that yosys and abc can use" in tried.err.splitlines()[-1]
+    assert_refused(call("cosim", "vlarb", "--param", "form=fast"), "form", "fast")

@@ -1,0 +1,258 @@
+"""Exported files: names, heads, waivers, the core, and that nothing is overwritten."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, assert_refused, call
+from vlane.sim_top.export.file_heads import COPYRIGHT
+from vlane.sim_top.export.verilog_names import RESERVED
+from vlane.tb.machinery.native import verilator
+
+SMALL = ("--param", "data_vls=3")
+
+
+def lint(folder: Path, top: str, *files: str) -> str:
+    """Return what Verilator -Wall says of exported files."""
+    done = subprocess.run(
+        [str(verilator.executable()), "--lint-only", "--timing", "-Wall", *files, "--top", top],
+        cwd=folder,
+        env=verilator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path) -> None:
+    given = ("--name", "egress_a", "--bus", "axi_lite", "--testbench", "50", *SMALL)
+    assert call("export", "drr", "--out", tmp_path, *given).status == 0
+    assert {file.name.removeprefix("egress_a") for file in tmp_path.iterdir()} == {
+        ".v",
+        ".md",
+        ".core",
+        ".vlt",
+        "_registers.md",
+        "_registers.h",
+        "_registers.py",
+        "_tb.sv",
+        "_inputs.hex",
+        "_outputs.hex",
+    }
+    modules = re.findall(r"^module (\S+)", (tmp_path / "egress_a.v").read_text(), re.MULTILINE)
+    assert modules[0].rstrip("(") == "egress_a" or modules[0].startswith("egress_a(")
+    assert len(modules) > 1
+    assert all(module.startswith(("egress_a(", "\\egress_a.")) for module in modules)
+    assert f"name: vlane:qos:egress_a:{version('vlane')}\n" in (tmp_path / "egress_a.core").read_text()
+    assert "#define EGRESS_A_IDENTITY 0x0u" in (tmp_path / "egress_a_registers.h").read_text()
+    assert lint(tmp_path, "egress_a_tb", "egress_a.vlt", "egress_a.v", "egress_a_tb.sv") == ""
+
+
+def test_two_sizes_live_in_one_design(tmp_path: Path) -> None:
+    for name, vls in (("narrow", 3), ("wide", 6)):
+        given = ("--name", name, "--param", f"data_vls={vls}")
+        assert call("export", "drr", "--out", tmp_path, *given).status == 0
+    (tmp_path / "both.sv").write_text(
+        "module both(input clk, input rst);\n"
+        "  narrow a (.clk, .rst, .heads__request('0), .heads__fits('0), .heads__blocks('0), .ready('0));\n"
+        "  wide b (.clk, .rst, .heads__request('0), .heads__fits('0), .heads__blocks('0), .ready('0));\nendmodule\n"
+    )
+    said = lint(tmp_path, "both", "-Wno-PINMISSING", "narrow.vlt", "wide.vlt", "narrow.v", "wide.v", "both.sv")
+    assert said == ""
+
+
+@pytest.mark.parametrize("name", ["cycle", "row", "golden", "dut", "grant"])
+def test_a_name_may_be_one_that_the_testbench_uses(name: str, tmp_path: Path) -> None:
+    assert call("export", "rr", "--out", tmp_path, "--name", name, "--testbench", "20", *SMALL).status == 0
+    assert lint(tmp_path, f"{name}_tb", f"{name}.vlt", f"{name}.v", f"{name}_tb.sv") == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["a$b", "1a", "", "a b", "../a", "_a", "module", "logic", "é", "a" * 65, "a.b", "class"]
+)
+def test_a_name_that_is_no_identifier_is_refused(name: str, tmp_path: Path) -> None:
+    assert_refused(call("export", "rr", "--out", tmp_path / "none", "--name", name), "--name must be")
+    assert not (tmp_path / "none").exists()
+
+
+def test_reserved_words_are_all_of_them() -> None:
+    assert len(RESERVED) == 248 + 1  # of the standard, and its package
+    assert {"always", "endmodule", "unique0", "nexttime", "xor"} <= RESERVED
+
+
+def test_a_parameter_with_a_dollar_is_refused(tmp_path: Path) -> None:
+    assert_refused(call("export", "rr", "--out", tmp_path, "--param", "data$vls=3"), "--param", "data$vls")
+    assert_refused(call("export", "rr", "--out", tmp_path, "--param", "data_vls=$3"), "--param", "$3")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_file_has_a_head_from_which_it_can_be_made_again(tmp_path: Path) -> None:
+    given = (
+        "--bus",
+        "axi_lite",
+        "--testbench",
+        "40",
+        "--seed",
+        "0",
+        "--param",
+        "form=line_rate",
+        "--param",
+        "entries=9",
+    )
+    assert call("export", "vlarb", "--out", tmp_path / "first", *given).status == 0
+    files = contents(tmp_path / "first")
+    assert len(files) == 10
+    for name, content in files.items():
+        head = content.decode()[:1000]
+        assert "SPDX-License-Identifier: BSD-2-Clause\n" in head, name
+        assert COPYRIGHT in head
+        assert "Parameters: data_vls = 8, entries = 9, vl15 = True, form = line_rate, parity = False\n" in head
+        assert f"Generator: vlane {version('vlane')}\n" in head
+        assert str(tmp_path) not in content.decode()
+    made_by = re.search(r"Made by: vlane (.*)\n", files["vlarb_axi_lite.v"].decode())
+    assert made_by
+    words = shlex.split(made_by[1])
+    assert words[:4] == ["export", "vlarb", "--out", "."]
+    assert call(*words[:3], tmp_path / "again", *words[4:]).status == 0
+    assert contents(tmp_path / "again") == files
+
+
+@pytest.mark.parametrize(
+    ("block", "given"),
+    [
+        ("vlbuffer", ["form=static", "vls=4", "minimum=16", "maximum=16"]),
+        ("dtable", ["form=line_rate", "vl15=false"]),
+        ("rr", []),
+    ],
+)
+def test_the_command_in_a_head_names_what_is_unusual(block: str, given: list[str], tmp_path: Path) -> None:
+    words = [word for parameter in given for word in ("--param", parameter)]
+    assert call("export", block, "--out", tmp_path, *words).status == 0
+    made_by = re.search(r"Made by: vlane (.*)\n", (tmp_path / f"{block}.core").read_text())
+    assert made_by
+    told = shlex.split(made_by[1])
+    assert set(given) >= set(told[5::2])
+    assert call(*told[:3], tmp_path, *told[4:]).status == 0  # equal files are left
+
+
+def test_the_copyright_is_that_of_the_licence() -> None:
+    assert COPYRIGHT in (ROOT / "LICENSE").read_text().splitlines()
+
+
+def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
+    assert call("export", "rr", "--out", tmp_path, *SMALL).status == 0
+    before = contents(tmp_path)
+    times = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    assert call("export", "rr", "--out", tmp_path, *SMALL).status == 0
+    assert {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == times
+
+    (tmp_path / "rr.md").write_text("mine\n")
+    other = ("export", "rr", "--out", tmp_path, "--testbench", "20", "--param", "data_vls=4")
+    (tmp_path / "rr.v").unlink()
+    assert_refused(call(*other), "rr.md: --force must be given")
+    assert contents(tmp_path) == {**{name: before[name] for name in before if name != "rr.v"}, "rr.md": b"mine\n"}
+
+    assert call(*other, "--force").status == 0
+    page = (tmp_path / "rr.md").read_text()
+    assert "data_vls = 4" in page
+    assert "| `data_vls` | 4 | 2 to 32 | data lanes; at most 31 with VL15 |" in page
+    assert not [name for name in contents(tmp_path) if name.endswith(".part")]
+
+
+@pytest.mark.parametrize("what", ["a folder", "a device"])
+def test_what_is_no_file_is_not_replaced(what: str, tmp_path: Path) -> None:
+    there = tmp_path / "rr.core"
+    if what == "a folder":
+        there.mkdir()
+    else:
+        there.symlink_to("/dev/null")
+    assert_refused(call("export", "rr", "--out", tmp_path, "--force"), "--out must be a folder in which this is a")
+    assert [file.name for file in tmp_path.iterdir()] == ["rr.core"]
+    assert not there.is_file()
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    kept, out = tmp_path / "kept.v", tmp_path / "out"
+    out.mkdir()
+    kept.write_text("kept\n")
+    (out / "rr.v").symlink_to(kept)
+    assert_refused(call("export", "rr", "--out", out), "kept.v: --force must be given")
+    assert kept.read_text() == "kept\n"
+    assert call("export", "rr", "--out", out, "--force").status == 0
+    assert (out / "rr.v").is_symlink()
+    assert "module rr(" in kept.read_text()
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert_refused(call("export", "rr", "--out", tmp_path / "file"), "--out", "a folder")
+
+
+def test_combinational_logic_needs_no_initial_value(tmp_path: Path) -> None:
+    """Every process is clocked: an ``always @*`` whose inputs do not change would never run."""
+    assert call("export", "credit_opa", "--out", tmp_path, "--param", "vls=2").status == 0
+    text = (tmp_path / "credit_opa.v").read_text()
+    assert set(re.findall(r"always .*", text)) == {"always @(posedge clk)"}
+    assert "verilog_backend" not in text
+
+
+def listed_files(core: str) -> set[str]:
+    return set(re.findall(r"\b[\w.]+\.(?:v|vlt|sv|hex)\b(?=[\]:])", core))
+
+
+@pytest.mark.parametrize("bench", [True, False])
+def test_the_core_names_files_that_are_there(bench: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    given = ("--testbench", "100") if bench else ()
+    assert call("export", "rr", "--out", tmp_path, *given).status == 0
+    core = (tmp_path / "rr.core").read_text()
+    assert core.startswith("CAPI=2:\n")
+    wanted = {"rr.v", "rr.vlt"} | ({"rr_tb.sv", "rr_inputs.hex", "rr_outputs.hex"} if bench else set())
+    assert listed_files(core) == wanted
+    assert all((tmp_path / name).is_file() for name in wanted)
+    tops = re.findall(r"toplevel: (\w+)", core)
+    assert tops == ["rr", "rr", "rr_tb"][: 3 if bench else 2]
+    sources = "".join((tmp_path / name).read_text() for name in wanted if name.endswith(("v", "sv")))
+    assert all(f"module {top}" in sources for top in tops)
+    for fileset in re.findall(r"filesets: \[(.*)\]", core):
+        assert all(f"\n  {name}:\n" in core for name in fileset.split(", "))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("block", "given"),
+    [
+        ("vlarb", ["form=line_rate"]),
+        ("dtable", []),
+        ("scfq", []),
+        ("sc", ["ports=2"]),
+        ("credit_ib", ["data_vls=2"]),
+        ("vlbuffer", []),
+        pytest.param("ib_switch", ["ports=2", "data_vls=2", "lids=8", "speed=2"], marks=pytest.mark.long),
+    ],
+)
+def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp_path: Path) -> None:
+    """With the exported waivers, in their order of the core's lint and sim targets."""
+    words = [word for parameter in given for word in ("--param", parameter)]
+    assert call("export", block, "--out", tmp_path, "--testbench", "20", *words).status == 0
+    assert lint(tmp_path, block, f"{block}.vlt", f"{block}.v") == ""
+    assert lint(tmp_path, f"{block}_tb", f"{block}.vlt", f"{block}.v", f"{block}_tb.sv") == ""
+
+
+def test_waivers_say_why_and_leave_what_is_never_waived(tmp_path: Path) -> None:
+    assert call("export", "rr", "--out", tmp_path).status == 0
+    lines = (tmp_path / "rr.vlt").read_text().splitlines()
+    waived = [number for number, line in enumerate(lines) if line.startswith("lint_off")]
+    assert waived
+    assert all(lines[number - 1].startswith("// ") for number in waived)
+    assert not [line for line in lines if re.search(r"lint_off.*(UNOPTFLAT|LATCH|MULTIDRIVEN|WIDTHTRUNC)", line)]

@@ -1,0 +1,562 @@
+"""Somebody else's RTL against golden: maps, timing, and the examples of ``docs/your_rtl.md``."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from amaranth.hdl import UnusedElaboratable
+from typer.testing import CliRunner
+
+from tests.lockstep.foreign_designs import EXAMPLES, example, map_of, opened, ran
+from vlane.documents.document import placed
+from vlane.dut_map import DutMap, read_map
+from vlane.errors import InputError
+from vlane.sim_top.blocks import find_block
+from vlane.sim_top.cli.main import app
+from vlane.sim_top.dut.design import Design
+from vlane.sim_top.dut.ports import block_rows
+from vlane.sim_top.dut.schedule import batches
+from vlane.sim_top.dut.wiring import Wiring
+from vlane.tb.machinery.native.model import to_verilog
+from vlane.tb.machinery.native.rows import Port, Words
+
+RR, RR_MAP = example("rr_arb.sv"), example("rr_arb.toml")
+WRR, WRR_MAP = example("wrr_arb.sv"), example("wrr_arb.toml")
+MENDED = ("bit COUNT_FIRST = 0", "bit COUNT_FIRST = 1")
+ON_ALL = 0b1111
+
+
+def refusal(where: Path, block: str, design: str, given: str, table: str = "") -> str:
+    with pytest.raises(InputError) as caught:
+        opened(where, block, design, given, cycles=2000, table=table).run()
+    return str(placed(caught.value)).replace(f"{where}/", "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('port = "clk_i"', 'port = "clk"', r"map.toml:7: clock must be an input of rr_arb \(clk_i, .*\), not clk; did"),
+        ('port = "clk_i"', 'port = "req_ni"', r"map.toml:7: clock must be a port of 1 bit, not req_ni of 4 bits"),
+        ('port = "rst_ni"', 'port = "clk_i"', r"reset.port must be connected once \(clock has it\), not clk_i"),
+        ('port = "rst_ni"', 'port = "req_ni"', r"map.toml:11: reset.port must be a port of 1 bit, not req_ni of 4"),
+        ("data_vls = 4", "data_vls = 5", r"heads__request.port must be a port of 5 bits, or with resize = true"),
+        ("data_vls = 4", "data_vls = 1", r"map.toml:4: block.data_vls must be 2 to 32, not 1"),
+        ("data_vls = 4", "data_vsl = 4", r"map.toml:4: block.data_vsl must be a known key .*; did you mean data_vls?"),
+        ("data_vls = 4", 'data_vls = "4"', r"map.toml:4: block.data_vls must be a whole number, not 4"),
+        ('name = "rr"', 'name = "wrr"', r"map.toml:3: block.name must be rr, the block that is run, not wrr"),
+        ("heads__fits =", "head__fits =", r"inputs.head__fits must be a known key .*; did you mean heads__fits?"),
+        ('heads__fits = "room_i"', "", r"inputs.heads__fits must be given, or in absent what it stays at, not missing"),
+        ('"room_i"', '"link_idle_i"', r"inputs.heads__fits.port must be a port of 4 bits.*link_idle_i of 1 bit"),
+        ('"room_i"', '"req_ni"', r"inputs.heads__fits.port must be connected once \(inputs.heads__request.port has it"),
+        ('"room_i"', '["room_i", "req_ni"]', r"inputs.heads__fits.ports must be a list of 4, not one of 2"),
+        ('"room_i"', '"gnt_o"', r"map.toml:26: inputs.heads__fits.port must be an input of rr_arb .*, not gnt_o"),
+        ('heads__fits = "room_i"', "", "inputs.heads__fits"),
+        ("hold_data = 0", "hold_data = 2", r"absent.hold_data must be below 2, for 1 bit, not 2"),
+        ("hold_data = 0", "hold_data = 0\nready = 1", r"absent.ready must be left out, as it is in inputs, not given"),
+        ("each = 1", "each = 128", r"absent.heads__blocks must be below 128, for 7 bits, not 128"),
+        ('encoding = "onehot"', 'active = "lo"', r"map.toml:34: outputs.vl.active must be one of high, low, not lo"),
+        ('port = "gnt_o", encoding = "onehot"', 'port = "gnt"', r"outputs.vl.port must be an output of rr_arb \("),
+        ("vl = {", "grant = {", r"outputs.grant.encoding must be number, but for vl of a scheduler, not onehot"),
+        ('encoding = "onehot"', 'when = "granted"', r"vl.when must be an output of the block .*did you mean grant"),
+        ("N = 4", "M = 4", r"map.toml:22: parameters.M must be a parameter of rr_arb, not unknown"),
+        ("N = 4", "N = 5", r"inputs.heads__request.port must be a port of 4 bits.*not req_ni of 5 bits"),
+        ("N = 4", "N = 'four\"; x'", r"map.toml:22: parameters.N must be text without quotes, .*, not four"),
+        ('encoding = "onehot"', 'when = "vl"', r"map.toml:34: outputs.vl.when must be another output, or it never"),
+        ('encoding = "onehot"', 'when = "grant", unless = "grant"', r"outputs.vl.unless must be another output"),
+        ("every = 2", "every = 2\nbetwen = 1", r"timing.betwen must be a known key .*did you mean between"),
+        ("hold_data = 0", "hold_data = 1", r"absent.hold_data must be what the traffic .*not 0x0 in cycle 0"),
+    ],
+)
+def test_a_map_that_does_not_fit_is_refused_by_its_key(before: str, after: str, said: str, tmp_path: Path) -> None:
+    """Every name, width and value is checked before anything is compiled or compared."""
+    assert before in RR_MAP
+
+    message = refusal(tmp_path, "rr", RR, RR_MAP.replace(before, after))
+
+    assert re.search(said, message), message
+
+
+@pytest.mark.parametrize(
+    ("design", "given", "said"),
+    [
+        (RR.replace("rr_arb", "rr_other"), RR_MAP, None),
+        (RR.replace("assign able ", "assign able able"), RR_MAP, r"^design.sv:18: --dut must be .*syntax error"),
+        (RR.replace("room_i,  ", "room_i [N],"), RR_MAP, r"^--top must be a module of packed ports .* the port room_i"),
+        (RR.replace("input  logic [N-1:0] room", "inout wire [N-1:0] room"), RR_MAP, r"^--top .* inout room_i"),
+        ('`include "absent.svh"\n' + RR, RR_MAP, r"^design.sv:1: --dut must be .*include file: 'absent.svh'"),
+        ("module rr_arb #(parameter N = 4) (input real clk_i); endmodule", RR_MAP, r"^--top .* packed .* clk_i"),
+    ],
+)
+def test_verilog_that_cannot_be_used_is_refused_with_its_line(
+    design: str, given: str, said: str | None, tmp_path: Path
+) -> None:
+    """The tool's first error is told, in the user's file; no half of a design is run."""
+    if said is None:
+        assert opened(tmp_path, "rr", design, given, cycles=10).design.top == "rr_other"
+        return
+
+    message = refusal(tmp_path, "rr", design, given)
+
+    assert re.search(said, message), message
+
+
+def test_a_top_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    """Comments do not count as modules."""
+    (tmp_path / "a.sv").write_text(f"// module rr_ar b\n{RR}")
+
+    with pytest.raises(
+        InputError, match=r"--top must be a module of the files \(rr_arb\), not rr_abr; did you mean rr_arb"
+    ):
+        Design((tmp_path / "a.sv",), "rr_abr")
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/", "empty.sv", "absent.sv", "a\0b.sv"])
+def test_what_is_no_verilog_file_is_refused_at_once(file: str, tmp_path: Path) -> None:
+    """A device without an end must not keep the tool reading."""
+    (tmp_path / "empty.sv").touch()
+
+    with pytest.raises(InputError, match="--dut must be"):
+        Design((tmp_path / file,), "rr_arb")
+
+
+def test_a_port_that_is_too_narrow_is_refused_when_the_traffic_needs_it(tmp_path: Path) -> None:
+    """``resize`` is a promise: weights of 4 bits are not what the block was asked to hold."""
+    given = WRR_MAP.replace('"cfg_weight"', '{ port = "cfg_weight", resize = true }')
+
+    message = refusal(tmp_path, "wrr", WRR, f"{given}\n[parameters]\nWEIGHT_BITS = 4\n")
+
+    assert re.search(r"map.toml:25: inputs.program__weight must be as wide as the traffic needs, not 0x\w+ in", message)
+
+
+def wired(given: DutMap, ports: list[Port], block: str = "wrr", **parameters: object) -> Wiring:
+    found = find_block(block)
+    return Wiring(found, found.shape(**{"data_vls": 4, "vl15": False, **parameters}), given, "design", tuple(ports))
+
+
+def wrr_wiring() -> Wiring:
+    files = (EXAMPLES / "wrr_arb.sv",)
+    return wired(read_map(EXAMPLES / "wrr_arb.toml"), list(Design(files, "wrr_arb").ports))
+
+
+def row_of(wiring: Wiring, **values: int) -> Words:
+    """Return one row of our inputs; what a map holds is at its value."""
+    row = np.zeros((1, wiring.inputs.words), np.uint64)
+    for name, value in {**wiring.absent, **values}.items():
+        wiring.inputs.layout[name].put(row, value)
+    return row
+
+
+def test_polarity_order_and_separate_ports_are_those_of_the_map() -> None:
+    """Lane 0 and lane 3 have a packet, lane 1 has no room: written out by hand in the design's words."""
+    wiring = wrr_wiring()
+    row = row_of(wiring, heads__request=0b1001, heads__fits=0b1101, ready=1, program__index=2, program__weight=200)
+
+    theirs = wiring.dut_inputs.values(wiring.dut_rows(row)[0])
+
+    assert theirs == {
+        "reset": 0,
+        "cfg_write": 0,
+        "cfg_lane": 2,
+        "cfg_weight": 200,
+        "pending_0": 1,
+        "pending_1": 0,
+        "pending_2": 0,
+        "pending_3": 1,
+        "stall": 0b0100,
+        "link_ready": 1,
+        "scan_enable": 0,
+    }
+
+
+def test_rows_come_back_from_the_design_s_ports() -> None:
+    """The scoreboard goes the other way: what is not narrowed is the same again, resets too."""
+    wiring = wrr_wiring()
+    source = np.random.default_rng(5)
+    rows = np.concatenate(
+        [
+            row_of(
+                wiring,
+                rst=int(source.integers(2)),
+                heads__request=int(source.integers(16)),
+                heads__fits=int(source.integers(16)),
+                ready=int(source.integers(2)),
+                program__enable=int(source.integers(2)),
+                program__index=int(source.integers(4)),
+                program__weight=int(source.integers(256)),
+            )
+            for _ in range(200)
+        ]
+    )
+
+    assert np.array_equal(wiring.our_rows(wiring.dut_rows(rows)), rows)
+    assert len(np.unique(wiring.dut_rows(rows), axis=0)) > 150
+
+
+def onehot_wiring(**wire: object) -> Wiring:
+    given = {
+        "clock": "c",
+        "reset": "r",
+        "inputs": {"heads__request": "q", "heads__fits": "f", "ready": "g"},
+        "absent": {"heads__blocks": {"each": 2}, "hold_data": 0},
+        "outputs": {"vl": {"port": "o", "encoding": "onehot", **wire}},
+    }
+    ports = [
+        Port(name, bits, is_input=name != "o") for name, bits in (("c", 1), ("r", 1), ("q", 4), ("f", 4), ("g", 1))
+    ]
+    return wired(DutMap.model_validate(given), [*ports, Port("o", 4, is_input=False)], "rr", data_vls=3, vl15=True)
+
+
+@pytest.mark.parametrize(
+    ("wire", "granted", "idle"),
+    [
+        ({}, 0b1000, 0b0000),
+        ({"active": "low"}, 0b0111, 0b1111),
+        ({"order": "high_first"}, 0b0001, 0b0000),
+        ({"order": "high_first", "active": "low"}, 0b1110, 0b1111),
+    ],
+)
+def test_a_one_hot_grant_has_the_bit_of_the_lane(wire: dict[str, object], granted: int, idle: int) -> None:
+    """VL15 is the last lane; without a grant no bit is active, and two active bits are never right."""
+    wiring = onehot_wiring(**wire)
+    outputs = np.zeros((2, wiring.outputs.words), np.uint64)
+    wiring.outputs.layout["grant"].put(outputs[0], 1)
+    wiring.outputs.layout["vl"].put(outputs[0], 15)
+
+    expected, care = wiring.expected(np.repeat(row_of(wiring), 2, axis=0), outputs)
+
+    assert wiring.dut_outputs.values(expected[0]) == {"o": granted}
+    assert wiring.dut_outputs.values(expected[1]) == {"o": idle}
+    assert [wiring.dut_outputs.values(row)["o"] for row in care] == [ON_ALL, ON_ALL]
+    assert wiring.answer(expected[0]) == {"vl": [15]}
+    assert wiring.compared == ["grant", "vl"]
+
+
+def test_an_output_that_means_something_with_a_grant_only_is_compared_there_only() -> None:
+    """A design may leave the number of its last grant standing."""
+    wiring = wrr_wiring()
+    outputs = np.zeros((2, wiring.outputs.words), np.uint64)
+    wiring.outputs.layout["grant"].put(outputs[1], 1)
+
+    _, care = wiring.expected(np.repeat(row_of(wiring), 2, axis=0), outputs)
+
+    assert wiring.dut_outputs.values(care[0]) == {"grant_valid": 1, "grant_lane": 0}
+    assert wiring.dut_outputs.values(care[1]) == {"grant_valid": 1, "grant_lane": 3}
+
+
+def drive(where: Path, given: str, cycles: int = 3000) -> tuple[Wiring, Words, list[int], list[int]]:
+    """Return the rows that the design of a map gets, golden's cycle due in each, and the resets."""
+    run = opened(where, "rr", RR, given, cycles=cycles)
+    made = list(batches(run.wiring, run._traffic()))
+    rows, origin = (np.concatenate([getattr(batch, name) for batch in made]) for name in ("rows", "origin"))
+    return run.wiring, rows, origin.tolist(), run.wiring.inputs.layout["rst"].get(rows).tolist()
+
+
+def test_ports_of_a_block_are_read_without_a_collection_of_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a component of which only the signature is read, Amaranth warns of nothing when it is freed."""
+    gc.collect()  # components of other tests
+    with warnings.catch_warnings(record=True) as told, monkeypatch.context() as patch:
+        warnings.simplefilter("always")
+        patch.setattr(gc, "collect", lambda: pytest.fail("a collection takes a tenth of a second"))
+        inputs, _ = block_rows(find_block("vlarb"), find_block("vlarb").mutated)
+        patch.undo()
+        gc.collect()
+
+    assert "heads__request" in inputs.layout
+    assert not [each for each in told if each.category is UnusedElaboratable]
+
+
+def test_every_answer_is_due_once_but_for_resets(tmp_path: Path) -> None:
+    """In order, ``latency`` cycles after the design got the row, and only if no reset came between."""
+    wiring, rows, origin, resets = drive(tmp_path, RR_MAP.replace("[reset]\n", "[reset]\n"), cycles=60_000)
+    due = [number for number in origin if number >= 0]
+    ready = wiring.inputs.layout["ready"].get(rows).tolist()
+
+    assert due == sorted(set(due))
+    assert 59_900 < len(due) < 60_000
+    assert sum(resets) > 6
+    assert not any(resets[at] or resets[at - 1] for at, number in enumerate(origin) if number >= 0)
+    assert not any(ready[at] for at, number in enumerate(origin) if number >= 0)
+
+
+def test_without_a_reset_none_is_given(tmp_path: Path) -> None:
+    """A design that only has its power-on values is never asked for more."""
+    given = RR_MAP.replace('[reset]\nport = "rst_ni"\nactive = "low"\nkind = "asynchronous"\ncycles = 2\n', "")
+    given = given.replace("[absent]", "[constants]\nrst_ni = 1\n[absent]")
+
+    _, _, origin, resets = drive(tmp_path, given, cycles=60_000)
+
+    assert not any(resets)
+    assert len([number for number in origin if number >= 0]) == 60_000
+
+
+@pytest.mark.slow
+def test_the_round_robin_of_the_examples_agrees(tmp_path: Path) -> None:
+    """Registered one-hot grant, active-low requests, asynchronous reset: nothing of it is a difference."""
+    done = ran(tmp_path, "rr", RR, RR_MAP, cycles=100_000)
+
+    assert done.agrees, str(done.difference)
+    assert done.cycles == 100_000
+    assert done.checked > 99_900
+    assert done.decisions > 50_000
+
+
+@pytest.mark.slow
+def test_the_first_wrong_turn_of_the_other_example_is_named() -> None:
+    """Lane 0 sends once more than its weight; the command says where, in both languages, and exits with 1."""
+    words = ["cosim", "wrr", "--dut", str(EXAMPLES / "wrr_arb.sv"), "--top", "wrr_arb", "--json"]
+    done = CliRunner().invoke(app, [*words, "--map", str(EXAMPLES / "wrr_arb.toml"), "--seed", "1"])
+
+    assert done.exit_code == 1, done.output
+    told = json.loads(done.stdout)
+    first = told["first_difference"]
+    assert told["mismatches"] == 1
+    assert (told["top"], told["dut"], told["map"]) == ("wrr_arb", words[3:4], str(EXAMPLES / "wrr_arb.toml"))
+    assert told["outputs_left_out"] == ["list", "blocks", "unreachable", "packets_left"]
+    assert (first["cycle"], first["golden_cycle"]) == (22, 17)
+    assert first["outputs"] == [
+        {"output": "vl", "expected": 1, "got": 0, "dut_ports": {"grant_lane": {"expected": 1, "got": 0}}}
+    ]
+    assert first["dut_inputs"]["pending_1"] == 1
+    assert first["inputs"]["heads__request"] == ON_ALL
+    assert [cycle["cycle"] for cycle in first["before"]] == [17, 18, 19, 20, 21]
+
+
+@pytest.mark.slow
+def test_the_other_example_agrees_once_it_is_mended(tmp_path: Path) -> None:
+    """A parameter of the module, given in the map, is all that it takes: the map itself is right."""
+    done = ran(tmp_path, "wrr", WRR, f"{WRR_MAP}\n[parameters]\nCOUNT_FIRST = 1\n", cycles=100_000)
+
+    assert done.agrees, str(done.difference)
+    assert done.checked > 99_900
+
+
+@pytest.mark.slow
+def test_our_own_arbiter_as_it_is_exported_agrees(tmp_path: Path) -> None:
+    """Without a map ports are known by their names: every output is compared, the wild phases are there."""
+    block, words = find_block("vlarb"), ["data_vls=2", "entries=3"]
+    (tmp_path / "vlarb.v").write_text(to_verilog(block.make(block.parameters(words)), "vlarb"))
+    options = ["--param", words[0], "--param", words[1], "--cycles", "50000", "--json"]
+
+    done = CliRunner().invoke(app, ["cosim", "vlarb", "--dut", str(tmp_path / "vlarb.v"), "--top", "vlarb", *options])
+
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["cycles"] == 50_000
+    assert 49_900 < told["answers_compared"] < 50_000  # all but those of cycles of reset
+    assert told["outputs_left_out"] == []
+
+
+MUTANTS = {
+    "starts at the served lane": ("~(pick | (pick - 1'b1))", "~(pick - 1'b1)"),
+    "forgets the room": ("~req_ni & room_i", "~req_ni"),
+    "two at once": ("(above & (~above + 1'b1))", "above"),
+    "does not wait for the link": ("end else if (link_idle_i) begin", "end else begin"),
+    "does not go round": ("(able & (~able + 1'b1))", "'0"),
+    "does not turn": ("if (pick != '0) mask_q", "if (0) mask_q"),
+    "keeps its grant": ("gnt_q <= '0;\n    end else if (link", "gnt_q <= gnt_q;\n    end else if (link"),
+    "keeps its order in a reset": ("      mask_q <= '1;\n", ""),
+    "decides a cycle late": ("assign gnt_o = gnt_q;", "always_ff @(posedge clk_i) gnt_o <= gnt_q;"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name if at < 2 else pytest.param(name, marks=pytest.mark.long) for at, name in enumerate(MUTANTS)]
+)
+def test_a_wrong_round_robin_is_found_out(name: str, tmp_path: Path) -> None:
+    """A command that says "agree" is worth what it says of designs that are wrong."""
+    done = ran(tmp_path, "rr", example("rr_arb.sv", MUTANTS[name]), RR_MAP, cycles=100_000)
+
+    assert done.difference is not None
+    assert done.difference.outputs[0].output == "vl"
+
+
+@pytest.mark.slow
+def test_the_wave_has_the_design_s_signals_around_the_difference(tmp_path: Path) -> None:
+    """What the user opens next: own names, inner ones too, and the cycle that is wrong."""
+    run = opened(tmp_path, "wrr", WRR, WRR_MAP)
+    difference = run.run().difference
+    assert difference is not None
+
+    first, last = run.write_wave(tmp_path / "wave.vcd", difference)
+
+    wave = (tmp_path / "wave.vcd").read_text()
+    assert first <= difference.cycle <= last
+    assert {"winner", "grant_lane", "pending_3"} <= set(re.findall(r"\$var \w+ +\d+ \S+ (\w+)", wave))
+    assert max(int(time) for time in re.findall(r"^#(\d+)", wave, re.MULTILINE)) <= 2 * (last + 1)
+
+
+TURNS_WITH_GRANT = "gnt_q <= '0;\n if (link_idle_i) mask_q <= ~(gnt_q | (gnt_q - 1'b1));\n end else"
+WITH_GRANT = example(
+    "rr_arb.sv",
+    ("gnt_q <= '0;\n    end else if (link_idle_i)", TURNS_WITH_GRANT),
+    ("      if (pick != '0) mask_q <= ~(pick | (pick - 1'b1));\n", ""),
+)
+"""The link is looked at with the grant."""
+FREE = example(
+    "rr_arb.sv", ("end else if (gnt_q != '0) begin\n      gnt_q <= '0;\n    end else if (link_idle_i)", "end else")
+)
+"""It decides in every cycle, whatever it granted in the one before."""
+FREE_MAP = map_of(
+    "rr_arb.toml",
+    ('ready = "request"', 'between = "idle"'),
+    ("[inputs]", "[constants]\nlink_idle_i = 0\n[inputs]"),
+    ("[absent]", "[absent]\nready = 1"),
+    without=['ready = "link'],
+)
+TWO = example(
+    "wrr_arb.sv",
+    MENDED,
+    ("grant_valid <= any & ~scan_enable;", "early <= any; grant_valid <= early;"),
+    ("grant_lane <= winner;", "early_lane <= winner; grant_lane <= early_lane;"),
+    ("logic any, again;", "logic any, again, early; logic [ID_BITS-1:0] early_lane;"),
+)
+TABLE = "for (int lane = 0; lane < LANES; lane++) weight[lane] <= 0;"
+BUILT_IN = example("wrr_arb.sv", MENDED, (TABLE, "weight[0] <= 3; weight[1] <= 1; weight[2] <= 0; weight[3] <= 7;"))
+BUILT_IN_MAP = map_of(
+    "wrr_arb.toml",
+    ("[absent]", "[absent]\nprogram__enable = 0\nprogram__index = 0\nprogram__weight = 0"),
+    ("[constants]", "[constants]\ncfg_write = 0\ncfg_lane = 0\ncfg_weight = 0"),
+    without=['program__enable = "', "program__index = {", 'program__weight = "'],
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("block", "design", "given", "wrong"),
+    [
+        ("rr", WITH_GRANT, RR_MAP.replace('"request"', '"grant"'), RR_MAP),
+        pytest.param("rr", FREE, FREE_MAP, FREE_MAP.replace('"idle"', '"hold"'), marks=pytest.mark.long),
+        pytest.param("wrr", TWO, WRR_MAP.replace("latency = 1", "latency = 2"), WRR_MAP, marks=pytest.mark.long),
+        pytest.param(
+            "wrr",
+            example("wrr_arb.sv", MENDED, ("posedge", "negedge")),
+            WRR_MAP.replace('port = "clk"', 'port = "clk"\nedge = "falling"'),
+            WRR_MAP,
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["ready with the grant", "requests withdrawn between", "latency 2", "falling edge"],
+)
+def test_a_design_agrees_in_its_own_timing_only(
+    block: str, design: str, given: str, wrong: str, tmp_path: Path
+) -> None:
+    """The words of ``timing`` mean something: the same design fails with a map that says another thing."""
+    assert ran(tmp_path, block, design, given).agrees
+    assert ran(tmp_path, block, design, wrong).difference is not None
+
+
+@pytest.mark.slow
+def test_a_design_with_its_table_built_in_is_compared_from_its_first_cycle(tmp_path: Path) -> None:
+    """Golden is programmed before; another table than the design has is a difference."""
+    assert ran(tmp_path, "wrr", BUILT_IN, BUILT_IN_MAP, table="[wrr]\nweight = [3, 1, 0, 7]\n").agrees
+
+    wrong = ran(tmp_path, "wrr", BUILT_IN, BUILT_IN_MAP, table="[wrr]\nweight = [3, 1, 0, 8]\n")
+
+    assert wrong.difference is not None
+    assert "--table must be given, as the design has its table built in" in refusal(tmp_path, "wrr", WRR, BUILT_IN_MAP)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_design_that_ends_its_own_run_does_not_end_ours(tmp_path: Path) -> None:
+    """``$finish`` in somebody's file must not end the command without a word, nor count as agreement."""
+    done = ran(
+        tmp_path, "rr", example("rr_arb.sv", ("gnt_q <= pick;", "gnt_q <= pick; if (pick == 4) $finish;")), RR_MAP
+    )
+
+    assert not done.agrees
+    assert done.ended == "$finish at design.sv:30"
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("word", ["vlarb", "dtable"])
+def test_a_line_rate_form_can_be_a_foreign_design(word: str, tmp_path: Path) -> None:
+    """Its answers have timing of their own, which the default timing leaves alone."""
+    found = find_block(word)
+    parameters = found.parameters(["form=line_rate", "data_vls=4"])
+    (tmp_path / "design.v").write_text(to_verilog(found.make(parameters), word))
+    options = ["--cycles", "30000", "--json", "--param", "form=line_rate", "--param", "data_vls=4"]
+
+    done = CliRunner().invoke(app, ["cosim", word, "--dut", str(tmp_path / "design.v"), "--top", word, *options])
+
+    assert done.exit_code == 0, done.output
+    assert 29_900 < json.loads(done.stdout)["answers_compared"] <= 30_000  # but for cycles of reset
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("block", ["sl2vl", "sc", "lft", "drr", "scfq", "dtable", "credit_ib", "vlbuffer"])
+def test_every_block_can_be_a_foreign_design(block: str, tmp_path: Path) -> None:
+    """The mechanism knows ports, not schedulers: memories are filled first, and everything is compared."""
+    found = find_block(block)
+    words = [f"{name}={str(value).lower()}" for name, value in found.mutated.items()]
+    (tmp_path / "design.v").write_text(to_verilog(found.make(found.mutated), block))
+    options = ["--cycles", "30000", "--json", *(word for each in words for word in ("--param", each))]
+
+    done = CliRunner().invoke(app, ["cosim", block, "--dut", str(tmp_path / "design.v"), "--top", block, *options])
+
+    assert done.exit_code == 0, done.output
+    assert 29_900 < json.loads(done.stdout)["answers_compared"] <= 30_000  # but for cycles of reset
+
+
+def test_a_module_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """The tool would take the first one, whichever was meant."""
+    assert "design.sv" in refusal(tmp_path, "rr", RR + RR, RR_MAP)
+
+
+@pytest.mark.slow
+def test_a_module_that_ends_itself_at_once_ends_its_run_only(tmp_path: Path) -> None:
+    """A check of parameters that calls ``$fatal`` is a usual initial block."""
+    stops = RR.replace("endmodule", '  initial if (N < 8) $fatal(1, "N too small");\nendmodule')
+
+    result = ran(tmp_path, "rr", stops, RR_MAP)
+
+    assert not result.agrees
+    assert "design.sv" in result.ended
+
+
+@pytest.mark.slow
+def test_a_grant_that_a_reset_masks_is_no_difference(tmp_path: Path) -> None:
+    """Whether a synchronous reset clears the grant at the clock edge or masks it at once is the module's own affair."""
+    design = """module comb (input logic clk, rst, go, input logic [3:0] req, output logic [3:0] gnt);
+  logic [3:0] mask, above, pick;
+  assign above = req & mask;
+  assign pick = (above != 0) ? (above & (~above + 4'd1)) : (req & (~req + 4'd1));
+  assign gnt = rst ? 4'd0 : pick;
+  always_ff @(posedge clk)
+    if (rst) mask <= '1;
+    else if (go && pick != 0) mask <= ~(pick | (pick - 4'd1));
+endmodule
+"""
+    given = """clock = "clk"
+reset = "rst"
+[block]
+name = "rr"
+data_vls = 4
+vl15 = false
+[inputs]
+heads__request = "req"
+ready = "go"
+[absent]
+heads__fits = { each = 1 }
+heads__blocks = { each = 1 }
+hold_data = 0
+[outputs]
+vl = { port = "gnt", encoding = "onehot" }
+"""
+
+    right, wrong = (
+        ran(tmp_path, "rr", text, given) for text in (design, design.replace("mask <= '1", "mask <= 4'b1000"))
+    )
+
+    assert right.agrees
+    assert right.checked > 10_000
+    assert not wrong.agrees

@@ -1,0 +1,157 @@
+"""Faults of a study: links that stall and tables that are rewritten, to the cycle; what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import assert_refused, call
+from vlane.sim_top.scenario.faults import check_faults
+from vlane.sim_top.scenario.world import make_world
+from vlane.sim_top.study.simulate import simulate
+from vlane.study.model import read_study
+
+STUDY = """[network]
+topology = "edges"
+file = "cables.txt"
+
+[buffers]
+blocks = 8
+
+[trace]
+file = "packets.csv"
+
+[run]
+cycles = 400
+warm_up_cycles = 0
+"""
+_FLITS, _BORN = 3, 100
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a switch with three hosts, and one packet of three flits from the first to the second."""
+    file = tmp_path / "lone.toml"
+    file.write_text(STUDY)
+    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "packets.csv").write_text(f"cycle,source,destination,sl,bytes\n{_BORN},0,1,0,{64 * _FLITS}\n")
+    return file
+
+
+def _delivered(study: Path, fault: str) -> int | None:
+    """Return the cycle in which the packet was received, to its last flit; None if it was not."""
+    study.write_text(STUDY + fault)
+    world = make_world(read_study(study), study.parent)
+    check_faults(world)
+    _, tables = simulate(world, load=1.0, seed=1, trace=True)
+    cycles = tables["trace"]["delivered_cycle"].to_list()
+    return cycles[0] if cycles else None
+
+
+@pytest.mark.slow
+def test_a_stalled_link_holds_back_what_has_not_started(study: Path) -> None:
+    """By as many cycles as are left of the stall when it could have started; a started packet goes on."""
+    alone = _delivered(study, "")
+    assert alone is not None
+    starts = alone - 1 - (_FLITS - 1)  # a cycle on the link; the last flit follows two cycles later
+    waits = []
+    for since in range(starts - 12, starts + 4):
+        came = _delivered(study, f"\n[[stall]]\ncycle = {since}\ncycles = 10\nswitch = 0\nport = 2\n")
+        assert came is not None
+        waits.append(came - alone)
+
+    assert waits == [max(0, since + 10 - starts) if since <= starts else 0 for since in range(starts - 12, starts + 4)]
+    assert max(waits) == 10
+    assert _delivered(study, f"\n[[stall]]\ncycle = {starts}\ncycles = 10\nswitch = 0\nport = 3\n") == alone
+
+
+@pytest.mark.slow
+def test_a_rewritten_entry_holds_for_heads_that_arrive_in_its_cycle_or_later(study: Path) -> None:
+    """The head arrives four cycles before its packet could start."""
+    alone = _delivered(study, "")
+    assert alone is not None
+    arrives = alone - 1 - (_FLITS - 1) - 4
+
+    came = {
+        cycle: _delivered(study, f"\n[[rewrite]]\ncycle = {cycle}\nswitch = 0\nlid = 2\nport = 255\n")
+        for cycle in range(arrives - 2, arrives + 3)
+    }
+
+    assert came == {cycle: None if cycle <= arrives else alone for cycle in came}
+
+
+@pytest.mark.slow
+def test_a_packet_that_is_led_to_another_host_is_received_there(study: Path) -> None:
+    """The trace says by whom."""
+    study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 3\n")
+    world = make_world(read_study(study), study.parent)
+
+    _, tables = simulate(world, load=1.0, seed=1, trace=True)
+
+    assert tables["trace"]["destination"].to_list() == [2]
+
+
+@pytest.mark.slow
+def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
+    """So the next run begins with them."""
+    study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 255\n")
+    world = make_world(read_study(study), study.parent)
+    before = world.routes.lft.copy()
+
+    simulate(world, load=1.0, seed=1)
+
+    assert (world.routes.lft == before).all()
+
+
+@pytest.mark.slow
+def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
+    """Five packets fill the NIC's buffer; the sixth waits for its FCP, and if that is lost for the period's."""
+    (study.parent / "packets.csv").write_text(
+        "cycle,source,destination,sl,bytes\n" + "".join(f"{_BORN},0,1,0,256\n" for _ in range(4))
+    )
+    link = '[link]\ncredits = "fcp"\nfcp_blocks = 1\nfcp_period_cycles = 150\n[buffers]'
+    ends = []
+    for loss in ("", "\n[[loss]]\ncycle = 0\ncycles = 290\nswitch = 0\nport = 1\n"):
+        study.write_text(STUDY.replace("[buffers]", link) + loss)
+        world = make_world(read_study(study), study.parent)
+        check_faults(world)
+        _, tables = simulate(world, load=1.0, seed=1, trace=True)
+        ends.append(tables["trace"]["delivered_cycle"].to_list())
+
+    told, lost = ends
+    assert len(told) == len(lost) == 4
+    assert told[:2] == lost[:2]
+    assert told[2] < 150
+    assert lost[2] > 300
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("[[loss]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 1", ["loss", "left out with link.credits returns"]),
+        (
+            '[link]\ncredits = "fcp"\n[[loss]]\ncycle = 1\ncycles = 99000\nswitch = 0\nport = 1',
+            ["loss.0.cycles", "stuck_cycles, 100000", "link.fcp_period_cycles, 1024", "99000"],
+        ),
+        ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 1\nport = 1", ["stall.0.switch", "0 to 0", "1"]),
+        ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 4", ["stall.0.port", "cabled port of switch 0", "4"]),
+        ("[[stall]]\ncycle = 1\ncycles = 0\nswitch = 0\nport = 1", ["stall.0.cycles", "0"]),
+        ("[[stall]]\ncycle = 1\ncycles = 100000\nswitch = 0\nport = 1", ["stall.0.cycles", "stuck_cycles", "100000"]),
+        ("[[stall]]\ncycle = 1\nswitch = 0\nport = 1", ["stall.0.cycles", "given", "missing"]),
+        ("[[stall]]\ncycle = 400\ncycles = 5\nswitch = 0\nport = 1", ["stall.0.cycle", "below", "400"]),
+        (2 * "[[stall]]\ncycle = 1\ncycles = 60000\nswitch = 0\nport = 1\n", ["stall.1.cycles", "all stalls", "60000"]),
+        ("[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 4\nport = 1", ["rewrite.0.lid", "1 to 3", "4"]),
+        ("[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 1\nport = 9", ["rewrite.0.port", "cabled port", "9"]),
+        (
+            2 * "[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 1\nport = 2\n",
+            ["rewrite.1.cycle", "without another write", "1"],
+        ),
+    ],
+)
+def test_faults_that_cannot_be_are_refused(fault: str, words: list[str], study: Path) -> None:
+    """One line, nothing written."""
+    study.write_text(f"{STUDY}\n{fault}\n")
+
+    assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
+    assert not (study.parent / "out").exists()

@@ -1,0 +1,276 @@
+"""Packets from a file, and what is told of them: links, flows, deliveries."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.conftest import ROOT, assert_refused, call
+from vlane.errors import InputError
+from vlane.packets.lrh import LocalRouteHeader
+
+STUDY = """[network]
+topology = "tree"
+k = 2
+n = 2
+
+[buffers]
+blocks = 40
+
+[trace]
+file = "packets.csv"
+
+[measure]
+flows = true
+
+[run]
+cycles = 6000
+warm_up_cycles = 0
+"""
+HEADER = "cycle,source,destination,sl,bytes\n"
+
+
+def _packets() -> list[tuple[int, ...]]:
+    source = random.Random(5)  # noqa: S311 - a repeatable choice
+    return [
+        (
+            source.randrange(3000),
+            source.randrange(4),
+            source.choice((0, 0, 0, 1, 2, 3)),
+            source.randrange(3),
+            source.randrange(1, 513),
+        )
+        for _ in range(1500)
+    ]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a study that replays packets, host 0 a hot spot."""
+    (tmp_path / "packets.csv").write_text(HEADER + "".join(",".join(map(str, row)) + "\n" for row in _packets()))
+    file = tmp_path / "replayed.toml"
+    file.write_text(STUDY)
+    return file
+
+
+def _run(study: Path, *options: str, name: str = "out") -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    out = study.parent / name
+    called = call("simulate", study, "--out", out, "--json", *options)
+    assert called.status == 0, called.err
+    (run,) = called.json()["runs"]
+    names = [file.name.split(".")[-2] for file in (out / "runs").glob("*.parquet")]
+    return run, {name: pl.read_parquet(out / "runs" / f"load1.0-seed1.{name}.parquet") for name in names}
+
+
+@pytest.mark.slow
+def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: Path) -> None:
+    """What was sent, what flows say and what the last links carried are the same packets."""
+    run, tables = _run(study, "--trace")
+    rows = _packets()
+
+    delivered = tables["trace"].select("cycle", "source", "destination", "sl", "flits").rows()
+    assert Counter(delivered) == Counter((born, host, to, sl, -(-size // 64)) for born, host, to, sl, size in rows)
+    for row in tables["trace"].sample(50, seed=1).rows(named=True):
+        header = LocalRouteHeader.unpack(row["lrh"])
+        assert header[:5] == (row["sl"], 0, row["sl"], 0, 2)  # a VL of its own for each SL, IBA transport
+        assert (header.dlid, header.slid) == (row["dlid"], row["source"] + 1)
+        assert header.pktlen == max(0, (row["bytes"] - 2) // 4)
+    flows = {row[:3]: row[5:] for row in tables["flows"].rows()}
+    for (host, to, sl), (offered, packets, flits, mean, p50, p99, most) in flows.items():
+        mine = tables["trace"].filter((pl.col("source") == host) & (pl.col("destination") == to) & (pl.col("sl") == sl))
+        latency = mine["delivered_cycle"] - mine["cycle"]
+        assert (offered, packets, flits) == (mine["flits"].sum(), len(mine), mine["flits"].sum())
+        assert mean == pytest.approx(latency.mean())
+        for share, told in ((0.5, p50), (0.99, p99)):
+            exact = latency.sort()[math.ceil(share * len(mine)) - 1]
+            assert told <= exact < told + max(1, told / 8), (share, told, exact)
+        assert most == latency.max()
+    links = tables["links"]
+    last = links.filter(pl.col("to").str.starts_with("host"))
+    assert (
+        last["flits"].sum() == tables["trace"]["flits"].sum() == sum(each["accepted"] for each in run["per_sl"]) * 24000
+    )
+    first = links.filter(pl.col("from").str.starts_with("host"))
+    assert first["packets"].sum() == len(rows)
+    assert links["utilisation"].to_list() == [flits / 6000 for flits in links["flits"]]
+    asked = links["mean_queue_cycles"] * links["packets"]
+    assert links["mean_queue_packets"].to_list() == pytest.approx((asked / 6000).to_list())
+
+
+@pytest.mark.slow
+def test_waiting_for_room_and_fill_of_buffers_are_counted(study: Path) -> None:
+    """Towards the hot host heads wait for room; nothing waits on the links of its own switch's idle neighbour."""
+    _, tables = _run(study)
+    links = tables["links"]
+
+    assert links.filter(pl.col("from") == "host 1")["waited_cycles"].sum() > 100
+    assert links.filter(pl.col("to").str.starts_with("host"))["waited_cycles"].sum() == 0
+    assert links["peak_far_blocks"].max() <= 24
+    assert 8 < links["peak_output_blocks"].max() <= 24
+    used = links["packets"] > 0
+    assert (links["peak_output_blocks"] > 0).to_list() == (links["peak_far_blocks"] > 0).to_list() == used.to_list()
+
+
+@pytest.mark.slow
+def test_parquet_and_csv_are_the_same_packets(study: Path) -> None:
+    """Same digest; a column more does not matter."""
+    one, _ = _run(study)
+    frame = pl.read_csv(study.parent / "packets.csv").with_columns(note=pl.lit("x"))
+    frame.write_parquet(study.parent / "packets.parquet")
+    study.write_text(STUDY.replace("packets.csv", "packets.parquet"))
+
+    other, _ = _run(study, name="other")
+
+    assert one["digest"] == other["digest"]
+
+
+_TRAFFIC = """[run]
+loads = [0.7]
+cycles = 4000
+warm_up_cycles = 500
+
+[[traffic]]
+sl = 0
+share = 0.5
+
+[[traffic]]
+sl = 3
+share = 0.5
+bytes = [64, 512]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "network",
+    [
+        pytest.param("[buffers]", id="ib"),
+        pytest.param('[switch]\nkind = "opa"\n[buffers]', id="opa", marks=pytest.mark.long),
+    ],
+)
+def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
+    """Same packets in the same cycles under a load that leaves packets on their way; the copy's trace is the same."""
+    network = STUDY[: STUDY.index("[trace]")].replace("[buffers]", network).replace("blocks = 40", "blocks = 64")
+    study.write_text(network + _TRAFFIC)
+    called = call("simulate", study, "--out", study.parent / "first", "--json", "--trace")
+    assert called.status == 0, called.err
+    (first,) = called.json()["runs"]
+    file = study.parent / "first" / "runs" / "load0.7-seed1.trace.parquet"
+    run = _TRAFFIC[: _TRAFFIC.index("[[traffic]]")].replace("loads = [0.7]\n", "")
+    study.write_text(f'{network}[trace]\nfile = "{file}"\n{run}')
+
+    again, tables = _run(study, "--trace")
+
+    written = pl.read_parquet(file)
+    assert written.columns[:5] == ["cycle", "source", "destination", "sl", "bytes"]
+    assert written["delivered_cycle"].null_count() == written["lrh"].null_count() > 10
+    assert again["digest"] == first["digest"]
+    assert tables["trace"].sort(written.columns).equals(written.sort(written.columns))
+
+
+def test_what_may_surprise_of_a_trace_is_said(study: Path) -> None:
+    """Packets after the end, packets to their own host: how many."""
+    (study.parent / "packets.csv").write_text(HEADER + "1,0,1,0,64\n2,1,1,0,64\n6000,0,1,0,64\n")
+
+    called = call("simulate", study, "--out", study.parent / "out")
+
+    assert called.status == 0, called.err
+    assert "1 of 3 packets of the trace come after the run's end, cycle 6000: they are not sent" in called.err
+    assert "1 of 3 packets of the trace go to their own host: to its switch and back" in called.err
+    flows = pl.read_parquet(study.parent / "out" / "runs" / "load1.0-seed1.flows.parquet")
+    assert flows.filter(pl.col("source") == pl.col("destination"))["packets"].to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("packets", "words"),
+    [
+        ("cycle,source,sl,bytes\n1,0,0,64\n", ["columns", "destination", "cycle, source, sl, bytes"]),
+        (HEADER + "1,0,1,0,64\n2,0,1,0,0\n", ["packets.csv:3", "bytes", "1 to", "not 0"]),
+        (HEADER + "1,0,1,0,64\n2,0,1,0,1.5\n", ["packets.csv:3", "bytes", "whole number", "1.5"]),
+        (HEADER + "1,0,1,0,64\n2,x,1,0,64\n", ["packets.csv:3", "source", "whole number", "x"]),
+        (HEADER, ["packets.csv", "packets", "at least one row", "none"]),
+        (HEADER + "10000000000000,0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1099511627776", "10000000000000"]),
+        (HEADER + f"{10**30},0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1099511627776"]),
+        (
+            HEADER + "6000,0,1,0,64\n7000,0,1,0,64\n",
+            ["packets.csv", "cycle", "below the run's cycles, 6000", "not 6000"],
+        ),
+        (HEADER + "1,0,1,,64\n", ["packets.csv:2", "sl", "whole number"]),
+        (HEADER + "1,0,4,0,64\n", ["packets.csv", "destination", "0 to 3", "4"]),
+        (HEADER + "1,0,1,16,64\n", ["packets.csv", "sl", "0 to 15", "16"]),
+        (HEADER + "-1,0,1,0,64\n", ["packets.csv:2", "cycle", "-1"]),
+        (None, ["packets.csv", "readable"]),
+    ],
+)
+def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], study: Path) -> None:
+    """File, line, column, what it must be and what it was."""
+    file = study.parent / "packets.csv"
+    if packets is None:
+        file.unlink()
+    else:
+        file.write_text(packets)
+
+    assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('[trace]\nfile = "packets.csv"\n', "", ["traffic", "given, or a trace", "missing"]),
+        ("[run]", "[run]\nloads = [0.5]", ["run.loads", "left out without traffic", "given"]),
+        ("[run]", "[[traffic]]\n[run]", ["run.loads", "given with traffic", "missing"]),
+        ("flows = true", 'flows = "yes"', ["measure.flows", "true or false"]),
+    ],
+)
+def test_bad_study_of_packets_is_refused(old: str, new: str, words: list[str], study: Path) -> None:
+    """Loads belong to traffic; something must be sent."""
+    study.write_text(STUDY.replace(old, new))
+
+    assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
+
+
+def test_header_is_laid_out_bit_for_bit() -> None:
+    """Written by hand; every field comes back; one that does not fit is refused."""
+    header = LocalRouteHeader(vl=15, lver=0, sl=1, reserved=2, lnh=3, dlid=0xABCD, pktlen=0x7FF, slid=1)
+
+    assert header.pack() == 0xF01B_ABCD_07FF_0001
+    assert LocalRouteHeader.unpack(0xF01B_ABCD_07FF_0001) == header
+    with pytest.raises(InputError, match="pktlen must be 0 to 2047"):
+        header._replace(pktlen=2048).pack()
+
+
+@pytest.mark.slow
+def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
+    """SL 20 on channel 20: low bits in their fields, the top ones in the reserved bits."""
+    (study.parent / "packets.csv").write_text(HEADER + "5,1,3,20,640\n")
+    study.write_text(
+        STUDY.replace("[buffers]", '[switch]\nkind = "opa"\n[buffers]').replace("blocks = 40", "blocks = 64")
+    )
+
+    _, tables = _run(study, "--trace")
+
+    (row,) = tables["trace"].rows(named=True)
+    assert LocalRouteHeader.unpack(row["lrh"]) == (4, 0, 4, 3, 2, 4, 159, 2)
+
+
+@pytest.mark.slow
+def test_a_trace_says_what_the_base_transport_headers_say(tmp_path: Path) -> None:
+    """Under congestion control: FECN, BECN of CNPs, and consecutive sequence numbers of each flow."""
+    options = ("--set", "run.cycles=20000", "--set", "run.warm_up_cycles=0", "--json", "--trace")
+    called = call("simulate", ROOT / "sim_top/configs/tree_cc_rtl.toml", "--out", tmp_path / "out", *options)
+    assert called.status == 0, called.err
+
+    (run,) = called.json()["runs"]
+    (file,) = (tmp_path / "out" / "runs").glob("*.trace.parquet")
+    arrived = pl.read_parquet(file).filter(pl.col("bth").is_not_null())
+    assert (arrived["bth"] == 1).sum() == run["congestion"]["fecns"] > 100
+    assert (arrived["bth"] == 2).sum() == run["congestion"]["becns"] > 100
+    assert (arrived.filter(pl.col("bth") == 2)["psn"] == 0).all()
+    for flow in arrived.filter(pl.col("bth") < 2).partition_by("source", "dlid", "sl"):
+        assert flow["psn"].to_list() == list(range(len(flow)))

@@ -1,0 +1,1 @@
+"""Tests of the repository itself: layout, rules, site, caches."""

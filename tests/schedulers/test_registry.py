@@ -1,0 +1,172 @@
+"""The registry of schedulers: every layer has what it says, and nothing else names a scheduler."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vlane.golden.schedulers import lanes
+from vlane.golden.schedulers.bank import new_scheduler
+from vlane.hdl.by_name import component
+from vlane.register_maps import NUMBERS, REGISTERED
+from vlane.schedulers.registry import DEFAULT, IB_ARBITER, LINE_RATE, SCHEDULERS, Scheduler
+from vlane.schedulers.writes import ScheduleSelect
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.by_name import directed_schedulers, proofs, stimulus
+from vlane.tb.machinery.native.model import component_ports
+
+ROOT = Path(__file__).parent.parent.parent
+FAMILIES = {
+    "vlane/schedulers": "{}.py",
+    "golden/schedulers": "{}.py",
+    "golden/oracle": "oracle_{}.py",
+    "hdl/schedulers": "{}.py",
+    "tb/schedulers": "{}/__init__.py",
+    "docs": "{}.md",
+    "tests/schedulers": "test_{}.py",
+}
+"""Where each scheduler has a file of its name."""
+
+MAY_NAME: dict[str, set[str]] = {
+    "vlane/schedulers/registry.py": set(SCHEDULERS),
+    "vlane/families.py": set(SCHEDULERS),
+    "sim_top/cli/main.py": {"dtable", "vlarb"},
+    "sim_top/studies/by_name.py": {"dtable"},
+    "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
+    "Makefile": {IB_ARBITER},
+}
+"""Files that name schedulers though they are not a scheduler's own: the registry, the command groups of
+tables, studies that compare schedulers, the main job."""
+
+ENTRIES = list(SCHEDULERS.values())
+OF_A_LAYER = re.compile(r"vlane\.(golden|hdl|tb)\.schedulers\b")
+NAMES = re.compile(rf"\b({'|'.join(SCHEDULERS)})\b")
+
+
+def each_scheduler(function: Any) -> Any:
+    return pytest.mark.parametrize("scheduler", ENTRIES, ids=list(SCHEDULERS))(function)
+
+
+@pytest.mark.parametrize(("folder", "pattern"), FAMILIES.items())
+def test_every_layer_has_a_file_of_each_scheduler(folder: str, pattern: str) -> None:
+    assert [name for name in SCHEDULERS if not (ROOT / folder / pattern.format(name)).is_file()] == []
+
+
+def test_every_component_of_the_family_is_in_the_registry() -> None:
+    names = {file.stem for file in (ROOT / "hdl/schedulers").glob("*.py")}
+    with_component = {name for name in names if hasattr(import_module(f"vlane.hdl.schedulers.{name}"), "COMPONENT")}
+    assert with_component == set(SCHEDULERS)
+    assert set(directed_schedulers()) == set(SCHEDULERS) - {IB_ARBITER}  # its scenarios have a notation of their own
+    assert list(BLOCKS)[: len(SCHEDULERS)] == list(SCHEDULERS)
+
+
+def test_numbers_of_the_registers_are_given_once_and_stay() -> None:
+    assert set(NUMBERS) == set(REGISTERED)
+    assert len(set(NUMBERS.values())) == len(NUMBERS)
+    assert [NUMBERS[name] for name in ("vlarb", "dtable", "drr", "scfq", "rr")] == [0, 1, 2, 3, 4]
+    assert DEFAULT in SCHEDULERS
+    assert IB_ARBITER in SCHEDULERS
+
+
+@each_scheduler
+def test_forms_and_parameters_are_those_of_the_hardware(scheduler: Scheduler) -> None:
+    made = component(scheduler.name)
+    defaults = BLOCKS[scheduler.name].defaults()
+    assert tuple(getattr(made, "forms", ())) == scheduler.forms
+    assert ("requesters" in defaults) == scheduler.maps
+    assert ("entries" in defaults) == scheduler.has_entries
+    with_form = scheduler.parameters.with_form
+    for shape in (scheduler.full_size, scheduler.mutated, *scheduler.synthesised, *with_form.values()):
+        assert set(shape) <= set(defaults)
+    assert set(with_form) <= set(scheduler.forms)
+
+
+@each_scheduler
+def test_program_ports_are_those_of_the_hardware(scheduler: Scheduler) -> None:
+    block = BLOCKS[scheduler.name]
+    given = {"requesters": 4} if scheduler.maps else {}
+    for form in scheduler.forms or ("",):
+        shape = {
+            **block.defaults(),
+            **given,
+            **({"form": form} if form else {}),
+            **scheduler.parameters.with_form.get(form, {}),
+        }
+        if form == "ib":
+            shape["entries"] = 64
+        ports = {port.name for port in component_ports(block.make(shape))}
+        assert ("swap" in ports) == scheduler.swaps
+        assert f"program__{scheduler.name_field}" in ports
+        assert ("behind" in ports) == (form == LINE_RATE)
+
+
+@each_scheduler
+def test_a_switch_s_instance_is_golden_and_hardware_alike(scheduler: Scheduler) -> None:
+    least, most = scheduler.data_vls
+    for line_rate in (False, True)[: 1 + scheduler.has_line_rate]:
+        parameters = scheduler.switch_parameters(8, line_rate=line_rate)
+        for lanes_of_port in (max(2, least), most - (line_rate and most > 31)):
+            scheduler.parameters(**{**parameters, "data_vls": lanes_of_port, "vl15": False})
+        with pytest.raises(ValueError, match="data_vls"):
+            scheduler.parameters(**{**parameters, "data_vls": most + 1, "vl15": False})
+        new_scheduler(scheduler.name, data_vls=4, **parameters)
+        writes = stimulus(scheduler.name).drawn_writes(4, 8, random.Random(1))  # noqa: S311 - a repeatable choice
+        assert bool(writes) == bool(scheduler.section)
+
+
+@each_scheduler
+def test_proofs_and_stimuli_have_what_the_catalogue_takes(scheduler: Scheduler) -> None:
+    assert all(callable(each.properties) for each in proofs(scheduler.name).INSTANCES)
+    assert proofs(scheduler.name).INSTANCES
+    assert callable(stimulus(scheduler.name).qualified)
+    assert hasattr(stimulus(scheduler.name), "saturating") == scheduler.has_entries
+
+
+def test_what_a_write_selects_is_the_same_in_golden() -> None:
+    assert (lanes.SELECT_TABLE, lanes.SELECT_MAP) == (ScheduleSelect.TABLE, ScheduleSelect.MAP)
+
+
+def test_the_registry_loads_nothing_heavy() -> None:
+    """Commands that only list schedulers must start at once."""
+    code = "import sys, vlane.schedulers.registry; print(*({'numpy', 'pydantic', 'amaranth'} & set(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == []
+
+
+def named_in(file: Path) -> set[str]:
+    """Return the schedulers that code names: in strings, and by importing what is theirs."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in SCHEDULERS:
+            found.add(node.value)
+        if isinstance(node, ast.keyword) and node.arg in SCHEDULERS:
+            found.add(str(node.arg))
+        if isinstance(node, ast.ImportFrom) and OF_A_LAYER.match(node.module or ""):
+            modules = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+            found |= {part for module in modules for part in module.split(".")} & set(SCHEDULERS)
+    return found
+
+
+def own(file: Path) -> set[str]:
+    """Return the schedulers that a file is about, by its name or the name of its folder."""
+    return {name for name in SCHEDULERS if name in (*file.stem.split("_"), file.parent.name)}
+
+
+def test_no_other_code_names_a_scheduler() -> None:
+    """A sixth scheduler needs its own files and an entry of the registry."""
+    wrong = {}
+    for folder in ("golden", "hdl", "tb", "sim_top", "vlane", "bench"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            name = str(file.relative_to(ROOT))
+            if left := named_in(file) - own(file) - MAY_NAME.get(name, set()):
+                wrong[name] = sorted(left)
+    left = set(NAMES.findall((ROOT / "Makefile").read_text())) - MAY_NAME["Makefile"]
+    assert (wrong, left) == ({}, set())

@@ -1,0 +1,1 @@
+"""Tests of studies, their runs and results."""

@@ -1,0 +1,297 @@
+"""Any column against any other, and what differs between two results: on tables whose numbers are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.conftest import assert_refused, call
+from vlane.errors import InputError
+from vlane.sim_top.plots.compare import DIFFERENT, compare_levels
+from vlane.sim_top.plots.curves import chosen, curves_of
+from vlane.sim_top.plots.plot_curves import curve_figure, write_curves
+from vlane.sim_top.study.steady import half_width
+from vlane.sim_top.study.students_t import students_t
+
+
+def levels(*, seeds: int = 3, shift: float = 0.0, noise: float = 1.0, stream: int = 1, **more: Any) -> pl.DataFrame:
+    """Return results of two buffers, loads and SLs; SL 1 is saturated at load 0.8. ``shift`` is added to latencies."""
+    bits, rows = np.random.default_rng(stream), []
+    for blocks in (64, 128):
+        for load in (0.2, 0.8):
+            for seed in range(1, seeds + 1):
+                for sl in (0, 1):
+                    mean = 100 * load + sl + blocks / 64 + shift + noise * bits.normal()
+                    rows.append(
+                        {
+                            "buffers.blocks": blocks,
+                            "load": load,
+                            "seed": seed,
+                            "sl": sl,
+                            "offered": load / 2,
+                            "accepted": load / 2 + 1e-3 * noise * bits.normal(),
+                            "saturated": sl == 1 and load == 0.8,
+                            "decided": True,
+                            "backlog_growth": 1e-4 * bits.normal(),
+                            "backlog_growth_ci95": 1e-3,
+                            "latency_mean_cycles": mean,
+                            "latency_ci95_cycles": 2.0,
+                            "latency_p50": int(mean),
+                            "latency_p99": int(2 * mean),
+                            "accepted_parts": (load / 2 + 1e-2 * bits.normal(size=40)).tolist(),
+                            "offered_parts": (load / 2 + 1e-3 * bits.normal(size=40)).tolist(),
+                            "run_digest": f"{stream}/{blocks}/{load}/{seed}",
+                            "word": f"<b>${seed % 2}\x1b",
+                            **more,
+                        }
+                    )
+    return pl.DataFrame(rows)
+
+
+def test_a_point_is_the_mean_over_seeds_with_their_interval() -> None:
+    """The textbook's, of exactly these rows; a curve for each buffer and SL."""
+    table = levels()
+
+    curves = curves_of(table, x="load", y="accepted")
+
+    assert [curve.label for curve in curves.curves] == [
+        f"buffers.blocks {blocks}, SL {sl}" for blocks in (64, 128) for sl in (0, 1)
+    ]
+    rows = table.filter(pl.col("buffers.blocks") == 128, pl.col("sl") == 0, pl.col("load") == 0.8)["accepted"]
+    point = curves.curves[2].points[1]
+    assert (point.x, point.seeds) == (0.8, 3)
+    assert point.value == pytest.approx(rows.mean())
+    assert point.ci95 == pytest.approx(half_width(rows.to_list()))
+    assert curves.averaged == ()
+
+
+def test_what_is_averaged_is_averaged_within_a_seed_first() -> None:
+    """The interval is that of seeds: rows of one run are not taken for independent ones; the columns are named."""
+    table = levels()
+
+    curves = curves_of(table, x="buffers.blocks", y="accepted", by=["load"], where={"load": [0.2]})
+
+    (curve,) = curves.curves
+    means = (
+        table.filter(pl.col("load") == 0.2, pl.col("buffers.blocks") == 64)
+        .group_by("seed")
+        .agg(pl.col("accepted").mean())["accepted"]
+    )
+    assert curves.averaged == ("sl",)
+    assert curve.label == "load 0.2"
+    assert curve.points[0].ci95 == pytest.approx(half_width(means.to_list()))
+
+
+def test_one_seed_has_the_runs_own_interval_and_a_saturated_level_no_latency() -> None:
+    """Its other columns have values; a latency's mark has none and no interval."""
+    table = levels(seeds=1)
+
+    latency = curves_of(table, x="load", y="latency_mean_cycles", where={"buffers.blocks": 64})
+    accepted = curves_of(table, x="load", y="accepted", where={"buffers.blocks": 64})
+
+    assert [point.ci95 for curve in latency.curves for point in curve.points] == [2.0, 2.0, 2.0, None]
+    assert [point.value is None for curve in latency.curves for point in curve.points] == [False, False, False, True]
+    assert [point.saturated for curve in accepted.curves for point in curve.points] == [False, False, False, True]
+    assert all(point.value is not None and point.ci95 is None for curve in accepted.curves for point in curve.points)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
+def test_pictures_are_written_and_the_same_again(suffix: str, tmp_path: Path) -> None:
+    """Names with markup, formulas and control characters are text; saturated latencies are at the edge."""
+    table = levels(run_word="x")
+    curves = curves_of(table, x="word", y="latency_mean_cycles")
+
+    file = write_curves(curves, tmp_path / f"a{suffix}")
+
+    content = file.read_bytes()
+    assert len(content) > 5000
+    assert b"\x1b" not in content or suffix == ".png"
+    assert b"<b>$" not in content
+    assert write_curves(curves, tmp_path / f"b{suffix}").read_bytes() == content
+    assert len(content) < 1_000_000
+    assert "saturated, no latency:" in [text.get_text() for text in curve_figure(curves).axes[0].texts]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--y", "acepted"], ["--y", "one of", "acepted", "did you mean accepted?"]),
+        (["--x", "laod"], ["--x", "did you mean load?"]),
+        (["--by", "SL"], ["--by", "did you mean sl?"]),
+        (["--y", "word"], ["--y", "a column of numbers", "String"]),
+        (["--y", "offered_parts"], ["--y", "a column of numbers", "List"]),
+        (["--x", "offered_parts"], ["--x", "numbers or words"]),
+        (["--where", "sl=7"], ["--where sl", "where it is 0, 1", "not 7"]),
+        (["--where", "sl=0.5"], ["--where sl", "where it is 0, 1", "not 0.5"]),
+        (["--where", "load=1,nan,1e999"], ["--where load", "where it is 0.2, 0.8", "not 1, nan, inf"]),
+        (["--where", f"seed={'9' * 400}"], ["--where seed", "where it is 1, 2"]),
+        (["--where", "sl=x"], ["--where sl", "a number", "x"]),
+        (["--where", "saturated=1"], ["--where saturated", "true or false", "1"]),
+        (["--where", "sl"], ["--where", "COLUMN=VALUE"]),
+        (["--where", "sl=0", "--where", "sl=1"], ["--where sl", "once", "twice"]),
+        (["--where", "foo=1"], ["--where column", "one of"]),
+        (["--by", "run_digest", "--by", "sl", "--by", "latency_mean_cycles"], ["--by", "at most 40 curves"]),
+        (["--table", "link"], ["--table", "did you mean links?"]),
+        (["--table", "links"], ["--table", "left out with a Parquet file"]),
+        (["--out", "a.pdf"], ["--out", ".png, .svg, .html", "a.pdf"]),
+        (["--out", "no/such/folder.png"], ["--out", "a file that can be written"]),
+    ],
+)
+def test_a_bad_picture_is_refused(options: list[str], words: list[str], tmp_path: Path) -> None:
+    """One line that names the option and the closest column; nothing is written."""
+    levels(seeds=6).write_parquet(tmp_path / "results.parquet")
+
+    assert_refused(call("plot", tmp_path / "results.parquet", *options), *words)
+    assert [file.name for file in tmp_path.iterdir()] == ["results.parquet"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no parquet", "other"])
+def test_what_is_no_table_of_results_is_refused(content: Any, tmp_path: Path) -> None:
+    """A missing file, an empty one, another format, a Parquet of something else: one line each."""
+    file = tmp_path / "results.parquet"
+    if content == "other":
+        pl.DataFrame({"load": [1]}).write_parquet(file)
+    elif content is not None:
+        file.write_bytes(content)
+
+    for path in (file, tmp_path):
+        assert_refused(call("plot", path), "results.parquet")
+        assert_refused(call("compare", path, path), "results.parquet")
+
+
+def test_a_folder_is_drawn_and_told_as_json(tmp_path: Path) -> None:
+    """Beside the results without --out; the points are those of the picture."""
+    levels().write_parquet(tmp_path / "results.parquet")
+
+    done = call("plot", tmp_path, "--y", "accepted", "--by", "word", "--where", "load=0.2", "--json").json()
+
+    assert done["picture"] == str(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert done["averaged"] == ["buffers.blocks", "sl"]
+    assert [len(curve["points"]) for curve in done["curves"]] == [1, 1]
+
+
+def test_numbers_are_equal_however_they_are_written() -> None:
+    """A whole number for a column of fractions, a fraction for one of whole numbers, numbers of both kinds together."""
+    table = levels().with_columns(load=pl.col("load").replace(0.8, 1.0))
+
+    kept = [chosen(table, {"load": 1}), chosen(table, {"sl": 0.0}), chosen(table, {"load": [1, 0.3], "sl": [0, 7.5]})]
+
+    assert [rows.height for rows in kept] == [12, 12, 6]
+
+
+def test_a_table_without_rows_has_no_picture() -> None:
+    """As that of flows, if none were measured, or of a study in which nothing was sent."""
+    for table in (pl.DataFrame(), levels().clear()):
+        with pytest.raises(InputError, match="results must be a table with a row at least, not empty"):
+            curves_of(table, x="load", y="accepted")
+
+
+def verdicts(first: pl.DataFrame, second: pl.DataFrame) -> set[str]:
+    return set(compare_levels(first, second).differences["verdict"])
+
+
+def test_equal_results_are_equal_and_others_of_equal_digest_too(tmp_path: Path) -> None:
+    """Exit status 0; a digest says more than any statistic."""
+    table = levels()
+    table.write_parquet(tmp_path / "a.parquet")
+
+    called = call("compare", tmp_path / "a.parquet", tmp_path / "a.parquet")
+
+    assert called.status == 0, called.err
+    assert "12 runs in both, 12 of them equal in every delivery\nequal" in called.out
+    assert verdicts(table, levels(seeds=2)) == {"equal"} == verdicts(table, table.filter(pl.col("sl") >= 0))
+
+
+def test_noise_is_seldom_called_a_difference() -> None:
+    """Of 60 pairs of independent results with some 40 differences each, about 3; single 95 % tests would fail all."""
+    found = [compare_levels(levels(stream=2 * pair), levels(stream=2 * pair + 1)) for pair in range(60)]
+
+    assert sum(each.differs for each in found) <= 8
+    assert sum("perhaps different" in each.differences["verdict"] for each in found) > 20
+
+
+@pytest.mark.parametrize("seeds", [1, 6])
+def test_a_shift_beyond_the_noise_is_a_difference(seeds: int, tmp_path: Path) -> None:
+    """Over seeds by their pairs, with one seed by the runs' own intervals; exit status 1; only latencies differ."""
+    first, second = levels(seeds=seeds), levels(seeds=seeds, shift=15.0, stream=2)
+    first.write_parquet(tmp_path / "a.parquet")
+    second.write_parquet(tmp_path / "b.parquet")
+
+    called = call("compare", tmp_path / "a.parquet", tmp_path / "b.parquet", "--json")
+
+    assert called.status == 1
+    document = called.json()
+    different = {row["column"] for row in document["differences"] if row["verdict"] == DIFFERENT}
+    assert "latency_mean_cycles" in different
+    assert different <= {"latency_mean_cycles", "latency_p50", "latency_p99"}
+    means = [row for row in document["differences"] if row["column"] == "latency_mean_cycles" and row["sl"] == 0]
+    assert [row["difference"] for row in means] == pytest.approx([15.0] * 4, abs=3.5)
+    assert not any(
+        row["first"]
+        for row in document["differences"]
+        if row["column"][:4] == "late" and row["sl"] == 1 and row["load"] == 0.8
+    )
+    if seeds == 1:
+        assert {row["verdict"] for row in document["differences"] if row["column"] == "latency_p50"} == {"cannot tell"}
+        wanted = 2.0 * 2**0.5  # both have an interval of 2, of 19 degrees of freedom
+        assert [row["ci95"] for row in means] == pytest.approx([wanted] * 4)
+
+
+def test_a_level_that_is_surely_saturated_in_one_only_is_a_difference() -> None:
+    """Whatever its latencies; where a run could not tell, nothing is said."""
+    first = levels(noise=0.0)
+    second = first.with_columns(saturated=pl.lit(value=False), run_digest=pl.lit("other"))
+
+    sure = compare_levels(first, second)
+    unsure = compare_levels(first, second.with_columns(decided=pl.lit(value=False)))
+
+    assert sure.differences.filter(pl.col("verdict") == DIFFERENT)["column"].unique().to_list() == ["saturated"]
+    assert unsure.ok
+
+
+def test_a_level_that_one_never_saw_counts_as_nothing_received() -> None:
+    """Traffic that is lost whole is not silently left out."""
+    first = levels(noise=1e-3)
+
+    found = compare_levels(first, first.filter(pl.col("sl") == 0).with_columns(run_digest=pl.lit("other")))
+
+    lost = found.differences.filter(pl.col("sl") == 1, pl.col("column") == "accepted")
+    assert lost["second"].to_list() == [0.0] * 4
+    assert set(lost["verdict"]) == {DIFFERENT}
+
+
+def test_what_has_one_value_in_each_is_what_is_compared() -> None:
+    """Two points of a sweep; a sweep with a study that has no such key must choose."""
+    table = levels()
+    parts = [table.filter(pl.col("buffers.blocks") == blocks) for blocks in (64, 128)]
+
+    found = compare_levels(*parts)
+
+    assert found.compared == {"buffers.blocks": (64, 128)}
+    assert (found.runs, found.equal_runs, found.only_first) == (6, 0, 0)
+    with pytest.raises(InputError, match=r"parameter buffers.blocks must be of one value .*, not 64, 128"):
+        compare_levels(table, parts[0].drop("buffers.blocks"))
+    with pytest.raises(InputError, match="results must be of some equal runs"):
+        compare_levels(table, table.with_columns(pl.col("seed") + 100))
+    with pytest.raises(InputError, match=r"results must be of one run for each load and seed"):
+        compare_levels(table, pl.concat([table, table]))
+
+
+def test_students_t_is_the_textbooks() -> None:
+    """Odd and even degrees of freedom, usual and extreme confidences."""
+    known = {
+        (1, 0.95): 12.706,
+        (2, 0.99): 9.925,
+        (5, 0.9): 2.015,
+        (19, 0.99): 2.861,
+        (38, 0.95): 2.024,
+        (3, 0.999): 12.924,
+        (100, 0.95): 1.984,
+    }
+    for (freedom, confidence), value in known.items():
+        assert students_t(freedom, confidence) == pytest.approx(value, abs=6e-4)

@@ -1,0 +1,64 @@
+"""The VOQsw study: its cases, its figures, and what its summary keeps of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.conftest import call
+from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, SIZES, cases
+
+
+def test_cases_are_those_of_the_page() -> None:
+    """Table 1 and Figs. 6 to 11: sizes, tables, traffic; as many virtual networks as VLs."""
+    main = cases("main", quick=False)
+
+    counts = {
+        switches: len({each.labels["network"] for each in main if each.labels["switches"] == str(switches)})
+        for switches in SIZES
+    }
+    assert counts == {8: 30, 16: 30, 32: 30, 64: 10}
+    assert {each.labels["traffic"] for each in main} == {"uniform", *HOT}
+    assert sum(len(each.loads) * len(each.seeds) for each in main) == 8540
+    assert sum(len(each.loads) * len(each.seeds) for each in cases("sensitivity", quick=False)) == 3500
+    base = next(each.study.study for each in main if each.labels["tables"] == BASELINE)
+    assert [each.sl for each in base.traffic] == list(range(8))
+    assert base.link.vl_of_sl is None
+    assert base.voqsw is None
+    labels = [tuple(each.labels.values()) for each in main]
+    assert len(set(labels)) == len(labels) == len({each.digest for each in main})
+
+
+def test_hot_hosts_are_counted_apart_and_drawn_for_each_network() -> None:
+    """As many as the name says, with the share it says, in every class."""
+    hot = [each for each in cases("main", quick=False) if each.labels["traffic"] == "four40"]
+
+    for case in hot:
+        study = case.study.study
+        assert len(study.measure.apart) == 4
+        assert all(each.hot_share == 0.4 and each.hot_hosts == study.measure.apart for each in study.traffic)
+    assert len({tuple(each.study.study.measure.apart) for each in hot}) > 20
+
+
+@pytest.mark.slow
+def test_a_small_part_of_the_study_is_run_and_judged(tmp_path: Path) -> None:
+    """One network of 8 switches: levels are two rows of a run, hot hosts' and all others'."""
+    chosen = ["--only", "switches=8", "--only", "network=1", "--only", "load=0.2,0.6,1.0"]
+    traffic = ["--only", "traffic=uniform,hot40"]
+    done = call("study", "voqsw", "--quick", "--out", tmp_path, *chosen, *traffic, "--json")
+
+    figures = {each["name"]: each for each in done.json()["figures"]}
+    assert figures["SLs for full VOQ, 8 switches"]["ours"] == 16
+    assert figures["SLs for full VOQ, 8 switches"]["holds"] is None
+    gain = figures["throughput over 8 virtual networks, 8 switches, full VOQ, 8 VLs"]
+    assert (gain["published"], gain["seeds"]) == (1.82, 1)
+    assert gain["ours"] > 1.3
+    assert figures["throughput over 8 virtual networks, 16 switches, full VOQ, 8 VLs"]["ours"] is None
+    rows = pl.read_parquet(tmp_path / "summary.parquet")
+    hot = rows.filter(pl.col("traffic") == "hot40")
+    assert hot["sl"].unique().sort().to_list() == [0, 1]
+    assert rows["latency_p99"].is_null().all()
+    share = hot.filter(pl.col("load") == 0.2).group_by("sl").agg(pl.col("offered").sum()).sort("sl")["offered"]
+    assert share[1] / (share[0] + share[1]) == pytest.approx(0.4 + 0.6 / 32, abs=0.02)

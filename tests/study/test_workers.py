@@ -1,0 +1,172 @@
+"""Where runs are made: processes that die or fail, what is interrupted, a dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from tests.children import assert_ended, started
+from tests.conftest import ROOT, STUDY, call
+from tests.study.made_runs import dies_until, fails, twice
+from vlane.sim_top.cli import simulate as cli_simulate
+from vlane.sim_top.study.workers import Task, WorkerLostError, made_by_processes
+
+_TASKS = [(0.5, seed) for seed in range(4)]
+
+
+def tasks_of(make: Any, given: list[tuple[float, int]] = _TASKS) -> list[Task[float]]:
+    """Return tasks that call a function with a load and a seed."""
+    return [Task(f"load {load!r}, seed {seed}", partial(make, load, seed)) for load, seed in given]
+
+
+@pytest.mark.parametrize("deaths", [0, 1])
+def test_the_run_of_a_killed_process_is_made_again_and_every_run_once(deaths: int, tmp_path: Path) -> None:
+    """One death is borne; the others' answers are not lost."""
+    made = list(made_by_processes(tasks_of(partial(dies_until, tmp_path, deaths)), 2))
+
+    assert sorted(made) == [twice(*task) for task in _TASKS]
+    assert len(list(tmp_path.iterdir())) == deaths
+
+
+def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -> None:
+    """It is not made for ever; which run it was is said."""
+    made = []
+    with pytest.raises(WorkerLostError, match=r"^load 0\.5, seed 1$"):
+        made.extend(made_by_processes(tasks_of(partial(dies_until, tmp_path, 9)), 2))
+
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_exception_that_cannot_be_sent_is_told_all_the_same() -> None:
+    """As what it said."""
+    with pytest.raises(RuntimeError, match=r"_NoPickleError.*[01] and 7"):
+        list(made_by_processes(tasks_of(fails, [(0.0, 7), (1.0, 7)]), 2))
+
+
+def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status 1; --resume is named."""
+
+    def lost(*_: object, **__: object) -> None:
+        raise WorkerLostError("load 0.5, seed 1")
+
+    monkeypatch.setattr(cli_simulate, "run_sweep", lost)
+
+    called = call("simulate", study, "--out", tmp_path / "out")
+
+    assert called.status == 1
+    assert called.err == (
+        "vlane: two processes ended while they made the run of load 0.5, seed 1; "
+        f"0 of 4 runs are kept in {tmp_path}/out, --resume goes on from there\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("jobs", "number", "ignored"),
+    [
+        ("2", signal.SIGINT, ()),
+        ("2", signal.SIGTERM, (signal.SIGINT,)),
+        pytest.param("1", signal.SIGINT, (), marks=pytest.mark.long),
+        pytest.param("1", signal.SIGTERM, (signal.SIGINT,), marks=pytest.mark.long),
+        pytest.param("2", signal.SIGTERM, (), marks=pytest.mark.long),
+        pytest.param("2", signal.SIGHUP, (), marks=pytest.mark.long),
+    ],
+)
+def test_interrupted_is_one_line_and_the_rest_is_made_later(
+    jobs: str, number: signal.Signals, ignored: tuple[signal.Signals, ...], study: Path, tmp_path: Path
+) -> None:
+    """Given a signal to all processes of a study, one line names the finished runs, which --resume takes.
+
+    Given SIGINT ignored at the start, as in the background of a shell, SIGINT interrupts no process of the study.
+    """
+    study.write_text(STUDY.replace("cycles = 3000", "cycles = 150000"))
+    words = [sys.executable, "-m", "vlane", "simulate", str(study), "--out", str(tmp_path / "out"), "--jobs", jobs]
+    with started(words, ignored=ignored, cwd=ROOT) as running:
+        assert running.stderr is not None
+        first = next(line for line in running.stderr if not line.startswith("compiling"))
+        for each in (*ignored, number):
+            os.killpg(running.pid, each)
+        rest = running.stderr.read().splitlines()
+        assert running.wait(60) == 128 + number
+        assert_ended(running.pid)
+
+    assert first.startswith("1 of 4: load 0.2, seed ")
+    assert [line for line in rest if " of 4: " not in line] == rest[-1:]
+    assert rest[-1].startswith("vlane: interrupted; ")
+    assert rest[-1].endswith(f"of 4 runs are kept in {tmp_path}/out, --resume goes on from there")
+    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "runs").glob("*.json")}
+    assert kept
+    assert not list((tmp_path / "out").rglob("*.part"))
+    assert call("simulate", study, "--out", tmp_path / "out", "--resume").status == 0
+    assert kept == {file: file.stat().st_mtime_ns for file in kept}
+
+
+@contextlib.contextmanager
+def taken(port: int) -> Iterator[None]:
+    """Hold a port of this machine, unless another process does."""
+    with socket.socket() as held:
+        with contextlib.suppress(OSError):
+            held.bind(("", port))
+            held.listen()
+        yield
+
+
+@pytest.mark.slow
+def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
+    """A dask scheduler's workers make the same runs; their files are written here; a run that fails is said."""
+    import distributed  # noqa: PLC0415 - it takes a second, and one test needs it
+
+    here = call("simulate", study, "--out", tmp_path / "here", "--json")
+    free = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    with (
+        taken(8787),  # by the cluster of another run of the tests
+        mock.patch.dict(os.environ),  # it tells its workers by variables
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", processes=True, scheduler_kwargs=free
+        ) as cluster,
+    ):
+        there = call("simulate", study, "--out", tmp_path / "there", "--scheduler", cluster.scheduler_address, "--json")
+
+    assert there.status == 0, there.err
+    assert [run["digest"] for run in there.json()["runs"]] == [run["digest"] for run in here.json()["runs"]]
+    names = [sorted(file.name for file in (tmp_path / name / "runs").iterdir()) for name in ("here", "there")]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://127.0.0.1", "tcp://127.0.0.1:123456", "tcp://[bad:1"]
+)
+def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Path) -> None:
+    """Whoever is asked and does not answer, nothing is begun."""
+    called = call("simulate", study, "--out", tmp_path / "out", "--scheduler", address)
+
+    assert called.status == 2
+    assert called.err.strip().splitlines() == [
+        f"vlane: --scheduler must be the address of a dask scheduler that answers, tcp://HOST:PORT, not {address}"
+    ]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_without_dask_is_one_line(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where dask is not installed, the command that installs it is named; beside it, jobs mean nothing."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    given = ("simulate", study, "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
+
+    alone, with_jobs = call(*given), call(*given, "--jobs", "2")
+
+    assert alone.status == with_jobs.status == 2
+    assert "pip install 'vlane[scale]'" in alone.err
+    assert "--jobs must be left out beside --scheduler" in with_jobs.err
+    assert not (tmp_path / "out").exists()

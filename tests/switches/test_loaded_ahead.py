@@ -1,0 +1,102 @@
+"""What makes large networks faster and changes no result: loading in advance, shared rows, counters nobody reads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vlane.golden.compiler.records import Int32, Records, new_records
+from vlane.golden.compiler.source import UntranslatableError
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.prefetch import prefetch
+from vlane.golden.engine.unread import unread
+from vlane.golden.switches.packets import NOBODY, TO_SINK, new_packets, next_ahead, schedule, spare, take_due
+from vlane.golden.switches.vl_tables import rows_apart, rows_shared
+
+
+class Cell:
+    """A field."""
+
+    number: Int32
+
+
+@kernel
+def _loads(cells: Records[Cell], numbers: NDArray[np.uint8]) -> int:
+    for place in (0, 2, 1 << 40, -1):
+        prefetch(cells, place)
+        prefetch(numbers, place)
+    return cells[2].number
+
+
+@kernel
+def _counts(marks: NDArray[np.int64]) -> int:
+    rules = unread(3)
+    for place in range(len(marks)):
+        rules[place] += marks[place]
+        rules[place] = 1
+        rules[0] += _raised(marks)
+    return marks[0]
+
+
+@inner
+def _raised(marks: NDArray[np.int64]) -> int:
+    marks[0] += 1
+    return marks[0]
+
+
+@kernel
+def _reads() -> int:
+    rules = unread(3)
+    rules[0] += 1
+    return rules[0]
+
+
+def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
+    cells, numbers = new_records(Cell, 3), np.zeros(4, np.uint8)
+    cells["number"] = [7, 8, 9]
+    for loads in (_loads, _loads.python_function):  # type: ignore[attr-defined]  # of a kernel
+        assert loads(cells, numbers) == 9
+    assert cells["number"].tolist() == [7, 8, 9]
+    assert not numbers.any()
+
+
+def test_counters_that_nobody_reads_are_only_raised() -> None:
+    """A kernel that reads one is refused: compiled, there is nothing to read."""
+    for counts in (_counts, _counts.python_function):  # type: ignore[attr-defined]  # of a kernel
+        assert counts(np.array([1, 2, 3])) == 4
+
+    assert _reads.python_function() == 1  # type: ignore[attr-defined]  # of a kernel
+    with pytest.raises(UntranslatableError, match=r"test_loaded_ahead.py:\d+: .*nobody may read them"):
+        _reads()
+
+
+def test_equal_rows_are_kept_once() -> None:
+    vl = np.random.default_rng(1).integers(0, 2, (5, 3, 1, 2)).astype(np.uint8)
+    shared, apart = (tables(vl, by_lane=False) for tables in (rows_shared, rows_apart))
+
+    assert len(shared.vl) == len(np.unique(vl.reshape(15, -1), axis=0)) < len(apart.vl) == 15
+    assert (shared.vl[shared.row] == vl).all()
+    assert (apart.vl[apart.row] == vl).all()
+    assert np.shares_memory(apart.vl, vl)
+    assert not np.shares_memory(shared.vl, vl)
+
+
+def test_the_same_row_everywhere_is_found_at_once() -> None:
+    tables = rows_shared(np.broadcast_to(np.arange(16, dtype=np.uint8), (1 << 14, 64, 64, 16)), by_lane=True)
+
+    assert (tables.vl.shape, tables.row.any(), tables.by_lane) == ((1, 64, 16), False, True)
+
+
+def test_what_is_ahead_in_a_list_ends_where_the_list_does() -> None:
+    packets = new_packets(4)
+    made = [spare(packets) for _ in range(3)]
+    for packet in made:
+        schedule(packets, packet, 5, TO_SINK, 0)
+    found, packet = [], take_due(packets, 5, TO_SINK)
+    while packet != NOBODY:
+        found.append(packet)
+        packet = next_ahead(packets, packet)
+
+    assert found == made[::-1]
+    assert next_ahead(packets, NOBODY) == NOBODY

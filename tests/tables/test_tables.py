@@ -1,0 +1,124 @@
+"""The look-up tables: hand-written look-ups, lockstep, benches, proofs that can fail, bad parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import long_but
+from tests.schedulers.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from vlane.hdl.tables.lft import LFT
+from vlane.hdl.tables.sc import SC
+from vlane.hdl.tables.sl2vl import SL2VL
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tables.lft import LFTParameters
+from vlane.tables.sc import SCParameters
+from vlane.tables.sl2vl import SL2VLParameters
+from vlane.tb.machinery.proofs.prove import prove
+from vlane.tb.tables.directed_tables import PARAMETERS, STEPS
+
+SHAPES = [
+    ("sl2vl", {"inputs": 1, "outputs": 1, "data_vls": 1}),
+    ("sl2vl", {"inputs": 5, "outputs": 7, "data_vls": 15}),
+    pytest.param("sl2vl", {"inputs": 36, "outputs": 36, "data_vls": 8}, marks=pytest.mark.long),
+    ("lft", {"lookups": 1, "ports": 1, "entries": 2}),
+    pytest.param("lft", {"lookups": 3, "ports": 254, "entries": 49152}, marks=pytest.mark.long),
+    ("lft", {"lookups": 8, "ports": 36, "entries": 1000}),
+    ("sc", {"ports": 1, "data_vls": 1}),
+    ("sc", {"ports": 5, "data_vls": 31}),
+    pytest.param("sc", {"ports": 8, "data_vls": 20}, marks=pytest.mark.long),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "shape"), SHAPES, ids=str)
+def test_hardware_agrees_with_golden(name: str, shape: dict[str, int]) -> None:
+    """Look-ups beside writes to the same places, resets, ports and LIDs that are not there: every cycle."""
+    assert qualified_lockstep(name, shape, cycles=100_000).decisions >= 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_hardware_answers_what_is_written_by_hand(name: str) -> None:
+    """Expectations from the contract, from power-on."""
+    for cycle, (got, expected) in enumerate(run_rows(name, PARAMETERS[name], STEPS[name])):
+        assert got == expected, f"cycle {cycle}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", long_but({"sc"}, PARAMETERS))
+def test_cocotb_bench_agrees(name: str) -> None:
+    """The bench a third party would write."""
+    benches = ("agrees_with_golden_in_every_cycle", "follows_the_directed_lookups")
+    assert_bench_agrees(name, PARAMETERS[name], tests=2, apart=benches)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", long_but({"lft"}, PARAMETERS))
+def test_small_instances_are_proven(name: str) -> None:
+    """Whatever was written last is what is looked up, in any history."""
+    block = BLOCKS[name]
+    for instance in block.proofs[:2]:
+        proof = prove(instance.make(block.make), f"test-{name}-{instance.name}")
+        assert proof.verdict == "PASS", proof.detail
+
+
+class Leaking(SL2VL):
+    """A mapping that never drops."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.drop[0].eq(0)
+        return m
+
+
+class Generous(LFT):
+    """A look-up that never drops."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.drop[0].eq(0)
+        return m
+
+
+class Mixing(SC):
+    """Maps that let data onto VL15."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.vl[0].eq(15)
+        return m
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "broken"), [("sl2vl", Leaking), ("lft", Generous), ("sc", Mixing)])
+def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
+    """The proofs can fail."""
+    block = BLOCKS[name]
+
+    proof = prove(
+        block.proofs[0].properties(broken(block.shape(**block.proofs[0].parameters))), f"test-{name}-broken", depth=6
+    )
+
+    assert proof.verdict == "FAIL", proof.detail
+    assert "Assert failed" in proof.detail
+
+
+@pytest.mark.parametrize(
+    ("shape", "given"),
+    [
+        (SL2VLParameters, {"inputs": 0}),
+        (SL2VLParameters, {"outputs": 65}),
+        (SL2VLParameters, {"data_vls": 16}),
+        (LFTParameters, {"entries": 49153}),
+        (LFTParameters, {"ports": 255}),
+        (LFTParameters, {"lookups": 0}),
+        (SCParameters, {"ports": 49}),
+        (SCParameters, {"data_vls": 32}),
+    ],
+)
+def test_components_refuse_parameters_out_of_range(shape: Any, given: dict[str, int]) -> None:
+    """What cannot be built is refused when it is made."""
+    with pytest.raises(ValueError, match="must be"):
+        shape(**given)

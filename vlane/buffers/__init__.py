@@ -1,0 +1,1 @@
+"""Buffers of virtual lanes: parameters."""

@@ -1,0 +1,1 @@
+"""InfiniBand congestion control: parameters and settings."""

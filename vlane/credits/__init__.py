@@ -1,0 +1,1 @@
+"""Link credits: parameters of InfiniBand's and Omni-Path's flow control."""

@@ -1,0 +1,31 @@
+"""Parameters of InfiniBand's absolute credits (``docs/credit_ib.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlane.packets.fcp import CREDIT_CAP, MAX_FCP_PERIOD
+from vlane.parameters import Parameters, check_range, flag, whole
+from vlane.units import MAX_DATA_VLS
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CreditIBParameters(Parameters):
+    """Parameters of ``credit_ib``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
+    buffer_blocks: int = whole(128, 1, 4095, "blocks of each lane's receive buffer")
+    fcp_blocks: int = whole(0, 0, CREDIT_CAP, "growth of a limit after which it is told; 0: a quarter of the buffer")
+    fcp_period: int = whole(1024, 2, MAX_FCP_PERIOD, "cycles after which every limit is told again")
+    watchdog_cycles: int = whole(6250, 2, MAX_FCP_PERIOD, "cycles without a packet after which the watchdog says so")
+    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
+
+    def check(self) -> None:
+        """Refuse a growth that the buffer could never reach."""
+        check_range("fcp_blocks", self.fcp_blocks, 0, min(self.buffer_blocks, CREDIT_CAP))

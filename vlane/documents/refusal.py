@@ -1,0 +1,194 @@
+"""Translation of pydantic's errors: file, line, key, what it must be, and what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from vlane.documents.document import Document, key_of
+from vlane.documents.key_lines import Path
+from vlane.errors import InputError, closest
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _plain(limit: float) -> float:
+    """Return a limit without a fraction of 0."""
+    return int(limit) if limit == int(limit) else limit
+
+
+WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "int_type": lambda _: "a whole number",
+    "int_from_float": lambda _: "a whole number",
+    "int_parsing": lambda _: "a whole number",
+    "int_parsing_size": lambda _: "a whole number of at most 4300 digits",
+    "float_type": lambda _: "a number",
+    "float_parsing": lambda _: "a number",
+    "finite_number": lambda _: "a finite number",
+    "bool_type": lambda _: "true or false",
+    "string_type": lambda _: "text",
+    "string_pattern_mismatch": lambda _: "a name, not empty",
+    "list_type": lambda _: "a list",
+    "dict_type": lambda _: "a section",
+    "model_type": lambda _: "a section",
+    "model_attributes_type": lambda _: "a section",
+    "is_instance_of": lambda _: "a number",
+    "greater_than": lambda context: f"above {_plain(context['gt'])}",
+    "greater_than_equal": lambda context: f"at least {context['ge']}",
+    "less_than": lambda context: f"below {_plain(context['lt'])}",
+    "less_than_equal": lambda context: f"at most {context['le']}",
+    "too_short": lambda context: f"a list of at least {context['min_length']}",
+    "too_long": lambda context: f"a list of at most {context['max_length']}",
+}
+"""Words that follow "must be", by pydantic's name of what is wrong; what needs more than words is in ``_refusal``."""
+
+
+def checked(model: type[_Model], document: Document) -> _Model:
+    """Return a document as a model.
+
+    Raises
+    ------
+    InputError
+        Naming the first unknown key, or else the first value that is missing or wrong.
+    """
+    try:
+        return model.model_validate(document.content)
+    except ValidationError as error:
+        found = [(_written(each, document), each) for each in error.errors()]
+    raise document.placed(_refusal(model, document, found)) from None
+
+
+def is_key(model: type[BaseModel], document: Document, path: Path) -> bool:
+    """Return whether a model has a key at a place, written or not."""
+    return bool(_types_at([model], path, document.content))
+
+
+def _written(error: Any, document: Document) -> Path:
+    """Return the keys that an error is about: its place without branches of unions, which no document has."""
+    path: Path = ()
+    for part in error["loc"]:
+        if document.has((*path, part)):
+            path = (*path, part)
+    if error["type"] == "missing":
+        return (*path, error["loc"][-1])
+    if error["type"].startswith("union_tag"):
+        return (*path, error["ctx"]["discriminator"].strip("'"))
+    return path
+
+
+def _refusal(model: type[BaseModel], document: Document, found: list[tuple[Path, Any]]) -> InputError:
+    first = next((path for path, error in found if error["type"] == "extra_forbidden"), found[0][0])
+    path = max((path for path, _ in found if path[: len(first)] == first), key=len)  # in a union, the nearest branch
+    errors = [error for each, error in found if each == path]
+    kind, got, types = errors[0]["type"], errors[0]["input"], _types_at([model], path, document.content)
+    name = key_of(path) or "content"
+    if kind == "extra_forbidden":
+        return _unknown(model, document, path)
+    if kind in {"missing", "union_tag_not_found"}:
+        return InputError(name, _given(types), "missing")
+    if kind == "value_error":
+        return _judged(errors[0]["ctx"]["error"], path, got)
+    if kind in {"too_short", "too_long"}:
+        got = f"one of {len(got)}"
+    choices = [str(choice) for choice in _choices(types)]
+    if kind == "union_tag_invalid":
+        got = got.get(path[-1])
+    musts = [must for error in errors if (must := _must(error))]
+    musts += [f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]] if choices else []
+    meant = closest(got, choices) if isinstance(got, str) else ""
+    return InputError(name, " or ".join(dict.fromkeys(musts)), got, meant=meant)
+
+
+def _must(error: Any) -> str:
+    words = WORDS.get(error["type"])
+    return words(error.get("ctx", {})) if words else ""
+
+
+def _given(types: list[Any]) -> str:
+    choices = [str(choice) for choice in _choices(types)]
+    return f"given: one of {', '.join(choices)}" if choices else "given"
+
+
+def _judged(error: ValueError, path: Path, got: object) -> InputError:
+    """Return the error of one of our validators, for a key below its section."""
+    if not isinstance(error, InputError):
+        return InputError(key_of(path) or "content", str(error), got)
+    name = ".".join(filter(None, (key_of(path), error.field)))
+    return InputError(name, error.must, error.got, details=error.details, meant=error.meant)
+
+
+def _unknown(model: type[BaseModel], document: Document, path: Path) -> InputError:
+    """Return the error about a key that its section does not have."""
+    known = _keys(_types_at([model], path[:-1], document.content), document.at(path[:-1]))
+    word = str(path[-1])
+    meant = closest(word, known) or _section_with(model, word, document.content)
+    return InputError(key_of(path), f"a known key ({', '.join(known)})", "unknown", meant=meant)
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """Yield the types of a union, or the type itself, without what restricts them."""
+    if get_origin(annotation) is Annotated:
+        yield from _alternatives(get_args(annotation)[0])
+    elif get_origin(annotation) in {Union, UnionType}:
+        for each in get_args(annotation):
+            yield from _alternatives(each)
+    else:
+        yield annotation
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _meant(types: list[Any], content: Any) -> list[type[BaseModel]]:
+    """Return the models among types; of a union those whose tag the content has, or all if it has none."""
+    models = [kind for kind in types if _is_model(kind)]
+    given = content if isinstance(content, dict) else {}
+    return [model for model in models if given.items() & _tags(model).items()] or models
+
+
+def _tags(model: type[BaseModel]) -> dict[str, str]:
+    """Return the keys that have one value each, which tells a union's models apart."""
+    choices = {name: get_args(info.annotation) for name, info in model.model_fields.items() if info.is_required()}
+    return {name: values[0] for name, values in choices.items() if len(values) == 1 and isinstance(values[0], str)}
+
+
+def _types_at(annotations: list[Any], path: Path, content: Any) -> list[Any]:
+    """Return the types that are possible at a place; the content says which of a union's models is meant."""
+    types = [kind for annotation in annotations for kind in _alternatives(annotation)]
+    if not path:
+        return types
+    key = path[0]
+    below = [model.model_fields[str(key)].annotation for model in _meant(types, content) if key in model.model_fields]
+    for kind in types:
+        if get_origin(kind) is list and isinstance(key, int):
+            below.append(get_args(kind)[0])
+        elif get_origin(kind) is dict:
+            below.append(get_args(kind)[1])
+    try:
+        inner = content[key]
+    except (KeyError, IndexError, TypeError):
+        inner = None
+    return _types_at(below, path[1:], inner)
+
+
+def _choices(types: list[Any]) -> list[Any]:
+    return list(dict.fromkeys(choice for kind in types if get_origin(kind) is Literal for choice in get_args(kind)))
+
+
+def _keys(types: list[Any], content: Any) -> list[str]:
+    return list(dict.fromkeys(name for model in _meant(types, content) for name in model.model_fields))
+
+
+def _section_with(model: type[BaseModel], word: str, content: Mapping[str, Any]) -> str:
+    """Return where else in the document a key of this name belongs, one section rather than any of a list."""
+    found = []
+    for name, info in model.model_fields.items():
+        types = list(_alternatives(info.annotation))
+        listed = [inner for kind in types if get_origin(kind) is list for inner in _alternatives(get_args(kind)[0])]
+        if word in _keys([*types, *listed], content.get(name)):
+            found.append((bool(listed), f"{name}.{word}"))
+    return min(found, key=lambda each: each[0], default=(False, ""))[1]

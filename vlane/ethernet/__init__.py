@@ -1,0 +1,1 @@
+"""Ethernet congestion management (ECM, E2CM, PAUSE): parameters."""

@@ -1,0 +1,1 @@
+"""Readers and writers of subnet-manager dumps, one module per format."""

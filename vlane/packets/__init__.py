@@ -1,0 +1,1 @@
+"""Packet formats: local route header, base transport header, flow-control packet, drop causes."""

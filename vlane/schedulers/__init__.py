@@ -1,0 +1,1 @@
+"""Egress schedulers: parameters, weight tables, table files and program writes."""

@@ -1,0 +1,97 @@
+"""Quanta of deficit round robin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.documents.whole import whole_list
+from vlane.egress import MAX_REQUESTERS, SchedulerParameters
+from vlane.errors import InputError
+from vlane.parameters import flag, whole
+from vlane.registers import BitField, Register, Status
+from vlane.schedulers.schedule_registers import deficit_status, entry_window, map_window
+from vlane.schedulers.writes import Write, value_writes
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = ["MAX_QUANTUM", "DRRParameters", "DRRQuanta", "registers", "switch_registers"]
+
+MAX_QUANTUM = 255
+_QUANTUM = BitField("weight", 0, 8, "quantum in 64-byte blocks")
+
+
+@dataclass(frozen=True, slots=True)
+class DRRQuanta:
+    """Quantum of each requester: what it may send per round.
+
+    Parameters
+    ----------
+    quantum : tuple of int
+        Quantum of each requester, 0 to 255 units of 64 bytes; a requester with 0 is never served.
+
+    Raises
+    ------
+    InputError
+        Naming the requester and what its quantum must be.
+    """
+
+    quantum: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        checked = whole_list("drr.quantum", self.quantum, least=0, most=MAX_QUANTUM, longest=MAX_REQUESTERS)
+        object.__setattr__(self, "quantum", checked)
+
+    def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
+        """Return the writes that program an instance; requesters beyond the list get quantum 0.
+
+        Raises
+        ------
+        InputError
+            If there are more quanta than requesters.
+        """
+        most = parameters["requesters"] or parameters["data_vls"]
+        if len(self.quantum) > most:
+            raise InputError("drr.quantum", f"at most {most} long here", len(self.quantum))
+        return value_writes(self.quantum, most)
+
+    def shape(self) -> dict[str, int]:
+        """Return nothing: a quantum is there for each requester."""
+        return {}
+
+    def requesters(self) -> int:
+        """Return the number of quanta."""
+        return len(self.quantum)
+
+    def served(self) -> dict[str, int]:
+        """Return the requesters with a quantum, by their place in the file."""
+        return {f"drr.quantum[{sl}]": sl for sl, quantum in enumerate(self.quantum) if quantum}
+
+
+def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    """Return the registers of an instance."""
+    return (
+        Status("unreachable", "requesters without a quantum", "unreachable"),
+        *deficit_status("what is left of the turn"),
+        entry_window("program", "each requester", _QUANTUM),
+        map_window(),
+    )
+
+
+def switch_registers(program: str) -> tuple[Register, ...]:
+    """Return the windows of a switch's schedulers, written through its member ``program``."""
+    return (entry_window(program, "each lane", _QUANTUM),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DRRParameters(SchedulerParameters):
+    """Parameters of ``drr``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    keep_on_stall: bool = flag(default=False, about="whether a requester without room keeps its deficit")
+    mtu_blocks: int = whole(MAX_PACKET_BLOCKS, 1, MAX_PACKET_BLOCKS, "largest packet; such a requester keeps less")

@@ -1,0 +1,268 @@
+"""The registry of egress schedulers: what golden, hardware, benches and commands must know of each, by its name.
+
+Golden, hardware, stimulus, proofs and cocotb bench of a scheduler are modules of its name, found by ``by_name.py`` of
+their family. No other code names a scheduler (``tests/schedulers/test_registry.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vlane.egress import MAX_REQUESTERS
+from vlane.parameters import Parameters
+from vlane.registers import Register
+from vlane.schedulers import drr, dtable, rr, scfq, vlarb, wrr
+from vlane.schedulers.writes import SchedulerTable
+from vlane.units import MAX_DATA_VLS, MAX_PACKET_BLOCKS
+
+LINE_RATE = "line_rate"
+"""The form that decides in every cycle at the clock of the link."""
+
+DEFAULT = "rr"
+"""The scheduler of a switch or study that names none."""
+
+IB_ARBITER = "vlarb"
+"""The scheduler whose tables a subnet manager programs: a captured fabric has them."""
+
+_Pairs = list[list[int]]
+_VL_ENTRIES = (
+    f"up to {vlarb.MAX_ENTRIES} pairs [VL, weight in blocks of 64 bytes, 0 to {vlarb.MAX_WEIGHT}], served in this order"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A scheduler's section of a table file; it has the scheduler's name.
+
+    Parameters
+    ----------
+    table : callable
+        Makes the table of the section's keys, and checks it.
+    keys : mapping of str to (type, default)
+        The keys; ``...`` stands for a key that must be given.
+    about : mapping of str to str
+        What each key is, for the reference.
+    gives : str
+        What the table gives to each VL that is served, as in "a table that gives ... to VL 3".
+    """
+
+    table: Callable[..., SchedulerTable]
+    keys: Mapping[str, tuple[Any, Any]]
+    about: Mapping[str, str]
+    gives: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """An egress scheduler.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name in files, commands and modules; what people call it.
+    number : int
+        The block's number in the identity register; it stays when schedulers are added.
+    parameters : type
+        Parameters of its instances.
+    section : Section or None
+        Of a table file; ``None`` if there is nothing to program but the map.
+    registers : callable
+        Makes the registers of an instance from its parameters.
+    switch_registers : callable
+        Makes the windows of a switch's schedulers from the name of the member they are written through.
+    swaps : bool
+        Whether the table is written to a shadow bank, which a swap makes the active one.
+    name_field : str
+        Field of the program port that holds an entry's requester or VL.
+    patience : int
+        Decisions without a grant after which a lane that waits, with room, is never served; tags where one is made a
+        cycle.
+    in_switch : mapping
+        Parameters that a switch's instances have, beside lanes, entries and form.
+    full_size, mutated : mapping
+        Parameters of the largest instance, and of the one that mutants are made of.
+    synthesised : tuple of mapping
+        Parameters of the instances whose area is measured; the last one's netlist is run.
+    """
+
+    name: str
+    title: str
+    number: int
+    parameters: type[Parameters]
+    section: Section | None
+    registers: Callable[[Mapping[str, Any]], tuple[Register, ...]]
+    switch_registers: Callable[[str], tuple[Register, ...]]
+    swaps: bool = False
+    name_field: str = "requester"
+    patience: int = 0
+    in_switch: Mapping[str, Any] = field(default_factory=dict)
+    full_size: Mapping[str, Any] = field(default_factory=dict)
+    mutated: Mapping[str, Any] = field(default_factory=dict)
+    synthesised: tuple[Mapping[str, Any], ...] = ({},)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Forms, the usual one first; empty if there is one only."""
+        return self.parameters.words_of("form")
+
+    @property
+    def maps(self) -> bool:
+        """Whether lanes can be mapped to requesters."""
+        return "requesters" in self.parameters.defaults()
+
+    @property
+    def data_vls(self) -> tuple[int, int]:
+        """Least and most data lanes of a port without VL15."""
+        return self.parameters.bounds_of("data_vls")
+
+    @property
+    def has_line_rate(self) -> bool:
+        """Whether one of the forms is the line-rate form."""
+        return LINE_RATE in self.forms
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether the length of the table is a parameter."""
+        return "entries" in self.parameters.defaults()
+
+    def switch_parameters(self, entries: int, *, line_rate: bool) -> dict[str, Any]:
+        """Return the parameters of a switch's instances beside their lanes: a requester for each lane, no VL15.
+
+        Parameters
+        ----------
+        entries : int
+            Of the table, if its length is a parameter.
+        line_rate : bool
+            The line-rate form instead of the usual one.
+        """
+        form = {"form": LINE_RATE if line_rate else self.forms[0]} if self.forms else {}
+        return {**self.in_switch, **form, **({"entries": entries} if self.has_entries else {})}
+
+
+_FULL_SIZE = {"data_vls": 15, "requesters": 16, "vl15": True}
+_MUTATED = {"data_vls": 4, "requesters": 3, "vl15": True}
+_DEFICIT = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
+_TURNS = dtable.MAX_ENTRIES * MAX_PACKET_BLOCKS
+"""Turns in which a requester with a weight of one block has collected enough for any packet."""
+
+SCHEDULERS = {
+    each.name: each
+    for each in (
+        Scheduler(
+            name=IB_ARBITER,
+            title="VL arbiter",
+            number=0,
+            parameters=vlarb.VLArbParameters,
+            section=Section(
+                vlarb.VLArbTable,
+                {"high": (_Pairs, []), "low": (_Pairs, []), "limit_of_high_priority": (int, ...)},
+                {
+                    "high": f"High list: {_VL_ENTRIES}.",
+                    "low": f"Low list: {_VL_ENTRIES}.",
+                    "limit_of_high_priority": "What the high list may send before one low packet: 0 one packet,"
+                    " 1 to 254 so many times 4096 bytes, 255 without a limit.",
+                },
+                "a weight in one of its lists",
+            ),
+            registers=vlarb.registers,
+            switch_registers=vlarb.switch_registers,
+            swaps=True,
+            name_field="vl",
+            in_switch={"parity": False},
+            full_size={"data_vls": MAX_DATA_VLS, "entries": vlarb.MAX_ENTRIES, "vl15": True},
+            mutated={"data_vls": 5, "entries": 8, "vl15": True},
+            synthesised=({"data_vls": 15, "entries": 64, "form": LINE_RATE}, {}),
+        ),
+        Scheduler(
+            name="dtable",
+            title="Deficit Table",
+            number=1,
+            parameters=dtable.DTableParameters,
+            section=Section(
+                dtable.DTable,
+                {"entries": (_Pairs, ...)},
+                {
+                    "entries": f"Up to {dtable.MAX_ENTRIES} pairs [requester, weight in blocks of 64 bytes,"
+                    f" 0 to {dtable.MAX_WEIGHT}], served in this order."
+                },
+                "a weight",
+            ),
+            registers=dtable.registers,
+            switch_registers=dtable.switch_registers,
+            swaps=True,
+            patience=_TURNS,
+            in_switch={**_DEFICIT, "parity": False},
+            full_size={**_FULL_SIZE, "entries": 64},
+            mutated={**_MUTATED, "entries": 8, "keep_on_stall": True},
+            synthesised=({"data_vls": 16, "entries": 64, "vl15": False, "form": LINE_RATE}, {"entries": 32}),
+        ),
+        Scheduler(
+            name="drr",
+            title="Deficit round robin",
+            number=2,
+            parameters=drr.DRRParameters,
+            section=Section(
+                drr.DRRQuanta,
+                {"quantum": (list[int], ...)},
+                {"quantum": f"Blocks that each requester gets a round, 0 to {drr.MAX_QUANTUM}; 0: it is never served."},
+                "a quantum",
+            ),
+            registers=drr.registers,
+            switch_registers=drr.switch_registers,
+            patience=_TURNS,
+            in_switch=_DEFICIT,
+            full_size=_FULL_SIZE,
+            mutated=_MUTATED,
+        ),
+        Scheduler(
+            name="scfq",
+            title="Self-clocked fair queueing",
+            number=3,
+            parameters=scfq.SCFQParameters,
+            section=Section(
+                scfq.SCFQWeights,
+                {"weight": (list[int], ...)},
+                {"weight": f"Weight of each requester, 0 to {scfq.MAX_SCFQ_WEIGHT}; 0: it is never served."},
+                "a weight",
+            ),
+            registers=scfq.registers,
+            switch_registers=scfq.switch_registers,
+            patience=MAX_REQUESTERS,
+            in_switch={"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
+            full_size=_FULL_SIZE,
+            mutated=_MUTATED,
+        ),
+        Scheduler(
+            name=DEFAULT,
+            title="Round robin",
+            number=4,
+            parameters=rr.RRParameters,
+            section=None,
+            registers=rr.registers,
+            switch_registers=rr.switch_registers,
+            in_switch={"requesters": 0},
+            full_size=_FULL_SIZE,
+            mutated=_MUTATED,
+        ),
+        Scheduler(
+            name="wrr",
+            title="Weighted round robin",
+            number=11,
+            parameters=wrr.WRRParameters,
+            section=Section(
+                wrr.WRRWeights,
+                {"weight": (list[int], ...)},
+                {"weight": f"Packets that each requester may send a turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."},
+                "a weight",
+            ),
+            registers=wrr.registers,
+            switch_registers=wrr.switch_registers,
+            in_switch={"requesters": 0},
+            full_size=_FULL_SIZE,
+            mutated=_MUTATED,
+        ),
+    )
+}
+"""Every scheduler by its name."""

@@ -1,0 +1,145 @@
+"""Weights of self-clocked fair queueing, and the reciprocals that hardware multiplies by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.documents.whole import whole_list
+from vlane.egress import MAX_REQUESTERS, SchedulerParameters
+from vlane.errors import InputError
+from vlane.parameters import check_range, choice, whole
+from vlane.registers import BitField, Register, Status
+from vlane.schedulers.schedule_registers import entry_window, map_window
+from vlane.schedulers.writes import Write, value_writes
+
+__all__ = [
+    "MAX_RECIPROCAL_BITS",
+    "MAX_SCFQ_WEIGHT",
+    "MAX_TAG_BITS",
+    "SCFQParameters",
+    "SCFQWeights",
+    "registers",
+    "switch_registers",
+]
+
+MAX_SCFQ_WEIGHT = 65535
+MAX_RECIPROCAL_BITS = 16
+MAX_TAG_BITS = 32
+_RECIPROCAL = BitField("weight", 0, 16, "reciprocal of the weight")
+
+
+@dataclass(frozen=True, slots=True)
+class SCFQWeights:
+    """Weights of the requesters.
+
+    Parameters
+    ----------
+    weight : tuple of int
+        Weight of each requester, 0 to 65535; a requester with 0 is never served.
+
+    Raises
+    ------
+    InputError
+        Naming the requester and what its weight must be.
+    """
+
+    weight: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        checked = whole_list("scfq.weight", self.weight, least=0, most=MAX_SCFQ_WEIGHT, longest=MAX_REQUESTERS)
+        object.__setattr__(self, "weight", checked)
+
+    def reciprocals(self, bits: int) -> tuple[int, ...]:
+        """Return what a block adds to each requester's tag, in ``bits`` bits; 0 for weight 0.
+
+        The least weight gets the largest number, 2**bits - 1, and the others that times (least / weight),
+        rounded: a share is off by half a unit in that number, so by less than a third with the largest weight
+        that is accepted.
+
+        Raises
+        ------
+        InputError
+            If a weight is so much larger than the least one that its number would be below 2.
+
+        Examples
+        --------
+        >>> SCFQWeights((1, 2, 4, 0)).reciprocals(8)
+        (255, 128, 64, 0)
+        """
+        least = min((weight for weight in self.weight if weight), default=1)
+        most = ((1 << bits) - 1) * least
+        made = tuple((2 * most + weight) // (2 * weight) if weight else 0 for weight in self.weight)
+        for index, (number, weight) in enumerate(zip(made, self.weight, strict=True)):
+            if weight and number < 2:
+                must = f"at most {2 * most // 3}, with {least} the least weight and reciprocals of {bits} bits"
+                raise InputError(f"scfq.weight[{index}]", must, weight)
+        return made
+
+    def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
+        """Return the writes that program an instance; requesters beyond the list get reciprocal 0.
+
+        Raises
+        ------
+        InputError
+            If there are more weights than requesters, or a weight has no reciprocal.
+        """
+        most = parameters["requesters"] or parameters["data_vls"]
+        if len(self.weight) > most:
+            raise InputError("scfq.weight", f"at most {most} long here", len(self.weight))
+        return value_writes(self.reciprocals(parameters["reciprocal_bits"]), most)
+
+    def shape(self) -> dict[str, int]:
+        """Return nothing: a weight is there for each requester."""
+        return {}
+
+    def requesters(self) -> int:
+        """Return the number of weights."""
+        return len(self.weight)
+
+    def served(self) -> dict[str, int]:
+        """Return the requesters with a weight, by their place in the file."""
+        return {f"scfq.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
+
+
+def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    """Return the registers of an instance."""
+    return (
+        Status("unreachable", "requesters without a reciprocal", "unreachable"),
+        Status("virtual_time", "tag of the packet sent last", "virtual_time"),
+        entry_window("program", "each requester", _RECIPROCAL),
+        map_window(),
+    )
+
+
+def switch_registers(program: str) -> tuple[Register, ...]:
+    """Return the windows of a switch's schedulers, written through its member ``program``."""
+    return (entry_window(program, "each lane", _RECIPROCAL),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SCFQParameters(SchedulerParameters):
+    """Parameters of ``scfq``; what each is stands with its bounds.
+
+    With ``units = "shared"`` one tag unit makes one new tag in every cycle, and nothing is sent while one is missing;
+    with ``per_requester`` each requester has a unit.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    tag_bits: int = whole(16, 12, MAX_TAG_BITS, "width of a tag; at least 8 more than that of a reciprocal")
+    reciprocal_bits: int = whole(8, 4, MAX_RECIPROCAL_BITS, "width of a reciprocal weight")
+    units: str = choice("shared", ("shared", "per_requester"), "tag units")
+
+    def check(self) -> None:
+        """Refuse tags that could not wrap."""
+        super().check()
+        check_range("tag_bits", self.tag_bits, self.reciprocal_bits + _SIZE_BITS + 1, MAX_TAG_BITS)
+
+
+_SIZE_BITS = 7
+"""Of a packet's size in blocks, which a reciprocal is multiplied by."""

@@ -1,0 +1,111 @@
+"""Table files: TOML or JSON with the specification's field names."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from vlane.documents.document import read_document
+from vlane.documents.refusal import checked
+from vlane.errors import InputError
+from vlane.schedulers.plugged import find_scheduler, scheduler_names
+from vlane.schedulers.registry import IB_ARBITER, Section
+from vlane.schedulers.vlarb import VLArbTable
+from vlane.schedulers.writes import SchedulerTable
+from vlane.tables.sl2vl import SL2VLRow
+
+__all__ = ["Tables", "read_tables", "read_vlarb_table", "table_model"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def _model(name: str, keys: Mapping[str, tuple[Any, Any]]) -> type[_Section]:
+    return cast("type[_Section]", create_model(name, __base__=_Section, **cast("Any", keys)))
+
+
+_SL2VL = _model("sl2vl", {"row": (list[int], Field(description="VL of each of the 16 SLs; 15 drops the packet."))})
+_SL2VL.__doc__ = "The map of service levels to lanes, which says what lanes a requester owns."
+
+
+def _sections() -> dict[str, Section]:
+    """Return the sections of all schedulers that have a table, by the name of the scheduler."""
+    sections = {name: find_scheduler(name).section for name in scheduler_names()}
+    return {name: section for name, section in sections.items() if section}
+
+
+def table_model() -> type[BaseModel]:
+    """Return the model of table files, with the sections of the plug-ins that are loaded."""
+    return _file_model(tuple(_sections()))
+
+
+@functools.cache
+def _file_model(names: tuple[str, ...]) -> type[_Section]:
+    """Return the keys of a table file: sections of schedulers that have a table, and the map of SLs to VLs."""
+    models = {name: (_section_model(name) | None, None) for name in names}
+    return _model("file", {**models, "sl2vl": (_SL2VL | None, None)})
+
+
+def _section_model(name: str) -> type[_Section]:
+    scheduler = find_scheduler(name)
+    section = _sections()[name]
+    about = {key: Field(default, description=section.about[key]) for key, (_, default) in section.keys.items()}
+    model = _model(name, {key: (kind, about[key]) for key, (kind, _) in section.keys.items()})
+    model.__doc__ = f"{scheduler.title}."
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What a table file holds.
+
+    Parameters
+    ----------
+    sections : mapping of str to SchedulerTable
+        Tables by the name of the scheduler; those that the file lacks are left out.
+    sl2vl : SL2VLRow or None
+        VL of each SL, which says what lanes a requester owns; ``None`` if the file lacks it.
+    """
+
+    sections: Mapping[str, SchedulerTable]
+    sl2vl: SL2VLRow | None = None
+
+
+def read_tables(path: Path, *, needed: str = "") -> Tables:
+    """Return all tables of a file.
+
+    Parameters
+    ----------
+    path : Path
+        TOML, or JSON if its name ends so.
+    needed : str
+        A section that must be there.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
+    """
+    document = read_document(path, "table file")
+    sections = _sections()
+    given = checked(table_model(), document).model_dump(exclude_none=True)
+    if needed and needed not in given:
+        raise document.placed(InputError(needed, "given", "missing"))
+    row = given.pop("sl2vl", None)
+    try:
+        return Tables(
+            {name: sections[name].table(**keys) for name, keys in given.items()}, SL2VLRow(**row) if row else None
+        )
+    except InputError as error:
+        raise document.placed(error) from None
+
+
+def read_vlarb_table(path: Path) -> VLArbTable:
+    """Return the ``[vlarb]`` table of a file; it raises what ``read_tables`` does."""
+    return cast("VLArbTable", read_tables(path, needed=IB_ARBITER).sections[IB_ARBITER])

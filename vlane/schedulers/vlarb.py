@@ -1,0 +1,195 @@
+"""The VL arbitration table of a port (IBA 7.6.9, 14.2.5.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from vlane.documents.whole import check_whole
+from vlane.errors import InputError
+from vlane.parameters import Parameters, choice, flag, whole
+from vlane.registers import BitField, Register, Status, Window
+from vlane.schedulers.schedule_registers import swap_registers
+from vlane.schedulers.writes import ListSelect, Write, entry_writes
+from vlane.units import MAX_DATA_VLS
+
+__all__ = [
+    "LIMIT_UNBOUNDED",
+    "MAX_ENTRIES",
+    "MAX_WEIGHT",
+    "VL15",
+    "VLArbEntry",
+    "VLArbParameters",
+    "VLArbTable",
+    "registers",
+    "switch_registers",
+]
+
+VL15 = 15
+"""The management lane: it has no entry and no credit, and is always served first."""
+
+MAX_ENTRIES = 64
+MAX_WEIGHT = 255
+LIMIT_UNBOUNDED = 255
+"""LimitOfHighPriority that never expires; the low list may starve."""
+
+
+class VLArbEntry(NamedTuple):
+    """One entry of a list.
+
+    Parameters
+    ----------
+    vl : int
+        Lane, 0 to 15.
+    weight : int
+        Weight in units of 64 bytes, 0 to 255; an entry with weight 0 is skipped.
+    """
+
+    vl: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class VLArbTable:
+    """Both lists and the limit, as a subnet manager programs them.
+
+    Entries that name VL15 or a lane the port lacks are legal: they are kept, skipped and counted
+    (decision VLA-17). List order is service order.
+
+    Parameters
+    ----------
+    high, low : tuple of VLArbEntry
+        Up to 64 entries each; pairs are accepted and turned into entries.
+    limit_of_high_priority : int
+        0: one packet; 1 to 254: that many times 4096 bytes; 255: unbounded.
+
+    Raises
+    ------
+    InputError
+        Naming the entry and what it must be.
+
+    Examples
+    --------
+    >>> VLArbTable(high=((0, 32),), low=((0, 4), (1, 8)), limit_of_high_priority=10).low[1].weight
+    8
+    """
+
+    high: tuple[VLArbEntry, ...]
+    low: tuple[VLArbEntry, ...]
+    limit_of_high_priority: int
+
+    def __post_init__(self) -> None:
+        for name in ("high", "low"):
+            object.__setattr__(self, name, _checked(name, getattr(self, name)))
+        check_whole("vlarb.limit_of_high_priority", self.limit_of_high_priority, 0, LIMIT_UNBOUNDED)
+
+    def served_vls(self, data_vls: int) -> frozenset[int]:
+        """Return the data lanes that some entry with a weight names."""
+        return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
+
+    def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
+        """Return the writes that program an instance, both lists filled up with weight 0, the limit last.
+
+        Raises
+        ------
+        InputError
+            If a list is too long.
+        """
+        most, longest = parameters["entries"], max(len(self.high), len(self.low))
+        if longest > most:
+            raise InputError("vlarb", f"at most {most} entries per list", f"{longest} entries")
+        return self.padded(most)
+
+    def padded(self, entries: int) -> list[Write]:
+        """Return the writes of lists of that many entries.
+
+        Raises
+        ------
+        ValueError
+            If one of these is longer.
+        """
+        for listed in (self.high, self.low):
+            if len(listed) > entries:
+                raise ValueError(f"a table must have at most {entries} entries per list, not {len(listed)}")
+        lists = entry_writes(ListSelect.HIGH, self.high, entries) + entry_writes(ListSelect.LOW, self.low, entries)
+        return [*lists, (int(ListSelect.LIMIT), 0, 0, self.limit_of_high_priority)]
+
+    def shape(self) -> dict[str, int]:
+        """Return the entries of each list of an instance that holds the longer one."""
+        return {"entries": max(len(self.high), len(self.low), 1)}
+
+    def requesters(self) -> int:
+        """Return one more than the highest data lane that is named."""
+        return max((entry.vl + 1 for entry in self.high + self.low if entry.vl != VL15), default=0)
+
+    def served(self) -> dict[str, int]:
+        """Return the VL of each entry with a weight, by its place in the file."""
+        return {
+            f"vlarb.{name}[{i}] VL": entry.vl
+            for name, listed in (("high", self.high), ("low", self.low))
+            for i, entry in enumerate(listed)
+            if entry.weight
+        }
+
+
+def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
+    if not isinstance(entries, tuple | list):
+        raise InputError(f"vlarb.{name}", "a list of [VL, weight] pairs", entries)
+    if len(entries) > MAX_ENTRIES:
+        raise InputError(f"vlarb.{name}", f"at most {MAX_ENTRIES} entries", f"{len(entries)} entries")
+    checked = []
+    for index, pair in enumerate(entries):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"vlarb.{name}[{index}]", "a pair [VL, weight]", pair)
+        entry = VLArbEntry(*pair)
+        check_whole(f"vlarb.{name}[{index}] VL", entry.vl, 0, VL15)
+        check_whole(f"vlarb.{name}[{index}] weight", entry.weight, 0, MAX_WEIGHT)
+        checked.append(entry)
+    return tuple(checked)
+
+
+def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    """Return the registers of an instance."""
+    return (
+        *swap_registers(),
+        Status("unreachable", "data lanes that no entry with a weight names", "unreachable"),
+        Status("bad_entries", "entries that name VL15 or a lane that is not there", "bad_entries"),
+        *switch_registers("program"),
+    )
+
+
+def switch_registers(program: str) -> tuple[Register, ...]:
+    """Return the windows of both lists and the limit, written through the member ``program``."""
+    limit = (BitField("weight", 0, 8, "LimitOfHighPriority"),)
+    entry = (BitField("weight", 0, 8, "weight in 64-byte blocks"), BitField("vl", 8, 4, "lane"))
+    index = (BitField("index", 0, 6),)
+    return (
+        Window("limit", "limit of the high-priority list", program, limit, fixed={"select": int(ListSelect.LIMIT)}),
+        Window("high", "high-priority list", program, entry, index, {"select": int(ListSelect.HIGH)}),
+        Window("low", "low-priority list", program, entry, index, {"select": int(ListSelect.LOW)}),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VLArbParameters(Parameters):
+    """Parameters of ``vlarb``; what each is stands with its bounds.
+
+    The form ``line_rate`` keeps the tables in memory and walks them ahead of need (``docs/vlarb_line_rate.md``).
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
+    entries: int = whole(8, 1, MAX_ENTRIES, "entries of each list")
+    vl15: bool = flag(default=True, about="whether there is one more lane, the last, for VL15")
+    form: str = choice("exact", ("exact", "line_rate"), "form of the tables")
+    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
+
+    def check(self) -> None:
+        """Refuse what a form cannot have."""
+        if self.parity and self.form == "line_rate":
+            raise InputError("parity", "false in the line_rate form", "true")

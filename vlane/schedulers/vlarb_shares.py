@@ -1,0 +1,132 @@
+"""Shares that an arbitration list gives when weights are rounded up to whole packets (decision VLA-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
+
+
+class LaneShare(NamedTuple):
+    """Share that a lane gets of its list while all lanes of the list have packets.
+
+    Parameters
+    ----------
+    vl : int
+        The lane.
+    meant, given : float
+        The lane's part of the weights, and of the blocks that are sent.
+    """
+
+    vl: int
+    meant: float
+    given: float
+
+
+class NearestList(NamedTuple):
+    """Weights of the same lanes whose shares are closest to the intended ones, with one entry each.
+
+    Parameters
+    ----------
+    entries : tuple of VLArbEntry
+        Weights of whole packets.
+    shares : tuple of LaneShare
+        Shares that they give, with the intended ones.
+    exact : bool
+        Whether both are equal.
+    """
+
+    entries: tuple[VLArbEntry, ...]
+    shares: tuple[LaneShare, ...]
+    exact: bool
+
+
+def packets_of(weight: int, blocks: int) -> int:
+    """Return the packets of so many blocks that an entry sends in its turn: the last one may overshoot.
+
+    Examples
+    --------
+    >>> packets_of(32, 33), packets_of(34, 33), packets_of(0, 33)
+    (1, 2, 0)
+    """
+    return -(-weight // blocks)
+
+
+def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, ...]:
+    """Return the shares of every lane of a list whose packets have so many blocks, in the order of the entries.
+
+    Parameters
+    ----------
+    entries : sequence of VLArbEntry
+        A list; entries of weight 0 are passed over.
+    blocks : int
+        Of a packet.
+
+    Examples
+    --------
+    >>> lane_shares([VLArbEntry(0, 32), VLArbEntry(1, 8)], 33)
+    (LaneShare(vl=0, meant=0.8, given=0.5), LaneShare(vl=1, meant=0.2, given=0.5))
+    """
+    return _shares(entries, [packets_of(entry.weight, blocks) for entry in entries])
+
+
+def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
+    """Return the least weights of whole packets that give what a list means, or come nearest to it.
+
+    Parameters
+    ----------
+    entries : sequence of VLArbEntry
+        A list with at least one weight above 0; entries of weight 0 are left out.
+    blocks : int
+        Of a packet.
+
+    Examples
+    --------
+    >>> nearest_list([VLArbEntry(0, 32), VLArbEntry(1, 8)], 33).entries
+    (VLArbEntry(vl=0, weight=132), VLArbEntry(vl=1, weight=33))
+    >>> nearest_list([VLArbEntry(0, 32), VLArbEntry(1, 1)], 33).exact
+    False
+    """
+    entries = [entry for entry in entries if entry.weight]
+    weights = np.array([entry.weight for entry in entries], np.int64)
+    most = packets_of(MAX_WEIGHT, blocks)
+    packets = weights // gcd(*weights.tolist())
+    exact = bool(packets.max() <= most)
+    if not exact:
+        packets = _nearest_packets(np.array([entry.vl for entry in entries]), weights, most)
+    new = tuple(
+        VLArbEntry(entry.vl, min(count * blocks, MAX_WEIGHT))
+        for entry, count in zip(entries, packets.tolist(), strict=True)
+    )
+    return NearestList(new, _shares(entries, packets.tolist()), exact)
+
+
+def _shares(entries: Sequence[VLArbEntry], packets: Sequence[int]) -> tuple[LaneShare, ...]:
+    weight_of: dict[int, int] = {}
+    packets_by: dict[int, int] = {}
+    for entry, count in zip(entries, packets, strict=True):
+        if entry.weight:
+            weight_of[entry.vl] = weight_of.get(entry.vl, 0) + entry.weight
+            packets_by[entry.vl] = packets_by.get(entry.vl, 0) + count
+    weights, sent = sum(weight_of.values()), sum(packets_by.values())
+    return tuple(LaneShare(vl, weight / weights, packets_by[vl] / sent) for vl, weight in weight_of.items())
+
+
+def _nearest_packets(vls: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return packets of each entry, 1 to ``most``, whose shares miss the weights' least; of equals the fewest.
+
+    Tried are all multiples of the weights at which some entry has a whole number of packets, the others rounded.
+    """
+    scales = np.unique(np.arange(1, most + 1)[:, None] / np.unique(weights)[None, :])
+    packets = np.clip(np.floor(weights[None, :] * scales[:, None] + 0.5), 1, most).astype(np.int64)
+    lanes = (vls[:, None] == np.unique(vls)[None, :]).astype(np.int64)
+    given, meant = packets @ lanes, weights @ lanes
+    total = given.sum(axis=1)
+    missed = np.abs(given / total[:, None] - meant[None, :] / meant.sum()).sum(axis=1)
+    best: NDArray[np.int64] = packets[np.lexsort((total, np.round(missed, 9)))[0]]
+    return best

@@ -1,0 +1,86 @@
+"""Weights of weighted round robin, in packets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.documents.whole import whole_list
+from vlane.egress import MAX_REQUESTERS, SchedulerParameters
+from vlane.errors import InputError
+from vlane.registers import BitField, Register, Status
+from vlane.schedulers.schedule_registers import entry_window, map_window
+from vlane.schedulers.writes import Write, value_writes
+
+__all__ = ["MAX_WRR_WEIGHT", "WRRParameters", "WRRWeights", "registers", "switch_registers"]
+
+MAX_WRR_WEIGHT = 255
+_WEIGHT = BitField("weight", 0, 8, "weight in packets")
+
+
+@dataclass(frozen=True, slots=True)
+class WRRWeights:
+    """Weight of each requester: the packets it may send per turn.
+
+    Parameters
+    ----------
+    weight : tuple of int
+        Weight of each requester, 0 to 255 packets; a requester with 0 is never served.
+
+    Raises
+    ------
+    InputError
+        Naming the requester and what its weight must be.
+    """
+
+    weight: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        checked = whole_list("wrr.weight", self.weight, least=0, most=MAX_WRR_WEIGHT, longest=MAX_REQUESTERS)
+        object.__setattr__(self, "weight", checked)
+
+    def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
+        """Return the writes that program an instance; requesters beyond the list get weight 0.
+
+        Raises
+        ------
+        InputError
+            If there are more weights than requesters.
+        """
+        most = parameters["requesters"] or parameters["data_vls"]
+        if len(self.weight) > most:
+            raise InputError("wrr.weight", f"at most {most} long here", len(self.weight))
+        return value_writes(self.weight, most)
+
+    def shape(self) -> dict[str, int]:
+        """Return nothing: a weight is there for each requester."""
+        return {}
+
+    def requesters(self) -> int:
+        """Return the number of weights."""
+        return len(self.weight)
+
+    def served(self) -> dict[str, int]:
+        """Return the requesters with a weight, by their place in the file."""
+        return {f"wrr.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
+
+
+def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    """Return the registers of an instance."""
+    return (
+        Status("unreachable", "requesters without a weight", "unreachable"),
+        Status("packets_left", "packets left of the turn", "packets_left"),
+        entry_window("program", "each requester", _WEIGHT),
+        map_window(),
+    )
+
+
+def switch_registers(program: str) -> tuple[Register, ...]:
+    """Return the windows of a switch's schedulers, written through its member ``program``."""
+    return (entry_window(program, "each lane", _WEIGHT),)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WRRParameters(SchedulerParameters):
+    """Parameters of ``wrr``: those that every scheduler of one list has."""

@@ -1,0 +1,1 @@
+"""Study files, and the input files that a study names."""

@@ -1,0 +1,108 @@
+"""Study files as they are read: the keys of vlane's own, and the words that plug-ins add."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, cast, get_args
+
+from pydantic import Field, create_model
+
+from vlane.documents.document import read_document
+from vlane.documents.refusal import checked
+from vlane.plugins import Plugin, load_again, load_installed, origins, plugins_of
+from vlane.study.networks import NETWORKS, Section
+from vlane.study.study import Scheduler, Study
+from vlane.study.traffic import Traffic
+
+
+class _PluggedStudy(Study):
+    """A study that plug-ins may have added words to; a process that it is sent to loads them first."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (origins(), self.model_dump(exclude_unset=True))
+
+
+def _again(loaded: tuple[Any, ...], content: dict[str, Any]) -> Study:
+    for origin in loaded:
+        load_again(origin)
+    return study_model().model_validate(content)
+
+
+def study_model() -> type[Study]:
+    """Return the model of study files: ``Study``, or a kind of it with the words of the plug-ins that are loaded."""
+    words = tuple(tuple(plugins_of(kind).values()) for kind in ("topology", "routing", "pattern", "scheduler"))
+    return _model(*words) if any(words) else Study
+
+
+@functools.lru_cache(maxsize=8)
+def _model(
+    topologies: tuple[Plugin, ...],
+    routings: tuple[Plugin, ...],
+    patterns: tuple[Plugin, ...],
+    schedulers: tuple[Plugin, ...],
+) -> type[Study]:
+    sections = [_routed(each, routings) for each in NETWORKS] + [_plugged(each, routings) for each in topologies]
+    network: Any = Annotated[Union[tuple(sections)], Field(discriminator="topology")]  # noqa: UP007 - of a tuple
+    traffic, scheduler = _worded(Traffic, "pattern", patterns), _worded(Scheduler, "name", schedulers)
+    at_most = next(each for each in Study.model_fields["traffic"].metadata if hasattr(each, "max_length"))
+    fields: dict[str, Any] = {
+        "network": (network, ...),
+        "traffic": (Annotated[list[traffic], Field(max_length=at_most.max_length)], []),  # type: ignore[valid-type]
+        "scheduler": (scheduler, Field(default_factory=lambda: scheduler.model_validate({}))),
+    }
+    return cast("type[Study]", create_model("Study", __base__=_PluggedStudy, **fields))
+
+
+def _worded(section: type[Section], key: str, plugins: tuple[Plugin, ...], default: Any = None) -> type[Section]:
+    """Return a section in which a key may be the name of a plug-in, too."""
+    if not plugins:
+        return section
+    known = section.model_fields[key]
+    words = (*get_args(known.annotation), *(each.name for each in plugins))
+    field = (Literal[words], Field(known.default if default is None else default, description=known.description))
+    return cast("type[Section]", create_model(section.__name__, __base__=section, **{key: field}))  # type: ignore[call-overload]
+
+
+def _routed(section: type[Section], routings: tuple[Plugin, ...]) -> type[Section]:
+    """Return the section of a topology whose routing may be a plug-in's, too; a captured fabric has its own."""
+    return _worded(section, "routing", routings) if "routing" in section.model_fields else section
+
+
+class _PluggedNetwork(Section):
+    topology: str
+    routing: Literal["updown"] = Field("updown", description="Way of the packets.")
+    root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
+
+
+def _plugged(plugin: Plugin, routings: tuple[Plugin, ...]) -> type[Section]:
+    """Return the section of a plug-in's topology: its own keys, a routing, and the root of up*/down*."""
+    default = plugin.options["routing"]
+    base = _worded(_PluggedNetwork, "routing", routings, default)
+    word = Field(description="The word that chooses this network.")
+    keys = {"topology": (Literal[plugin.name], word), **plugin.options["keys"]}
+    return cast("type[Section]", create_model(plugin.name, __base__=base, **keys))
+
+
+def plugins_named(study: Study) -> list[Plugin]:
+    """Return the plug-ins whose words a study uses."""
+    words: dict[str, set[str]] = {
+        "topology": {study.network.topology},
+        "routing": {getattr(study.network, "routing", "")},
+        "pattern": {each.pattern for each in study.traffic},
+        "scheduler": {study.scheduler.name},
+    }
+    return [each for kind, named in words.items() for name, each in plugins_of(kind).items() if name in named]
+
+
+def read_study(path: Path) -> Study:
+    """Return a study file; plug-ins of installed packages are loaded first.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
+        If a plug-in cannot be loaded.
+    """
+    load_installed()
+    return checked(study_model(), read_document(path, "study file"))

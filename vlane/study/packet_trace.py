@@ -1,0 +1,49 @@
+"""Files of packets to replay in a network: CSV or Parquet, also those that ``--trace`` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.documents.frames import check_columns, read_frame, whole_numbers
+from vlane.errors import InputError
+from vlane.tables.sc import SC_COUNT
+from vlane.units import MAX_PACKET_BYTES
+
+_MOST_CYCLE = 1 << 40
+_COLUMNS = {
+    "cycle": (0, _MOST_CYCLE),
+    "source": (0, 1 << 16),
+    "destination": (0, 1 << 16),
+    "sl": (0, SC_COUNT - 1),
+    "bytes": (1, MAX_PACKET_BYTES),
+}
+"""Columns of a trace, with their smallest and largest values; other columns are ignored."""
+
+
+def read_packet_trace(path: Path) -> NDArray[np.int64]:
+    """Return (cycle, source, destination, SL, bytes) of every packet, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a column is missing or holds anything but whole numbers in its range, or there is
+        no packet.
+    """
+    frame = read_frame(path, "packet trace")
+    check_columns(frame, _COLUMNS, path)
+    if not len(frame):
+        raise InputError("packets", "at least one row below the names of the columns", "none", source=str(path))
+    return np.stack([whole_numbers(frame[name], *bounds, path) for name, bounds in _COLUMNS.items()], axis=1)
+
+
+def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
+    """Return remarks on a trace for a run of that many cycles, as sentences; empty if there are none."""
+    late, own = int((rows[:, 0] >= cycles).sum()), int((rows[:, 1] == rows[:, 2]).sum())
+    said = {
+        f"{late} of {len(rows)} packets of the trace come after the run's end, cycle {cycles}: they are not sent": late,
+        f"{own} of {len(rows)} packets of the trace go to their own host: to its switch and back": own,
+    }
+    return [sentence for sentence, count in said.items() if count]

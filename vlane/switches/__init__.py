@@ -1,0 +1,1 @@
+"""Switches: parameters, switch kinds and program writes."""

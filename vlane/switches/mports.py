@@ -1,0 +1,37 @@
+"""The hierarchy of an Omni-Path switch: MPorts of four ports, each with a central buffer (``docs/opa_switch.md``)."""
+
+from __future__ import annotations
+
+MPORT = 4
+"""Ports of an MPort."""
+
+OPA_PORTS = 48
+"""Most ports of a switch."""
+
+READERS = 2
+"""Read ports of a central buffer."""
+
+INNER_FLITS = 3
+"""Flits that a link inside the switch carries in a cycle."""
+
+
+def mports_of(ports: int) -> int:
+    """Return the number of MPorts of a switch with so many ports.
+
+    Examples
+    --------
+    >>> [mports_of(ports) for ports in (2, 4, 5, 48)]
+    [1, 1, 2, 12]
+    """
+    return -(-ports // MPORT)
+
+
+def ports_of(mport: int, ports: int) -> range:
+    """Return the ports of an MPort; the last MPort of a switch may have fewer than four.
+
+    Examples
+    --------
+    >>> ports_of(1, 6)
+    range(4, 6)
+    """
+    return range(MPORT * mport, min(ports, MPORT * (mport + 1)))

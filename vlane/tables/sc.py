@@ -1,0 +1,58 @@
+"""Service channels of Omni-Path, and the tables that map them (``docs/sc.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from vlane.documents.whole import check_whole
+from vlane.egress import MAX_SCHEDULER_VLS
+from vlane.parameters import Parameters, whole
+
+__all__ = ["SC15", "SC_COUNT", "SCParameters", "SCTable", "gen1_sc2vl"]
+
+SC_COUNT = 32
+SC15 = 15
+"""The management channel, the only one on VL15."""
+
+
+class SCTable(IntEnum):
+    """The tables of a port, by their number in the program port."""
+
+    SL2SC = 0
+    SC2SL = 1
+    SC2SC = 2
+    SC2VL_T = 3
+    SC2VL_NT = 4
+
+
+def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
+    """Return the first generation's SC to VL table: channels fold onto the data lanes, SC15 to VL15.
+
+    Raises
+    ------
+    InputError
+        Unless there are 1 to 31 data lanes; beside VL15, those from 15 on are numbered one higher.
+
+    Examples
+    --------
+    >>> gen1_sc2vl(8)[:16]
+    (0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 15)
+    """
+    check_whole("data_vls", data_vls, 1, SC_COUNT - 1)
+    lanes = [lane + (lane >= SC15) for lane in range(data_vls)]
+    return tuple(SC15 if sc == SC15 else lanes[sc % data_vls] for sc in range(SC_COUNT))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SCParameters(Parameters):
+    """Parameters of ``sc``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    ports: int = whole(8, 1, 48, "ports")
+    data_vls: int = whole(8, 1, MAX_SCHEDULER_VLS, "data lanes, VL15 left out; other lanes in a table are invalid")
