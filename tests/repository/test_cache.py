@@ -207,10 +207,13 @@ def test_kernels_need_a_compiler(tmp_path: Path) -> None:
     assert "apt-get install g++" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("changed", ["golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "version"])
+DIGESTED = ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "vlane/below/five.py")
+
+
+@pytest.mark.parametrize("changed", [*DIGESTED, "version"])
 def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of a folder below, of the benches, and the constants of the tables; and the version."""
-    for name in ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py"):
+    for name in DIGESTED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("A = 1\n")
     monkeypatch.setattr(kernel, "__file__", str(tmp_path / "golden" / "engine" / "kernel.py"))
