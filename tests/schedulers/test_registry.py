@@ -1,4 +1,4 @@
-"""The registry of schedulers: every layer has what it says, and nothing else names a scheduler."""
+"""Scheduler registry: each layer implements the registered schedulers, and no other code names one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_component_of_the_family_is_in_the_registry() -> None:
     names = {file.stem for file in (ROOT / "hdl/schedulers").glob("*.py")}
     with_component = {name for name in names if hasattr(import_module(f"vlane.hdl.schedulers.{name}"), "COMPONENT")}
     assert with_component == set(SCHEDULERS)
-    assert set(directed_schedulers()) == set(SCHEDULERS) - {IB_ARBITER}  # its scenarios have a notation of their own
+    assert set(directed_schedulers()) == set(SCHEDULERS) - {IB_ARBITER}  # it has another notation
     assert list(BLOCKS)[: len(SCHEDULERS)] == list(SCHEDULERS)
 
 
@@ -135,14 +135,14 @@ def test_what_a_write_selects_is_the_same_in_golden() -> None:
 
 
 def test_the_registry_loads_nothing_heavy() -> None:
-    """Commands that only list schedulers must start at once."""
+    """Importing the registry loads none of numpy, pydantic and amaranth, so listing schedulers is fast."""
     code = "import sys, vlane.schedulers.registry; print(*({'numpy', 'pydantic', 'amaranth'} & set(sys.modules)))"
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert told.stdout.split() == []
 
 
 def named_in(file: Path) -> set[str]:
-    """Return the schedulers that code names: in strings, and by importing what is theirs."""
+    """Return the schedulers a file names in strings, keyword arguments and imports."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in SCHEDULERS:
@@ -156,12 +156,15 @@ def named_in(file: Path) -> set[str]:
 
 
 def own(file: Path) -> set[str]:
-    """Return the schedulers that a file is about, by its name or the name of its folder."""
+    """Return the schedulers that a file or its folder is named after."""
     return {name for name in SCHEDULERS if name in (*file.stem.split("_"), file.parent.name)}
 
 
 def test_no_other_code_names_a_scheduler() -> None:
-    """A sixth scheduler needs its own files and an entry of the registry."""
+    """No file outside a scheduler's own and the permitted ones names a scheduler.
+
+    So a new scheduler needs only its own files and a registry entry.
+    """
     wrong = {}
     for folder in ("golden", "hdl", "tb", "sim_top", "vlane", "bench"):
         for file in sorted((ROOT / folder).rglob("*.py")):
