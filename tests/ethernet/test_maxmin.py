@@ -1,4 +1,4 @@
-"""Max-min fair rates: the definition, on random networks, and the figures that the E2CM slides give."""
+"""Max-min fair rates: the definition on random networks, and the figures of the E2CM slides."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def test_a_capacity_below_0_is_refused() -> None:
     ],
 )
 def test_the_shares_of_the_slides_come_out(scenario: str, group: str, gbps: float) -> None:
-    """68.75 MB/s stand where the slides print 62.5."""
+    """In each scenario, groups of flows get the rates printed on the E2CM slides.
+
+    One exception: the computation gives 68.75 MB/s, while the slides print 62.5 MB/s.
+    """
     rates = fair_rates(scenario_named(scenario))
     (found,) = (each for each in scenario_named(scenario).groups if each.name == group)
     assert sum(rates[flow] for flow in found.flows) == pytest.approx(gbps, rel=2e-3)

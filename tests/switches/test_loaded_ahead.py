@@ -1,4 +1,4 @@
-"""What makes large networks faster and changes no result: loading in advance, shared rows, counters nobody reads."""
+"""Optimisations that change no result: prefetching, shared table rows, counters without readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlane.golden.switches.vl_tables import rows_apart, rows_shared
 
 
 class Cell:
-    """A field."""
+    """Record with one field."""
 
     number: Int32
 
@@ -62,7 +62,7 @@ def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
 
 
 def test_counters_that_nobody_reads_are_only_raised() -> None:
-    """A kernel that reads one is refused: compiled, there is nothing to read."""
+    """Counters marked ``unread`` can only be incremented, and a kernel that reads one is refused."""
     for counts in (_counts, _counts.python_function):  # type: ignore[attr-defined]  # of a kernel
         assert counts(np.array([1, 2, 3])) == 4
 
