@@ -1,4 +1,4 @@
-"""Sets as bits: the same answers compiled and not, for every number of members."""
+"""Bit sets and random numbers: equal results in compiled and uncompiled code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlane.golden.engine.random_bits import below, seeded, seeded_each
 
 
 class Cell:
-    """A narrow number."""
+    """Record with one 32-bit field."""
 
     value: Int32
 
@@ -57,7 +57,10 @@ def test_compiled_answers_are_those_of_sets() -> None:
 
 
 def test_members_of_sets_are_listed_one_after_the_other() -> None:
-    """None, one, as many as are written at a time, one more, and all."""
+    """Members of two sets are listed in order, for sets from empty to full.
+
+    Sizes include the number of members written per step and one more.
+    """
     for first in (0, 1, 0b1111, 0b11111, *_sets()):
         for second in (0, 1 << MAX_SET, 0b10111):
             right = [number for number in range(MAX_SET + 1) if first >> number & 1]
@@ -74,7 +77,7 @@ def _of_64(members: int, found: NDArray[np.int64]) -> None:
 
 
 def test_compiled_sets_of_64_have_the_last_bit() -> None:
-    """Groups of NICs and classes of traffic may be as many as an integer has bits."""
+    """Compiled bit operations support sets with member 63, the sign bit of an integer."""
     found = np.zeros(3, np.int64)
     _of_64(-(1 << 63), found)
     assert found.tolist() == [63, 63, 1]
@@ -106,7 +109,7 @@ def test_many_seeds_are_those_that_are_made_one_by_one(parts: tuple[int, ...]) -
 
 @pytest.mark.parametrize("bound", [1, 7, 1 << 31, (1 << 32) - 1, 1 << 32])
 def test_random_numbers_are_below_their_bound(bound: int) -> None:
-    """Given a bound of up to 2**32, compiled and plain draws are equal, below it, and spread over the whole range."""
+    """Given a bound up to 2**32, compiled and plain draws are equal, below the bound, and well spread."""
     bits = seeded(3)
     compiled = [below(bits, bound) for _ in range(300)]
     bits = seeded(3)
