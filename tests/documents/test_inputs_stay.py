@@ -1,4 +1,4 @@
-"""What a command reads is not what it writes, and what cannot be meant is refused in one line."""
+"""Protection of input files from a command's output, and refusal of meaningless arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ OTHER = "another file than one that is read"
 
 
 def test_a_plan_does_not_replace_its_request(tmp_path: Path) -> None:
-    """Nor by a link, or by another name of it; another command may write what this one read."""
+    """A plan never replaces its own request, whether named directly, by a link or by another path.
+
+    A request may be the output of a command that reads another file.
+    """
     request, link = tmp_path / "plan.toml", tmp_path / "link.toml"
     shutil.copy(PLAN, request)
     link.symlink_to(request)
@@ -43,7 +46,7 @@ def test_departures_do_not_replace_arrivals_or_table(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_wave_does_not_replace_a_design(tmp_path: Path) -> None:
-    """Nor its map; a design whose wave goes elsewhere is compared."""
+    """A wave file never replaces the design or its map."""
     design, mapped = (tmp_path / f"rr_arb.{suffix}" for suffix in ("sv", "toml"))
     for file in (design, mapped):
         shutil.copy(FOREIGN / file.name, file)
@@ -75,7 +78,7 @@ def test_runs_are_not_put_among_other_files(tmp_path: Path) -> None:
 
 
 def test_plans_do_not_replace_edge_lists_or_connections(tmp_path: Path) -> None:
-    """Whatever they are called: the folder that is written into is the one they lie in."""
+    """Plans never replace edge lists or connection files in the output folder, whatever their names."""
     configs = ROOT / "sim_top" / "configs"
     edges, listed, study = (tmp_path / name for name in ("ibnetdiscover.txt", "path-sl.csv", "study.toml"))
     shutil.copy(configs / "edges_updown.txt", edges)
@@ -100,7 +103,10 @@ def test_a_folder_of_runs_without_a_study_is_no_folder_of_a_study(tmp_path: Path
 
 
 def test_a_study_that_is_refused_makes_no_folder(tmp_path: Path) -> None:
-    """A case that is not there, a summary that cannot be kept: before any run."""
+    """Given an unknown case or unusable summary, ``study`` is refused before any run.
+
+    No output folder is created.
+    """
     file = tmp_path / "file"
     file.write_text("")
     words = ("study", "dtable", "--quick", "--out", tmp_path / "out")

@@ -1,4 +1,4 @@
-"""A study of a model of its own, random walks, for the tests of studies whose runs are kept by the summary alone."""
+"""Study of random walks, as an example of a study with its own model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = {"group": pl.UInt16, "place": pl.Float32, "course": pl.List(pl.Float32)
 
 @dataclass(frozen=True)
 class _Walk:
-    """Steps of a random walk."""
+    """Number of steps of a random walk."""
 
     steps: int
 
@@ -39,7 +39,7 @@ def _make(walk: _Walk, load: float, seed: int) -> RowsOfRun:
         _harm(os.environ.get(HARM, ""), made)
     steps = random.Random(f"{walk} {load} {seed}")  # noqa: S311 - no secret
     rows: list[dict[str, Any]] = []
-    for group in (1, 0):  # out of order: the summary sorts
+    for group in (1, 0):  # out of order because the summary sorts
         course = [steps.uniform(-load, load) for _ in range(walk.steps)]
         rows.append({"group": group, "place": sum(course), "course": course})
     digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:16]

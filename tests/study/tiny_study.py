@@ -1,4 +1,4 @@
-"""A study of two small networks, for the tests of what all studies share."""
+"""Study of two small networks, for tests of features common to all studies."""
 
 from __future__ import annotations
 
