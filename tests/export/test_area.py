@@ -1,4 +1,4 @@
-"""``vlane area``: cells, gates and speed, and what it refuses."""
+"""``vlane area``: cells, gates, speed, sweeps, refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_cells_of_ecp5_are_counted() -> None:
     ("block", "sizes"), [("vlarb", ("data_vls=15", "entries=64")), ("dtable", ("data_vls=16", "entries=64", "vl15=no"))]
 )
 def test_line_rate_forms_are_mapped_at_full_size(block: str, sizes: tuple[str, ...]) -> None:
-    """The mapping of the very instances whose speed is told ends with cells: with some netlists it ended without."""
+    """The line-rate forms are mapped at full size to between 1,000 and 3,000 LUTs."""
     given = [word for size in ("form=line_rate", *sizes) for word in ("--param", size)]
 
     called = call("area", block, *given, "--seeds", "0", "--json")
@@ -117,7 +117,10 @@ endmodule
 
 @pytest.mark.slow
 def test_a_part_with_arrays_at_its_ports_is_mapped() -> None:
-    """An element of an array, waiting[1], has the name that the mapping gives to bit 1 of the port."""
+    """A submodule with arrays at its ports is mapped.
+
+    An array element such as ``waiting[1]`` has the name of a bit of the flattened port.
+    """
     part = InputMeasure(ports=2, vls=2, maximum=5)
     noun = measured_noun("measure", ["measure"], {"measure": to_verilog(part, "measure")})
     assert noun.lut > 0

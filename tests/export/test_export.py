@@ -1,4 +1,4 @@
-"""Exported files: names, heads, waivers, the core, and that nothing is overwritten."""
+"""Exported files: names, headers, waivers, core files, protection from overwriting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = ("--param", "data_vls=3")
 
 
 def lint(folder: Path, top: str, *files: str) -> str:
-    """Return what Verilator -Wall says of exported files."""
+    """Return Verilator's warnings for exported files under ``-Wall``."""
     done = subprocess.run(
         [str(verilator.executable()), "--lint-only", "--timing", "-Wall", *files, "--top", top],
         cwd=folder,
@@ -143,7 +143,7 @@ def test_the_command_in_a_head_names_what_is_unusual(block: str, given: list[str
     assert made_by
     told = shlex.split(made_by[1])
     assert set(given) >= set(told[5::2])
-    assert call(*told[:3], tmp_path, *told[4:]).status == 0  # equal files are left
+    assert call(*told[:3], tmp_path, *told[4:]).status == 0  # equal files are not replaced
 
 
 def test_the_copyright_is_that_of_the_licence() -> None:
@@ -200,7 +200,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_combinational_logic_needs_no_initial_value(tmp_path: Path) -> None:
-    """Every process is clocked: an ``always @*`` whose inputs do not change would never run."""
+    """Exported Verilog has only clocked processes, because ``always @*`` may never run at power-on."""
     assert call("export", "credit_opa", "--out", tmp_path, "--param", "vls=2").status == 0
     text = (tmp_path / "credit_opa.v").read_text()
     assert set(re.findall(r"always .*", text)) == {"always @(posedge clk)"}
@@ -242,7 +242,7 @@ def test_the_core_names_files_that_are_there(bench: bool, tmp_path: Path) -> Non
     ],
 )
 def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp_path: Path) -> None:
-    """With the exported waivers, in their order of the core's lint and sim targets."""
+    """With the exported waivers, Verilator reports no warning for the block or its testbench."""
     words = [word for parameter in given for word in ("--param", parameter)]
     assert call("export", block, "--out", tmp_path, "--testbench", "20", *words).status == 0
     assert lint(tmp_path, block, f"{block}.vlt", f"{block}.v") == ""

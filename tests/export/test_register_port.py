@@ -1,4 +1,4 @@
-"""Registers over AXI4-Lite: maps of every kind through a third party's bus master, and a block behind one."""
+"""Registers over AXI4-Lite: address maps, a third-party bus master, blocks behind registers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_the_bus_is_proven() -> None:
 
 
 class Hasty(AxiLite):
-    """Takes a second address before the first is answered."""
+    """Bus port that accepts a second address before answering the first."""
 
     def _write(self, m: Module) -> None:
         super()._write(m)
@@ -135,7 +135,7 @@ def test_every_block_can_stand_behind_its_registers(name: str) -> None:
 
 
 def test_a_switch_that_marks_takes_the_attributes_behind_its_registers() -> None:
-    """The windows stand behind those of the scheduler, and only there."""
+    """A marking switch has windows for its attributes after the scheduler's registers."""
     parameters = {**BLOCKS["ib_switch"].defaults(), **MARKING}
     block, registers = BLOCKS["ib_switch"].make(parameters), register_map("ib_switch", parameters)
     component = RegisteredBlock(registers, block)
@@ -159,7 +159,10 @@ def test_a_switch_that_marks_takes_the_attributes_behind_its_registers() -> None
 
 
 def test_a_switch_that_holds_room_back_has_its_windows_behind_those_of_marking() -> None:
-    """Whatever the scheduler; CS_ReturnDelay is laid out as an entry of the CCT."""
+    """A switch with credit starvation has its windows after the windows for marking.
+
+    CS_ReturnDelay has the layout of a CCT entry.
+    """
     parameters = {**BLOCKS["ib_switch"].defaults(), **STARVING}
     block, registers = BLOCKS["ib_switch"].make(parameters), register_map("ib_switch", parameters)
     component = RegisteredBlock(registers, block)
@@ -181,7 +184,7 @@ def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str, giv
     for _, register in register_map(name, parameters):
         if isinstance(register, Window):
             for part in register.fields:
-                bits = 8 if (name, part.name) == ("scfq", "weight") else part.bits  # its reciprocals have up to 16
+                bits = 8 if (name, part.name) == ("scfq", "weight") else part.bits  # reciprocals have up to 16
                 assert bits == ports[f"{register.program}__{part.name}"], (register.name, part.name)
             assert all(part.bits <= ports[f"{register.program}__{part.name}"] for part in register.index)
             if register.name in SELECTED:

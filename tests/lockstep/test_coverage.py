@@ -1,4 +1,4 @@
-"""Coverage that gates: what applies must happen, a missing rule or cross is named and fails a run that is judged."""
+"""Functional coverage of the qualification: missing rules and crosses are named and fail a run."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ ODD = (
 
 
 def made(name: str, parameters: Mapping[str, Any], cycles: int, seed: int = 1) -> tuple[Stimulus, int, int]:
-    """Return a qualification and the words of its rows."""
+    """Return a qualification and the numbers of words in its input and output rows."""
     stimulus, inputs, outputs = qualification_of(name, parameters, cycles, seed)
     return stimulus, row_words(inputs), row_words(outputs)
 
 
 def shown(stimulus: Stimulus, input_words: int, output_words: int) -> Coverage:
-    """Return what a stimulus showed to its end."""
+    """Return the coverage of a stimulus run to its end."""
     rows, expected = np.zeros((4096, input_words), np.uint64), np.zeros((4096, output_words), np.uint64)
     done = 0
     while count := stimulus.fill(rows, expected):
@@ -99,7 +99,7 @@ def test_what_an_odd_instance_cannot_show_does_not_apply(name: str, words: tuple
 
 @pytest.mark.slow
 def test_a_stimulus_without_a_phase_is_named_by_its_crosses() -> None:
-    """What only one phase shows is missing without it, and the run fails."""
+    """Given a stimulus without one of its phases, the crosses of that phase are reported missing."""
     stimulus, *sizes = made("ib_switch", BLOCKS["ib_switch"].parameters(["ports=3", "data_vls=2", "lids=8"]), 200_000)
     stimulus.phases = tuple(
         SwitchPhase(phase.cycles, name="rewritten") if phase.name == "rewritten" else phase for phase in stimulus.phases
@@ -156,7 +156,7 @@ def test_only_a_long_run_is_judged() -> None:
 
 @pytest.mark.slow
 def test_the_command_judges_a_long_run() -> None:
-    """Fewer cycles than a run needs are not judged; the document says from how many it is."""
+    """A run is judged only from a minimum number of cycles, which the JSON document contains."""
     short = call("cosim", "rr", "--param", "data_vls=4", "--cycles", "2000", "--json")
     done = short.json()
     assert (short.status, done["judged"], done["judged_from_cycles"]) == (0, False, 200_000)
@@ -169,7 +169,7 @@ def test_the_command_judges_a_long_run() -> None:
 
 @pytest.mark.parametrize(("mismatches", "status"), [(1, 1), (0, 3)])
 def test_a_planted_fault_is_noticed_or_not(monkeypatch: pytest.MonkeyPatch, mismatches: int, status: int) -> None:
-    """Exit status 1 if a fault was noticed, 3 if the qualification did not notice it either."""
+    """A planted fault gives exit status 1 if detected and 3 if even the qualification misses it."""
     run: list[Job] = []
 
     def cosim_native(job: Job, **_: object) -> tuple[CosimResult, None]:

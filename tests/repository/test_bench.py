@@ -1,4 +1,4 @@
-"""The bench of networks without BookSim2: its bars, what it reads of BookSim's output, what it refuses."""
+"""Benchmark programs: parsing of BookSim2's output, targets, refusals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Hops average = 4.36632 (1 samples)
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that imports a module of bench/, whose programs see each other and nothing of the tests."""
+    """Return a function that imports modules of ``bench/`` with that folder on the path."""
     monkeypatch.syspath_prepend(ROOT / "bench")
     return importlib.import_module
 
@@ -68,7 +68,10 @@ def test_other_output_is_refused(text: str, bench: Any) -> None:
 
 
 def test_configuration_goes_to_the_program(tmp_path: Path, bench: Any) -> None:
-    """A program that stands in for BookSim prints the file that it was given; changes come last."""
+    """The configuration passed to BookSim contains the network, load and packet size.
+
+    A stand-in program stores the file it receives.
+    """
     booksim = bench("booksim")
     program = tmp_path / "booksim"
     program.write_text(f"#!/bin/sh\ncp $1 {tmp_path}/seen\ncat <<'END'\n{STOPPED}END\nexit 255\n")
@@ -95,7 +98,7 @@ def test_mean_paths(name: str, switches: float, bench: Any) -> None:
 @pytest.mark.parametrize("flits", [1, 8])
 @pytest.mark.parametrize("name", ["tree43", "torus88"])
 def test_latency_at_zero_load_is_the_formula(name: str, flits: int, bench: Any) -> None:
-    """That BookSim has it too is what the comparison measures."""
+    """At load 0.002, mean latency is 5 cycles per switch plus 1 plus the flits of a packet."""
     booksim = bench("booksim")
 
     found = booksim.vlane_run(booksim.NETWORKS[name], flits=flits, load=0.002, cycles=10_000)

@@ -1,4 +1,4 @@
-"""Editors follow every import of a checkout in which nothing was built or installed."""
+"""Editors resolve every import in a plain checkout without installation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the five folders, as a clone has them."""
+    """Return a copy of the five source folders, as in a fresh clone."""
     copy = tmp_path_factory.mktemp("checkout")
     for layer in LAYERS:
         shutil.copytree(ROOT / layer, copy / layer, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
