@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 1.25
-"""Factor on the budget up to which the suite passes: shared machines differ by that much."""
+"""Factor on the budget up to which the suite passes, because shared machines vary this much."""
 _SHOWN = 10
 
 

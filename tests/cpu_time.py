@@ -20,7 +20,7 @@ from tests.cpu_budget import Measured, table, write_measured
 
 RESULT = Path("build") / "test_cpu.json"
 _OUTPUT = "vlane_cpu"
-"""Key of a worker's result among those that xdist carries to the controller."""
+"""Key of a worker's result in the data xdist sends to the controller."""
 
 
 def _seconds(who: int) -> float:

@@ -49,7 +49,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but([*SHAPES[:3], SHAPES[5]], SHAPES), ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """In lockstep, hardware and golden agree in every cycle of the block's qualification traffic.
+    """Hardware and golden agree in lockstep in every cycle of the block's qualification traffic.
 
     The traffic fills and drains the buffer, resets it and drives forbidden inputs.
     """
@@ -65,7 +65,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the buffer's cocotb bench pass."""
+    """The two tests of the buffer's cocotb bench pass."""
     assert_bench_agrees("vlbuffer", PARAMETERS, tests=2)
 
 

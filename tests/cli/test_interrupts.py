@@ -193,7 +193,7 @@ def test_a_program_whose_parent_was_ended_is_ended() -> None:
 
 
 def test_other_threads_set_no_handlers() -> None:
-    """In a thread, where Python allows no signal handlers, the context changes nothing."""
+    """Given a thread, where Python allows no signal handlers, the context changes nothing."""
     seen = []
 
     def work() -> None:

@@ -277,7 +277,7 @@ def test_trees_are_drawn_by_level_and_others_are_not() -> None:
 
 @pytest.mark.parametrize("kind", ["level", "grid", "depth", "ring", "spring", "two", "apart"])
 def test_nothing_is_drawn_upon_another_or_off_the_sheet(kind: str) -> None:
-    """In every layout, no two switches overlap and all nodes lie on the sheet."""
+    """Given any layout, no two switches overlap and all nodes lie on the sheet."""
     ring = [(switch, (switch + 1) % 30) for switch in range(30)]
     made: dict[str, Any] = {
         "level": lambda: level_layout([0, 0, 0, 1], [(0, 3), (1, 3), (2, 3)], [0, 1, 2], with_hosts=True),

@@ -91,7 +91,7 @@ def test_a_topology_and_its_routing_make_a_network(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("a", "h"), [(2, 1), (3, 1), (4, 2), (5, 3), (2, 4)])
 def test_every_pair_of_groups_has_one_cable(a: int, h: int) -> None:
-    """In the example dragonfly of any size, each pair of groups has exactly one cable."""
+    """Given the example dragonfly of any size, each pair of groups has exactly one cable."""
     vlane.load_plugin(DRAGONFLY)
     made = vlane.plugins.plugins_of("topology")["dragonfly"].made(a, h)
 

@@ -15,7 +15,7 @@ from tests.conftest import DATA, ROOT
 from vlane.sim_top.cli.main import VERBS, app
 
 HEAVY = {"amaranth", "cocotb", "matplotlib", "networkx", "polars", "vcdvcd"}
-"""Libraries that take longer to load than a command that needs none of them takes in all."""
+"""Libraries whose import takes longer than a whole command without them."""
 CALLED = """import json, sys
 sys.argv = ["vlane", *{arguments}]
 from vlane.sim_top.cli.main import main

@@ -53,7 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "speed": {"speed": 2},
     "fcp": {"credit": "fcp", "by_inputs": True},
 }
-"""Kinds of network: each is compiled apart."""
+"""Kinds of network, each compiled separately."""
 
 
 @dataclass(frozen=True)

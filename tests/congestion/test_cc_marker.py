@@ -32,7 +32,7 @@ def test_the_qualification_has_every_power_of_two_as_a_rate() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_under_every_load(shape: dict[str, int]) -> None:
-    """In lockstep, hardware and golden agree on every decision, flit and counter.
+    """Hardware and golden agree in lockstep on every decision, flit and counter.
 
     Settings are written under traffic.
     """
@@ -53,7 +53,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.long
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the block's cocotb bench pass."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("cc_marker", PARAMETERS, tests=2)
 
 

@@ -31,7 +31,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_while_flows_come_and_go(shape: dict[str, Any]) -> None:
-    """In lockstep with changing flows, hardware and golden agree on every answer and counter.
+    """Hardware and golden agree in lockstep with changing flows on every answer and counter.
 
     Settings and CCT are written under traffic.
     """
@@ -96,7 +96,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the block's cocotb bench pass."""
+    """The two tests of the block's cocotb bench pass."""
     tests = ("follows_the_directed_cycles", "agrees_with_golden_in_every_cycle")
     assert_bench_agrees("cc_source", PARAMETERS, tests=2, apart=tests)
 

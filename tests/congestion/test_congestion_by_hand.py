@@ -41,7 +41,7 @@ AT_ONCE = Congestion(
     cnp_interval=0,
     held_packets=1000,
 )
-"""A VL is over from 17 blocks on, and a flow that has got a BECN sends a packet of a block every 8 cycles."""
+"""A VL is over its limit from 17 blocks on. After a BECN, a flow sends one packet of one block every 8 cycles."""
 
 Row = tuple[int, int, int, int]
 
@@ -75,9 +75,10 @@ def received(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int
 
 
 TWO_TO_ONE = [(0, host, 3, 0, BIG) for host in (0, 1) for _ in range(4)]
-"""Packets start at the output to host 3 in cycles 6, 14, ..., 62, of host 0 and 1 in turn, and the level is then 0, 8,
-..., 56. The switch has five ports, so that the sweep is at that output in cycles 3, 8, 13, ...; what counts as they
-start was found in 3, 8, 18, 23, 33, 43, 48 and 58: 0, 8, 16, 24, 32, 24, 16 and 8 blocks that waited at the inputs."""
+"""Packets of hosts 0 and 1 start alternately at the output to host 3 in cycles 6, 14, ..., 62, at utilisation levels
+0, 8, ..., 56. With five ports, the sweep visits this output in cycles 3, 8, 13, ... The visits that count for these
+packets are in cycles 3, 8, 18, 23, 33, 43, 48 and 58, with 0, 8, 16, 24, 32, 24, 16 and 8 blocks waiting at the
+inputs."""
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_within_the_interval_no_cnp_is_made(interval: int, kept: int) -> None:
 
 
 MARKED_ONCE = [(0, host, 3, 0, BIG) for host in (1, 2) for _ in range(4)] + [(10, 0, 3, 0, BIG)]
-"""The one of host 0 starts at the output in 22; in 18 24 blocks were found. It is received in 30, the CNP in 38."""
+"""Host 0's packet starts at the output in cycle 22 (24 blocks found in 18), arrives in 30, and its CNP in 38."""
 
 
 def test_a_becn_acts_after_the_question_of_its_cycle() -> None:

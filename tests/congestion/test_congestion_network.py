@@ -15,7 +15,7 @@ from vlane.golden.plain.pacing import Level
 from vlane.golden.plain.starvation import CreditReturn, StarvationWrite
 
 BUSY = {"plain": (6, 7, 15, 33), "inputs": (7, 8, 10, 26, 32), "speed": (25, 26, 31), "fcp": (3, 19, 27)}
-"""Seeds of networks in which packets are marked and held, and CNPs come back."""
+"""Seeds of networks that mark and hold packets and return CNPs."""
 LOSING = [
     ("fcp", 27),
     ("inputs", 7),
@@ -27,12 +27,12 @@ LOSING = [
     ("speed", 26),
     ("fcp", 19),
 ]
-"""Those in which BECNs find no free entry, too."""
+"""Networks in which some BECNs also find no free entry."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in BUSY.items() for seed in seeds])
 def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: int) -> None:
-    """In busy networks, each delivery, FECN, BECN and counter equals the plain model's.
+    """Given busy networks, each delivery, FECN, BECN and counter equals the plain model's.
 
     Every case marks packets, sends CNPs and holds packets.
     """
@@ -46,7 +46,7 @@ def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int, kind: str) -> None:
-    """In random networks, each delivery and counter equals the plain model's."""
+    """Given random networks, each delivery and counter equals the plain model's."""
     compared(case_of(seed, kind))
 
 
@@ -98,7 +98,7 @@ def _table(source: random.Random, entries: int) -> Sequence[tuple[int, int]]:
 
 
 WRITTEN = {"plain": (6, 7, 15, 33), "inputs": (7, 10), "speed": (25, 31), "fcp": (3, 27)}
-"""Seeds of networks in which it matters that settings are written."""
+"""Seeds of networks whose results depend on the writes."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in WRITTEN.items() for seed in seeds])
@@ -121,7 +121,7 @@ def test_settings_of_ports_and_sls_that_are_written_under_traffic_are_those_of_t
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_networks_with_settings_written_under_traffic(seed: int, kind: str) -> None:
-    """In random networks with settings rewritten under traffic, both models agree."""
+    """Given random networks with settings rewritten under traffic, both models agree."""
     compared(written(case_of(seed, kind), seed))
 
 
@@ -157,7 +157,7 @@ def hosts_apart(case: Case, seed: int) -> Case:
 
 
 APART = {"plain": (24, 25), "inputs": (8, 26), "speed": (25, 31), "fcp": (3, 27)}
-"""Seeds of networks in which it matters that hosts have settings of their own."""
+"""Seeds of networks whose results depend on settings of single hosts."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in APART.items() for seed in seeds])
@@ -181,7 +181,7 @@ def test_settings_of_single_hosts_are_those_of_the_plain_network(kind: str, seed
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_networks_with_settings_of_single_hosts(seed: int, kind: str) -> None:
-    """In random networks with settings of single hosts, both models agree."""
+    """Given random networks with settings of single hosts, both models agree."""
     compared(hosts_apart(case_of(seed, kind), seed))
 
 
@@ -217,7 +217,7 @@ def starved(case: Case, seed: int, *, written: bool) -> Case:
 
 
 STARVED = {"plain": (6, 15), "inputs": (8,), "speed": (25, 31), "fcp": (3, 27)}
-"""Seeds of networks in which room is held back."""
+"""Seeds of networks that withhold credits."""
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["", "written"])
@@ -250,12 +250,12 @@ def test_room_that_is_held_back_is_that_of_the_plain_network(kind: str, seed: in
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_networks_that_hold_room_back(seed: int, kind: str, written: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """In random networks that withhold credits, both models agree."""
+    """Given random networks that withhold credits, both models agree."""
     compared(starved(case_of(seed, kind), seed, written=written))
 
 
 PORTS = {"plain": (7, 15), "inputs": (8, 26), "speed": (26,), "fcp": (19,)}
-"""Seeds of networks in which gaps of ports matter."""
+"""Seeds of networks whose results depend on gaps per port."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in PORTS.items() for seed in seeds])

@@ -27,7 +27,7 @@ from vlane.sim_top.scenario.world import World, make_network, make_world
 from vlane.study.model import read_study
 
 HELD = replace(AT_ONCE, threshold=0, starves=True, credit_mask="all", cs_threshold=15, cs_return_delay=(0, 10))
-"""A VL is over from 2 blocks that wait on; it then returns a block every 11 cycles."""
+"""A VL is over its limit from 2 waiting blocks on and then returns one block every 11 cycles."""
 
 
 def test_an_input_returns_in_the_cycles_of_the_page() -> None:

@@ -49,7 +49,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the block's cocotb bench pass."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("credit_ib", PARAMETERS, tests=2)
 
 

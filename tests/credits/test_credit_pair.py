@@ -40,7 +40,7 @@ def _pair(blocks: int, step: int, period: int) -> tuple[credit_ib.CreditIBState,
     [(80, 0, 40, 0.9), (80, 4, 300, 0.3), (2048, 0, 500, 0.5), (66, 66, 1000, 1.0), (200, 1, 7, 0.05)],
 )
 def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, link: float) -> None:
-    """In every cycle, port and network allow the same packets and send the same FCPs.
+    """Port and network allow the same packets and send the same FCPs in every cycle.
 
     All traffic passes a loss-free link, at different FCP periods and link loads.
     """

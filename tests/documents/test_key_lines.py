@@ -119,7 +119,7 @@ def inline(draw: Any, depth: int = 2) -> str:
     st.data(),
 )
 def test_lines_of_any_toml(heads: list[str], data: st.DataObject) -> None:
-    """In random TOML, exactly the keys ``tomllib`` reads have a line, and the line is correct."""
+    """Given random TOML, exactly the keys ``tomllib`` reads have a line, and the line is correct."""
     text, wanted = data.draw(BLANKS) + "\n", set()
     once = [head for place, head in enumerate(heads) if "[[" in head or head not in heads[:place]]
     for head in ["", *once]:
@@ -143,7 +143,7 @@ JUNK = st.recursive(
 
 @given(JUNK, st.sampled_from([None, 0, 2]))
 def test_lines_of_any_json(document: Any, indent: int | None) -> None:
-    """In random JSON, every key has a line, and the line contains the key."""
+    """Given random JSON, every key has a line, and the line contains the key."""
     text = json.dumps(document, indent=indent)
 
     lines, twice = json_key_lines(text)

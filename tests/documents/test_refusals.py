@@ -142,7 +142,7 @@ FOREIGN = (
     "Literal",
     "constrained",
 )
-"""Words of pydantic that we have no use for."""
+"""Words of pydantic's own messages, which must not appear in ours."""
 
 
 def places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

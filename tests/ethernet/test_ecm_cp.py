@@ -35,7 +35,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_with_queues_of_all_lengths(shape: dict[str, Any]) -> None:
-    """In lockstep over queues of all lengths, hardware and golden agree on samples and feedback."""
+    """Hardware and golden agree in lockstep over queues of all lengths on samples and feedback."""
     counts = qualified_lockstep("ecm_cp", shape, cycles=400_000).rule_counts()
 
     assert counts["negative"] > 1000
@@ -51,7 +51,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the block's cocotb bench pass."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("ecm_cp", PARAMETERS, tests=2)
 
 

@@ -26,7 +26,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_for_flows_in_all_states(shape: dict[str, Any]) -> None:
-    """In lockstep with flows in all states, hardware and golden agree on answers, rates and limiters."""
+    """Hardware and golden agree in lockstep with flows in all states on answers, rates and limiters."""
     counts = qualified_lockstep("ecm_rp", shape, cycles=400_000).rule_counts()
 
     assert counts["lowered"] > 500
@@ -42,7 +42,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the block's cocotb bench pass."""
+    """The two tests of the block's cocotb bench pass."""
     tests = ("follows_the_directed_cycles", "agrees_with_golden_in_every_cycle")
     assert_bench_agrees("ecm_rp", PARAMETERS, tests=2, apart=tests)
 

@@ -53,7 +53,7 @@ def test_a_capacity_below_0_is_refused() -> None:
     ],
 )
 def test_the_shares_of_the_slides_come_out(scenario: str, group: str, gbps: float) -> None:
-    """In each scenario, groups of flows get the rates printed on the E2CM slides.
+    """Groups of flows get the rates printed on the E2CM slides, for each scenario.
 
     One exception: the computation gives 68.75 MB/s, while the slides print 62.5 MB/s.
     """

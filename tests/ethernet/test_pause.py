@@ -27,7 +27,7 @@ SHAPES: list[dict[str, int]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:1], SHAPES), ids=str)
 def test_hardware_agrees_at_every_level(shape: dict[str, int]) -> None:
-    """In lockstep, hardware and golden agree on drops and requests, with settings written under traffic."""
+    """Hardware and golden agree in lockstep on drops and requests, with settings written under traffic."""
     counts = qualified_lockstep("pause", shape, cycles=400_000).rule_counts()
 
     assert counts["paused"] > 1000
@@ -43,7 +43,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """Both tests of the block's cocotb bench pass."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("pause", PARAMETERS, tests=2)
 
 

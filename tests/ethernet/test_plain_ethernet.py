@@ -38,7 +38,7 @@ _BUSY: dict[str, Any] = {
     "prober": {"probe_bytes": 6_000},
     "pause": {"memory_bytes": 30_000, "high_bytes": 20_000, "low_bytes": 12_000, "refresh_cycles": 400},
 }
-"""Settings with which much happens in little time: many samples and probes, small memories, a PAUSE said again."""
+"""Settings with many events in little time: frequent samples and probes, small memories, repeated PAUSE."""
 
 
 @dataclass
@@ -187,7 +187,7 @@ def _scenario(name: str, scheme: str, frames: float, *, pause: bool, by_arrival:
 @pytest.mark.parametrize("scheme", _SCHEMES)
 @pytest.mark.parametrize("name", ["mixed_out", "legacy"])
 def test_scenario_delivers_as_in_the_plain_network(name: str, scheme: str) -> None:
-    """In the study's scenarios, each frame is delivered in the cycle of the plain model.
+    """Given the study's scenarios, each frame is delivered in the cycle of the plain model.
 
     Half of the cases use PAUSE and messages of five frames, the others drops and single frames.
     """

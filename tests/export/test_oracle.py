@@ -121,16 +121,16 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
         {"ports": 8, "data_vls": 4, "scheduler": "dtable", "line_rate": True, "entries": 16},
     ),
 }
-"""Parameters of instances: ports on one word and on several, every form, with a map and without."""
+"""Instances by block: ports of one and of several words, every form, with and without a lane map."""
 
 BY_NAME = 300
-"""Cycles in which all ports are named."""
+"""Number of cycles stepped with named ports."""
 
 INSTANCES = [(block, parameters) for block, several in SMALL.items() for parameters in several]
 
 
 LATER = {"scfq", "credit_opa", "ib_switch", "opa_switch"}
-"""Blocks that are compiled in ``make long`` only, as the line-rate forms are."""
+"""Blocks compiled only in ``make long``, like the line-rate forms."""
 
 
 def each_instance(*, compiled: bool) -> Any:

@@ -266,7 +266,7 @@ def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["rr", pytest.param("vlarb", marks=pytest.mark.long)])
 def test_it_runs_beside_the_verilog_in_a_simulator(block: str, tmp_path: Path) -> None:
-    """In Verilator, the exported hardware agrees with the library imported by DPI-C."""
+    """The exported hardware agrees in Verilator with the library imported by DPI-C."""
     exported(tmp_path, block, {})
     assert call("export", block, "--out", tmp_path).status == 0
     oracle, name = vlane.oracle(block), f"{block}_oracle"

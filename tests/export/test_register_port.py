@@ -26,9 +26,9 @@ from vlane.tb.registers.proofs_axi_lite import AxiLiteProperties
 
 SMALL = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "lids": 8, "entries": 8}
 MARKING = {**SMALL, "largest": 1, "scheduler": "dtable", "data_bits": 128, "marking": True}
-"""An InfiniBand switch that marks."""
+"""InfiniBand switch with congestion marking."""
 STARVING = {**MARKING, "starving": True}
-"""One that also holds room back."""
+"""InfiniBand switch with congestion marking and credit starvation."""
 GIVEN: dict[str, dict[str, Any]] = {
     "rr": {"requesters": 3},
     "ib_switch": {**SMALL, "scheduler": "vlarb"},

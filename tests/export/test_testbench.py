@@ -285,7 +285,7 @@ def test_a_four_state_simulator_knows_every_output(
     bus: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path: Path,
 ) -> None:
-    """In a four-state simulator, no compared output is unknown, with or without initial values."""
+    """Given a four-state simulator, no compared output is unknown, with or without initial values."""
     exported(name, tmp_path, *given, bus=bus)
     for with_initial_values in (True, False):
         if not with_initial_values:

@@ -82,7 +82,7 @@ lid = 2
 port = 1
 """
 MORE = (("fifo", "fcp"), ("turns", "returns"), ("turns", "fcp"))
-"""Allocations and credits that are tried in ``make long`` only."""
+"""Allocations and credit schemes tested only in ``make long``."""
 CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
 
 
@@ -279,7 +279,7 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
 
 
 FIELDS = ("engine", "mixed_seconds", "cycles_per_second", "seconds", "golden_seconds")
-"""Of the document: what may differ between engines."""
+"""Fields of the JSON document that may differ between engines."""
 
 
 @pytest.mark.long

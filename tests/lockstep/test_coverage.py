@@ -50,7 +50,7 @@ ODD = (
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "minimum=7", "largest=7", "speed=2")),
     ("opa_switch", ("ports=3", "data_vls=2")),
 )
-"""Instances in which some rules and crosses cannot happen."""
+"""Instances in which some rules and crosses cannot occur."""
 
 
 def made(name: str, parameters: Mapping[str, Any], cycles: int, seed: int = 1) -> tuple[Stimulus, int, int]:

@@ -24,7 +24,7 @@ from vlane.tb.schedulers.vlarb.proofs import VLArbTurnProperties
 from vlane.tb.schedulers.vlarb.stimulus import VLArbTraffic
 
 BLOCKS_BIT = 7
-"""Lowest bit of ``blocks`` in a row of outputs: behind grant, vl and list."""
+"""Lowest bit of ``blocks`` in a row of outputs, after grant, vl and list."""
 
 SHAPE = {"data_vls": 2, "entries": 3, "vl15": True}
 

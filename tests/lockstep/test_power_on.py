@@ -28,7 +28,7 @@ VLARB: dict[str, Any] = {"data_vls": 15, "entries": 64, "vl15": False, "form": "
 DTABLE: dict[str, Any] = {"data_vls": 16, "entries": 64, "vl15": False, "form": "line_rate"}
 NOTHING = (0, 0, 0, 0, 0)
 READING = 80
-"""Cycles by which a list of 64 entries is read."""
+"""Number of cycles within which a list of 64 entries is read."""
 
 
 def test_every_initial_value_is_drawn_but_those_of_tables() -> None:

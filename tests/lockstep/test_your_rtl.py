@@ -317,7 +317,7 @@ def test_the_round_robin_of_the_examples_agrees(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_first_wrong_turn_of_the_other_example_is_named() -> None:
-    """In the faulty example, the first wrong grant is reported with cycle, ports and history.
+    """Given the faulty example, the first wrong grant is reported with cycle, ports and history.
 
     Lane 0 sends one packet more than its weight, and the exit status is 1.
     """
@@ -410,11 +410,11 @@ WITH_GRANT = example(
     ("gnt_q <= '0;\n    end else if (link_idle_i)", TURNS_WITH_GRANT),
     ("      if (pick != '0) mask_q <= ~(pick | (pick - 1'b1));\n", ""),
 )
-"""The link is looked at with the grant."""
+"""Variant that samples the link in the cycle of the grant."""
 FREE = example(
     "rr_arb.sv", ("end else if (gnt_q != '0) begin\n      gnt_q <= '0;\n    end else if (link_idle_i)", "end else")
 )
-"""It decides in every cycle, whatever it granted in the one before."""
+"""Variant that decides in every cycle, independent of the previous grant."""
 FREE_MAP = map_of(
     "rr_arb.toml",
     ('ready = "request"', 'between = "idle"'),

@@ -27,7 +27,7 @@ from vlane.golden.traffic.source_setup import new_sources
 from vlane.tables.lft import UNASSIGNED
 
 IDENTITY = (*range(15), 15)
-"""VL of each SL: its own number; 15 drops."""
+"""VL of each SL: equal numbers, with 15 dropping."""
 
 
 def made(

@@ -11,7 +11,7 @@ from vlane.golden.plain.schedulers import RR, SCFQ, WRR, Scheduler, VLArb, serve
 
 _SCHEDULERS: dict[str, type[Any]] = {"rr": RR, "wrr": WRR, "drr": DRR, "dtable": DTable, "scfq": SCFQ, "vlarb": VLArb}
 _PARAMETERS = {"requesters", "entries", "keep_on_stall", "mtu_blocks"}
-"""Those that change what is decided; the rest are widths and forms that decide the same."""
+"""Parameters that change decisions. All others are widths and forms."""
 
 
 def plain_serve(settings: PortSettings, lanes: int) -> Serve:

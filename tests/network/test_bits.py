@@ -21,7 +21,7 @@ class Cell:
 
 
 MAX_SET = 62
-"""The sign bit apart, which plain Python has not."""
+"""Highest bit below the sign bit, which Python integers lack."""
 
 
 @kernel

@@ -210,7 +210,7 @@ COMMON = {
     "wiring": "cable nic_channel nic_vl",
     "": "staged",
 }
-"""Arrays that parts have in common: tables, which are only read, and those with a row for each end, switch or NIC."""
+"""Arrays shared by parts: read-only tables, and arrays with one row for each end, switch or NIC."""
 
 
 def arrays_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

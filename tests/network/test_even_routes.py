@@ -21,7 +21,7 @@ IDENTITY = tuple(range(16))
 )
 @pytest.mark.parametrize("routing", [dmodk, valiant])
 def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], topology: Topology) -> None:
-    """In trees, D-mod-k and Valiant routing load all links of a level equally.
+    """D-mod-k and Valiant routing load all links of a tree level equally.
 
     Valiant uses each of the k^(n-1) roots equally often, although LID counts are powers of two.
     """

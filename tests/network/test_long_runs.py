@@ -19,7 +19,7 @@ from vlane.sim_top.study.run_tables import delivery_table
 from vlane.study.study import MAX_CYCLES, Study
 
 LATER = (1 << 40) - (1 << 15)
-"""A multiple of the calendar, and of the period of flow-control packets."""
+"""A multiple of the calendar's length and of the FCP period."""
 CYCLES = 6000
 SWITCHES: dict[str, dict[str, Any]] = {
     "turns": {},

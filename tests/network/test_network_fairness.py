@@ -11,7 +11,7 @@ from vlane.sim_top.study.simulate import simulate
 from vlane.study.file import read_study_file
 
 _BLOCKS = 8
-"""Of a packet of 512 bytes."""
+"""Number of blocks of a packet of 512 bytes."""
 STUDY = """
 [network]
 topology = "tree"

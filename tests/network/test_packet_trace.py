@@ -253,7 +253,7 @@ def test_header_is_laid_out_bit_for_bit() -> None:
 
 @pytest.mark.slow
 def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
-    """In Omni-Path headers, SL and channel 20 keep their low bits in their fields.
+    """Omni-Path headers keep the low bits of SL and channel 20 in the usual fields.
 
     The high bits are in the reserved bits.
     """

@@ -19,7 +19,7 @@ LANES = 4
 _EVERYWHERE = [TrafficClass(sl, 0.1, 64, 64) for sl in (0, 1)]
 _NO_PATHS = np.zeros((0, 0), np.uint8)
 Found = tuple[set[tuple[tuple[int, int], int, int]], dict[tuple[int, int], set[int]], int]
-"""(sending end, lane) and the port and lane waited for; SLs that are carried by (sending end, lane); lost paths."""
+"""Waits as ((sending end, lane), port, lane); SLs carried by (sending end, lane); number of lost paths."""
 
 
 def one_by_one(topology: Topology, routes: Routes, pairs: dict[int, set[tuple[int, int]]]) -> Found:

@@ -367,7 +367,7 @@ def test_every_delivery_is_that_of_the_plain_hierarchy(
     most: int,
     roomy: bool,  # noqa: FBT001
 ) -> None:
-    """In Omni-Path networks under random overload, each delivery equals the plain network's.
+    """Given Omni-Path networks under random overload, each delivery equals the plain network's.
 
     Channels are random, and central buffers and packet sizes vary.
     """

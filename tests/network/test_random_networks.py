@@ -48,7 +48,7 @@ _KINDS = (
     ("ib", "turns", "flits", "fcps", "dtable"),
     *_FASTER_KINDS,
 )
-"""Switches, allocation, crossbar, credits and scheduler, in turns: each takes seconds to compile."""
+"""Switch kind, allocation, crossbar, credits and scheduler, assigned to seeds in turn to limit compilations."""
 _LARGEST = 8
 _SWITCHES: dict[tuple[str, str], type[Switch]] = {
     ("turns", "multiplexed"): Switch,

@@ -279,7 +279,7 @@ def test_intervals_hold_the_mean() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("load", "saturated"), [(0.2, set()), (0.7, {1}), (0.8, {0, 1})])
 def test_the_trees_small_packets_saturate_first(load: float, saturated: set[int]) -> None:
-    """In the shipped tree study, SL 1 saturates at load 0.7 and SL 0 at 0.8.
+    """Given the shipped tree study, SL 1 saturates at load 0.7 and SL 0 at 0.8.
 
     A run of 30,000 cycles leaves SL 0 undecided at these loads.
     """

@@ -38,7 +38,7 @@ warm_up_cycles = 0
 """
 OTHER = "switch = 0\nports = [3]\nhigh = [[1, 255]]\nlow = [[0, 1]]\nlimit_of_high_priority = 255\n"
 STALL = "\n[[stall]]\ncycle = 50\ncycles = 500\nswitch = 0\nport = 3\n"
-"""Long enough for all packets to wait for the link to the third host."""
+"""Stall long enough for all packets to wait for the link to the third host."""
 SWAP = f"\n[[swap]]\ncycle = 40\n{OTHER}"
 
 

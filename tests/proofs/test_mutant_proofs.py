@@ -21,7 +21,7 @@ from vlane.tb.machinery.synthesis.flattened import Flattened
 from vlane.tb.machinery.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
 
 OLD = 5
-"""Age at which what was told is told again: three bits hold it, so that two of their values are never reached."""
+"""Age at which a report is repeated. It is stored in three bits, so two values are never reached."""
 
 
 class Teller(Component):
@@ -342,7 +342,7 @@ def test_a_difference_that_shows_late_is_a_difference() -> None:
 
 @pytest.mark.slow
 def test_an_age_that_nobody_looks_at_yet_may_be_wrong() -> None:
-    """In ``pause``, mutants of an age that is not yet read are proven equivalent.
+    """Mutants of an age that is not yet read are proven equivalent (block ``pause``).
 
     The proof needs an invariant over several registers.
     """

@@ -25,7 +25,7 @@ NAMES = [
     ("sim_top/study/simulate.py", "World", "sim_top/scenario/world.py"),
     ("vlane/fabric/check.py", "Finding", "vlane/fabric/finding.py"),
 ]
-"""A module, a name that it imports, and the file that defines the name."""
+"""Module, imported name, and the file that defines the name."""
 
 
 @pytest.fixture(scope="module")

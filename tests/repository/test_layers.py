@@ -24,7 +24,7 @@ MACHINERY = {
 }
 """Sub-packages of ``tb/machinery`` that benches of single blocks use."""
 DOORS = {ROOT / "vlane" / "__init__.py", ROOT / "vlane" / "__main__.py"}
-"""The Python interface and the command line are reached through the lowest layer's name, when they are asked for."""
+"""Entry points in the lowest layer that import higher layers on demand."""
 LAYERS = ("vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top")
 FAMILIES: dict[str, dict[str, set[str]]] = {
     "vlane": {
@@ -194,7 +194,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         },
     },
 }
-"""Families that each family of a layer may import, in addition to itself; without circles."""
+"""Families each family of a layer may import in addition to itself, without cycles."""
 SOURCES = [(folder, file) for folder in MAY_IMPORT for file in sorted((ROOT / folder).rglob("*.py"))]
 
 

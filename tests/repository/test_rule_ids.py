@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 LETTERED = re.compile(r"^\| ([A-Z]\d{1,2}) \|", re.MULTILINE)
-"""An id of the old form, a letter and a number, that begins a row."""
+"""Rule id of the old form, a letter and a number, at the start of a table row."""
 
 
 def prefixes() -> dict[str, str]:

@@ -78,9 +78,9 @@ from vlane.schedulers.rr import RRParameters
 from vlane.sim_top.blocks import BLOCKS, Block
 
 BENCH = ("__init__", "stimulus", "crosses", "proofs", "plants")
-"""Modules that the bench of every block has."""
+"""Modules of every block's bench."""
 MOST_LINES = 116_000
-"""Bound on the lines of product code."""
+"""Maximum number of lines of product code."""
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -254,7 +254,7 @@ EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "opa_switch": ({"scheduler": "vlarb"},),
 }
-"""Parameters of instances that have every member between them."""
+"""Parameters of instances that together have every member."""
 _SIZES = BufferGeometry(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
 _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
 _SIDE: dict[str, Any] = {**_CROSSING, "geometry": _SIZES, "vl_bits": 5}

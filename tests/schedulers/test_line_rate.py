@@ -153,7 +153,7 @@ def test_turns_before_an_entry_are_proven_and_an_unfair_walk_is_not(walk: type[L
 
 
 def test_the_qualification_lets_every_limit_run_out() -> None:
-    """In the qualification, each limit expires at least twice, except the unbounded limit.
+    """Each limit expires at least twice in the qualification, except the unbounded limit.
 
     The qualification charges one block per cycle.
     """
@@ -178,7 +178,7 @@ def test_the_qualification_lets_every_limit_run_out() -> None:
 
 
 def test_the_qualification_has_weights_a_bit_away_from_one_and_two_in_both_lists() -> None:
-    """In both lists, the qualification has weights one bit away from 1 and from 2.
+    """The qualification has weights one bit away from 1 and from 2 in both lists.
 
     The walk predicts turns of one and two blocks in advance, so each weight bit matters.
     """

@@ -33,7 +33,7 @@ FAMILIES = {
     "docs": "{}.md",
     "tests/schedulers": "test_{}.py",
 }
-"""Where each scheduler has a file of its name."""
+"""Folders with one file per scheduler, and the pattern of its name."""
 
 MAY_NAME: dict[str, set[str]] = {
     "vlane/schedulers/registry.py": set(SCHEDULERS),
@@ -43,8 +43,8 @@ MAY_NAME: dict[str, set[str]] = {
     "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
     "Makefile": {IB_ARBITER},
 }
-"""Files that name schedulers though they are not a scheduler's own: the registry, the command groups of
-tables, studies that compare schedulers, the main job."""
+"""Shared files that may name schedulers: the registry, the command groups of tables, studies that compare
+schedulers, the main job."""
 
 ENTRIES = list(SCHEDULERS.values())
 OF_A_LAYER = re.compile(r"vlane\.(golden|hdl|tb)\.schedulers\b")

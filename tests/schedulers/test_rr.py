@@ -19,7 +19,7 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """In lockstep, hardware and golden agree on every output in every cycle.
+    """Hardware and golden agree in lockstep on every output in every cycle.
 
     The traffic includes saturation, stalls, resets, live rewrites of the map and forbidden inputs.
     """

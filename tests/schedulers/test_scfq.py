@@ -26,7 +26,7 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """In lockstep, hardware and golden agree in every cycle, with and without tag wrap-around.
+    """Hardware and golden agree in lockstep in every cycle, with and without tag wrap-around.
 
     The traffic includes saturation, stalls, resets, live rewrites and forbidden inputs.
     """
@@ -34,7 +34,7 @@ def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
 
 
 SETTINGS = ((1, SELECT_TABLE, 0, 0, 15), (1, SELECT_TABLE, 1, 0, 1), (1, SELECT_MAP, 1, 0, 0))
-"""Lanes 0 to 2 belong to requester 0, whose packets cost much, and lane 3 to requester 1, whose packets cost little."""
+"""Lanes 0 to 2 belong to requester 0 (reciprocal 15) and lane 3 to requester 1 (reciprocal 1)."""
 
 DROPPED_TAGS = (
     (0b1111, 3),
@@ -46,7 +46,7 @@ DROPPED_TAGS = (
     (0b0111, 1),
     (0b0111, 2),  # the tag of lane 1 is dropped because its requester cannot send
 )
-"""Lanes that fit in a decision, and the lane that sends in it."""
+"""Lanes that fit in a decision, and the lane that sends."""
 
 
 def send_golden(shape: dict[str, Any]) -> list[int]:

@@ -195,7 +195,7 @@ def test_uncompiled_golden_says_the_same() -> None:
 
 
 def test_the_qualification_uses_up_every_weight_in_each_bank() -> None:
-    """In the qualification, a weight with each single bit set is used up in each bank.
+    """The qualification uses up a weight with each single bit set, in each bank.
 
     Each table's phases lie an odd number of phases apart, so both banks see it.
     """
@@ -217,7 +217,7 @@ def test_the_qualification_uses_up_every_weight_in_each_bank() -> None:
     "shape", long_but([shape for shape in SHAPES if shape["entries"] not in {6, 33}], SHAPES), ids=IDS
 )
 def test_hardware_agrees_on_random_tables(shape: dict[str, Any]) -> None:
-    """In lockstep over random tables and loads, hardware and golden agree, and every rule occurs.
+    """Hardware and golden agree in lockstep over random tables and loads, and every rule occurs.
 
     The traffic includes credit stalls, live swaps, resets and forbidden inputs.
     """

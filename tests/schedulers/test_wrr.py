@@ -33,7 +33,7 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """In lockstep, hardware and golden agree on every output in every cycle.
+    """Hardware and golden agree in lockstep on every output in every cycle.
 
     The traffic includes saturation, stalls, resets, live rewrites of weights and map, and forbidden inputs.
     """
@@ -53,7 +53,7 @@ def test_every_rule_of_the_page_is_counted() -> None:
 TABLE, MAP = int(ScheduleSelect.TABLE), int(ScheduleSelect.MAP)
 BOTH = (0, 1)
 Row = tuple[tuple[int, int, int, int] | None, tuple[int, ...], int | None]
-"""A cycle: a write, the lanes with a head of one block, the lane that starts."""
+"""One cycle: a write, the lanes with a head of one block, the granted lane."""
 
 
 def weight(requester: int, value: int) -> tuple[int, int, int, int]:
@@ -169,7 +169,7 @@ WRITTEN: dict[str, tuple[dict[str, Any], list[Row]]] = {
         ],
     ),
 }
-"""Writes while a turn is under way: parameters, and grants written out by hand."""
+"""Writes during a turn: parameters, and grants written by hand."""
 
 
 def rows_of(steps: list[Row]) -> list[tuple[dict[str, int], dict[str, int]]]:

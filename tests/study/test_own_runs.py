@@ -22,7 +22,7 @@ from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study.workers import Task
 
 _RUNS = 6
-"""Of the study of walks: two cases, three seeds."""
+"""Number of runs of the walks study: two cases, three seeds."""
 _COMMON = ["point", "load", "seed", "model", "digest", "cycles", "seconds"]
 
 

@@ -43,10 +43,10 @@ OWN_KERNELS = {
     "tree_cc_rtl",
     "tree_speed2_rtl",
 }
-"""Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
+"""Examples with combinations of switch and scheduler not compiled by other tests, which take longest."""
 
 HOT_SPOTS = {"hot_spot_cc"}
-"""Examples whose hosts offer more than a link carries."""
+"""Examples whose hosts offer more than a link can carry."""
 
 _SHARED_UNIT = f"""[scheduler]
 name = "scfq"

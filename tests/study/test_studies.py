@@ -28,7 +28,7 @@ from vlane.sim_top.study import study_runs
 from vlane.study.traffic import class_loads
 
 _RUNS = 8
-"""Of the tiny study: two networks, two loads, two seeds."""
+"""Number of runs of the tiny study: two networks, two loads, two seeds."""
 
 
 @pytest.fixture(autouse=True)
@@ -346,7 +346,7 @@ def test_every_case_of_every_part_is_a_study_of_its_own() -> None:
 
 
 _MAKES_ITS_CASES = "packet-size"
-"""Study whose cases take minutes: a million connections ask for room."""
+"""Study whose cases take minutes, because a million connections request admission."""
 SUMMARIES = pytest.mark.parametrize(
     "file",
     [

@@ -65,7 +65,7 @@ def test_cases_are_those_of_the_page() -> None:
 
 @pytest.mark.long
 def test_a_short_part_of_the_study_is_run_and_judged(tmp_path: Path) -> None:
-    """In a short run with 4096 bytes, no packet is late and the summary contains deadline shares."""
+    """Given a short run with 4096 bytes, no packet is late and the summary contains deadline shares."""
     done = call("study", "packet-size", "--quick", "--only", "bytes=4096", "--out", tmp_path, "--json")
 
     figures = {each["name"]: each for each in done.json()["figures"]}

@@ -24,7 +24,7 @@ FIGURES = {"dtable/main": {"latency, IB": tables.Figure(1261.57, 1206.69, 1340.4
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_numbers_of_the_tables_are_the_stored_figures(page: Any) -> None:
-    """In each marked table of a study page, every number is its stored figure, rounded as shown."""
+    """Given a marked table of a study page, every number is its stored figure, rounded as shown."""
     text = page.read_text(encoding="utf-8")
 
     assert "<!-- figures: " in text

@@ -19,7 +19,7 @@ from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.paper_study import DescribedCase, OwnRuns, PaperStudy, RowsOfRun
 
 MADE, HARM = "VLANE_TEST_MADE", "VLANE_TEST_HARM"
-"""Variables of the environment: folder in which each run leaves a file; what befalls runs of ``HARM_SEED``."""
+"""Environment variables: folder in which each run leaves a file, and the failure of runs of ``HARM_SEED``."""
 HARM_SEED = 2
 SCHEMA = {"group": pl.UInt16, "place": pl.Float32, "course": pl.List(pl.Float32)}
 

@@ -30,11 +30,11 @@ from vlane.study.model import read_study
 from vlane.tables.lft import UNASSIGNED
 
 LONE = 1 + 1 + (4 + 1)
-"""Cycles from the generation of a packet of one flit to its delivery over one switch, with a flight of 1."""
+"""Cycles from generation to delivery of a packet of one flit over one switch, with a flight time of 1."""
 
 
 Packets = tuple[tuple[int, int, int, int], ...]
-"""Source, destination, SL and flits of each, all of cycle 0."""
+"""Source, destination, SL and flits of each packet, all generated in cycle 0."""
 
 REFUSED: Packets = ((0, 3, 0, 1), (1, 3, 0, 1), (2, 3, 0, 1), (2, 0, 1, 1), (2, 1, 2, 1))
 WAITING: Packets = ((0, 3, 0, 8), (1, 3, 0, 8), (1, 2, 0, 8))

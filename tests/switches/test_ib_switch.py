@@ -279,7 +279,7 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
-    """In lockstep, hardware and golden agree on every output and flit in every cycle.
+    """Hardware and golden agree in lockstep on every output and flit in every cycle.
 
     Phases are light, saturated, a hot spot, slow links, rewritten tables and forbidden inputs.
     """
@@ -411,7 +411,7 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
 
 
 PROOFS = ("allocation", "room", "limits", "pair-turns", "connections", "input-waits", "starvation", "measure-of-six")
-"""Small ones, of arbitration, room, connections, waits and measures; ``make formal`` proves all."""
+"""Small instances. ``make formal`` proves all instances."""
 
 
 @pytest.mark.slow

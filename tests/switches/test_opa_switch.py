@@ -44,7 +44,7 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
-    """In lockstep, hardware and golden agree on every output and flit in every cycle.
+    """Hardware and golden agree in lockstep on every output and flit in every cycle.
 
     Shapes include two MPorts and more than 15 lanes.
     """

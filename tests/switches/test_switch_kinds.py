@@ -33,7 +33,7 @@ KIND_TYPES = {
     "Rooms",
     "FCPLimits",
 }
-"""Types that are of one kind or one scheme."""
+"""Types specific to one switch kind or one credit scheme."""
 
 KIND_WORDS = (
     {each.name for each in SWITCH_KINDS.values()}

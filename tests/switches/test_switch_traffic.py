@@ -26,7 +26,7 @@ _SWITCHES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "ib_switch": (_MARKED, {"lft__enable", "sl2vl__enable", "congestion__enable", "starvation__enable"}),
     "opa_switch": ({}, {"lft__enable", "sc__enable"}),
 }
-"""Parameters, and the program ports that are written under traffic."""
+"""Parameters of each switch, and the program ports written under traffic."""
 
 
 def _traffic(name: str, shape: dict[str, Any], cycles: int) -> tuple[Stimulus, dict[str, Any], Any]:

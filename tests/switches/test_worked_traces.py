@@ -31,7 +31,7 @@ from vlane.schedulers.writes import ListSelect
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SETTLED = 60
-"""Cycles after an exchange in which a list of two rows is read and nothing moves any more."""
+"""Cycles after an exchange within which a list of two rows is read and the walk comes to rest."""
 
 Row = dict[str, str]
 

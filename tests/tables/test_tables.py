@@ -34,7 +34,7 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "shape"), SHAPES, ids=str)
 def test_hardware_agrees_with_golden(name: str, shape: dict[str, int]) -> None:
-    """In lockstep, hardware and golden agree in each of 100,000 cycles.
+    """Hardware and golden agree in lockstep in each of 100,000 cycles.
 
     The traffic writes entries while they are looked up, resets the table, and uses ports and LIDs that do not exist.
     """
@@ -52,7 +52,7 @@ def test_hardware_answers_what_is_written_by_hand(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"sc"}, PARAMETERS))
 def test_cocotb_bench_agrees(name: str) -> None:
-    """Both tests of each table's cocotb bench pass."""
+    """The two tests of each table's cocotb bench pass."""
     benches = ("agrees_with_golden_in_every_cycle", "follows_the_directed_lookups")
     assert_bench_agrees(name, PARAMETERS[name], tests=2, apart=benches)
 
