@@ -39,7 +39,7 @@ def refusal(called: Called) -> dict[str, Any]:
     return told
 
 
-def test_version_is_told() -> None:
+def test_version_is_printed() -> None:
     """``--version`` prints the installed version."""
     assert call("--version") == Called(0, f"vlane {vlane.__version__}\n", "")
 
@@ -62,7 +62,7 @@ def test_without_a_verb_the_help_is_shown() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_refuses_what_it_does_not_know(verb: str) -> None:
+def test_every_verb_refuses_unknown_options(verb: str) -> None:
     """Every verb refuses unknown options and missing arguments, in text and in JSON.
 
     A near miss is answered with the closest option.
@@ -133,12 +133,12 @@ def test_every_option_refuses_in_our_words(verb: str) -> None:
         (["cosim", "vlarb", "--json=3"], ["--json must be given without a value"]),
     ],
 )
-def test_what_was_meant_is_told(arguments: list[str], words: list[str]) -> None:
+def test_the_closest_name_is_suggested(arguments: list[str], words: list[str]) -> None:
     """Given a misspelt verb, block, parameter or value, the error suggests the closest name."""
     assert_refused(call(*arguments), *words)
 
 
-def test_file_and_line_are_data(tmp_path: Path, arrivals: Path) -> None:
+def test_json_refusal_has_file_and_line(tmp_path: Path, arrivals: Path) -> None:
     """A refusal in JSON contains file, line and field."""
     file = tmp_path / "table.toml"
     file.write_text(TABLE.replace("[0, 32]", "[0, 256]"))
@@ -186,7 +186,7 @@ def test_file_and_line_are_data(tmp_path: Path, arrivals: Path) -> None:
         ),
     ],
 )
-def test_key_of_a_study_is_told_after_it_was_read(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_unbuildable_study_is_refused_with_key_and_line(old: str, new: str, said: str, tmp_path: Path) -> None:
     """Given a study that cannot be built, the error names the key and its line."""
     study = tmp_path / "study.toml"
     (tmp_path / "t.toml").write_text("[scfq]\nweight = [1, 1]\n")
@@ -201,7 +201,7 @@ def test_key_of_a_study_is_told_after_it_was_read(old: str, new: str, said: str,
     assert f"vlane: {study}:{said}" in called.err
 
 
-def test_a_default_that_does_not_suit_is_told_as_one(tmp_path: Path) -> None:
+def test_unsuitable_default_is_reported_as_default(tmp_path: Path) -> None:
     """Given a default value that does not fit, the error calls it the default."""
     head = STUDY.partition("[[traffic]]")[0].replace("[buffers]\nblocks = 64\n", '[switch]\nkind = "opa"\n')
     levels = [*range(15), *range(16, 32)]  # channel 15 is reserved for management
@@ -215,7 +215,7 @@ def test_a_default_that_does_not_suit_is_told_as_one(tmp_path: Path) -> None:
     )
 
 
-def test_a_failed_check_without_a_document_is_told(table: Path, arrivals: Path) -> None:
+def test_failed_check_without_a_document_is_reported(table: Path, arrivals: Path) -> None:
     """A failed check without a document is reported with exit status 1 in text or JSON."""
     arguments = ("egress", "--table", table, "--arrivals", arrivals)
     with mock.patch.object(cli_egress, "run_egress", side_effect=CheckFailedError("STUCK at cycle 3")):
@@ -229,7 +229,7 @@ def test_a_failed_check_without_a_document_is_told(table: Path, arrivals: Path) 
 
 
 @pytest.mark.parametrize("raised", [MemoryError, RecursionError])
-def test_what_is_too_large_is_told_in_one_line(raised: type[Exception], table: Path, arrivals: Path) -> None:
+def test_exhausted_memory_is_reported_in_one_line(raised: type[Exception], table: Path, arrivals: Path) -> None:
     """Given exhausted memory or recursion, one line reports it. Other exceptions keep their traceback."""
     arguments = ("egress", "--table", table, "--arrivals", arrivals)
     with mock.patch.object(cli_egress, "run_egress", side_effect=raised):

@@ -96,7 +96,7 @@ def test_every_dependency_has_a_reason() -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else value,
 )
-def test_a_verb_without_its_extra_is_one_line(
+def test_missing_extra_is_reported_in_one_line(
     arguments: list[str], feature: str, extra: str, study: Path, tmp_path: Path
 ) -> None:
     """Given a missing extra, one line names verb, feature and install command, and nothing is written."""

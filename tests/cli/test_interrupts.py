@@ -132,7 +132,7 @@ def test_a_lockstep_of_hardware_ends_with_one_line(number: signal.Signals, ignor
     assert "Traceback" not in err
 
 
-def test_an_interrupt_of_a_library_is_told_in_one_line(table: Path, arrivals: Path) -> None:
+def test_keyboard_interrupt_of_a_library_is_reported_in_one_line(table: Path, arrivals: Path) -> None:
     """Given a KeyboardInterrupt from a library, the command ends as after SIGINT."""
     with mock.patch.object(cli_egress, "run_egress", side_effect=KeyboardInterrupt):
         called = call("egress", "--table", table, "--arrivals", arrivals)

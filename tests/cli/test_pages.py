@@ -155,7 +155,7 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
     assert_refused(call("fabric", "check", DATA / "two_switch", "--page", tmp_path / "file"), "--page", "folder")
 
 
-def test_names_are_text_wherever_they_stand(tmp_path: Path) -> None:
+def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
     """Markup in names is escaped in headings, cells, labels, attributes and data."""
     file = page_of(tree(2, 2), tmp_path / "a.html", name=NASTY)
     table = Table(NASTY, [Column(NASTY, is_number=False, meaning=NASTY)], [[NASTY], [Cell(NASTY, is_number=False)]])
@@ -276,7 +276,7 @@ def test_trees_are_drawn_by_level_and_others_are_not() -> None:
 
 
 @pytest.mark.parametrize("kind", ["level", "grid", "depth", "ring", "spring", "two", "apart"])
-def test_nothing_is_drawn_upon_another_or_off_the_sheet(kind: str) -> None:
+def test_layouts_have_no_overlaps_and_fit_the_sheet(kind: str) -> None:
     """Given any layout, no two switches overlap and all nodes lie on the sheet."""
     ring = [(switch, (switch + 1) % 30) for switch in range(30)]
     made: dict[str, Any] = {

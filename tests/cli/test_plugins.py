@@ -282,7 +282,7 @@ def test_rotation_is_that_of_the_book() -> None:
     assert [rotation(host, tree(2, 3)) for host in range(8)] == [0, 4, 1, 5, 2, 6, 3, 7]
 
 
-def test_a_study_takes_its_plugins_along(tmp_path: Path) -> None:
+def test_pickled_world_carries_its_plugins(tmp_path: Path) -> None:
     """A pickled world carries its plug-ins, so another process needs no file."""
     file = plugin_file(tmp_path, DRAGONFLY.read_text())
     vlane.load_plugin(file)
@@ -298,7 +298,7 @@ def test_a_study_takes_its_plugins_along(tmp_path: Path) -> None:
     assert study_model() is not Study
 
 
-def test_a_cell_that_runs_again_replaces_its_plugin() -> None:
+def test_repeated_definition_replaces_a_plugin() -> None:
     """Defining a plug-in again, as in a notebook, replaces the earlier definition."""
     for value in (1, 2):
         vlane.pattern("again")(lambda _host, _topology, value=value: value)
@@ -420,7 +420,7 @@ def test_runs_of_a_plugin_that_changed_are_made_again(tmp_path: Path) -> None:
     assert said == [1, 1, 2]
 
 
-def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
+def test_prints_of_a_plugin_go_to_stderr(tmp_path: Path) -> None:
     """Text printed by a plug-in goes to stderr, so stdout stays one JSON document."""
     text = (
         'import vlane\nprint("loading")\n@vlane.pattern("loud")\ndef loud(h, t):\n    print("called")\n    return 0\n'
@@ -443,13 +443,13 @@ def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
         (lambda: vlane.routing("q")(lambda _: 3), "routing q must be a function of a topology and the VL of each SL"),
     ],
 )
-def test_what_cannot_be_called_is_refused_where_it_is_decorated(decorate: Any, words: str) -> None:
+def test_decorators_refuse_objects_of_the_wrong_kind(decorate: Any, words: str) -> None:
     """Given an object of the wrong kind, the plug-in decorator refuses it."""
     with pytest.raises(InputError, match=words):
         decorate()
 
 
-def test_hardware_is_not_made_of_a_plugins_scheduler(tmp_path: Path) -> None:
+def test_port_hardware_is_refused_for_a_plugins_scheduler(tmp_path: Path) -> None:
     """Given a plug-in's scheduler, ``egress --model both`` is refused because it has no hardware."""
     file = plugin_file(tmp_path, RR)
     (tmp_path / "table.toml").write_text("")
@@ -472,7 +472,7 @@ def test_hardware_is_not_made_of_a_plugins_scheduler(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_switch_in_hardware_needs_a_scheduler_that_has_some(tmp_path: Path) -> None:
+def test_switch_hardware_is_refused_for_a_plugins_scheduler(tmp_path: Path) -> None:
     """Given a plug-in's scheduler, a hardware switch is refused and the error names the key."""
     text = '[network]\ntopology = "tree"\nk = 2\nn = 1\n[link]\nflit_bytes = 64\n[scheduler]\nname = "mine"\n'
     study = study_file(tmp_path, text)

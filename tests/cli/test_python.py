@@ -17,7 +17,7 @@ from vlane.errors import InputError
 PAGE = ROOT / "docs" / "python.md"
 
 
-def test_what_the_page_shows_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_of_the_page_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All code blocks of ``docs/python.md`` run in order."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     for name in ("tests", "sim_top"):
@@ -34,7 +34,7 @@ def test_what_the_page_shows_runs(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "WEIGHT_BELOW_MTU" in capsys.readouterr().out
 
 
-def test_the_page_names_every_name() -> None:
+def test_page_documents_every_public_name() -> None:
     """The page documents every public name and no others."""
     told = set(re.findall(r"vlane\.([A-Za-z_]+)", PAGE.read_text()))
 
@@ -124,7 +124,7 @@ def test_paths_that_end_or_go_round_do_not_arrive(capture_copy: Any) -> None:
     assert len(lost) == fabric.check().unreachable_pairs > 0
 
 
-def test_tables_of_a_fabric_are_what_was_programmed() -> None:
+def test_tables_of_a_fabric_equal_the_capture() -> None:
     """The tables of a fabric contain the captured entries, limits and rows."""
     fabric = vlane.Fabric.read(DATA / "irregular_s1")
     tables = fabric.tables

@@ -42,7 +42,7 @@ def loaded(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["configs", "--help"]], ids=" ".join)
-def test_what_tells_of_itself_loads_nothing_heavy(arguments: list[str]) -> None:
+def test_help_and_version_load_no_heavy_library(arguments: list[str]) -> None:
     """Commands that only print help or a version load no heavy library and no numpy."""
     assert not loaded(*arguments) & (HEAVY | {"numpy"})
 
@@ -53,7 +53,7 @@ def test_verbs_of_fabrics_load_arrays_only(verb: str) -> None:
     assert not loaded("fabric", verb, str(DATA / "two_switch")) & HEAVY
 
 
-def test_a_study_loads_what_its_results_are_kept_in(study: Path, tmp_path: Path) -> None:
+def test_study_loads_polars_only(study: Path, tmp_path: Path) -> None:
     """A study of one load loads polars and no other heavy library."""
     study.write_text(study.read_text().replace("[0.2, 0.5]", "[0.2]").replace("[1, 2]", "[1]"))
 
@@ -61,7 +61,7 @@ def test_a_study_loads_what_its_results_are_kept_in(study: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_the_list_of_verbs_says_what_each_says_first(name: str) -> None:
+def test_list_of_verbs_repeats_the_first_help_sentence(name: str) -> None:
     """The list of verbs repeats the first sentence of each verb's help.
 
     The list is written without loading the verbs.

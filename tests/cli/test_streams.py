@@ -87,7 +87,7 @@ def test_closed_streams_and_a_full_stderr_change_nothing(redirected: str) -> Non
     assert run(code, "", redirected).returncode == 1
 
 
-def test_what_a_terminal_cannot_show_is_written_as_an_escape() -> None:
+def test_unencodable_characters_are_written_as_escapes() -> None:
     """Characters the terminal's encoding lacks are written as escapes."""
     code = "print('\\u00b1 \\udcff')"
     done = subprocess.run(
@@ -101,7 +101,7 @@ def test_what_a_terminal_cannot_show_is_written_as_an_escape() -> None:
     assert (done.returncode, done.stdout) == (0, "\\xb1 \\udcff\n")
 
 
-def test_an_error_of_another_file_is_not_taken_for_one_of_the_output() -> None:
+def test_broken_pipe_of_another_file_is_an_error() -> None:
     """A BrokenPipeError of another file is reported as an error."""
     done = run("raise BrokenPipeError(32, 'of another')", "", "")
 

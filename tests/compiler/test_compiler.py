@@ -483,7 +483,7 @@ def test_code_outside_the_subset_is_refused_by_its_line(line: str, reason: str, 
 
 
 @pytest.mark.parametrize("value", ["text", 1.5, None, np.zeros(3), np.zeros((4, 4), np.int64)[:, 1], [1]])
-def test_a_value_that_kernels_do_not_take_is_refused(value: Any) -> None:
+def test_argument_of_unsupported_type_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match=r"cannot be passed|must be contiguous"):
         _operators(1, 2, value)
 
@@ -504,7 +504,7 @@ def test_equal_functions_have_one_text() -> None:
     assert [translated(each, types)[0] for each in functions] == [translated(each, types)[0] for each in functions]
 
 
-def test_arguments_that_nobody_else_holds_are_forgotten() -> None:
+def test_kernel_releases_unreferenced_arguments() -> None:
     """A kernel releases its last arguments, which may be gigabytes, once nothing else holds them."""
     state, out = new_outer(), np.zeros(24, np.int64)
     _loops(state, out)

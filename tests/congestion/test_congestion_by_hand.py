@@ -101,7 +101,7 @@ inputs."""
     ],
     ids=str,
 )
-def test_the_packets_are_marked_that_the_rules_say(change: dict[str, int | str], marked: list[int]) -> None:
+def test_marked_packets_follow_the_rules(change: dict[str, int | str], marked: list[int]) -> None:
     """Given two senders to one host, exactly the packets predicted by the marking rules carry FECN.
 
     A VL is over its limit from 17 blocks at Threshold 15, and a packet does not count itself.
@@ -153,7 +153,7 @@ MARKED_ONCE = [(0, host, 3, 0, BIG) for host in (1, 2) for _ in range(4)] + [(10
 """Host 0's packet starts at the output in cycle 22 (24 blocks found in 18), arrives in 30, and its CNP in 38."""
 
 
-def test_a_becn_acts_after_the_question_of_its_cycle() -> None:
+def test_becn_takes_effect_after_the_injection_of_its_cycle() -> None:
     """A BECN received in cycle 38 takes effect in cycle 39, after that cycle's injection (NCC-9).
 
     With one flow per SL, the undelayed packets to host 4 belong to the throttled flow. The packet of cycle 40 is the
@@ -232,7 +232,7 @@ def test_a_class_sends_in_its_active_cycles_only() -> None:
     assert max(at) < end + drained
 
 
-def test_another_class_goes_on_when_one_ends() -> None:
+def test_end_of_a_class_does_not_affect_other_classes() -> None:
     """A class without active cycles sends before, during and after another class's active cycles."""
     hot = TrafficClass(sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=(500, 1500))
     always = TrafficClass(sl=0, load=0.1, least_bytes=SMALL, most_bytes=SMALL, pattern=(4, 4, 4, -1, -1))

@@ -47,7 +47,7 @@ def settings(folder: Path, text: str) -> Congestion:
     return found
 
 
-def test_what_is_said_of_a_host_wins_over_what_is_said_of_all(tmp_path: Path) -> None:
+def test_settings_of_a_host_override_common_settings(tmp_path: Path) -> None:
     """A host's settings override the general ones, and a host's SL settings override the host's.
 
     The order of the tables in the file does not matter.
@@ -76,7 +76,7 @@ def test_the_host_that_holds_the_fewest_flows_counts(tmp_path: Path) -> None:
     assert by_cct == 1 + (8 * 7 >> 1) // 8
 
 
-def test_hosts_stand_beside_a_file_of_opensm(tmp_path: Path) -> None:
+def test_host_tables_add_to_an_opensm_file(tmp_path: Path) -> None:
     """Given settings from an OpenSM file, tables of single hosts add to them."""
     (tmp_path / "opensm.conf").write_text(
         "congestion_control TRUE\ncc_ca_cong_setting_control_map 0xffff\ncc_ca_cong_setting_ccti_timer 0 7\n"
@@ -94,7 +94,7 @@ def test_hosts_stand_beside_a_file_of_opensm(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_host_that_is_set_apart_gets_more(tmp_path: Path) -> None:
+def test_host_that_never_throttles_gets_more(tmp_path: Path) -> None:
     """Given one hot-spot sender that never throttles, its share is at least twice the others'.
 
     A write that restores the common setting in cycle 100 equalises the shares.

@@ -62,7 +62,7 @@ def written(folder: Path, old: str, new: str) -> Path:
     return file
 
 
-def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_unchanged_study_is_accepted(tmp_path: Path) -> None:
     """The unchanged study is accepted, so each refusal below is due to its change."""
     made = make_network(make_world(read_study(written(tmp_path, GIVEN, GIVEN)), tmp_path), load=0.3, seed=1)
     assert isinstance(made.pacing, Pacing)
@@ -284,7 +284,7 @@ def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_
         ),
     ],
 )
-def test_writes_of_what_the_network_has_not_are_refused(new: str, said: str, tmp_path: Path) -> None:
+def test_writes_to_missing_switches_or_ports_are_refused(new: str, said: str, tmp_path: Path) -> None:
     """Given a write to a switch or port outside the network, the study is refused before a run."""
     world = make_world(read_study(written(tmp_path, GIVEN, new)), tmp_path)
 
@@ -341,7 +341,7 @@ def test_switches_without_congestion_control_are_refused(old: str, new: str, sai
         ),
     ],
 )
-def test_networks_that_cannot_have_it_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_networks_too_small_for_congestion_control_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
     """Given buffers or rates too small for congestion control, the study is refused before a run."""
     study = read_study(written(tmp_path, old, new))
 

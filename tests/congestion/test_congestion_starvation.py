@@ -56,7 +56,7 @@ def test_an_input_returns_in_the_cycles_of_the_page() -> None:
     assert made.port[0].held == 0
 
 
-def test_a_lane_that_is_not_over_returns_all_that_it_holds_as_fast_as_flits_cross() -> None:
+def test_lane_below_its_limit_returns_all_withheld_credits() -> None:
     """A lane below its limit returns all withheld credits, two per cycle at speed-up 2.
 
     Over its limit it returns one credit per gap, and never withholds more than its buffer.
@@ -135,7 +135,7 @@ def world_of(folder: Path, text: str) -> World:
     return make_world(read_study(file), folder)
 
 
-def test_a_study_sets_and_writes_them(tmp_path: Path) -> None:
+def test_study_sets_and_writes_credit_starvation(tmp_path: Path) -> None:
     """A study sets mask, return rule and port elements, and its writes follow Control_Map's bit order."""
     world = world_of(tmp_path, SETTINGS)
 
@@ -178,7 +178,7 @@ def test_credits_that_are_held_back_slow_the_senders_of_a_hot_spot(tmp_path: Pat
     assert held["digest"] != free["digest"]
 
 
-def test_options_of_opensm_set_them(tmp_path: Path) -> None:
+def test_opensm_options_set_credit_starvation(tmp_path: Path) -> None:
     """OpenSM's options set mask, threshold and delay, provided Control_Map's bits 1 and 3 send them."""
     conf = (
         "congestion_control TRUE\ncc_sw_cong_setting_control_map 0x1f\ncc_sw_cong_setting_credit_mask 0x06\n"

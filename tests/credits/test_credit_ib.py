@@ -170,7 +170,7 @@ def test_component_refuses_parameters_out_of_range(given: dict[str, int]) -> Non
 
 
 @pytest.mark.slow
-def test_limit_may_run_far_ahead_of_what_was_said() -> None:
+def test_lane_stays_due_until_its_limit_is_2048_ahead() -> None:
     """While no FCP is sent, a lane stays due until its limit is 2048 blocks ahead of the last FCP."""
     shape = {"data_vls": 1, "buffer_blocks": 200, "fcp_blocks": 21, "fcp_period": 5000}
     passing = {"arrived": 1, "arrived_blocks": 1, "freed": 1}

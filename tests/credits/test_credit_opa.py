@@ -74,7 +74,7 @@ def test_credits_are_proven(name: str) -> None:
     assert proof.verdict == "PASS", proof.detail
 
 
-def test_codes_say_powers_of_two_of_the_credit_unit() -> None:
+def test_codes_mean_powers_of_two_of_the_credit_unit() -> None:
     """Return codes 0 to 7 mean 0, 1 and the powers of two from 2 to 64 credit units, also in golden."""
     for vcu in range(6):
         state = golden.new_state(vls=1, vcu=vcu)
@@ -83,7 +83,7 @@ def test_codes_say_powers_of_two_of_the_credit_unit() -> None:
         assert [golden.units_of(state, code) for code in range(8)] == units
 
 
-def test_a_lane_that_does_not_change_goes_on_sharing() -> None:
+def test_unchanged_lane_keeps_sharing() -> None:
     """Given a limit change for lane 0 only, lane 1 may still use shared units while lane 0 may not.
 
     The overall shared limit stays the same in this change.

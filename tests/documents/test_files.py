@@ -105,7 +105,7 @@ def test_a_pipe_gets_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_the_own_output_is_written_to_in_order(unbuffered: str, tmp_path: Path) -> None:
+def test_dev_stdout_keeps_the_order_of_output(unbuffered: str, tmp_path: Path) -> None:
     """Output to ``/dev/stdout`` appears in order with other output and does not replace the shell's file."""
     code = (
         "from pathlib import Path\nfrom vlane.documents.files import write_whole\n"
@@ -133,7 +133,7 @@ def test_any_name_of_a_file_will_do(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "zero\0byte", "half\ud800", "missing/file", "file/below", "", "folder"])
-def test_what_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
+def test_unwritable_file_is_refused(name: str, tmp_path: Path) -> None:
     """Given a file name that cannot be written, one line reports it and no file is left."""
     (tmp_path / "file").write_text("it")
     (tmp_path / "folder").mkdir()
@@ -145,7 +145,7 @@ def test_what_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "zero\0byte", "file", "file/below"])
-def test_a_folder_that_cannot_be_is_refused(name: str, tmp_path: Path) -> None:
+def test_impossible_folder_is_refused(name: str, tmp_path: Path) -> None:
     """Given a folder name that cannot be created, it is refused."""
     (tmp_path / "file").write_text("it")
 
@@ -179,7 +179,7 @@ def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
         write_whole(tmp_path / "out", "new", option="--out")
 
 
-def test_text_that_utf_8_cannot_say_is_written_as_escapes(tmp_path: Path) -> None:
+def test_characters_without_utf_8_are_written_as_escapes(tmp_path: Path) -> None:
     """Characters without a UTF-8 encoding are written as escapes instead of ending the run."""
     write_whole(tmp_path / "out", "a\udcffb", option="--out")
 

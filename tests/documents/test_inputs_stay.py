@@ -57,7 +57,7 @@ def test_a_wave_does_not_replace_a_design(tmp_path: Path) -> None:
     assert call(*words, tmp_path / "rr.vcd").status == 0
 
 
-def test_a_fabric_is_not_written_beside_another_one(tmp_path: Path) -> None:
+def test_fabric_is_not_written_into_another_fabrics_folder(tmp_path: Path) -> None:
     folder = tmp_path / "fabric"
     shutil.copytree(FABRIC, folder)
     kept = {file.name: file.read_bytes() for file in folder.iterdir()}
@@ -127,7 +127,7 @@ def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"), [({"cycles": True}, "cycles"), ({"cycles": 10**30}, "cycles"), ({"seed": 1.5}, "seed")]
 )
-def test_a_record_of_what_nobody_ran_is_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+def test_record_with_impossible_values_is_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     record = json.loads(RECORDS.read_text().splitlines()[0]) | changes
     file = tmp_path / "records.jsonl"
     file.write_text(json.dumps(record) + "\n")
@@ -163,5 +163,5 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
         (("voqsw", "--topology", "irregular:1"), "switches must be at least 2, not 1"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(words: tuple[str, ...], told: str) -> None:
+def test_meaningless_arguments_are_refused(words: tuple[str, ...], told: str) -> None:
     assert_refused(call(*words), told)

@@ -61,7 +61,7 @@ y = []
 '''
 
 
-def test_lines_of_everything() -> None:
+def test_lines_of_all_toml_syntax() -> None:
     """The TOML scanner finds the line of every key in a file that uses all syntax.
 
     The file has comments, quoted and dotted keys, dates, multi-line strings and arrays of tables.
@@ -155,7 +155,7 @@ def test_lines_of_any_json(document: Any, indent: int | None) -> None:
         assert isinstance(path[-1], int) or json.dumps(path[-1]) in said
 
 
-def test_keys_given_twice_in_json_are_told() -> None:
+def test_duplicate_json_keys_are_reported() -> None:
     """Keys given twice in JSON are reported. The standard parser silently keeps the last."""
     assert json_key_lines('{"a": [{"b": 1,\n"c" :\n{}, "b": 2}], "a": 3}')[1] == [("a", 0, "b"), ("a",)]
 
@@ -166,7 +166,7 @@ def test_deep_and_long_texts(text: str) -> None:
     assert set(toml_key_lines(text)) == paths_of(tomllib.loads(text))
 
 
-def test_a_string_with_an_n_ends_where_it_ends() -> None:
+def test_string_with_an_n_ends_at_its_quote() -> None:
     """A string that contains ``n`` ends at its closing quote.
 
     Otherwise, later quotes would be paired wrongly.

@@ -26,7 +26,7 @@ def test_a_record_is_a_mapping_of_its_values(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_every_field_refuses_what_it_cannot_be(name: str) -> None:
+def test_every_field_refuses_wrong_values(name: str) -> None:
     """Each field refuses values out of range, and the error names field and range.
 
     A value of the wrong type raises TypeError.

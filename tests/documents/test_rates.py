@@ -45,7 +45,7 @@ def test_named_rates_are_those_of_the_specification(name: str, signalling: float
 
 
 @pytest.mark.parametrize("written", ["4xEDR", "edr4x", " EDR 4X ", "EDR_4x", "edr-4X", "100", "1e2", 100, 100.0])
-def test_a_rate_is_taken_as_people_write_it(written: object) -> None:
+def test_rate_is_accepted_in_usual_spellings(written: object) -> None:
     """A rate is accepted in the usual spellings, including ibnetdiscover's."""
     assert rate_of(written) == 100
 
@@ -72,7 +72,7 @@ def test_a_rate_is_taken_as_people_write_it(written: object) -> None:
         (float("nan"), ""),
     ],
 )
-def test_what_is_no_rate_is_refused(written: object, meant: str) -> None:
+def test_invalid_rate_is_refused(written: object, meant: str) -> None:
     """Given an invalid rate, the error names the valid range and the closest named rate."""
     with pytest.raises(InputError, match=r"rate_gbps must be 0\.001 to 1000000, in Gb/s, or a name") as refused:
         rate_of(written)
@@ -194,7 +194,7 @@ def test_a_study_without_a_rate_has_that_of_edr(study: Path) -> None:
     assert read_study(study).link.clock == LinkClock(100.0, 64)
 
 
-def test_egress_tells_waits_in_ns_and_lanes_in_gbps(table: Path, tmp_path: Path) -> None:
+def test_egress_reports_waits_in_ns_and_lanes_in_gbps(table: Path, tmp_path: Path) -> None:
     """With ``--rate``, ``egress`` reports waits in ns and lanes in Gb/s (5.12 ns per block at 100 Gb/s)."""
     file, out = tmp_path / "few.csv", tmp_path / "out.csv"
     file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n")
@@ -226,7 +226,7 @@ def test_egress_without_a_rate_is_in_cycles_only(table: Path, tmp_path: Path) ->
     assert not any(name.endswith(("_ns", "gbps")) for name in done["per_vl"][0])
 
 
-def test_a_plan_tells_bandwidths_in_gbps() -> None:
+def test_plan_reports_bandwidths_in_gbps() -> None:
     """With ``--rate``, a plan reports bandwidths and bounds in Gb/s and keeps the same entries."""
     plain, done = (
         call("dtable", "plan", PLAN, "--json").json(),

@@ -217,7 +217,7 @@ def test_every_key_is_refused_in_our_words(model: type[BaseModel], content: dict
 
 
 @pytest.mark.parametrize(("model", "content"), DOCUMENTS, ids=lambda value: getattr(value, "__name__", ""))
-def test_every_missing_and_misspelt_key_is_told(model: type[BaseModel], content: dict[str, Any]) -> None:
+def test_missing_and_misspelt_keys_are_reported(model: type[BaseModel], content: dict[str, Any]) -> None:
     """A misspelt key is reported with the intended key, and a removed key is reported as missing."""
     for path in places(content):
         if not isinstance(path[-1], str) or path[-2:-1] == ("parameters",):
@@ -238,7 +238,7 @@ def test_every_missing_and_misspelt_key_is_told(model: type[BaseModel], content:
         assert error is None or error.got == "missing" or document.has(document.path_of(error.field)), error
 
 
-def test_what_validators_say_is_data() -> None:
+def test_validators_raise_structured_errors() -> None:
     """Validators raise structured errors, so no message is parsed again."""
     for name in ("study/study", "schedulers/table_files", "planning/dtable_request"):
         tree = ast.parse((ROOT / "vlane" / f"{name}.py").read_text())
@@ -355,7 +355,7 @@ share = 0.5
         ("k = 2", "k = 1" + "0" * 400, "k must be"),
     ],
 )
-def test_line_of_a_study_is_told(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_line_of_a_study_is_reported(old: str, new: str, said: str, tmp_path: Path) -> None:
     """An error in a study names the line of the key, of the section that lacks a key, or of bad TOML."""
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace(old, new, 1))
@@ -452,7 +452,7 @@ def test_windows_text_and_its_mark_are_read(tmp_path: Path) -> None:
         (b"[" * 100_000, "content must be nested less deep, not too deep to be read"),
     ],
 )
-def test_line_of_a_json_table_is_told(content: bytes, said: str, tmp_path: Path) -> None:
+def test_line_of_a_json_table_is_reported(content: bytes, said: str, tmp_path: Path) -> None:
     """An error in a JSON table names its line, also for a key given twice."""
     file = tmp_path / "table.json"
     file.write_bytes(content)

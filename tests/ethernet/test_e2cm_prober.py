@@ -81,7 +81,7 @@ def test_a_prober_that_answers_unasked_is_not_proven() -> None:
 
 
 @pytest.mark.slow
-def test_feedback_is_of_what_waits() -> None:
+def test_feedback_reflects_the_queued_bytes() -> None:
     """Given 32 bytes per cycle and a wait of 1000 cycles, the feedback reflects 32,000 queued bytes."""
     prober, shown = vlane.oracle("e2cm_prober", flows=4), []
     for _ in range(4):

@@ -69,7 +69,7 @@ def test_runs_of_another_model_are_kept_by_the_summary_and_taken_from_there(
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize("is_same", [True, False])
-def test_a_case_that_lacks_runs_is_looked_at_again_if_another_golden_made_the_others(
+def test_incomplete_case_of_another_golden_is_checked_by_digest(
     tmp_path: Path,
     is_same: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
@@ -127,7 +127,7 @@ def test_blocks_of_a_scenario_in_hardware_decide_as_the_network_does(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("column", [7, 8, 9, 10])
-def test_a_decision_that_the_block_would_not_take_is_told(column: int) -> None:
+def test_wrong_logged_decision_is_reported(column: int) -> None:
     """Given a logged decision with one wrong field, the replay in hardware reports a mismatch.
 
     Tested fields are the permission, the limiter, its rate and its tag.
@@ -161,7 +161,7 @@ def test_a_decision_that_the_block_would_not_take_is_told(column: int) -> None:
     assert wrong == [0, 1]
 
 
-def test_rows_of_a_run_count_what_became_of_messages() -> None:
+def test_rows_of_a_run_count_completed_and_dropped_messages() -> None:
     given = EthernetRun("mixed_out", Scheme(points=False, probing="none", pause=False), 5.0, 0.02)
     digest, cycles, _, rows = made_run(given, 1)
     assert digest == made_run(given, 1)[0] != made_run(given, 2)[0]

@@ -78,7 +78,7 @@ def test_pause_of_an_empty_memory_is_not_proven() -> None:
     assert proof.verdict == "FAIL", proof.detail
 
 
-def test_network_that_skips_cycles_sees_what_the_block_sees() -> None:
+def test_skipping_idle_cycles_gives_the_same_state() -> None:
     """Calling the model only in cycles with events gives the state of calling it in every cycle."""
     bits, cycles = seeded(1), 3000
     given = {"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2000, "refresh_cycles": 50}

@@ -200,7 +200,7 @@ def test_scenario_delivers_as_in_the_plain_network(name: str, scheme: str) -> No
     assert golden == plain
 
 
-def test_pause_loses_nothing_and_drops_do_without_it() -> None:
+def test_pause_avoids_drops() -> None:
     """With PAUSE every frame arrives. Without it, each missing frame is counted as dropped."""
     paused, free = (_scenario("mixed_out", "all probed", 1, pause=pause).golden(0.5) for pause in (True, False))
 
@@ -226,7 +226,7 @@ def _pair(rates: tuple[int, int], flight: int, seed: int = 1) -> World:
 
 
 @pytest.mark.parametrize(("rates", "flight"), [((10_000, 10_000), 1250), ((10_000, 1_000), 0), ((1_000, 10_000), 77)])
-def test_least_delay_of_a_probe_is_the_one_that_is_computed(rates: tuple[int, int], flight: int) -> None:
+def test_least_probe_delay_equals_the_computed_delay(rates: tuple[int, int], flight: int) -> None:
     """The least probe delay measured on an idle path equals the delay computed from its links."""
     world = _pair(rates, flight)
     fabric = world.fabric

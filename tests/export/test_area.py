@@ -73,7 +73,7 @@ def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
     assert [line.split(" | ")[1] for line in lines[2:]] == [f"data_vls={n}, vl15=False" for n in (3, 2, 4)]
 
 
-def test_what_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_measurement_keeps_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("area", "rr:data_vls=2", "--target", "gates").status == 0
     monkeypatch.setattr(synthesis, "_SYNTHESIS_SECONDS", 1)
     done = call("area", "rr:data_vls=2", "vlarb:entries=27", "--target", "gates", "--json")
@@ -91,7 +91,7 @@ def test_a_picture_of_numbers_that_begin_with_none(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_parts_are_counted_apart() -> None:
+def test_submodules_are_counted_separately() -> None:
     shape = ("--param", "vls=2", "--param", "flits=8", "--param", "minimum=2", "--param", "maximum=4")
     assert call("area", "vlbuffer", *shape, "--param", "mtu_flits=2", "--nouns", "--json").json()["nouns"] == []
     found = call("area", "rr", *SMALL, "--nouns", "--json").json()["nouns"]
@@ -100,7 +100,7 @@ def test_parts_are_counted_apart() -> None:
     assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
 
 
-def test_a_memory_that_no_ram_holds_is_a_cell_of_its_own() -> None:
+def test_memory_with_too_many_ports_is_counted_separately() -> None:
     module = """module top.store(clk, a, b, d, e, q);
   input clk; input [2:0] a, b; input [3:0] d, e; output [3:0] q;
   reg [3:0] kept [7:0];

@@ -86,7 +86,7 @@ def test_a_name_that_is_no_identifier_is_refused(name: str, tmp_path: Path) -> N
     assert not (tmp_path / "none").exists()
 
 
-def test_reserved_words_are_all_of_them() -> None:
+def test_reserved_words_are_complete() -> None:
     assert len(RESERVED) == 248 + 1  # of the standard, and its package
     assert {"always", "endmodule", "unique0", "nexttime", "xor"} <= RESERVED
 
@@ -97,7 +97,7 @@ def test_a_parameter_with_a_dollar_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_file_has_a_head_from_which_it_can_be_made_again(tmp_path: Path) -> None:
+def test_header_of_every_file_reproduces_it(tmp_path: Path) -> None:
     given = (
         "--bus",
         "axi_lite",
@@ -136,7 +136,7 @@ def test_every_file_has_a_head_from_which_it_can_be_made_again(tmp_path: Path) -
         ("rr", []),
     ],
 )
-def test_the_command_in_a_head_names_what_is_unusual(block: str, given: list[str], tmp_path: Path) -> None:
+def test_command_in_a_header_names_non_default_parameters(block: str, given: list[str], tmp_path: Path) -> None:
     words = [word for parameter in given for word in ("--param", parameter)]
     assert call("export", block, "--out", tmp_path, *words).status == 0
     made_by = re.search(r"Made by: vlane (.*)\n", (tmp_path / f"{block}.core").read_text())
@@ -171,7 +171,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["a folder", "a device"])
-def test_what_is_no_file_is_not_replaced(what: str, tmp_path: Path) -> None:
+def test_folders_and_devices_are_not_replaced(what: str, tmp_path: Path) -> None:
     there = tmp_path / "rr.core"
     if what == "a folder":
         there.mkdir()
@@ -249,7 +249,7 @@ def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp
     assert lint(tmp_path, f"{block}_tb", f"{block}.vlt", f"{block}.v", f"{block}_tb.sv") == ""
 
 
-def test_waivers_say_why_and_leave_what_is_never_waived(tmp_path: Path) -> None:
+def test_waivers_have_reasons_and_exclude_serious_warnings(tmp_path: Path) -> None:
     assert call("export", "rr", "--out", tmp_path).status == 0
     lines = (tmp_path / "rr.vlt").read_text().splitlines()
     waived = [number for number, line in enumerate(lines) if line.startswith("lint_off")]

@@ -211,7 +211,7 @@ def test_ports_are_those_of_the_component(block: str, parameters: Mapping[str, A
 
 
 @each_instance(compiled=True)
-def test_it_decides_as_golden_in_the_block_s_own_stimulus(block: str, parameters: Mapping[str, Any]) -> None:
+def test_oracle_decides_as_golden_in_the_qualification(block: str, parameters: Mapping[str, Any]) -> None:
     """The oracle decides as golden in every cycle of the block's qualification.
 
     Resets, table writes and forbidden inputs are included.
@@ -234,7 +234,7 @@ def test_a_decision_that_differs_is_noticed() -> None:
     assert found[1] != found[2]
 
 
-def test_flits_of_any_width_come_out_as_they_went_in() -> None:
+def test_wide_flits_leave_the_buffer_unchanged() -> None:
     """Flits wider than 64 bits leave the buffer unchanged."""
     made = vlane.oracle("vlbuffer", vls=2, data_bits=200, write_flits=2)
     flits = [(1 << 199) | 5, (1 << 130) - 1]
@@ -261,7 +261,7 @@ def test_decisions_have_readable_values() -> None:
         decision.vl = 1
 
 
-def test_inputs_may_be_nested_or_as_the_verilog_has_them() -> None:
+def test_inputs_may_be_nested_or_flat() -> None:
     """Nested inputs, flat port names and numpy integers give the same decision."""
     one, other = vlane.oracle("drr", data_vls=2, vl15=False), vlane.oracle("drr", data_vls=2, vl15=False)
     for made in (one, other):
@@ -339,7 +339,7 @@ def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
         (lambda: vlane.oracle("lft").program(SL2VLRow((0,) * 16)), "table must be one that lft has"),
     ],
 )
-def test_refusals_say_what_must_be(act: Any, said: str) -> None:
+def test_wrong_names_and_values_are_refused(act: Any, said: str) -> None:
     """Given a wrong name or value, the oracle raises an InputError in one line."""
     with pytest.raises(InputError, match=said) as refused:
         act()
@@ -380,7 +380,7 @@ def test_a_switch_carries_every_bit_and_counts_a_gap() -> None:
     assert switch.rules["broken"] == 1
 
 
-def test_it_never_loads_the_hardware_language() -> None:
+def test_oracle_loads_no_hardware_library() -> None:
     """Using the oracle imports none of amaranth, cocotb and typer."""
     code = "import sys, vlane; vlane.oracle('rr'); print(*({'amaranth', 'cocotb', 'typer'} & set(sys.modules)))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -389,7 +389,7 @@ def test_it_never_loads_the_hardware_language() -> None:
 
 @pytest.mark.long
 @each_instance(compiled=True)
-def test_it_decides_as_golden_for_long(block: str, parameters: Mapping[str, Any]) -> None:
+def test_oracle_decides_as_golden_in_200000_cycles(block: str, parameters: Mapping[str, Any]) -> None:
     assert disagreement(vlane.oracle(block, **parameters), 200_000, seed=7) is None
 
 

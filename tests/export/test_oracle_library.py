@@ -232,7 +232,7 @@ def example(heading: str, number: int) -> str:
     return "".join(line.removeprefix("    ") for line in blocks[number].lstrip("\n").splitlines(keepends=True))
 
 
-def test_the_page_s_python_example_does_what_it_says() -> None:
+def test_python_example_of_the_page_runs() -> None:
     *lines, last = example("Python", 0).strip().splitlines()
     expression, _, said = last.partition("# ")
 
@@ -242,7 +242,7 @@ def test_the_page_s_python_example_does_what_it_says() -> None:
     assert str(eval(expression, names)) == said  # noqa: S307 - as above
 
 
-def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path) -> None:
+def test_c_and_systemverilog_examples_of_the_page_run(tmp_path: Path) -> None:
     made = shlex.split(example("C", 0))
     assert call(*made[1 : made.index("--out")], "--out", tmp_path, *made[made.index("--out") + 2 :]).status == 0
     (tmp_path / "bench.c").write_text(example("C", 1))
@@ -265,7 +265,7 @@ def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["rr", pytest.param("vlarb", marks=pytest.mark.long)])
-def test_it_runs_beside_the_verilog_in_a_simulator(block: str, tmp_path: Path) -> None:
+def test_library_agrees_with_the_verilog_in_a_simulator(block: str, tmp_path: Path) -> None:
     """The exported hardware agrees in Verilator with the library imported by DPI-C."""
     exported(tmp_path, block, {})
     assert call("export", block, "--out", tmp_path).status == 0
@@ -352,7 +352,7 @@ def test_refusals_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not (tmp_path / "none").exists()
 
 
-def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     exported(tmp_path, "rr", {})
     before = (tmp_path / "librr_oracle.so").read_bytes()
 

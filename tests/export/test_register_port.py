@@ -178,7 +178,7 @@ def test_a_switch_that_holds_room_back_has_its_windows_behind_those_of_marking()
 @pytest.mark.parametrize(
     ("name", "given"), [*((name, {}) for name in REGISTERED), ("ib_switch", MARKING), ("ib_switch", STARVING)]
 )
-def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str, given: dict[str, Any]) -> None:
+def test_fields_match_widths_and_selections_of_ports(name: str, given: dict[str, Any]) -> None:
     parameters = {**parameters_of(name), **given}
     ports = {port.name: port.bits for port in component_ports(BLOCKS[name].make(parameters))}
     for _, register in register_map(name, parameters):
@@ -191,7 +191,7 @@ def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str, giv
                 assert register.fixed["select"] == SELECTED[register.name]
 
 
-def test_addresses_are_those_that_software_was_told() -> None:
+def test_addresses_of_registers_never_change() -> None:
     registers = register_map("vlarb", {})
     switch = register_map("ib_switch", {"scheduler": "rr"})
     for scheduler in ("vlarb", "dtable", "drr", "scfq"):
@@ -215,14 +215,14 @@ def test_addresses_are_those_that_software_was_told() -> None:
 
 
 @pytest.mark.parametrize(("name", "form"), [("vlarb", "line_rate"), ("dtable", "ib"), ("dtable", "line_rate")])
-def test_registers_of_every_form_are_where_they_usually_are(name: str, form: str) -> None:
+def test_every_form_has_the_default_addresses(name: str, form: str) -> None:
     parameters = {**BLOCKS[name].defaults(), "form": form}
     usual, registers = (register_map(name, given) for given in (BLOCKS[name].defaults(), parameters))
     RegisteredBlock(registers, BLOCKS[name].make(parameters))
     assert all(usual.address(each.name) == at for at, each in registers)
 
 
-def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None:
+def test_exported_header_module_and_page_match_the_map(tmp_path: Path) -> None:
     given = [word for key, value in GIVEN["ib_switch"].items() for word in ("--param", f"{key}={value}")]
     called = call("export", "ib_switch", "--bus", "axi_lite", "--out", tmp_path, *given, "--json")
     assert [Path(file).name for file in called.json()["files"]] == [

@@ -143,7 +143,7 @@ class Beyond(Component):
         return m
 
 
-def test_what_is_read_beyond_a_memory_is_not_what_it_holds() -> None:
+def test_reads_beyond_a_memory_are_arbitrary() -> None:
     bits = {Bit("", "read", number) for number in range(4)}
     assert constant_bits(Beyond(), "beyond", bits) == {Bit("", "read", 1): "0", Bit("", "read", 2): "0"}
 
@@ -162,7 +162,7 @@ class Namesake(Component):
         return m
 
 
-def test_a_signal_is_not_taken_for_another_one_of_its_flat_name() -> None:
+def test_signals_with_equal_flat_names_are_distinguished() -> None:
     bits = {Bit("inner", "count", 0), Bit("", "inner.count", 0)}
     assert constant_bits(Namesake(), "namesake", bits) == {Bit("", "inner.count", 0): "0"}
 
@@ -180,7 +180,7 @@ class Asleep(Component):
         return m
 
 
-def test_what_an_instance_cannot_know_is_proven_of_the_whole() -> None:
+def test_constant_due_to_the_surroundings_is_proven() -> None:
     bits = [Bit("inner", "count", 0), Bit("inner", "beyond", 0)]
     assert constant_bits(Asleep(), "asleep", bits) == dict.fromkeys(bits, "0")
 
@@ -198,7 +198,7 @@ def test_an_instance_is_tried_before_the_whole(monkeypatch: pytest.MonkeyPatch) 
     assert constant_bits(Outer(), "outer", bits) == {bit: "0" for bit in bits if bit.signal == "beyond"}
 
 
-def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeout_of_induction_keeps_plain_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     """If induction times out, only bits that are constant without induction are proven."""
 
     def out_of_time(*words: Any, seconds: int | None = None, **others: Any) -> Path:
@@ -242,7 +242,7 @@ class Joined(Component):
         return m
 
 
-def test_what_is_joined_is_one_and_what_is_around_instances_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aliases_share_a_verdict_and_glue_logic_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """Aliases of a net share one verdict, and glue logic is proven with free instance outputs.
 
     This also applies if the proof of the whole design times out.
@@ -285,7 +285,7 @@ def test_a_short_run_leaves_points_open_and_a_long_one_none() -> None:
 
 
 @pytest.mark.slow
-def test_reasons_are_told_and_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_reported_or_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reason removes an open point from the list, and a reason for a bit that changes is refuted."""
     first = call("coverage", "rr", "--cycles", "1000", "--json").json()
     told = next(point for point in first["open"] if point.startswith("toggle: "))
@@ -372,7 +372,7 @@ def test_a_bit_that_changed_is_not_constant(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_what_differs_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mismatch_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Outcome(3, Mismatch(3, {}, {"grant": 1}, {"grant": 0}), 0.0)
     monkeypatch.setattr(code_coverage, "run_lockstep", lambda *_: wrong)
     called = call("coverage", "rr", "--cycles", "1000", "--json")
@@ -391,7 +391,7 @@ def _signals(design: str, top: str) -> set[str]:
     return found
 
 
-def test_judged_holes_are_of_signals_of_blocks_and_say_why() -> None:
+def test_reasons_name_existing_signals() -> None:
     with_holes = {name: holes for name in BLOCKS if (holes := judged_holes(name))}
     assert with_holes
     for name, holes in with_holes.items():

@@ -423,7 +423,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("minimum_blocks = 4", "minimum_blocks = [4, 5]", ["--rtl", "1"], ["buffers.minimum_blocks", "[4, 5]"]),
     ],
 )
-def test_what_the_hardware_has_not_is_refused(
+def test_studies_without_hardware_support_are_refused(
     old: str, new: str, options: list[str], words: list[str], study: Path
 ) -> None:
     """Given a study hardware does not support, one line reports it before anything is compiled."""

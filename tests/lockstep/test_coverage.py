@@ -92,7 +92,7 @@ def test_the_default_run_shows_all_that_applies(name: str, words: tuple[str, ...
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "words"), ODD)
-def test_what_an_odd_instance_cannot_show_does_not_apply(name: str, words: tuple[str, ...]) -> None:
+def test_small_instances_need_no_impossible_crosses(name: str, words: tuple[str, ...]) -> None:
     stimulus, *sizes = made(name, BLOCKS[name].parameters(list(words)), 1_000_000)
     assert shown(stimulus, *sizes).missing == []
 
@@ -186,7 +186,7 @@ def test_a_planted_fault_is_noticed_or_not(monkeypatch: pytest.MonkeyPatch, mism
 
 
 @pytest.mark.parametrize(("judged", "status"), [(1, 1), (0, 0)])
-def test_what_is_missing_fails_a_run_that_is_judged(monkeypatch: pytest.MonkeyPatch, judged: int, status: int) -> None:
+def test_missing_crosses_fail_a_judged_run(monkeypatch: pytest.MonkeyPatch, judged: int, status: int) -> None:
     def cosim_native(job: Job, **_: object) -> tuple[CosimResult, None]:
         found = Coverage({"idle": 0}, ["idle"], {"held x idle": 0}, 1, judged=bool(judged))
         return CosimResult("native", "verilator", job.parameters, 10, 5, 0, 0.1, job.seed, (), found), None

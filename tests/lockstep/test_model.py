@@ -29,7 +29,7 @@ endmodule
 
 
 @pytest.mark.slow
-def test_a_savable_model_goes_on_from_its_state() -> None:
+def test_saved_model_resumes_from_its_state() -> None:
     """A saved model of half a megabyte resumes from its state, also in another instance."""
     source = np.random.default_rng(1)
     model = compile_verilog(MEMORY, PORTS, "stored", savable=True)

@@ -196,7 +196,7 @@ class Forgetful(ListMemory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("memory", long_but([ListMemory, Trusting], [ListMemory, Trusting, Sparing, Forgetful]))
-def test_entries_are_proven_to_be_what_was_written_since_reset(
+def test_entries_are_proven_to_equal_the_writes_since_reset(
     memory: type[ListMemory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Entries are proven to hold exactly the values written since the reset.

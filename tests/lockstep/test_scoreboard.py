@@ -89,7 +89,7 @@ def test_a_grant_is_compared_in_the_cycle_in_which_it_is_due(tmp_path: Path) -> 
     assert (follower.checked, follower.decisions) == (3, 3)
 
 
-def test_a_reset_in_the_middle_clears_what_is_on_its_way(tmp_path: Path) -> None:
+def test_reset_clears_pending_grants(tmp_path: Path) -> None:
     """A reset clears pending grants and restarts golden at lane 0."""
     follower = follower_of(rr_run(tmp_path).wiring)
     cycle(follower, 0, rst_ni=0)
@@ -135,7 +135,7 @@ def followed(run: ForeignRun) -> Follower:
     ],
     ids=["agrees", "mutant", "wrong weights"],
 )
-def test_the_scoreboard_finds_what_the_lockstep_finds(block: str, design: str, given: str, tmp_path: Path) -> None:
+def test_scoreboard_and_lockstep_find_the_same_difference(block: str, design: str, given: str, tmp_path: Path) -> None:
     """Scoreboard and lockstep find the same first differing cycle, or none."""
     run = opened(tmp_path, block, design, given, cycles=4000)
     told = run.run().difference

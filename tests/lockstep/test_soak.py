@@ -28,7 +28,7 @@ def test_a_random_switch_agrees(block: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_for_long_runs_is_another_one_that_does_the_same() -> None:
+def test_model_for_long_runs_has_equal_outputs() -> None:
     """A model for long runs gives equal outputs and is cached separately.
 
     Only the optimisation level of the C++ compiler differs.

@@ -18,7 +18,7 @@ ROUND_ROBIN = ("soak", "rr", "--cycles", "9000")
 
 
 @pytest.mark.slow
-def test_what_is_on_record_is_not_run_again_and_adds_up(tmp_path: Path) -> None:
+def test_recorded_instances_are_skipped_and_summed(tmp_path: Path) -> None:
     """Recorded instances are not run again, and totals add up over several sittings."""
     file = tmp_path / "new" / "soak.jsonl"
     first = call(*ROUND_ROBIN, "--points", "2", "--record", file)
@@ -66,7 +66,7 @@ def test_records_of_instances_that_are_no_more_are_not_of_today(tmp_path: Path, 
     assert (total["cycles"], total["present_cycles"]) == (18_000, 9_000)
 
 
-def test_what_differs_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mismatches_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "soak.jsonl"
     monkeypatch.setattr(
         "vlane.sim_top.cli.block_verbs.soak.run_point", lambda _: "cycle 3: grant: golden 1, hardware 2"
@@ -79,7 +79,7 @@ def test_what_differs_is_not_recorded(tmp_path: Path, monkeypatch: pytest.Monkey
     assert read_records(file) == ()
 
 
-def test_full_size_is_what_has_the_parameters_of_the_largest_instance() -> None:
+def test_full_size_requires_the_largest_parameters() -> None:
     given = [
         SoakRecord.of(next(points_of("vlarb", count=1, cycles=1, seed=1, wanted=wanted, full_size=full)), rtl="0" * 16)
         for wanted, full in (({}, True), ({"entries": 3}, True), ({}, False))
@@ -144,7 +144,7 @@ def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:
     assert soak_records.read_records(file) == (record, record)
 
 
-def test_the_page_s_table_is_what_the_records_add_up_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_of_the_page_equals_the_totals(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of ``docs/evidence.md`` shows the totals of the stored records."""
     monkeypatch.setattr(soak_records, "rtl_of", lambda *_: "")  # computing the current RTL's digests takes minutes
     page = (ROOT / "docs" / "evidence.md").read_text()

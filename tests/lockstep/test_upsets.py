@@ -153,7 +153,7 @@ def test_every_write_of_a_block_is_held_back() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_tells_effects_and_repeats_them() -> None:
+def test_command_reports_repeatable_effects() -> None:
     document = call("upsets", "rr", "--count", "300", "--json").json()
     assert document["upsets"] == sum(document["effects"].values()) == 300
     assert document["watched_cycles"] == WATCHED
@@ -205,7 +205,7 @@ def test_an_oracle_with_parity_shows_no_upset(block: str) -> None:
         vlane.oracle(block).step().upset  # noqa: B018
 
 
-def test_what_is_written_decides_the_parity_and_the_place_of_it() -> None:
+def test_stored_parity_follows_every_write() -> None:
     """The stored parity follows every kind of write: array elements, signed and truncated values, one bit."""
 
     class Registers(Component):

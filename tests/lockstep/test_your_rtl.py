@@ -117,7 +117,7 @@ def test_a_top_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_path
 
 
 @pytest.mark.parametrize("file", ["/dev/zero", "/", "empty.sv", "absent.sv", "a\0b.sv"])
-def test_what_is_no_verilog_file_is_refused_at_once(file: str, tmp_path: Path) -> None:
+def test_unusable_verilog_file_is_refused_at_once(file: str, tmp_path: Path) -> None:
     """Given a device, folder, empty or missing file as Verilog, it is refused immediately."""
     (tmp_path / "empty.sv").touch()
 
@@ -340,7 +340,7 @@ def test_the_first_wrong_turn_of_the_other_example_is_named() -> None:
 
 
 @pytest.mark.slow
-def test_the_other_example_agrees_once_it_is_mended(tmp_path: Path) -> None:
+def test_second_example_agrees_once_corrected(tmp_path: Path) -> None:
     """The second example agrees with golden once its parameter is set in the map."""
     done = ran(tmp_path, "wrr", WRR, f"{WRR_MAP}\n[parameters]\nCOUNT_FIRST = 1\n", cycles=100_000)
 
@@ -349,7 +349,7 @@ def test_the_other_example_agrees_once_it_is_mended(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_our_own_arbiter_as_it_is_exported_agrees(tmp_path: Path) -> None:
+def test_exported_arbiter_agrees(tmp_path: Path) -> None:
     """Our exported arbiter agrees without a map, with every output compared."""
     block, words = find_block("vlarb"), ["data_vls=2", "entries=3"]
     (tmp_path / "vlarb.v").write_text(to_verilog(block.make(block.parameters(words)), "vlarb"))
@@ -477,7 +477,7 @@ def test_a_design_with_its_table_built_in_is_compared_from_its_first_cycle(tmp_p
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_design_that_ends_its_own_run_does_not_end_ours(tmp_path: Path) -> None:
+def test_design_that_finishes_fails_its_run(tmp_path: Path) -> None:
     """Given a design that calls ``$finish``, the run ends with a failure that names the line."""
     done = ran(
         tmp_path, "rr", example("rr_arb.sv", ("gnt_q <= pick;", "gnt_q <= pick; if (pick == 4) $finish;")), RR_MAP
@@ -525,7 +525,7 @@ def test_a_module_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_module_that_ends_itself_at_once_ends_its_run_only(tmp_path: Path) -> None:
+def test_design_that_stops_at_start_up_fails_its_run(tmp_path: Path) -> None:
     """Given a design that calls ``$fatal`` at start-up, its run fails and names the file."""
     stops = RR.replace("endmodule", '  initial if (N < 8) $fatal(1, "N too small");\nendmodule')
 

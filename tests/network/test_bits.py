@@ -97,7 +97,7 @@ def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
 
 
 @pytest.mark.parametrize("parts", [(7,), (1, 5), (2**40 + 3, 2**32 - 1, 0), (1, 2, 3, 4)])
-def test_many_seeds_are_those_that_are_made_one_by_one(parts: tuple[int, ...]) -> None:
+def test_many_seeds_equal_single_seeds(parts: tuple[int, ...]) -> None:
     for first in (0, 1, 2**31, 2**32 - 1):
         assert seeded_each(first, *parts[1:]) == seeded(first, *parts[1:])[0]
     rows, columns = np.arange(300)[:, None], np.arange(7)

@@ -88,7 +88,7 @@ def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
         assert exact[-1] + interval >= 2000 - 2
 
 
-def test_what_is_counted_of_a_connection() -> None:
+def test_deadline_parts_and_jitter_are_counted_exactly() -> None:
     """Latency as a part of the deadline, and jitter, are counted in the correct class at each border."""
     table = listed(2, 1)
     meters = new_connection_meters(as_list(table)._replace(interval=np.array([800.0]), deadline=np.array([1200])))
@@ -149,7 +149,7 @@ class _Killed(Exception):  # noqa: N818 - no error
     pass
 
 
-def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run killed after any slice resumes from its checkpoint with equal deliveries and counters.
 
     The checkpoint of another run is ignored.
@@ -187,7 +187,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.M
     assert its["links"].equals(tables["links"])
 
 
-def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_checkpoint_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Given a checkpoint that is empty, truncated or has a flipped bit, the run starts again."""
     world, file = world_of(tmp_path, listed(6, 50)), tmp_path / "run.checkpoint"
     whole, _ = simulate(world, load=1.0, seed=1)
@@ -203,14 +203,14 @@ def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path, monkeypatch: pytest.
         assert made.digest == whole.digest
 
 
-def test_a_run_goes_on_without_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_checkpoint_does_not_stop_a_run(tmp_path: Path) -> None:
     world = world_of(tmp_path, listed(6, 50))
     whole, _ = simulate(world, load=1.0, seed=1)
     made, _ = simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(tmp_path / "no" / "file", "this", seconds=0))
     assert made.digest == whole.digest
 
 
-def test_packets_led_astray_are_not_counted(tmp_path: Path) -> None:
+def test_misrouted_packets_are_not_counted(tmp_path: Path) -> None:
     """Given a forwarding entry rewritten to another host, misrouted packets are not counted."""
     table = listed(6, 120)
     world = world_of(tmp_path, table)
@@ -260,7 +260,7 @@ def test_levels_without_a_distance_are_refused(tmp_path: Path) -> None:
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4]})
 
 
-def test_an_admission_of_nobody_is_refused(tmp_path: Path) -> None:
+def test_admission_without_any_connection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="admission must be one that takes in a connection at least, not none of 20"):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4, 8, 64], "budget": 1e-9})
 

@@ -129,7 +129,7 @@ def test_tables_that_are_swapped(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_goes_on_until_it_is_precise() -> None:
+def test_run_extended_for_precision() -> None:
     """A run extended for precision is extended equally in all parts."""
     run = {"loads": [0.3], "cycles": 903, "warm_up_cycles": 101, "precision": 0.05}
     assert_alike(world_of(run=run), 2, load=0.3)
@@ -225,7 +225,7 @@ def arrays_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_have_in_common_only_what_one_of_them_writes(kind: str) -> None:
+def test_parts_share_only_arrays_with_one_writer(kind: str) -> None:
     """Parts share only arrays each of whose elements has a single writer.
 
     Otherwise, results would depend on the relative speed of threads.
@@ -240,7 +240,7 @@ def test_parts_have_in_common_only_what_one_of_them_writes(kind: str) -> None:
     assert "out_ports.counters" in shared
 
 
-def test_a_barrier_lets_nobody_pass_before_all_have_arrived() -> None:
+def test_barrier_waits_for_all_threads() -> None:
     """Given three threads at a barrier, none passes before all have arrived."""
     barrier, written, seen = new_barrier(), np.zeros((3, 8), np.int64), np.zeros((3, 200), np.int64)
 
@@ -265,7 +265,7 @@ def _write_and_meet(barrier: Any, written: Any, seen: Any, number: int) -> None:
         meet(barrier, 3)
 
 
-def test_what_cannot_be_divided_is_refused(tmp_path: Path) -> None:
+def test_indivisible_networks_are_refused(tmp_path: Path) -> None:
     """More parts than switches, and FCP credits on several cores, are refused without output."""
     net = make_network(world_of(), load=0.5, seed=1)
     with pytest.raises(InputError, match="cores must be 1 to 12, for a network of 12 switches, not 13"):

@@ -50,7 +50,7 @@ def _delivered(study: Path, fault: str) -> int | None:
 
 
 @pytest.mark.slow
-def test_a_stalled_link_holds_back_what_has_not_started(study: Path) -> None:
+def test_stalled_link_delays_packets_that_have_not_started(study: Path) -> None:
     """Given a stalled link, a packet that has not started waits for the stall's remaining cycles.
 
     A packet that has started is not delayed.
@@ -88,7 +88,7 @@ def test_a_rewritten_entry_holds_for_heads_that_arrive_in_its_cycle_or_later(stu
 
 
 @pytest.mark.slow
-def test_a_packet_that_is_led_to_another_host_is_received_there(study: Path) -> None:
+def test_rerouted_packet_is_received_by_the_other_host(study: Path) -> None:
     """Given a forwarding entry rewritten to another port, the trace lists the host that received."""
     study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 3\n")
     world = make_world(read_study(study), study.parent)
@@ -111,7 +111,7 @@ def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
+def test_lost_limit_is_repeated_after_a_period(study: Path) -> None:
     """Given a lost FCP, the waiting packet starts after the FCP of the next period.
 
     Two packets of 4 blocks fill the buffer of 8 blocks, so the third packet depends on the lost FCP.
@@ -158,7 +158,7 @@ def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
         ),
     ],
 )
-def test_faults_that_cannot_be_are_refused(fault: str, words: list[str], study: Path) -> None:
+def test_impossible_faults_are_refused(fault: str, words: list[str], study: Path) -> None:
     """Given an impossible fault, the command prints one line and writes nothing."""
     study.write_text(f"{STUDY}\n{fault}\n")
 

@@ -240,7 +240,7 @@ def test_saturated_link_is_shared_by_weight(settings: PortSettings, weights: Seq
         assert abs(level - rounds * weight) <= 2 * max(weights)
 
 
-def test_circle_of_links_is_found_and_stops_a_network() -> None:
+def test_cycle_of_links_is_found_and_stops_a_network() -> None:
     """Given a ring without datelines, the cycle of links is found and the loaded network gets stuck."""
     topology = torus((8,))
     routes = dimension_order(topology, 1)
@@ -264,7 +264,7 @@ def test_circle_of_links_is_found_and_stops_a_network() -> None:
     assert packets.regs[1] > 0
 
 
-def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_comes_back() -> None:
+def test_dropped_packets_are_counted_and_free_their_buffer_space() -> None:
     """Packets for an unknown LID or a dropped SL are counted, and their buffer space is freed (IBS-10)."""
     topology = dumbbell(2, 2)
     routes = up_down(topology, (0, 15, *([0] * 14)))
@@ -334,7 +334,7 @@ _STEPS: dict[str, tuple[dict[str, Any], list[tuple[int, int, int, int]]]] = {
 
 
 @pytest.mark.parametrize("name", _STEPS)
-def test_more_decisions_with_nothing_to_send_change_nothing(name: str) -> None:
+def test_idle_scheduler_steps_may_be_skipped(name: str) -> None:
     """Scheduler steps without an eligible packet may be skipped without changing later grants.
 
     Golden skips them on idle links.

@@ -43,7 +43,7 @@ hosts = [{host}]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("packets", "arrived"), [(1, [91, 3043, 3083]), (2, [1563, 1562, 3125])])
-def test_a_first_packet_may_lose_the_room_each_time(tmp_path: Path, packets: int, arrived: list[int]) -> None:
+def test_flow_may_lose_the_free_space_each_time(tmp_path: Path, packets: int, arrived: list[int]) -> None:
     """With one-packet buffers, one flow loses the output's free space nearly every time.
 
     SLs 0 and 1 of host 0 and SL 0 of host 1 send to host 3 (rules IBS-2 to IBS-4, ``docs/ib_switch.md``). Buffers of

@@ -151,7 +151,7 @@ def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
     assert given.nic_vl[0].tolist() == [*range(15), 255, *range(15, 31)]
 
 
-def test_unknown_lid_and_channel_that_drops_are_counted_and_their_room_comes_back() -> None:
+def test_dropped_packets_are_counted_and_free_their_buffer_space() -> None:
     """Packets for an unknown LID or a dropped channel are counted and their space is freed (OPAS-8)."""
     topology = dumbbell(2, 2)
     given = channels(topology, up_down(topology, IDENTITY), 3)

@@ -69,7 +69,7 @@ def _run(study: Path, *options: str, name: str = "out") -> tuple[dict[str, Any],
 
 
 @pytest.mark.slow
-def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: Path) -> None:
+def test_every_packet_of_the_file_is_in_trace_flows_and_links(study: Path) -> None:
     """Every packet of the file is delivered, and flows and links count exactly these packets."""
     run, tables = _run(study, "--trace")
     rows = _packets()
@@ -177,7 +177,7 @@ def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
     assert tables["trace"].sort(written.columns).equals(written.sort(written.columns))
 
 
-def test_what_may_surprise_of_a_trace_is_said(study: Path) -> None:
+def test_unusual_packets_of_a_trace_are_reported(study: Path) -> None:
     """Packets after the end of the run, and packets to their own host, are reported with their number."""
     (study.parent / "packets.csv").write_text(HEADER + "1,0,1,0,64\n2,1,1,0,64\n6000,0,1,0,64\n")
 
@@ -269,7 +269,7 @@ def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_trace_says_what_the_base_transport_headers_say(tmp_path: Path) -> None:
+def test_trace_contains_congestion_bits_and_sequence_numbers(tmp_path: Path) -> None:
     """Under congestion control, a trace contains FECN, BECN and each flow's sequence numbers."""
     options = ("--set", "run.cycles=20000", "--set", "run.warm_up_cycles=0", "--json", "--trace")
     called = call("simulate", ROOT / "sim_top/configs/tree_cc_rtl.toml", "--out", tmp_path / "out", *options)

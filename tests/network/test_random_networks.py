@@ -364,7 +364,7 @@ def test_tables_are_swapped_as_in_the_plain_network(seed: int) -> None:
 
 
 @pytest.mark.long
-def test_swaps_change_what_is_delivered_when() -> None:
+def test_swaps_change_deliveries() -> None:
     """Swaps change the deliveries of more than 5 of 20 random networks."""
     seeds = _SWAPPED[:20]
     changed = [case_of(seed).plain() != with_swaps(case_of(seed), random.Random(seed)).plain() for seed in seeds]  # noqa: S311 - the same

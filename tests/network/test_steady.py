@@ -83,7 +83,7 @@ def test_the_growths_interval_holds_the_true_one(load: float, cycles: int) -> No
     assert sum(abs(it.growth - max(0.0, load - 1)) <= it.growth_ci95 + 1e-12 for it in judged) >= 87
 
 
-def test_a_run_too_short_says_that_it_cannot_tell() -> None:
+def test_run_too_short_is_undecided() -> None:
     """At load 1.02, most runs of 2,000 cycles are undecided."""
     saturated, unsure = verdicts(1.02, cycles=2000, runs=50)
 
@@ -91,7 +91,7 @@ def test_a_run_too_short_says_that_it_cannot_tell() -> None:
     assert unsure > 0.85
 
 
-def test_regular_growth_and_no_growth_are_told_without_noise() -> None:
+def test_constant_growth_is_saturated_without_noise() -> None:
     """Given constant growth of 10 % without noise, the level is judged saturated.
 
     A level without traffic, and one whose excess packets are lost, are judged steady.
@@ -186,7 +186,7 @@ def test_the_link_that_all_share_saturates(load: float, saturated: bool) -> None
     assert level.backlog_growth == pytest.approx(max(0.0, load - 0.25), abs=0.01)
 
 
-def test_links_between_switches_and_links_of_hosts_are_apart() -> None:
+def test_utilisation_of_host_links_is_separate() -> None:
     """Utilisation of links between switches and of host links is reported separately.
 
     Host 0 sends to host 3, using one of two switch links and two of eight host links.
@@ -217,7 +217,7 @@ def told(result: RunResult) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("flits", "precision"), [(1, 0.01), (8, 0.05)])
-def test_a_run_that_went_on_is_the_run_of_that_length(flits: int, precision: float, tmp_path: Path) -> None:
+def test_extended_run_equals_a_run_of_the_final_length(flits: int, precision: float, tmp_path: Path) -> None:
     """A run extended for precision equals a run of the final length in results and tables."""
     document = {
         "network": {"topology": "tree", "k": 2, "n": 2},
@@ -253,7 +253,7 @@ def test_a_run_ends_when_every_level_is_saturated() -> None:
     assert not result.per_sl[0].precise
 
 
-def test_a_precision_that_is_not_reached_is_said() -> None:
+def test_precision_not_reached_is_reported() -> None:
     """A run that reaches ``most_cycles`` first is reported as not precise."""
     result, _ = simulate(dumbbell(precision=0.0001, most_cycles=60_000), load=0.2, seed=1)
 

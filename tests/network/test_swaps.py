@@ -162,7 +162,7 @@ def test_a_study_of_python_has_swaps(study: Path) -> None:
         ),
     ],
 )
-def test_swaps_that_cannot_be_are_refused(swap: str, words: list[str], study: Path) -> None:
+def test_impossible_swaps_are_refused(swap: str, words: list[str], study: Path) -> None:
     """Given an impossible swap, the command prints one line and writes nothing."""
     study.write_text(LONE + swap)
 

@@ -41,7 +41,7 @@ def test_rule_and_tables_of_a_tree_are_one(topology: Topology, lmc: int) -> None
 
 
 @pytest.mark.usefixtures("by_rule")
-def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
+def test_features_that_need_tables_are_refused(study: Path) -> None:
     """Given ``--trace``, hardware or rewrites in a network that forwards by rule, the run is refused."""
     out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
     assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace must be left out with more than 3 LIDs")
@@ -51,7 +51,7 @@ def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
 
 
 @pytest.mark.usefixtures("by_rule")
-def test_a_run_by_rule_says_so(study: Path) -> None:
+def test_run_by_rule_is_reported(study: Path) -> None:
     """A run that forwards by rule reports it next to its results."""
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 700"))
 

@@ -290,7 +290,7 @@ def test_an_instance_is_cut_out_with_its_inputs_and_outputs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keeps", [False, True])
-def test_what_differs_in_the_first_cycle_may_be_kept(*, keeps: bool) -> None:
+def test_difference_in_the_first_cycle_counts_only_if_stored(*, keeps: bool) -> None:
     """A mutant that differs only in the first cycle is equivalent unless the surroundings store it."""
     mutants = list_mutants(Surrounded(keeps=keeps), "surrounded", count=100, seed=1)
     paths = Flattened(Surrounded(keeps=keeps), "surrounded")._paths
@@ -341,7 +341,7 @@ def test_a_difference_that_shows_late_is_a_difference() -> None:
 
 
 @pytest.mark.slow
-def test_an_age_that_nobody_looks_at_yet_may_be_wrong() -> None:
+def test_mutants_of_an_unread_age_are_equivalent() -> None:
     """Mutants of an age that is not yet read are proven equivalent (block ``pause``).
 
     The proof needs an invariant over several registers.

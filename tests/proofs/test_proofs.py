@@ -72,7 +72,7 @@ def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
 
 
 @pytest.mark.slow
-def test_a_premise_is_reached_at_its_depth_or_said_not_to_be() -> None:
+def test_premise_is_reached_at_its_depth_or_reported() -> None:
     found = {each.property: (each.assertions, each.reached, each.depth) for each in cover(Counting(), "test-proofs")}
 
     assert found == {"stops": (1, 1, 0), "at-nine": (2, 2, 10), "at-twelve": (1, 0, None)}
@@ -101,7 +101,9 @@ def test_instances_and_properties_are_well_named(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_pages_tell_what_is_proven(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_contain_the_tables_of_properties(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Every block's page contains the current generated table (``python docs/_ext/proven.py``)."""
     proven = runpy.run_path(str(ROOT / "docs/_ext/proven.py"), run_name="proven")
     monkeypatch.setattr(sys, "argv", ["proven.py", "--check"])
@@ -112,7 +114,7 @@ def test_pages_tell_what_is_proven(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 @pytest.mark.slow
-def test_prove_tells_instances_and_covers() -> None:
+def test_prove_reports_instances_and_covers() -> None:
     done = call("prove", "rr", "--instance", "small", "--json")
     document = done.json()
 

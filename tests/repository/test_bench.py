@@ -128,7 +128,7 @@ def test_a_missing_program_is_refused_in_one_line(program: str, given: str) -> N
     assert done.stderr.endswith(f"not {given}\n")
 
 
-def test_without_a_program_the_speed_is_left_out_and_said_how_to_get_one() -> None:
+def test_without_booksim_the_speed_is_skipped_with_instructions() -> None:
     done = call("network", "--only", "speed")
     document = json.loads(done.stdout)
 

@@ -153,7 +153,7 @@ def test_without_a_home_only_what_compiles_is_refused(
     assert {file.name for file in tmp_path.iterdir()} == {table.name, arrivals.name}
 
 
-def test_a_kernel_is_compiled_once_and_that_is_said(cache: Path, tmp_path: Path) -> None:
+def test_kernel_is_compiled_once_and_reported(cache: Path, tmp_path: Path) -> None:
     """A kernel is compiled in the first of two runs, which reports it, and reused in the second."""
     script = tmp_path / "script.py"
     script.write_text(KERNEL)
@@ -214,7 +214,7 @@ def test_kernels_need_a_compiler(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", ["golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "version"])
-def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_changes_with_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The source digest changes with each source file and with the version."""
     for name in ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +231,7 @@ def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch
     assert source_digest.__wrapped__() != before
 
 
-def test_hardware_is_kept_by_what_compiles_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hardware_is_keyed_by_its_toolchain(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled hardware is keyed by Verilog and toolchain."""
     asked: list[Path] = []
 
@@ -286,7 +286,7 @@ def test_the_toolchain_names_its_versions() -> None:
         assert word in verilator.toolchain()
 
 
-def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_compiler_is_reported_in_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a C++ compiler for models, the error contains the install command."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -295,7 +295,7 @@ def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, t
     assert (cache / "tools").is_dir()
 
 
-def test_two_that_need_the_same_make_it_once(tmp_path: Path) -> None:
+def test_concurrent_users_create_an_entry_once(tmp_path: Path) -> None:
     """Given four threads that need an entry, one creates it, the others wait, and no lock file stays."""
     together, made = threading.Barrier(4), []
 
@@ -318,7 +318,7 @@ def test_two_that_need_the_same_make_it_once(tmp_path: Path) -> None:
     assert sorted(file.name for file in (tmp_path / "made").iterdir()) == ["part", "result"]
 
 
-def test_one_that_waits_makes_what_the_first_could_not(tmp_path: Path) -> None:
+def test_waiting_user_creates_an_entry_after_a_failure(tmp_path: Path) -> None:
     """Given a creator that fails, the next waiting thread creates the entry."""
     together, failed = threading.Barrier(2), []
 
@@ -340,7 +340,7 @@ def test_one_that_waits_makes_what_the_first_could_not(tmp_path: Path) -> None:
         assert sorted(workers.map(need, range(2))) == [False, True]
 
 
-def test_what_was_not_made_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_creation_leaves_nothing(tmp_path: Path) -> None:
     """A failed creation leaves no files, and an incomplete entry is created again."""
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "rest").write_text("of before")
@@ -434,7 +434,7 @@ echo "of $file" > "$output"
 
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("with_flock", [True, False])
-def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path) -> None:
+def test_shared_runtime_is_compiled_once(*, with_flock: bool, tmp_path: Path) -> None:
     """Given three concurrent models, the shared runtime library is compiled once.
 
     Without ``flock``, each model may compile it.

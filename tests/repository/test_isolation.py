@@ -126,7 +126,7 @@ def test_a_command_that_draws_nothing_loads_no_matplotlib() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_path_keeps_what_is_not_the_working_directory(tmp_path: Path) -> None:
+def test_only_the_working_directory_leaves_the_path(tmp_path: Path) -> None:
     """Only the entry of the working directory is removed from ``sys.path``, and only by the command."""
     code = (
         "import sys\nbefore = list(sys.path)\nimport vlane.isolation\nassert sys.path == before\n"

@@ -237,7 +237,7 @@ def family_in(folder: str, parts: tuple[str, ...]) -> str:
     return "/".join(parts[:2]) if folder == "tb" and parts[0] == "machinery" else parts[0]
 
 
-def test_families_import_what_is_below_them() -> None:
+def test_families_import_only_lower_families() -> None:
     """Each family imports only the families listed below it."""
     wrong = []
     for folder, file in SOURCES:
@@ -274,7 +274,7 @@ def test_golden_and_tables_know_no_hardware_library() -> None:
             assert not {name.split(".")[0] for name in imported(file)} & {"amaranth", "cocotb", "typer", "rich"}, file
 
 
-def test_every_layer_is_looked_at() -> None:
+def test_every_layer_is_checked() -> None:
     """Each layer's folder exists, so a renamed folder cannot escape the checks."""
     assert {folder for folder, _ in SOURCES} == set(MAY_IMPORT)
     assert len(SOURCES) > 30

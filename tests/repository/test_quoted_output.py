@@ -33,7 +33,7 @@ def run(page: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("page", QUOTING, ids=name_of)
-def test_every_block_of_a_page_has_a_way_in_which_it_is_checked(page: Path) -> None:
+def test_every_block_of_a_page_is_checked(page: Path) -> None:
     """Every block with output on a page is executed, compared or read by a test."""
     ways = list(examples.ways_of(page))
 
@@ -47,7 +47,7 @@ def test_every_block_of_a_page_has_a_way_in_which_it_is_checked(page: Path) -> N
     [pytest.param(page, marks=[] if page.stem in LIGHT else [pytest.mark.slow]) for page in EXECUTED],
     ids=name_of,
 )
-def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
+def test_commands_of_a_page_print_the_quoted_output(page: Path) -> None:
     """The commands of a page print the quoted outputs, with stored outputs for long blocks."""
     done = run(page, "--inside")
 
@@ -56,7 +56,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in EXECUTED if "<!-- long: " in page.read_text()], ids=name_of)
-def test_the_long_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+def test_long_commands_of_a_page_print_the_quoted_output(page: Path, tmp_path: Path) -> None:
     """Long commands print the quoted outputs, which agree with the stored outputs."""
     done = run(page, "--long", "--outputs", tmp_path)
 

@@ -105,7 +105,7 @@ def test_schemas_accept_every_example(file: Path) -> None:
         ("map", MAPS[0].read_text(), ("[outputs]", "[output]")),
     ],
 )
-def test_schemas_refuse_what_the_models_refuse(kind: str, text: str, change: tuple[str, str]) -> None:
+def test_schemas_refuse_invalid_files(kind: str, text: str, change: tuple[str, str]) -> None:
     """Given a change the model refuses, the schema refuses it, too."""
     wrong = text.replace(*change)
 
@@ -154,7 +154,7 @@ def test_command_writes_the_schema_or_shows_the_keys(tmp_path: Path) -> None:
     assert "required" in call("schema", "plan", "--keys").out
 
 
-def test_command_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+def test_command_refuses_unknown_arguments(tmp_path: Path) -> None:
     """Given bad arguments, ``vlane schema`` prints one line and writes nothing."""
     missing = tmp_path / "no" / "folder.json"
     for words, said in (
@@ -171,7 +171,7 @@ def test_command_refuses_what_it_does_not_know(tmp_path: Path) -> None:
         schema_of("")
 
 
-def test_sections_of_lists_are_told_from_sections() -> None:
+def test_lists_of_sections_differ_from_sections() -> None:
     """The reference distinguishes lists of sections such as ``[[traffic]]`` from single sections."""
     headings = [each.heading for each in sections_of("study")]
 

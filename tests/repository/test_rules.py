@@ -192,7 +192,7 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
     assert held == wanted
 
 
-def test_what_is_needed_is_pinned_by_hash_and_installs_without_the_pins() -> None:
+def test_requirements_are_pinned_by_hash() -> None:
     """Every requirement is pinned with hashes, and each pin satisfies its requirement.
 
     Older versions of pip accept a pre-release only if the requirement names one.

@@ -110,7 +110,7 @@ def test_tutorials_hold_commands_with_outputs_and_python(page: Path) -> None:
         ("1.5", "1x5", False),
     ],
 )
-def test_outputs_are_compared_with_dots_for_what_varies(expected: str, got: str, same: bool) -> None:  # noqa: FBT001
+def test_dots_match_varying_output(expected: str, got: str, same: bool) -> None:  # noqa: FBT001
     """Quoted outputs may contain dots for varying figures or omitted lines."""
     assert examples.matches(expected, got) is same
 
@@ -183,7 +183,7 @@ def test_a_page_is_run_from_top_to_bottom(tmp_path: Path) -> None:
         ("kept + 1", "lost"),
     ],
 )
-def test_a_page_that_shows_what_does_not_come_out_fails(tmp_path: Path, old: str, new: str) -> None:
+def test_page_with_a_wrong_output_fails(tmp_path: Path, old: str, new: str) -> None:
     """Given a page with a wrong output or status, the run fails."""
     page = tmp_path / "page.md"
     good = PAGE.replace("$ cat given.txt\ngiven\n```\n\n<!--", "```\n\n<!--")
@@ -196,7 +196,7 @@ def test_a_page_that_shows_what_does_not_come_out_fails(tmp_path: Path, old: str
     assert "1 of them not as shown" in done.stdout
 
 
-def test_a_page_is_updated_with_what_came_out(tmp_path: Path) -> None:
+def test_page_is_updated_with_real_outputs(tmp_path: Path) -> None:
     """``--update`` replaces the outputs of a page by the real ones."""
     page = tmp_path / "page.md"
     page.write_text("```console\n$ echo one\nother\nlines\n$ echo two\n```\n")
@@ -223,7 +223,7 @@ def told(method: str, **about: Any) -> dict[str, Any]:
     return {"method": method, "params": about}
 
 
-def test_what_a_browser_complains_of_fails_a_page() -> None:
+def test_browser_errors_fail_a_page() -> None:
     """Errors, exceptions and requests fail a page, while warnings and the page itself do not."""
     page = "file:///a/page.html"
     events = [
@@ -249,7 +249,7 @@ def test_what_a_browser_complains_of_fails_a_page() -> None:
 
 
 @pytest.mark.slow
-def test_a_real_browser_finds_what_is_wrong_with_a_page(tmp_path: Path) -> None:
+def test_chromium_finds_errors_of_a_page(tmp_path: Path) -> None:
     """Chromium reports broken images, console errors, exceptions and too wide content."""
     try:
         program = browser.find_chromium()

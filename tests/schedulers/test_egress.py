@@ -73,7 +73,7 @@ def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> Non
     assert {lane["vl"]: lane["max_wait_cycles"] for lane in done["per_vl"]} == {0: 0, 2: 5, 15: 0}
 
 
-def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -> None:
+def test_unserved_packets_are_left_behind(table: Path, tmp_path: Path) -> None:
     """Packets on a lane that no list serves, or without credit, are counted as left behind."""
     file, room = tmp_path / "few.csv", tmp_path / "room.csv"
     file.write_text("cycle,vl,bytes\n0,3,64\n0,0,128\n0,1,64\n")
@@ -240,7 +240,7 @@ def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
     assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 1}
 
 
-def test_cycles_in_which_the_shared_tag_unit_works_are_run(tmp_path: Path) -> None:
+def test_cycles_of_the_shared_tag_unit_are_not_skipped(tmp_path: Path) -> None:
     """Given a shared tag unit and two heads, the first packet leaves one cycle later.
 
     The unit computes one tag per cycle, and time does not skip these cycles.

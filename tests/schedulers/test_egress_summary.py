@@ -42,7 +42,7 @@ def test_shares_are_those_of_the_time_in_which_every_lane_waits(tmp_path: Path) 
     assert lanes[1]["window_bytes"] == 30 * 64
 
 
-def test_without_such_a_time_the_shares_say_that_they_are_of_the_whole_run(tmp_path: Path) -> None:
+def test_shares_of_the_whole_run_are_labelled(tmp_path: Path) -> None:
     """Given lanes that never wait together, shares cover the whole run and the output says so."""
     arguments = port(tmp_path, LIMITED, ["0,0,64", "100,1,192"])
 
@@ -74,7 +74,7 @@ def test_the_window_is_the_one_in_which_most_bytes_left(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(1, 9)), max_size=30))
-def test_window_finder_finds_the_best_stretch(steps: list[tuple[bool, int, int]]) -> None:
+def test_window_finder_finds_the_best_window(steps: list[tuple[bool, int, int]]) -> None:
     """The window finder agrees with a search over all windows in which every lane waits."""
     departures: list[Departure] = []
     finder = WindowFinder(departures)
@@ -116,7 +116,7 @@ def test_percentiles_are_waits_that_so_many_did_not_exceed(waits: list[int]) -> 
     assert (lane.packets, lane.left_behind, lane.share) == (len(waits), 2, 1.0)
 
 
-def test_a_lane_of_which_nothing_left_has_no_waits() -> None:
+def test_lane_without_departures_has_no_waits() -> None:
     """Given a lane that sent nothing, all statistics are zero except the packets left behind."""
     (lane,) = summaries([], {}, {4: 7}, Window(0, 1, 0, 0))
 
@@ -170,9 +170,7 @@ def test_lanes_that_no_entry_serves_are_warned_of(
         ("--arrivals", "\ufeffcycle,vl,bytes\r\n0,9,64\r\n", [":2: vl must be 0 to 3 or 15, not 9"]),
     ],
 )
-def test_traffic_that_says_nothing_or_too_much_is_refused(
-    option: str, text: str, words: list[str], tmp_path: Path
-) -> None:
+def test_empty_or_excess_traffic_is_refused(option: str, text: str, words: list[str], tmp_path: Path) -> None:
     """Given empty traffic files, credits for VL15 or a lane out of range, the line is named."""
     file = tmp_path / "traffic.csv"
     file.write_bytes(text.encode())

@@ -123,14 +123,14 @@ def test_a_switch_s_instance_is_golden_and_hardware_alike(scheduler: Scheduler) 
 
 
 @each_scheduler
-def test_proofs_and_stimuli_have_what_the_catalogue_takes(scheduler: Scheduler) -> None:
+def test_proofs_and_stimuli_have_the_expected_functions(scheduler: Scheduler) -> None:
     assert all(callable(each.properties) for each in proofs(scheduler.name).INSTANCES)
     assert proofs(scheduler.name).INSTANCES
     assert callable(stimulus(scheduler.name).qualified)
     assert hasattr(stimulus(scheduler.name), "saturating") == scheduler.has_entries
 
 
-def test_what_a_write_selects_is_the_same_in_golden() -> None:
+def test_write_selections_equal_goldens() -> None:
     assert (lanes.SELECT_TABLE, lanes.SELECT_MAP) == (ScheduleSelect.TABLE, ScheduleSelect.MAP)
 
 

@@ -74,7 +74,7 @@ def lockstep(
         ("vlarb.low[0]", [], [(1, 2, 3)], 0),
     ],
 )
-def test_table_refuses_what_no_port_can_hold(field: str, high: Any, low: Any, limit: Any) -> None:
+def test_table_refuses_values_out_of_range(field: str, high: Any, low: Any, limit: Any) -> None:
     """Given a VL, weight, limit or number of entries out of range, the table is refused."""
     with pytest.raises(InputError) as refused:
         VLArbTable(tuple(high), tuple(low), limit)
@@ -160,7 +160,7 @@ def test_limit_gives_high_its_share(limit: int, share: float) -> None:
     assert high / packets == pytest.approx(share, abs=1 / packets)
 
 
-def test_uncompiled_golden_says_the_same() -> None:
+def test_uncompiled_golden_gives_the_same_rows() -> None:
     """Compiled and uncompiled golden code produce the same rows."""
     code = (
         "import hashlib, numpy as np\n"

@@ -17,7 +17,7 @@ from vlane.study.model import read_study
 EXAMPLES = examples()
 
 
-def test_every_example_is_listed_with_what_it_is_for() -> None:
+def test_every_example_is_listed_with_a_description() -> None:
     """Every shipped example is listed with a description."""
     document = call("configs", "--json").json()
 

@@ -72,7 +72,7 @@ def test_a_point_is_the_mean_over_seeds_with_their_interval() -> None:
     assert curves.averaged == ()
 
 
-def test_what_is_averaged_is_averaged_within_a_seed_first() -> None:
+def test_averaging_starts_within_a_seed() -> None:
     """Averaged columns are averaged within each seed first, so rows of one run are not independent."""
     table = levels()
 
@@ -156,7 +156,7 @@ def test_a_bad_picture_is_refused(options: list[str], words: list[str], tmp_path
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no parquet", "other"])
-def test_what_is_no_table_of_results_is_refused(content: Any, tmp_path: Path) -> None:
+def test_files_without_results_are_refused(content: Any, tmp_path: Path) -> None:
     """Given a missing, empty or foreign file instead of results, one line names it."""
     file = tmp_path / "results.parquet"
     if content == "other":
@@ -169,7 +169,7 @@ def test_what_is_no_table_of_results_is_refused(content: Any, tmp_path: Path) ->
         assert_refused(call("compare", path, path), "results.parquet")
 
 
-def test_a_folder_is_drawn_and_told_as_json(tmp_path: Path) -> None:
+def test_folder_is_plotted_with_points_in_json(tmp_path: Path) -> None:
     """Without ``--out``, a plot is written next to the results. Its JSON contains the points."""
     levels().write_parquet(tmp_path / "results.parquet")
 
@@ -277,7 +277,7 @@ def test_a_level_that_one_never_saw_counts_as_nothing_received() -> None:
     assert set(lost["verdict"]) == {DIFFERENT}
 
 
-def test_what_has_one_value_in_each_is_what_is_compared() -> None:
+def test_single_valued_parameters_are_compared() -> None:
     """A parameter with one value per result is compared across results.
 
     Results with several values, no common runs or duplicate runs are refused.

@@ -85,7 +85,7 @@ def test_runs_are_made_by_the_function_of_the_study_and_kept_by_the_summary(tmp_
     assert NOTES[0] not in page
 
 
-def test_nothing_is_made_again_that_the_summary_has(tmp_path: Path, made: Path) -> None:
+def test_runs_in_the_summary_are_not_repeated(tmp_path: Path, made: Path) -> None:
     """With ``--resume``, only runs missing from the summary are made. Without it, all are made."""
     walks(tmp_path, "--only", "seed=1")
     assert taken(made) == ["3-1", "30-1"]
@@ -112,7 +112,7 @@ def test_processes_make_the_same_runs(tmp_path: Path, made: Path) -> None:
     assert rows_of(tmp_path / "two").equals(rows_of(tmp_path / "one"))
 
 
-def test_a_cluster_makes_them_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_makes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With ``--scheduler``, a cluster makes the runs and is closed after the last."""
     seen: list[str] = []
 
@@ -189,7 +189,7 @@ def test_a_run_that_fails_leaves_the_finished_ones_in_the_summary(
 
 
 @pytest.mark.usefixtures("default_signals")
-def test_an_interrupted_sitting_says_what_is_kept(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_sitting_reports_kept_runs(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted study exits with the signal's status and reports the kept runs in one line."""
     monkeypatch.setenv(HARM, "interrupted")
 

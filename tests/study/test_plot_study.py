@@ -122,7 +122,7 @@ def test_intervals_are_over_seeds_or_of_the_run() -> None:
     assert points_of([run(0.1, level(10))], MEASURES[1])[0][0].ci95 is None
 
 
-def test_words_say_growth_and_verdict() -> None:
+def test_text_of_a_point_has_growth_and_verdict() -> None:
     """The text of a point contains latency or growth, and a verdict."""
     points = points_of(RUNS, MEAN)[0]
 

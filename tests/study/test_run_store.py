@@ -67,7 +67,7 @@ def test_a_run_that_would_be_made_twice_is_refused(old: str, new: str, words: li
     assert not (study.parent / "out").exists()
 
 
-def test_loads_that_differ_by_little_are_kept_apart_and_the_manifest_says_all(study: Path) -> None:
+def test_similar_loads_have_separate_files_in_the_manifest(study: Path) -> None:
     """Loads that differ slightly have separate files, and the manifest lists digests, rows and SHA-256."""
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2, 0.20000001]"))
     out = study.parent / "out"
@@ -106,7 +106,7 @@ def _take_anothers(file: Path) -> None:
 
 @pytest.mark.parametrize("harm", [_cut, _spoil, Path.unlink, _take_anothers])
 @pytest.mark.parametrize("name", ["load0.2-seed1.json", "load0.2-seed1.links.parquet", "load0.2-seed1.trace.parquet"])
-def test_a_run_is_whole_only_as_it_was_written(harm: Any, name: str, tmp_path: Path) -> None:
+def test_modified_run_is_rejected(harm: Any, name: str, tmp_path: Path) -> None:
     """Given a truncated, modified, missing or exchanged file, its run is rejected with the reason.
 
     The other run is still accepted.
@@ -138,7 +138,7 @@ def test_a_manifest_that_was_changed_too_does_not_make_one_run_another(tmp_path:
         assert store.whole(RunKey(0.2, 1), []) == (None, "runs/load0.2-seed1.json is of another run")
 
 
-def test_a_damaged_run_is_made_again_and_said(study: Path) -> None:
+def test_damaged_run_is_repeated_and_reported(study: Path) -> None:
     """With ``--resume``, only the run with a damaged file is repeated, and the command reports it."""
     study.write_text(SHORT)
     out = study.parent / "out"

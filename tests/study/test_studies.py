@@ -83,7 +83,7 @@ def test_a_figure_holds_if_its_mean_lies_within_the_bound() -> None:
     }
 
 
-def test_a_study_tells_its_figures_and_writes_summary_page_and_picture(tmp_path: Path) -> None:
+def test_study_reports_figures_and_writes_summary_page_and_picture(tmp_path: Path) -> None:
     """A study reports its figures and writes summary, page and picture, with exit status 0."""
     called = tiny(tmp_path)
 
@@ -150,7 +150,7 @@ def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:
     assert "0 of 1 figures hold, 1 were not measured" in shown.out
 
 
-def test_a_summary_alone_is_enough_to_go_on_from(tmp_path: Path) -> None:
+def test_study_resumes_from_a_summary_only(tmp_path: Path) -> None:
     """A study resumes from a copied summary alone, without repeating runs."""
     first = tiny(tmp_path / "one", "--only", "room=small", "--only", "seed=1,2").json()
     file = tmp_path / "kept.parquet"
@@ -201,7 +201,7 @@ def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
 @pytest.mark.parametrize(
     ("jobs", "number"), [pytest.param("1", signal.SIGINT, marks=pytest.mark.long), ("2", signal.SIGTERM)]
 )
-def test_an_interrupted_study_goes_on_where_it_was(jobs: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_interrupted_study_resumes(jobs: str, number: signal.Signals, tmp_path: Path) -> None:
     """An interrupted study exits with the signal's status and resumes without repeating runs."""
     code = (
         "import sys\nfrom vlane.sim_top.studies import by_name\nfrom vlane.sim_top.cli.main import main\n"
@@ -302,7 +302,7 @@ def test_bad_options_are_one_line(options: list[str], words: list[str], tmp_path
         (lambda rows: rows.with_columns(pl.col("accepted").cast(pl.Float64)), "column accepted"),
     ],
 )
-def test_a_summary_that_is_none_is_refused_and_stays(harm: Any, words: str, tmp_path: Path) -> None:
+def test_damaged_summary_is_refused_and_kept(harm: Any, words: str, tmp_path: Path) -> None:
     """Given a damaged summary, the study is refused and the file is unchanged."""
     file = tmp_path / "summary.parquet"
     tiny(tmp_path, "--quick")
@@ -395,7 +395,7 @@ def test_runs_of_a_summary_that_is_kept_are_taken(file: Path, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_quick_deficit_table_study_tells_all_its_figures(tmp_path: Path) -> None:
+def test_quick_deficit_table_study_measures_all_figures(tmp_path: Path) -> None:
     """The quick Deficit Table study measures every figure.
 
     Omni-Path's NC latency is below InfiniBand's in every network.

@@ -48,7 +48,7 @@ def test_marking_rate_and_shift_first_count() -> None:
     assert flows_held(changed, sl=0, blocks=4) == (500, 1)
 
 
-def test_a_run_says_how_many_flows_are_held(tmp_path: Path) -> None:
+def test_run_reports_how_many_flows_are_held(tmp_path: Path) -> None:
     """A run with congestion control reports how many flows its settings hold."""
     short = ("--set", "run.cycles=500", "--set", "run.warm_up_cycles=0")
     text = (CONFIGS / "tree_cc_rtl.toml").read_text()
@@ -73,7 +73,7 @@ def test_every_case_is_one_of_its_own() -> None:
     assert {f"ccti_increase={i} ccti_timer={t}" for i in INCREASES for t in TIMERS} <= variants
 
 
-def test_seeds_are_not_added_up() -> None:
+def test_ratios_are_formed_per_seed() -> None:
     """Ratios are formed from runs of equal seed, and the figure contains one ratio per seed."""
     made = [
         ("free", 1, 0, 0.5, None),

@@ -31,7 +31,7 @@ def test_cases_are_those_of_the_page() -> None:
     assert len(set(labels)) == len(labels) == len({each.digest for each in main})
 
 
-def test_hot_hosts_are_counted_apart_and_drawn_for_each_network() -> None:
+def test_hot_hosts_are_counted_separately_and_drawn_per_network() -> None:
     """Hot hosts are counted separately and drawn anew for each network.
 
     Number and share follow the name of the traffic.

@@ -215,7 +215,7 @@ def test_a_sweep_over_two_keys_gives_one_table_with_the_documented_columns(study
     assert not list(out.glob("study.*")) + list(out.glob(".*.part"))
 
 
-def test_points_are_added_and_resumed_and_a_study_without_parameters_lies_beside_them(study: Path) -> None:
+def test_points_are_added_and_resumed_next_to_plain_runs(study: Path) -> None:
     """Points can be added and resumed in a study's folder, next to runs without parameters.
 
     Changing the study itself is refused.
@@ -282,7 +282,7 @@ def test_runs_in_python_are_those_of_the_command(study: Path, tmp_path: Path) ->
     assert results.where({"buffers.blocks": 64}).links["buffers.blocks"].unique().to_list() == [64]
 
 
-def test_runs_in_which_nothing_was_sent_have_the_columns_all_the_same(study: Path) -> None:
+def test_runs_without_packets_have_the_usual_columns(study: Path) -> None:
     """A run without packets has tables with the usual columns and types."""
     study.write_text(SHORT)
     some = vlane.Study.read(study).run()

@@ -38,7 +38,7 @@ def test_the_run_of_a_killed_process_is_made_again_and_every_run_once(deaths: in
     assert len(list(tmp_path.iterdir())) == deaths
 
 
-def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -> None:
+def test_second_death_of_a_run_is_reported_after_the_results(tmp_path: Path) -> None:
     """Given a run whose worker dies twice, finished results are returned first and the run is named."""
     made = []
     with pytest.raises(WorkerLostError, match=r"^load 0\.5, seed 1$"):
@@ -47,15 +47,13 @@ def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_an_exception_that_cannot_be_sent_is_told_all_the_same() -> None:
+def test_unpicklable_exception_is_reported() -> None:
     """Given an exception that cannot be pickled, its text is reported."""
     with pytest.raises(RuntimeError, match=r"_NoPickleError.*[01] and 7"):
         list(made_by_processes(tasks_of(fails, [(0.0, 7), (1.0, 7)]), 2))
 
 
-def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
-    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_lost_twice_is_reported_in_one_line(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Given a run lost twice, one line reports the kept runs and ``--resume``, with exit status 1."""
 
     def lost(*_: object, **__: object) -> None:

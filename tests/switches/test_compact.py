@@ -117,7 +117,7 @@ def test_parts_are_plain_submodules_for_other_tools() -> None:
 
 
 @pytest.mark.parametrize("line_rate", [False, True], ids=["searches", "searches_in_plain_objects"])
-def test_nobody_is_warned_of_parts_that_are_not_elaborated(*, line_rate: bool) -> None:
+def test_sharing_raises_no_elaboration_warning(*, line_rate: bool) -> None:
     """Sharing equal schedulers raises no warning about elaboratables that were never elaborated."""
     small = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "scheduler": "vlarb"}
     small |= {"entries": 4, "line_rate": line_rate}
@@ -155,7 +155,7 @@ def test_instances_of_one_module_keep_their_own_state(
 
 
 @pytest.mark.slow
-def test_a_switch_of_shared_parts_does_what_the_whole_one_does() -> None:
+def test_switch_of_shared_parts_equals_the_unshared_switch() -> None:
     """A switch of shared parts has the outputs of the unshared switch in each cycle of its qualification."""
     block = BLOCKS["ib_switch"]
     given = {"ports": 3, "data_vls": 3, "blocks": 24, "minimum": 4, "maximum": 16, "scheduler": "dtable", "lids": 4}
@@ -184,7 +184,7 @@ def test_only_long_runs_of_equal_entries_are_loops() -> None:
 
 
 @pytest.mark.slow
-def test_a_memory_filled_by_loops_powers_on_as_it_is_written() -> None:
+def test_memory_filled_by_loops_has_its_initial_values() -> None:
     """Given a memory filled by loops, every entry has its specified value at power-on."""
     at = np.arange(len(Table.INIT) + 1, dtype=np.uint64)[:, None] << np.uint64(1)  # bit 0 is the reset
 

@@ -180,7 +180,7 @@ def test_every_delivery_is_that_of_the_plain_network(name: str) -> None:
     assert got == plain.run(CYCLES)
 
 
-def test_a_study_says_which(tmp_path: Any) -> None:
+def test_study_sets_iterations_and_speed(tmp_path: Any) -> None:
     """A study's ``iterations`` and ``speed`` configure all switches of the network."""
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace("[buffers]", "[switch]\niterations = 3\nspeed = 2\n[buffers]"))
@@ -192,7 +192,7 @@ def test_a_study_says_which(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("how", [{"iterations": 0}, {"iterations": 9}, {"speed": 3}, {"crossbar": "flits", "speed": 2}])
-def test_what_no_switch_can_is_refused(how: dict[str, Any]) -> None:
+def test_values_out_of_range_are_refused(how: dict[str, Any]) -> None:
     """Given iterations or speed-up out of range, building a network in Python is refused."""
     topology = dumbbell(1, 1)
 

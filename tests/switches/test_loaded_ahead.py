@@ -52,7 +52,7 @@ def _reads() -> int:
     return rules[0]
 
 
-def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
+def test_prefetch_changes_nothing_and_accepts_any_index() -> None:
     cells, numbers = new_records(Cell, 3), np.zeros(4, np.uint8)
     cells["number"] = [7, 8, 9]
     for loads in (_loads, _loads.python_function):  # type: ignore[attr-defined]  # of a kernel
@@ -61,7 +61,7 @@ def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
     assert not numbers.any()
 
 
-def test_counters_that_nobody_reads_are_only_raised() -> None:
+def test_unread_counters_can_only_be_incremented() -> None:
     """Counters marked ``unread`` can only be incremented, and a kernel that reads one is refused."""
     for counts in (_counts, _counts.python_function):  # type: ignore[attr-defined]  # of a kernel
         assert counts(np.array([1, 2, 3])) == 4
@@ -88,7 +88,7 @@ def test_the_same_row_everywhere_is_found_at_once() -> None:
     assert (tables.vl.shape, tables.row.any(), tables.by_lane) == ((1, 64, 16), False, True)
 
 
-def test_what_is_ahead_in_a_list_ends_where_the_list_does() -> None:
+def test_prefetch_ends_at_the_end_of_the_list() -> None:
     packets = new_packets(4)
     made = [spare(packets) for _ in range(3)]
     for packet in made:
