@@ -64,7 +64,7 @@ settings.load_profile("vlane")
 
 
 def pytest_collection_finish() -> None:
-    """Exclude all loaded objects from garbage collection; repeated scans cost a tenth of the test time."""
+    """Exclude loaded objects from garbage collection, whose scans cost a tenth of the test time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -72,7 +72,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _environment_stays() -> Iterator[None]:
-    """Check that each test restores the environment, because later tests start processes that inherit it."""
+    """Check that each test restores the environment for processes of later tests."""
     before = environment()
     yield
     assert environment() == before

@@ -96,7 +96,7 @@ def updated(measured: Measured, budget: Budget, present: set[str], total: float 
 
 
 def write_measured(measured: Measured, file: Path) -> None:
-    """Write a measurement as JSON; the file is replaced atomically."""
+    """Write a measurement as JSON and replace the file atomically."""
     document = {
         "total_seconds": round(measured.total, 2),
         "lost_workers": measured.lost_workers,

@@ -103,7 +103,7 @@ def test_every_buffer_that_a_proof_replaces_is_proven_to_be_queues() -> None:
 
 
 class Swapping(VLBuffer):
-    """Buffer that corrupts the flit it shows while VL 0 holds two flits."""
+    """Buffer that corrupts the shown flit while VL 0 holds two flits."""
 
     def _show(self, m: Any, port: int, index: int, flit: Any) -> None:
         super()._show(m, port, index, flit ^ (self.held_now[0] == 2))

@@ -230,7 +230,7 @@ def test_failed_check_without_a_document_is_reported(table: Path, arrivals: Path
 
 @pytest.mark.parametrize("raised", [MemoryError, RecursionError])
 def test_exhausted_memory_is_reported_in_one_line(raised: type[Exception], table: Path, arrivals: Path) -> None:
-    """Given exhausted memory or recursion, one line reports it. Other exceptions keep their traceback."""
+    """Exhausted memory or recursion is reported in one line. Unexpected exceptions keep a traceback."""
     arguments = ("egress", "--table", table, "--arrivals", arrivals)
     with mock.patch.object(cli_egress, "run_egress", side_effect=raised):
         assert_refused(call(*arguments), "what is asked for")

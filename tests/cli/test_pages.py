@@ -171,7 +171,7 @@ def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
 
 
 def test_data_cannot_end_its_element() -> None:
-    """Embedded JSON contains no character that could end its element."""
+    """Embedded JSON contains no character that could end the HTML element."""
     text = str(embedded([NASTY, {"<!--": "\u2028"}]))
 
     assert not set("<>&\u2028") & set(text)

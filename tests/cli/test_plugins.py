@@ -283,7 +283,7 @@ def test_rotation_is_that_of_the_book() -> None:
 
 
 def test_pickled_world_carries_its_plugins(tmp_path: Path) -> None:
-    """A pickled world carries its plug-ins, so another process needs no file."""
+    """A pickled world carries its plug-ins, so the unpickling process needs no file."""
     file = plugin_file(tmp_path, DRAGONFLY.read_text())
     vlane.load_plugin(file)
     sent = pickle.dumps(make_world(read_study(dragonfly_study(tmp_path)), tmp_path))

@@ -64,13 +64,13 @@ def test_page_documents_every_public_name() -> None:
     ],
 )
 def test_bad_input_is_one_error(make: Any, words: str) -> None:
-    """Bad input to any function raises one InputError with one line."""
+    """Bad input to any function raises an InputError with a single line."""
     with pytest.raises(vlane.InputError, match=words):
         make()
 
 
 def test_a_component_of_another_form_has_its_defaults() -> None:
-    """A component of another form gets that form's defaults."""
+    """Choosing a form of a component sets the defaults of this form."""
     assert type(vlane.component("vlarb", form="line_rate")).__name__ != type(vlane.component("vlarb")).__name__
 
 

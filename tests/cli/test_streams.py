@@ -31,7 +31,7 @@ def run(code: str, unbuffered: str, redirected: str) -> subprocess.CompletedProc
 @UNBUFFERED
 @pytest.mark.parametrize("code", PRINTS.values(), ids=PRINTS)
 def test_a_full_output_is_one_line(code: str, unbuffered: str) -> None:
-    """Given a full output device, one line reports it with exit status 2."""
+    """Given a full output device, the command prints one line and exits with 2."""
     done = run(code, unbuffered, "> /dev/full")
 
     assert done.returncode == 2

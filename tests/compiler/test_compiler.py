@@ -159,7 +159,7 @@ _COMPARE = ("<", "<=", "==", "!=", ">", ">=")
 
 
 class Word:
-    """Integer whose operators wrap their results to 64 bits."""
+    """Integer with operators that wrap results to 64 bits."""
 
     def __init__(self, value: int) -> None:
         self.value = wrapped(value)
@@ -505,7 +505,7 @@ def test_equal_functions_have_one_text() -> None:
 
 
 def test_kernel_releases_unreferenced_arguments() -> None:
-    """A kernel releases its last arguments, which may be gigabytes, once nothing else holds them."""
+    """A kernel releases its last arguments, possibly gigabytes, once no caller holds them."""
     state, out = new_outer(), np.zeros(24, np.int64)
     _loops(state, out)
     assert isinstance(_loops, Kernel)

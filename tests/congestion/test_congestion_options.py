@@ -89,7 +89,7 @@ def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path:
     ],
 )
 def test_settings_that_cannot_work_are_found(old: str, new: str, code: str, capture_copy: Any) -> None:
-    """Given one setting that cannot work, ``fabric check`` reports its code. The full set has none."""
+    """Given an ineffective setting, ``fabric check`` reports its code. The unchanged set has none."""
     folder = capture_copy("two_switch")
     file = folder / "opensm.conf"
     before = file.read_text()
@@ -103,7 +103,7 @@ def test_settings_that_cannot_work_are_found(old: str, new: str, code: str, capt
 
 
 def test_the_options_give_the_run_of_the_same_keys(tmp_path: Path) -> None:
-    """OpenSM options and equal TOML keys give the same digest. Another threshold gives another digest."""
+    """OpenSM options and equal TOML keys give equal digests. A changed threshold changes the digest."""
     (tmp_path / "opensm.conf").write_text(CONF.replace("ccti_timer 1 2", "ccti_timer 1 1").replace("0x15", "0x14"))
     example = (Path(__file__).parent.parent.parent / "sim_top/configs/tree_cc_rtl.toml").read_text()
     head, rest = example.split("threshold = 12", 1)

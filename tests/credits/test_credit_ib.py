@@ -70,7 +70,7 @@ def test_credits_are_proven(name: str) -> None:
 
 
 class Overstating(CreditIB):
-    """Port that shows one block less free space than it advertises."""
+    """Port that understates its free space by one block."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)

@@ -42,7 +42,7 @@ def _pair(blocks: int, step: int, period: int) -> tuple[credit_ib.CreditIBState,
 def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, link: float) -> None:
     """Port and network allow the same packets and send the same FCPs in every cycle.
 
-    All traffic passes a loss-free link, at different FCP periods and link loads.
+    No packet and no FCP is lost. FCP periods and the availability of the link vary.
     """
     source = random.Random(f"{blocks} {step} {period}")  # noqa: S311 - a repeatable choice
     port, ends = _pair(blocks, step, period)

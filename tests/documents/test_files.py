@@ -134,7 +134,7 @@ def test_any_name_of_a_file_will_do(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 256, "zero\0byte", "half\ud800", "missing/file", "file/below", "", "folder"])
 def test_unwritable_file_is_refused(name: str, tmp_path: Path) -> None:
-    """Given a file name that cannot be written, one line reports it and no file is left."""
+    """Given a file name that cannot be written, the error is one line and no file is left."""
     (tmp_path / "file").write_text("it")
     (tmp_path / "folder").mkdir()
 
@@ -146,7 +146,7 @@ def test_unwritable_file_is_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 256, "zero\0byte", "file", "file/below"])
 def test_impossible_folder_is_refused(name: str, tmp_path: Path) -> None:
-    """Given a folder name that cannot be created, it is refused."""
+    """Given a folder name that cannot be created, an error is raised."""
     (tmp_path / "file").write_text("it")
 
     with pytest.raises(InputError, match="--out must be a"):

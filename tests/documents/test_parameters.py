@@ -62,7 +62,7 @@ def test_words_of_the_command_line_become_values() -> None:
 
 @pytest.mark.parametrize(("name", "form"), [("vlarb", "exact"), ("vlarb", "line_rate"), ("dtable", "ib")])
 def test_a_form_refuses_the_parameters_of_another(name: str, form: str) -> None:
-    """Given the parameters of another form, a component class refuses them."""
+    """Given the parameters of a different form, a component class raises an error."""
     other: Any = BLOCKS[name].component
     usual = BLOCKS[name].shape()
     component = next(each for known, each in other.forms.items() if known != usual["form"])

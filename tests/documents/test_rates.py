@@ -81,7 +81,7 @@ def test_invalid_rate_is_refused(written: object, meant: str) -> None:
 
 
 def test_times_are_shown_with_the_unit_that_suits() -> None:
-    """Times are shown with a unit that keeps them short."""
+    """Times are shown in the unit with the shortest number."""
     clock = LinkClock(rate_of("QDR 4X"), flit_bytes=16)
 
     assert clock.cycle_ns == 4.0

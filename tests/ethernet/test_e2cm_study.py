@@ -39,7 +39,7 @@ def _shorter(part: str, quick: bool) -> list[Any]:  # noqa: FBT001 - as the stud
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the study by one whose runs last 20 ms."""
+    """Shorten the study's runs to 20 ms."""
     short = replace(STUDY, cases=_shorter)
     monkeypatch.setattr("vlane.sim_top.studies.study_e2cm.STUDY", short)
     assert by_name.study_by_name("e2cm") is short

@@ -122,7 +122,7 @@ def test_fixed_sampling_takes_one_frame_in_75_kilobytes() -> None:
 
 
 def test_points_of_a_network_have_sequences_of_their_own() -> None:
-    """Two congestion points that see the same frames sample different frames."""
+    """Two congestion points with equal traffic sample different frames."""
     made = points.new_points(**ECMCPParameters(), points=2)
     taken = [[points.samples(made, place, 1500) for _ in range(5000)] for place in range(2)]
 

@@ -223,7 +223,7 @@ class Telling(Inner):
 
 
 class Joined(Component):
-    """Submodule whose output has another name outside, with combinational logic around it."""
+    """Submodule with a renamed output and combinational logic around the instance."""
 
     def __init__(self) -> None:
         super().__init__({"go": In(1), "at": In(2), "shown": Out(3)})

@@ -99,7 +99,7 @@ def test_small_instances_need_no_impossible_crosses(name: str, words: tuple[str,
 
 @pytest.mark.slow
 def test_a_stimulus_without_a_phase_is_named_by_its_crosses() -> None:
-    """Given a stimulus without one of its phases, the crosses of that phase are reported missing."""
+    """Given a stimulus without the phase of rewrites, the crosses of this phase are reported missing."""
     stimulus, *sizes = made("ib_switch", BLOCKS["ib_switch"].parameters(["ports=3", "data_vls=2", "lids=8"]), 200_000)
     stimulus.phases = tuple(
         SwitchPhase(phase.cycles, name="rewritten") if phase.name == "rewritten" else phase for phase in stimulus.phases

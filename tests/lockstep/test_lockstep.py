@@ -58,7 +58,7 @@ class Spoiled:
 @pytest.mark.slow
 @pytest.mark.parametrize("cycle", [0, 1, BATCH - 1, BATCH, 2 * BATCH + 17])
 def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
-    """Given one wrong bit in one cycle, the run stops in that cycle and names it.
+    """Given a wrong bit in a single cycle, the run stops in this cycle and names the cycle.
 
     Cycles at the edges of batches are included.
     """

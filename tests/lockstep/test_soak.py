@@ -63,7 +63,7 @@ def test_only_a_long_run_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_points_are_accepted_and_repeatable(name: str) -> None:
-    """Every drawn point is a valid instance, and its printed command recreates it."""
+    """Every drawn point is a valid instance, and the printed command recreates the point."""
     source = random.Random(5)  # noqa: S311 - a repeatable choice
     points = [random_point(source, name, cycles=100) for _ in range(300)]
 

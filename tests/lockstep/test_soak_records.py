@@ -40,7 +40,7 @@ def test_recorded_instances_are_skipped_and_summed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_records_of_other_rtl_count_as_such_and_are_made_again(tmp_path: Path) -> None:
-    """Records of other RTL count as outdated, and their instances are run again."""
+    """Records of changed RTL count as outdated, and the instances are run again."""
     file = tmp_path / "soak.jsonl"
     (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
     add_records(file, SoakRecord.of(point, rtl="0" * 16))
@@ -132,7 +132,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:
-    """A record is one line of JSON, so concurrent sittings can append."""
+    """A record is a single line of JSON, so concurrent sittings can append."""
     file = tmp_path / "soak.jsonl"
     (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
     record = SoakRecord.of(point, rtl="0" * 16)

@@ -1,4 +1,4 @@
-"""Small golden networks for tests, and helpers that run them and read their deliveries."""
+"""Small golden networks for tests, and helpers for runs and deliveries."""
 
 from __future__ import annotations
 

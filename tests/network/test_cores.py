@@ -1,4 +1,4 @@
-"""One run on several cores delivers the same packets in the same cycles as on one core."""
+"""A run on several cores delivers equal packets in equal cycles as on one core."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_every_kind_of_switch(kind: str) -> None:
     ],
 )
 def test_schedulers_that_look_at_sizes(scheduler: str, table: str, tmp_path: Path) -> None:
-    """Schedulers that read packet sizes give the results of one core."""
+    """Schedulers with access to packet sizes give the results of one core."""
     (tmp_path / "table.toml").write_text(f"[{scheduler}]\n{table}\n")
     study = Study.model_validate({**SMALL, "scheduler": {"name": scheduler, "table": "table.toml"}})
     assert_alike(make_world(study, tmp_path), 2, 3)

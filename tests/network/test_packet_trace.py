@@ -158,7 +158,7 @@ bytes = [64, 512]
     ],
 )
 def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
-    """Given a run that ends with packets in flight, replaying its trace gives the same deliveries."""
+    """Given a run that ends with packets in flight, replaying the trace gives equal deliveries."""
     network = STUDY[: STUDY.index("[trace]")].replace("[buffers]", network).replace("blocks = 40", "blocks = 64")
     study.write_text(network + _TRAFFIC)
     called = call("simulate", study, "--out", study.parent / "first", "--json", "--trace")

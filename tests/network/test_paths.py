@@ -1,4 +1,4 @@
-"""Paths followed together in golden, against paths followed one by one."""
+"""Golden's search over all paths together, against a plain search path by path."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def one_by_one(topology: Topology, routes: Routes, pairs: dict[int, set[tuple[in
 
 
 def together(net: Network, sls: list[int]) -> tuple[set[tuple[tuple[int, int], int, int]], NDArray[np.int8], int]:
-    """Return golden's result in the format of ``one_by_one``, with one SL per carried lane."""
+    """Return golden's result in the format of ``one_by_one``, with a single SL per carried lane."""
     paths = follow_paths(net, np.array(sls), _NO_PATHS)
     channels, wanted = np.nonzero(np.unpackbits(paths.waits, axis=1, bitorder="little"))
     held = [(channel // LANES, channel % LANES) for channel in channels.tolist()]

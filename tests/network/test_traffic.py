@@ -102,7 +102,7 @@ def test_connections_are_every_derangement_alike() -> None:
 
 
 def test_a_connection_is_kept() -> None:
-    """A host's packets all go to one host, and other seeds and classes draw other connections."""
+    """All packets of a host go to a single destination, which varies with seed and class."""
     traffic = TrafficClass(0, 0.3, 64, 64, pattern="connections")
     to = [{each for _, each in sent} for sent in _sent(traffic, 2000)]
 

@@ -52,7 +52,7 @@ def test_features_that_need_tables_are_refused(study: Path) -> None:
 
 @pytest.mark.usefixtures("by_rule")
 def test_run_by_rule_is_reported(study: Path) -> None:
-    """A run that forwards by rule reports it next to its results."""
+    """A run with forwarding by rule reports the fact on stderr."""
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 700"))
 
     called = call("simulate", study, "--out", study.parent / "out")

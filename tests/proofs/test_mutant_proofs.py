@@ -126,7 +126,7 @@ class Sum(Component):
 
 
 class Bus(Component):
-    """Bus of which one bit is driven by an instance and the other bit enters that instance."""
+    """Bus with one bit driven by an instance and one bit read by the same instance."""
 
     def __init__(self) -> None:
         super().__init__({"on": In(2), "said": In(2), "sum": Out(3)})
@@ -251,7 +251,7 @@ def test_exactly_the_mutants_that_make_no_difference_are_proven(component: type[
 
 @pytest.mark.slow
 def test_a_register_of_an_instance_begins_with_its_own_value() -> None:
-    """A register that drives an output port keeps its power-on value when its instance is cut out."""
+    """A register that drives an output port keeps its power-on value in a cut-out instance."""
     mutants = tuple(
         each for each in list_mutants(Shown(), "shown", count=30, seed=1) if "Q" not in each.command.split()
     )

@@ -1,4 +1,4 @@
-"""Named properties, covers of their premises, and planted one-line bugs."""
+"""Named properties, covers of premises, and planted bugs of a single line."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def counter(lines: int = 0) -> Callable[..., Any]:
 
 
 class Solver:
-    """Stand-in for SymbiYosys that counts its starts."""
+    """Stand-in for SymbiYosys with a count of its starts."""
 
     def __init__(self, place: str = "counter.py:24") -> None:
         self.starts, self.verdict, self.status, self.place = 0, "FAIL", 2, place
@@ -91,7 +91,7 @@ def solver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Solver:
 
 
 def test_an_equal_proof_starts_no_solver(solver: Solver, tmp_path: Path) -> None:
-    """Given a stored failure, a second proof reports the same failure, its time and the counterexample's wave."""
+    """Given a stored failure, a second proof reports its failure, time and counterexample wave."""
     first = prove(counter()(stops_at=10), "one")
     second = prove(counter()(stops_at=10), "two")
 

@@ -107,7 +107,7 @@ def test_a_relative_cache_is_made_absolute_once(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("level", ["", "models"])
 @pytest.mark.parametrize("bits", [0o020, 0o002])
 def test_a_cache_that_others_can_write_to_is_refused(bits: int, level: str, cache: Path) -> None:
-    """Given a cache others can write to, it is refused, because code is loaded from it."""
+    """Given a cache writable by group or others, the cache is refused, because code is loaded from there."""
     folder = cache_dir("models")
     (cache / level).chmod(0o700 | bits)
 
@@ -117,7 +117,7 @@ def test_a_cache_that_others_can_write_to_is_refused(bits: int, level: str, cach
 
 
 def test_a_cache_of_somebody_else_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given a cache of another owner, it is refused."""
+    """Given a cache with a different owner, the cache is refused."""
     cache.mkdir(mode=0o700)
     monkeypatch.setattr(os, "geteuid", lambda: cache.stat().st_uid + 1)
 
@@ -203,7 +203,7 @@ def test_a_damaged_index_is_written_anew(cache: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_kernels_need_a_compiler(tmp_path: Path) -> None:
-    """Without a C++ compiler, one line names the command that installs it."""
+    """Without a C++ compiler, the error is one line with the install command."""
     script = tmp_path / "script.py"
     script.write_text(KERNEL)
     environment = {**os.environ, "CXX": "no-such-compiler"}
@@ -296,7 +296,7 @@ def test_missing_compiler_is_reported_in_one_line(cache: Path, monkeypatch: pyte
 
 
 def test_concurrent_users_create_an_entry_once(tmp_path: Path) -> None:
-    """Given four threads that need an entry, one creates it, the others wait, and no lock file stays."""
+    """Given four threads in need of an entry, only the first creates the entry, and no lock file stays."""
     together, made = threading.Barrier(4), []
 
     def make(work: Path) -> None:
@@ -400,7 +400,7 @@ def test_programs_that_are_started_keep_their_code_in_our_cache(cache: Path, mon
 def test_makefiles_are_given_no_path_that_they_cannot_hold(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given a cache path that makefiles cannot contain, one line reports it before compilation."""
+    """Given a cache path unsuitable for makefiles, one line reports the path before compilation."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / name))
     ports = (model.Port("rst", 1, is_input=True),)
 
@@ -411,7 +411,7 @@ def test_makefiles_are_given_no_path_that_they_cannot_hold(
 def test_verilator_is_found_where_makefiles_could_not_hold_its_path(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given a Verilator path that makefiles cannot contain, a link in the cache is used."""
+    """Given a Verilator path unsuitable for makefiles, a link in the cache is used."""
     odd = tmp_path / "a $b" / "verilator"
     odd.mkdir(parents=True)
     (odd / "__init__.py").touch()
@@ -476,7 +476,7 @@ def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given four processes that need a tool, one compiles it and the others wait.
+    """Given four processes in need of a tool, only the first compiles the tool.
 
     Starting yosys for the first time takes minutes of processor time.
     """
@@ -495,7 +495,7 @@ def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, m
 
 
 def test_the_yosys_of_amaranth_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given four processes that need Amaranth's yosys, one compiles it and the others wait."""
+    """Given four processes in need of Amaranth's yosys, only the first compiles the tool."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     started: list[Any] = []
 

@@ -72,7 +72,7 @@ def test_a_test_that_fails_leaves_no_process_and_no_open_pipe() -> None:
 
 
 def test_a_child_that_has_ended_leaves_no_grandchild() -> None:
-    """Given a child that has ended, its grandchild is killed."""
+    """Given a finished child, the grandchild is killed."""
     with started([sys.executable, "-c", _LEAVES_A_CHILD], stderr=subprocess.DEVNULL) as child:
         assert child.stdout is not None
         grandchild = int(child.stdout.readline())

@@ -68,7 +68,7 @@ def test_a_check_of_a_fabric_runs_nothing_that_was_planted(planted: Path) -> Non
 
 
 def test_the_planted_files_would_be_run(planted: Path) -> None:
-    """Without PYTHONSAFEPATH, Python executes a planted module, so the other tests can fail."""
+    """Without PYTHONSAFEPATH, Python executes a planted module, so the tests of this module can fail."""
     usual = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     done = subprocess.run([sys.executable, "-c", "import typer"], cwd=planted, check=False, env=usual)
 

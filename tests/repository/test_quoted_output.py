@@ -157,7 +157,7 @@ def test_a_block_with_an_output_is_unchecked_unless_the_page_says_how_it_is_chec
 
 
 def test_a_test_that_reads_a_block_checks_it(tmp_path: Path) -> None:
-    """Given a marker before a block, the test named there counts as its check."""
+    """Given a marker before a block, the named test counts as the check of the block."""
     page = tmp_path / "page.md"
     marker = "<!-- checked: tests/repository/test_site.py -->"
     page.write_text(f"{marker}\n\n    vlane rr\n\n    output\n\n{marker}\n```console\n$ vlane rr\n```\n")

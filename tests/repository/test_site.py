@@ -41,7 +41,7 @@ browser = extension("browser")
 
 
 def text_of(page: Path) -> str:
-    """Return a page without its listings, whose brackets are not links."""
+    """Return a page without listings, because brackets in listings are not links."""
     return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -208,7 +208,7 @@ def test_page_is_updated_with_real_outputs(tmp_path: Path) -> None:
 
 
 def test_a_missing_browser_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Chromium, the error names the command that installs it."""
+    """Without Chromium, the error contains the install command."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("CHROMIUM", raising=False)
     with pytest.raises(browser.BrowserMissingError, match="apt-get install chromium"):

@@ -88,12 +88,12 @@ class ArbitratedLink:
             self.cycle()
 
     def writes_of(self, table: VLArbTable) -> list[Sequence[int]]:
-        """Record a table as the next one and return the writes that program it."""
+        """Record the next table and return the writes for programming the table."""
         self.tables.append(table)
         return list(table.writes(self.parameters))
 
     def cycle(self, write: Sequence[int] = (), *, swap: bool = False, reset: bool = False) -> int | None:
-        """Run one cycle and return the VL of the packet that starts in it, or ``None``."""
+        """Run one cycle and return the VL of the starting packet, or ``None``."""
         lanes = range(self.parameters["data_vls"])
         sizes = np.array([*(self.queues[vl][0] if self.queues[vl] else 0 for vl in lanes), 0], np.int64)
         request = sum(1 << vl for vl in lanes if self.queues[vl])

@@ -219,7 +219,7 @@ def test_a_line_rate_table_has_no_map(arrivals: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_table_file_must_be_there(scheduler: str, arrivals: Path) -> None:
-    """Given a missing table file, the command reports that it cannot be read."""
+    """Given a missing table file, the command names the unreadable file."""
     called = call("egress", "--scheduler", scheduler, "--table", "none.toml", "--arrivals", arrivals)
 
     assert_refused(called, "none.toml", "readable")

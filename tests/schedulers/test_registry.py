@@ -156,7 +156,7 @@ def named_in(file: Path) -> set[str]:
 
 
 def own(file: Path) -> set[str]:
-    """Return the schedulers that a file or its folder is named after."""
+    """Return the schedulers in the name of a file or its folder."""
     return {name for name in SCHEDULERS if name in (*file.stem.split("_"), file.parent.name)}
 
 

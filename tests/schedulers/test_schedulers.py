@@ -50,7 +50,7 @@ def test_cocotb_bench_agrees(name: str) -> None:
 
 
 class PassingOver(RR):
-    """Round robin that always starts its search at requester 0."""
+    """Round robin that always starts the search at requester 0."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -248,7 +248,7 @@ def test_rr_packets_differ_by_one_at_most() -> None:
 
 
 def test_lanes_of_a_requester_take_turns() -> None:
-    """Lanes of one requester are served round robin and share that requester's turns."""
+    """Lanes of one requester are served round robin within the turns of the requester."""
     state = rr.make_state(data_vls=4, requesters=2, vl15=False)
     state.lanes.owner[:] = (0, 0, 0, 1)
     rules, sizes = np.zeros(rr.RULE_COUNT, np.int64), np.ones(5, np.int64)

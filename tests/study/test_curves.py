@@ -157,7 +157,7 @@ def test_a_bad_picture_is_refused(options: list[str], words: list[str], tmp_path
 
 @pytest.mark.parametrize("content", [None, b"", b"no parquet", "other"])
 def test_files_without_results_are_refused(content: Any, tmp_path: Path) -> None:
-    """Given a missing, empty or foreign file instead of results, one line names it."""
+    """Given a missing, empty or foreign file instead of results, one line names the file."""
     file = tmp_path / "results.parquet"
     if content == "other":
         pl.DataFrame({"load": [1]}).write_parquet(file)
@@ -267,7 +267,7 @@ def test_a_level_that_is_surely_saturated_in_one_only_is_a_difference() -> None:
 
 
 def test_a_level_that_one_never_saw_counts_as_nothing_received() -> None:
-    """A level missing from one result counts as 0 received, so it is reported as different."""
+    """A level missing from one result counts as 0 received and is reported as different."""
     first = levels(noise=1e-3)
 
     found = compare_levels(first, first.filter(pl.col("sl") == 0).with_columns(run_digest=pl.lit("other")))

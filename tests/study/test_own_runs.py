@@ -117,7 +117,7 @@ def test_cluster_makes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     seen: list[str] = []
 
     class Here:
-        """Cluster that runs tasks in this process."""
+        """Stand-in for a cluster, running tasks in this process."""
 
         def __init__(self, address: str) -> None:
             seen.append(address)
@@ -256,7 +256,7 @@ def test_a_summary_of_runs_of_another_kind_is_refused_and_stays(name: str, other
     ],
 )
 def test_rows_that_a_summary_cannot_keep_are_refused(rows: list[dict[str, Any]], words: str) -> None:
-    """Given invalid rows of a run, they are refused before they reach the summary."""
+    """Given invalid rows of a run, the summary raises an error and stays unchanged."""
     summary, run = Summary(STUDY.columns, own=SCHEMA), ("0" * 64, 0.5, 1)
 
     with pytest.raises(ValueError, match=words):

@@ -23,7 +23,7 @@ WIDTH = 2.0
 
 
 def level(mean: float, *, saturated: bool = False, decided: bool = True, **given: Any) -> PerSL:
-    """Return the result of one level."""
+    """Return the result of a level with the given values."""
     known: dict[str, Any] = {
         "sl": 0,
         "packets": 9,

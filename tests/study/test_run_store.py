@@ -156,7 +156,7 @@ def test_damaged_run_is_repeated_and_reported(study: Path) -> None:
 
 
 def test_a_study_that_gains_a_load_keeps_its_runs_and_one_that_changes_is_refused(study: Path) -> None:
-    """A study that gains a load keeps its runs. A study with another change is refused."""
+    """A study with an added load keeps its runs. Any different change is refused."""
     out = study.parent / "out"
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2]"))
     call("simulate", study, "--out", out)

@@ -363,7 +363,7 @@ def test_random_networks_differ_by_seed_only() -> None:
 
 
 def test_load_shows_saturation() -> None:
-    """Given all hosts sending to one, it receives exactly one flit per cycle."""
+    """Given all hosts sending to host 0, host 0 receives exactly one flit per cycle."""
     topology = tree(2, 2)
     classes = [TrafficClass(0, 0.9, 64, 64, hot_share=1.0, hot_hosts=(0,))]
     net = made(topology, dmodk(topology, IDENTITY), lanes=1, classes=classes, cycles=5000, warm_up=1000, blocks=16)

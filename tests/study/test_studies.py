@@ -248,7 +248,7 @@ def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(tmp_
 
 
 def test_runs_of_a_golden_that_makes_others_are_made_again(tmp_path: Path) -> None:
-    """Given another golden version with different results, the runs of that case are repeated."""
+    """Given a golden version with different results, the runs of the affected case are repeated."""
     tiny(tmp_path, "--only", "seed=1")
     right = rows_of(tmp_path)
     is_small = pl.col("room") == "small"
@@ -288,7 +288,7 @@ def test_all_cases_of_a_seed_come_before_the_next_seed() -> None:
     ids=lambda value: " ".join(value) if "tiny" in value or "nothing" in value else "",
 )
 def test_bad_options_are_one_line(options: list[str], words: list[str], tmp_path: Path) -> None:
-    """Given bad options, one line reports them with exit status 2 and nothing is run."""
+    """Given bad options, the command prints one line, exits with 2 and runs nothing."""
     out = [] if "--out" in options else ["--out", tmp_path / "out"]
     assert_refused(call("study", *options, *out), *words)
     assert not (tmp_path / "out" / "runs").exists()

@@ -48,7 +48,7 @@ def test_second_death_of_a_run_is_reported_after_the_results(tmp_path: Path) -> 
 
 
 def test_unpicklable_exception_is_reported() -> None:
-    """Given an exception that cannot be pickled, its text is reported."""
+    """Given an unpicklable exception, the text is reported."""
     with pytest.raises(RuntimeError, match=r"_NoPickleError.*[01] and 7"):
         list(made_by_processes(tasks_of(fails, [(0.0, 7), (1.0, 7)]), 2))
 

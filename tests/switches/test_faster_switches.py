@@ -71,9 +71,9 @@ def _delivered(packets: Packets, **how: Any) -> dict[tuple[int, int], int]:
 def test_an_input_that_was_refused_asks_for_another_output_in_the_same_cycle(
     iterations: int, second: int, third: int
 ) -> None:
-    """An input that loses one output requests another in the same cycle (IBS-I1, IBS-I2).
+    """An input that loses an output requests a second output in the same cycle (IBS-I1, IBS-I2).
 
-    Its round-robin pointer does not move, so the packet that lost stays next in turn.
+    The round-robin pointer does not move, so the losing packet stays next in turn.
     """
     got = _delivered(REFUSED, iterations=iterations)
 
@@ -122,7 +122,7 @@ def _random_trace() -> list[tuple[int, ...]]:
 
 
 def _routes() -> Routes:
-    """Return the routes of two switches, the first of which drops packets for one of its hosts."""
+    """Return the routes of two switches, with switch 0 dropping packets for one of its hosts."""
     routes = up_down(dumbbell(3, 3), IDENTITY)
     routes.lft[0, int(routes.lids[1, 0])] = UNASSIGNED
     return routes

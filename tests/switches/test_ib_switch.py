@@ -471,7 +471,7 @@ def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> Non
 
 
 def test_a_switch_is_made_for_its_own_crossbar() -> None:
-    """Given parameters for another crossbar, the switch class refuses them."""
+    """Given parameters for a different crossbar, the switch class raises an error."""
     apart = IBSwitchParameters(crossbar="per_vl", maximum=4, ports=2, data_vls=2)
 
     with pytest.raises(ValueError, match="crossbar must be that of a IBSwitch, not per_vl"):

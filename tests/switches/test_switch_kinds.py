@@ -87,7 +87,7 @@ def test_only_the_records_distinguish_kinds() -> None:
     "line", ['kind == "opa"', 'form in ("fifo", "per_vl")', "isinstance(switches, OPASwitches)", '"fcp" != credit']
 )
 def test_the_rule_finds_what_it_forbids(line: str) -> None:
-    """Given a line that distinguishes kinds, the check finds it."""
+    """Given a line that distinguishes kinds, the check finds the line."""
     assert list(_questions(ast.parse(line)))
 
 

@@ -11,7 +11,7 @@ from vlane.tables.sl2vl import SL2VLRow
 
 
 def test_the_lowest_sl_of_a_lane_is_its_requester() -> None:
-    """Service levels that share a lane form one requester, named by the lowest of them."""
+    """Service levels on a common lane form one requester, named by the lowest level."""
     assert SL2VLRow((2, 2, 0, 15, *(0,) * 12)).owners() == {0: 2, 2: 0}
 
 
