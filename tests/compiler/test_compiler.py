@@ -484,6 +484,7 @@ def test_code_outside_the_subset_is_refused_by_its_line(line: str, reason: str, 
 
 @pytest.mark.parametrize("value", ["text", 1.5, None, np.zeros(3), np.zeros((4, 4), np.int64)[:, 1], [1]])
 def test_argument_of_unsupported_type_is_refused(value: Any) -> None:
+    """Given a text, float, None or non-contiguous array as argument, a kernel call raises TypeError."""
     with pytest.raises(TypeError, match=r"cannot be passed|must be contiguous"):
         _operators(1, 2, value)
 
@@ -523,6 +524,7 @@ def _bump_kernel(row: NDArray[np.int64]) -> int:
 
 
 def test_a_kernel_does_not_take_other_arguments_for_the_last_ones() -> None:
+    """Given changing arrays and integer types, each kernel call uses its own arguments."""
     rows = [np.zeros(1, np.int64), np.full(1, 10, np.int64), np.full(2, 20, np.int64)]
 
     assert [_bump_kernel(each) for each in (rows[0], rows[0], rows[1], rows[2], rows[0])] == [1, 2, 11, 21, 3]
@@ -545,6 +547,7 @@ def part(a, b):
 
 
 def test_checked_kernels_name_the_line_of_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Given checked mode, an index out of bounds or a division by zero names file and line."""
     monkeypatch.setattr("vlane.golden.compiler.kernel.MODE", "checked")
     module = module_of(tmp_path, textwrap.dedent(CHECKED), "checked_here")
     row = np.arange(4)

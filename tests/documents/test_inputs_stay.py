@@ -94,6 +94,7 @@ def test_plans_do_not_replace_edge_lists_or_connections(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_runs_without_a_study_is_no_folder_of_a_study(tmp_path: Path) -> None:
+    """Given a folder with unrelated files in place of a study's folder, ``simulate`` is refused."""
     (tmp_path / "runs").mkdir()
     (tmp_path / "study.html").write_text("mine")
     study = ROOT / "sim_top" / "configs" / "fabric_rtl.toml"
@@ -117,6 +118,7 @@ def test_a_study_that_is_refused_makes_no_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    """Given the same soak record on two days, totals count its cycles once."""
     line = next(line for line in RECORDS.read_text().splitlines() if '"credit_ib"' in line)
     file = tmp_path / "twice.jsonl"
     file.write_text(f"{line}\n{line.replace(json.loads(line)['day'], '2026-01-01')}\n")
@@ -135,6 +137,7 @@ def test_record_with_impossible_values_is_refused(tmp_path: Path, changes: dict[
 
 
 def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) -> None:
+    """Given a record with a duplicate key, or bytes that are not UTF-8, the file is refused."""
     file = tmp_path / "records.jsonl"
     file.write_text(RECORDS.read_text().splitlines()[0][:-1] + ',"seed":3}\n')
     assert_refused(call("evidence", file), f"{file}:1:", "one JSON object")
@@ -164,4 +167,5 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
     ],
 )
 def test_meaningless_arguments_are_refused(words: tuple[str, ...], told: str) -> None:
+    """Given arguments without meaning for a command, one line names the argument and the fix."""
     assert_refused(call(*words), told)

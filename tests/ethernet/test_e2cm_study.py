@@ -50,6 +50,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_of_another_model_are_kept_by_the_summary_and_taken_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The summary stores each run of the study, and ``--resume`` makes no stored run again."""
     first = run(tmp_path).json()
     assert (first["runs"], first["runs_wanted"]) == (5, 40)
     table = pl.read_parquet(tmp_path / "summary.parquet")
@@ -73,6 +74,7 @@ def test_incomplete_case_of_another_golden_is_checked_by_digest(
     tmp_path: Path,
     is_same: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
+    """Given stored runs of a different golden version, one run is repeated and the digests compared."""
     options = (
         "study",
         "e2cm",
@@ -97,6 +99,7 @@ def test_incomplete_case_of_another_golden_is_checked_by_digest(
 
 
 def test_every_case_has_labels_of_its_own_and_its_digest() -> None:
+    """All cases of the study have distinct labels and digests, and at least five seeds."""
     found = [case for part in PARTS for case in cases(part, quick=False)]
     assert len({tuple(case.labels.values()) for case in found}) == len(found)
     assert len({case.digest for case in found}) == len(found)  # two parts that share a run would overwrite its labels
@@ -118,6 +121,7 @@ def test_blocks_take_the_settings_of_every_variant(variant: str) -> None:
 
 @pytest.mark.slow
 def test_blocks_of_a_scenario_in_hardware_decide_as_the_network_does(tmp_path: Path) -> None:
+    """Given a scenario with its blocks in hardware, every logged decision agrees with golden."""
     found = call("study", "e2cm", "--part", "hardware", "--quick", "--json", "--out", tmp_path).json()
     assert found["holds"] is True
     decided = [each for each in found["figures"] if each["name"].startswith("decisions")]
@@ -162,6 +166,7 @@ def test_wrong_logged_decision_is_reported(column: int) -> None:
 
 
 def test_rows_of_a_run_count_completed_and_dropped_messages() -> None:
+    """Given an overloaded node, rows of hot flows count dropped frames and incomplete messages."""
     given = EthernetRun("mixed_out", Scheme(points=False, probing="none", pause=False), 5.0, 0.02)
     digest, cycles, _, rows = made_run(given, 1)
     assert digest == made_run(given, 1)[0] != made_run(given, 2)[0]

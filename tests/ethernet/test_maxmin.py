@@ -15,6 +15,7 @@ _CLOSE = 1e-6
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_flow_is_content_or_has_a_full_link_where_none_gets_more(seed: int) -> None:
+    """For random networks, each flow gets its demand or shares a full link on which no flow gets more."""
     draw = random.Random(seed)  # noqa: S311 - a case
     links = range(draw.randint(1, 6))
     capacity = {link: draw.choice([0, 1, 2, 5, draw.random()]) for link in links}

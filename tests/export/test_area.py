@@ -21,6 +21,7 @@ SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
 
 @pytest.mark.long
 def test_cells_and_speed_are_printed_and_kept() -> None:
+    """``area`` reports cells and a speed per seed, and a second call prints the stored result."""
     first = call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json")
     assert first.status == 0, first
     (block,) = first.json()["blocks"]
@@ -74,6 +75,7 @@ def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
 
 
 def test_failed_measurement_keeps_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a synthesis timeout for one block, the other block is reported and the exit status is 1."""
     assert call("area", "rr:data_vls=2", "--target", "gates").status == 0
     monkeypatch.setattr(synthesis, "_SYNTHESIS_SECONDS", 1)
     done = call("area", "rr:data_vls=2", "vlarb:entries=27", "--target", "gates", "--json")
@@ -85,6 +87,7 @@ def test_failed_measurement_keeps_the_others(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_picture_of_numbers_that_begin_with_none(tmp_path: Path) -> None:
+    """Given a sweep over values such as ``no`` and ``0x2``, the picture is written."""
     picture = tmp_path / "sweep.png"
     words = ("--param", "data_vls=2", "--sweep", "vl15=1,no", "--sweep", "requesters=0,0x2", "--target", "gates")
     assert call("area", "rr", *words, "--plot", str(picture)).status == 0
@@ -101,6 +104,7 @@ def test_submodules_are_counted_separately() -> None:
 
 
 def test_memory_with_too_many_ports_is_counted_separately() -> None:
+    """Given a memory with two write ports, its bits are reported as a memory no RAM can implement."""
     module = """module top.store(clk, a, b, d, e, q);
   input clk; input [2:0] a, b; input [3:0] d, e; output [3:0] q;
   reg [3:0] kept [7:0];
@@ -128,6 +132,7 @@ def test_a_part_with_arrays_at_its_ports_is_mapped() -> None:
 
 
 def test_gates_are_counted_in_nand2() -> None:
+    """The gate target reports NAND2 equivalents, of which a flip-flop counts four."""
     rr = BLOCKS["rr"]
     found = measure_area(rr, {**rr.defaults(), "data_vls": 2, "vl15": False}, target="gates", seeds=0)
     assert found.ge
@@ -136,6 +141,7 @@ def test_gates_are_counted_in_nand2() -> None:
 
 
 def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: Path) -> None:
+    """Given a Liberty file with scaled areas, gate equivalents stay within 5 %."""
     rr = BLOCKS["rr"]
     parameters = {**rr.defaults(), "data_vls": 2, "vl15": False}
     scaled = tmp_path / "scaled.lib"

@@ -36,6 +36,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path) -> None:
+    """``--name`` names the module, its submodules and every exported file, without lint warnings."""
     given = ("--name", "egress_a", "--bus", "axi_lite", "--testbench", "50", *SMALL)
     assert call("export", "drr", "--out", tmp_path, *given).status == 0
     assert {file.name.removeprefix("egress_a") for file in tmp_path.iterdir()} == {
@@ -60,6 +61,7 @@ def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path)
 
 
 def test_two_sizes_live_in_one_design(tmp_path: Path) -> None:
+    """Two exports of one block with different names and sizes compile in one design."""
     for name, vls in (("narrow", 3), ("wide", 6)):
         given = ("--name", name, "--param", f"data_vls={vls}")
         assert call("export", "drr", "--out", tmp_path, *given).status == 0
@@ -98,6 +100,7 @@ def test_a_parameter_with_a_dollar_is_refused(tmp_path: Path) -> None:
 
 
 def test_header_of_every_file_reproduces_it(tmp_path: Path) -> None:
+    """The header of every exported file contains licence, parameters and a command that reproduces it."""
     given = (
         "--bus",
         "axi_lite",
@@ -250,6 +253,7 @@ def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp
 
 
 def test_waivers_have_reasons_and_exclude_serious_warnings(tmp_path: Path) -> None:
+    """Each exported waiver follows a comment with its reason, and no waiver covers latches or loops."""
     assert call("export", "rr", "--out", tmp_path).status == 0
     lines = (tmp_path / "rr.vlt").read_text().splitlines()
     waived = [number for number, line in enumerate(lines) if line.startswith("lint_off")]

@@ -249,6 +249,7 @@ def test_wide_flits_leave_the_buffer_unchanged() -> None:
 
 
 def test_decisions_have_readable_values() -> None:
+    """A decision of an oracle has named, typed, read-only values."""
     arbiter = vlane.oracle("vlarb", data_vls=3, entries=2)
     cycles = arbiter.program(VLArbTable(high=(), low=((2, 4),), limit_of_high_priority=0))
 

@@ -82,6 +82,7 @@ def bench(component: Any, top: str, told: dict[str, Any]) -> None:
     ],
 )
 def test_the_bus_reaches_every_port_and_nothing_else(name: str, given: dict[str, Any]) -> None:
+    """A third-party AXI4-Lite master writes every register, and only the addressed port changes."""
     parameters = {**parameters_of(name), **given}
     component = RegisterPort(register_map(name, parameters), BLOCKS[name].make(parameters))
     bench(component, "register_port", {"block": name, "parameters": parameters, "seed": 1})
@@ -126,6 +127,7 @@ def test_registers_do_not_overlap_and_do_not_move(name: str) -> None:
 
 @pytest.mark.parametrize("name", REGISTERED)
 def test_every_block_can_stand_behind_its_registers(name: str) -> None:
+    """Behind its registers, a block keeps all ports except the programmed ones."""
     parameters = parameters_of(name)
     block = BLOCKS[name].make(parameters)
     registers = register_map(name, parameters)
@@ -179,6 +181,7 @@ def test_a_switch_that_holds_room_back_has_its_windows_behind_those_of_marking()
     ("name", "given"), [*((name, {}) for name in REGISTERED), ("ib_switch", MARKING), ("ib_switch", STARVING)]
 )
 def test_fields_match_widths_and_selections_of_ports(name: str, given: dict[str, Any]) -> None:
+    """Each register field has the width of its port and the correct table selection."""
     parameters = {**parameters_of(name), **given}
     ports = {port.name: port.bits for port in component_ports(BLOCKS[name].make(parameters))}
     for _, register in register_map(name, parameters):
@@ -216,6 +219,7 @@ def test_addresses_of_registers_never_change() -> None:
 
 @pytest.mark.parametrize(("name", "form"), [("vlarb", "line_rate"), ("dtable", "ib"), ("dtable", "line_rate")])
 def test_every_form_has_the_default_addresses(name: str, form: str) -> None:
+    """Registers of every form of a block have the addresses of the default form."""
     parameters = {**BLOCKS[name].defaults(), "form": form}
     usual, registers = (register_map(name, given) for given in (BLOCKS[name].defaults(), parameters))
     RegisteredBlock(registers, BLOCKS[name].make(parameters))

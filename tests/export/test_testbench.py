@@ -104,6 +104,7 @@ def flip_golden(folder: Path, cycle: int) -> None:
 
 @pytest.mark.slow
 def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_path: Path) -> None:
+    """The exported testbench passes, and a flipped bit in an expected vector fails with its cycle."""
     exported("vlarb", tmp_path, "form=line_rate", "data_vls=3", "entries=9", cycles=1500)
     bench = compiled(tmp_path)
     done = run(bench)
@@ -359,6 +360,7 @@ def recorded(name: str, *, bus: bool, cycles: int = 400) -> Recording:
 
 
 def test_a_recording_begins_with_a_reset_and_writes_memories_before_it_compares() -> None:
+    """A recording resets the block, writes its memories, resets again and only then compares."""
     made = recorded("sl2vl", bus=False)
     rst, enable = (made.inputs[name].get(made.rows[: made.first]) for name in ("rst", "program__enable"))
     rows = made.inputs["output"]
@@ -370,6 +372,7 @@ def test_a_recording_begins_with_a_reset_and_writes_memories_before_it_compares(
 
 
 def test_the_bus_writes_the_tables_reads_every_register_and_then_golden_decides() -> None:
+    """A recording over the bus writes all tables, reads all registers and then compares decisions."""
     made = recorded("vlarb", bus=True)
     registers = register_map("vlarb", BLOCKS["vlarb"].defaults())
     before = made.rows[made.shown : made.first]
@@ -401,6 +404,7 @@ def fusesoc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("tool", ["verilator", "icarus"])
 def test_the_core_lints_and_runs_as_exported(tool: str, tmp_path: Path) -> None:
+    """FuseSoC lints and simulates the exported core file."""
     if tool == "icarus" and not simulator_installed("icarus"):
         pytest.skip("Icarus is not installed")
     exported("sl2vl", tmp_path, "inputs=2", bus=True)

@@ -92,6 +92,7 @@ def test_edges_of_named_signals_are_counted_by_instance(model: CoveredModel) -> 
 
 @pytest.mark.slow
 def test_neither_words_of_memories_nor_terms_count(model: CoveredModel) -> None:
+    """Coverage counts toggles of named signals only, not of memory words or intermediate terms."""
     names = {point.name for point in reached(model, 1).values() if point.kind == "toggle"}
     assert not [name for name in names if name.startswith("$")]
     assert {name.partition("[")[0].partition(":")[0] for name in names} >= {"go", "both", "count", "beyond"}
@@ -143,7 +144,8 @@ class Beyond(Component):
         return m
 
 
-def test_reads_beyond_a_memory_are_arbitrary() -> None:
+def test_reads_beyond_a_memory_prevent_constants() -> None:
+    """Given reads beyond the end of a memory, bits that are 1 in every word are not proven constant."""
     bits = {Bit("", "read", number) for number in range(4)}
     assert constant_bits(Beyond(), "beyond", bits) == {Bit("", "read", 1): "0", Bit("", "read", 2): "0"}
 
@@ -163,6 +165,7 @@ class Namesake(Component):
 
 
 def test_signals_with_equal_flat_names_are_distinguished() -> None:
+    """A constant named like a flattened register does not make the register constant."""
     bits = {Bit("inner", "count", 0), Bit("", "inner.count", 0)}
     assert constant_bits(Namesake(), "namesake", bits) == {Bit("", "inner.count", 0): "0"}
 
@@ -181,6 +184,7 @@ class Asleep(Component):
 
 
 def test_constant_due_to_the_surroundings_is_proven() -> None:
+    """A counter that its parent never enables is proven constant in the whole design."""
     bits = [Bit("inner", "count", 0), Bit("inner", "beyond", 0)]
     assert constant_bits(Asleep(), "asleep", bits) == dict.fromkeys(bits, "0")
 
@@ -268,6 +272,7 @@ def test_aliases_share_a_verdict_and_glue_logic_is_proven(monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_a_short_run_leaves_points_open_and_a_long_one_none() -> None:
+    """A run of 1,000 cycles leaves coverage points open (exit status 1), one of 100,000 leaves none."""
     short = call("coverage", "rr", "--cycles", "1000", "--json")
     long = call("coverage", "rr", "--cycles", "100000", "--json")
 
@@ -339,6 +344,7 @@ def test_a_reason_holds_for_every_name_of_a_bit_and_for_branches_that_it_decides
 
 
 def test_branches_without_a_name_are_judged_by_their_number() -> None:
+    """A reason for unnamed branches applies only if their number is as stated."""
     points = [
         branch("$1 ? read_0 : 0", "$1"),
         branch("$2 ? read_1 : 0", "$2"),
@@ -357,6 +363,7 @@ def test_branches_without_a_name_are_judged_by_their_number() -> None:
 
 @pytest.mark.slow
 def test_reasons_are_of_the_instance_that_was_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reasons apply only to the instance for which they were written."""
     everything = (Hole(".*", range(64), "Whatever it is."),)
     monkeypatch.setattr(code_coverage, "judged_holes", lambda _: everything)
     other = call("coverage", "rr", "--cycles", "1000", "--param", "data_vls=2", "--json").json()
@@ -373,6 +380,7 @@ def test_a_bit_that_changed_is_not_constant(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 def test_mismatch_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a mismatch in the lockstep, ``coverage`` reports the mismatch with exit status 1."""
     wrong = Outcome(3, Mismatch(3, {}, {"grant": 1}, {"grant": 0}), 0.0)
     monkeypatch.setattr(code_coverage, "run_lockstep", lambda *_: wrong)
     called = call("coverage", "rr", "--cycles", "1000", "--json")

@@ -74,6 +74,7 @@ def shown(stimulus: Stimulus, input_words: int, output_words: int) -> Coverage:
     [pytest.param(*form, marks=pytest.mark.long if form[0].endswith("_switch") else ()) for form in FORMS],
 )
 def test_a_small_instance_shows_all_that_applies(name: str, words: tuple[str, ...]) -> None:
+    """A small instance of each block shows every applicable rule and cross in a million cycles."""
     block = BLOCKS[name]
     stimulus, *sizes = made(name, block.parameters(list(words)), 1_000_000)
     coverage = shown(stimulus, *sizes)
@@ -85,6 +86,7 @@ def test_a_small_instance_shows_all_that_applies(name: str, words: tuple[str, ..
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("name", "words"), FORMS)
 def test_the_default_run_shows_all_that_applies(name: str, words: tuple[str, ...], seed: int) -> None:
+    """A full-size instance of each block shows every applicable rule and cross for several seeds."""
     block = BLOCKS[name]
     stimulus, *sizes = made(name, block.parameters(list(words), block.full_size), 1_000_000, seed)
     assert shown(stimulus, *sizes).missing == []
@@ -93,6 +95,7 @@ def test_the_default_run_shows_all_that_applies(name: str, words: tuple[str, ...
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "words"), ODD)
 def test_small_instances_need_no_impossible_crosses(name: str, words: tuple[str, ...]) -> None:
+    """Crosses impossible in a small instance are not required."""
     stimulus, *sizes = made(name, BLOCKS[name].parameters(list(words)), 1_000_000)
     assert shown(stimulus, *sizes).missing == []
 
@@ -112,6 +115,7 @@ def test_a_stimulus_without_a_phase_is_named_by_its_crosses() -> None:
 
 @pytest.mark.slow
 def test_a_stimulus_without_forbidden_traffic_need_not_show_it() -> None:
+    """Given a stimulus without forbidden inputs, crosses with such inputs are not required."""
     stimulus = made("credit_opa", BLOCKS["credit_opa"].parameters(["vls=2"]), 400_000)[0]
     assert "granted x reset" in stimulus.cross_counts()
     stimulus.phases = tuple(phase for phase in stimulus.phases if not phase.wild)
@@ -145,6 +149,7 @@ def test_a_cross_of_unknown_events_is_refused() -> None:
 
 
 def test_only_a_long_run_is_judged() -> None:
+    """Missing rules fail a run only if the run is long enough to be judged."""
     coverage = Coverage({"rule": 0}, ["rule"], {"one x other": 0, "one x third": 2}, 1000, judged=True)
     assert coverage.missing == ["rule", "one x other"]
     assert coverage.failed
@@ -187,6 +192,8 @@ def test_a_planted_fault_is_noticed_or_not(monkeypatch: pytest.MonkeyPatch, mism
 
 @pytest.mark.parametrize(("judged", "status"), [(1, 1), (0, 0)])
 def test_missing_crosses_fail_a_judged_run(monkeypatch: pytest.MonkeyPatch, judged: int, status: int) -> None:
+    """Given a missing rule, a judged run exits with 1 and a shorter run with 0."""
+
     def cosim_native(job: Job, **_: object) -> tuple[CosimResult, None]:
         found = Coverage({"idle": 0}, ["idle"], {"held x idle": 0}, 1, judged=bool(judged))
         return CosimResult("native", "verilator", job.parameters, 10, 5, 0, 0.1, job.seed, (), found), None

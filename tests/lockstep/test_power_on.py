@@ -56,6 +56,7 @@ def test_every_initial_value_is_drawn_but_those_of_tables() -> None:
     ids=lambda value: str(value["entries"]) if isinstance(value, dict) else str(value),
 )
 def test_line_rate_tables_need_no_initial_contents(name: str, given: dict[str, Any], seed: int) -> None:
+    """Given random memory contents at power-on, line-rate forms agree with golden."""
     outcome = lockstep_from_anything(name, given, seed, cycles=60_000)
     assert outcome.mismatch is None, str(outcome.mismatch)
 
@@ -63,6 +64,7 @@ def test_line_rate_tables_need_no_initial_contents(name: str, given: dict[str, A
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vlbuffer", pytest.param("credit_opa", marks=pytest.mark.long), "cc_marker"])
 def test_blocks_need_no_initial_values(name: str) -> None:
+    """Given random registers at power-on, the blocks agree with golden after a reset."""
     outcome = lockstep_from_anything(name, dict(BLOCKS[name].mutated), 1, cycles=20_000)
     assert outcome.mismatch is None, str(outcome.mismatch)
 
@@ -145,6 +147,7 @@ def test_a_table_of_four_entries_serves_their_lanes_and_no_others(name: str, giv
 
 
 def test_both_forms_hold_the_same_tables_after_resets_writes_and_swaps() -> None:
+    """Exact and line-rate forms in golden hold equal tables after random resets, writes and swaps."""
     draw = np.random.default_rng(1)
     exact, line_rate = (module.make_state(data_vls=8, entries=20) for module in (vlarb, vlarb_line_rate))
     free = dtable.make_state(data_vls=8, requesters=0, entries=20, keep_on_stall=False, mtu_blocks=66)

@@ -48,6 +48,7 @@ def test_model_for_long_runs_has_equal_outputs() -> None:
 
 
 def test_only_a_long_run_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only runs of many cycles use the model with high compiler optimisation."""
     asked = []
 
     def compiled(*_: object, for_long: bool) -> object:
@@ -124,6 +125,7 @@ def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
 
 @pytest.mark.slow
 def test_only_instances_with_the_values_that_are_asked_for_are_run() -> None:
+    """Given ``--param``, soak draws only instances with the given values."""
     asked = ("--param", "marking=true", "--param", "measure=inputs", "--param", "speed=2", "--param", "ports=2")
     called = call("soak", "--points", "1", "--cycles", "8000", *asked, "--json")
 

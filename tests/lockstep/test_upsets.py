@@ -116,6 +116,7 @@ def test_each_kind_of_register_has_its_effect() -> None:
 
 @pytest.mark.slow
 def test_bits_are_drawn_where_there_are_more() -> None:
+    """Given more state bits than the limit, a random subset is selected, which varies with the seed."""
     model, bits, state_bits = upset_model(Kinds(), "kinds", most=5, seed=1)
     assert (len(bits), state_bits) == (5, 12)
     assert [bit.number for bit in bits] == [1, 2, 3, 4, 5]
@@ -252,6 +253,7 @@ def test_stored_parity_follows_every_write() -> None:
 
 
 def test_a_register_is_a_fixed_part_of_a_signal() -> None:
+    """Given a dynamically indexed register, storing with parity is refused."""
     words, which = Signal(ArrayLayout(unsigned(7), 2)), Signal()
     with pytest.raises(TypeError, match="a fixed part of one"):
         Stored(parity=True).write(Module(), words[which], 0)

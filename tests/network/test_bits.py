@@ -45,6 +45,7 @@ def _sets() -> list[int]:
 
 
 def test_compiled_answers_are_those_of_sets() -> None:
+    """Lowest member, next member, size and length of a bit set equal those of a Python set."""
     for members in _sets():
         held = [number for number in range(MAX_SET + 1) if members >> number & 1]
         for last in (np.int32(0), np.int32(31), MAX_SET - 1):
@@ -91,6 +92,7 @@ def _lengths(narrow: Records[Cell]) -> int:
 
 
 def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
+    """The length of a set stored in 32 bits is that of the number in 64 bits."""
     cells = new_records(Cell, 1)
     cells["value"] = 5
     assert _lengths(cells) == 3
@@ -98,6 +100,7 @@ def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
 
 @pytest.mark.parametrize("parts", [(7,), (1, 5), (2**40 + 3, 2**32 - 1, 0), (1, 2, 3, 4)])
 def test_many_seeds_equal_single_seeds(parts: tuple[int, ...]) -> None:
+    """Seeds computed for arrays equal the seeds computed one by one."""
     for first in (0, 1, 2**31, 2**32 - 1):
         assert seeded_each(first, *parts[1:]) == seeded(first, *parts[1:])[0]
     rows, columns = np.arange(300)[:, None], np.arange(7)

@@ -138,6 +138,7 @@ def test_admitted_connections_arrive_within_their_deadlines(tmp_path: Path) -> N
 
 @pytest.mark.long
 def test_cores_make_the_same_run(tmp_path: Path) -> None:
+    """A run with connections gives the same deliveries and counters on one and two cores."""
     world = world_of(tmp_path, listed(4, 200))
     one, two = (simulate(world, load=1.0, seed=2, cores=cores) for cores in (1, 2))
     assert one[0].digest == two[0].digest
@@ -255,6 +256,7 @@ def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.
 
 
 def test_levels_without_a_distance_are_refused(tmp_path: Path) -> None:
+    """Given a connection whose SL has no admission distance, the study is refused."""
     said = r"list.parquet:\d+: sl must be below 2, as admission.distances has as many"
     with pytest.raises(InputError, match=said):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4]})

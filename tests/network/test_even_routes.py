@@ -93,6 +93,7 @@ def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hos
 def test_tori(
     size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, lmc: int, bars: tuple[float, ...]
 ) -> None:
+    """The most loaded link of each direction of a torus stays within the given ratio to the mean."""
     topology = torus(size, hosts=hosts, trunks=trunks)
     ratios = most_over_mean(topology, dimension_order(topology, 1, keeps_member=keeps, lmc=lmc))
 

@@ -58,6 +58,7 @@ def test_compiled_and_uncompiled_kernels_write_the_same_records() -> None:
 
 
 def test_fields_are_as_wide_as_they_say() -> None:
+    """Record fields have the declared widths, and slices can be assigned."""
     cells = new_records(Cell, 4)
     cells["first"] = [1, 2, 3, 4]
     cells[:2] = new_records(Cell, 2)

@@ -264,6 +264,7 @@ def test_a_register_of_an_instance_begins_with_its_own_value() -> None:
 
 @pytest.mark.slow
 def test_ports_may_have_any_name() -> None:
+    """Given port names that equivalence netlists use, mutants are still proven."""
     mutants = list(list_mutants(First(), "first", count=12, seed=1))
     assert any("unused" in each.command or "A" in each.command.split() for each in mutants)
     assert prove_equivalent(First(), "first", mutants)

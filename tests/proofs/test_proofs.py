@@ -61,6 +61,7 @@ class Counting(Properties):
 
 @pytest.mark.slow
 def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
+    """A proof reports its properties, and a failed proof the failing one, also from the cache."""
     good, bad = prove(Counting(), "test-proofs-good"), prove(Counting(stops_at=10), "test-proofs-bad", depth=14)
 
     assert (good.verdict, good.properties, good.failed) == ("PASS", ("stops", "at-nine", "at-twelve"), "")
@@ -73,6 +74,7 @@ def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
 
 @pytest.mark.slow
 def test_premise_is_reached_at_its_depth_or_reported() -> None:
+    """A cover reports the depth at which each premise is reached, or that it is not reached."""
     found = {each.property: (each.assertions, each.reached, each.depth) for each in cover(Counting(), "test-proofs")}
 
     assert found == {"stops": (1, 1, 0), "at-nine": (2, 2, 10), "at-twelve": (1, 0, None)}

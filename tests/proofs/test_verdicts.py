@@ -215,6 +215,7 @@ def test_a_verdict_is_not_found_under_another_key(solver: Solver, tmp_path: Path
 
 
 def test_only_attributes_of_source_lines_are_left_out() -> None:
+    """The key of a verdict ignores source-line attributes and no other attribute."""
     design = (
         'attribute \\src "a.py:1"\nmodule \\top\n  attribute \\src "b.py:2"\n  attribute \\init 1\n  wire \\src\nend\n'
     )

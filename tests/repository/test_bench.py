@@ -91,6 +91,7 @@ def test_configuration_goes_to_the_program(tmp_path: Path, bench: Any) -> None:
     ("name", "switches"), [("tree43", 4.375), ("torus88", 5), ("tree242", 35 / 12), ("torus888", 7)]
 )
 def test_mean_paths(name: str, switches: float, bench: Any) -> None:
+    """The benchmark networks have the known mean number of switches per path."""
     assert bench("booksim").NETWORKS[name].switches == pytest.approx(switches)
 
 
@@ -138,6 +139,7 @@ def test_without_booksim_the_speed_is_skipped_with_instructions() -> None:
 
 
 def test_bars_of_links_are_reached() -> None:
+    """Every target of the link-evenness benchmark is met."""
     done = call("network", "--only", "links")
     bars = json.loads(done.stdout)["bars"]
 

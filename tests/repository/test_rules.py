@@ -117,6 +117,7 @@ def test_no_folder_has_too_many_modules(folder: str) -> None:
 
 
 def test_every_package_says_in_one_line_what_belongs_there() -> None:
+    """Every package has a docstring whose first line is a sentence."""
     for folder in (*FOLDERS, "tests"):
         for init in (ROOT / folder).rglob("__init__.py"):
             lines = (ast.get_docstring(ast.parse(init.read_text())) or "").splitlines()

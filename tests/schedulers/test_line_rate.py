@@ -103,6 +103,7 @@ def grants_of_line_rate(
 
 @pytest.mark.parametrize("seed", range(12))
 def test_steady_lanes_are_served_in_the_order_and_by_the_weights_of_the_exact_form(seed: int) -> None:
+    """Given constantly backlogged lanes, the line-rate form grants in the order of the exact form."""
     draw = np.random.default_rng(seed)
     entries = int(draw.choice([8, 20, 64]))
     table = random_tables(12, data_vls=15, entries=entries, seed=seed)[seed]

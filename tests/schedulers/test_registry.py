@@ -69,6 +69,7 @@ def test_every_component_of_the_family_is_in_the_registry() -> None:
 
 
 def test_numbers_of_the_registers_are_given_once_and_stay() -> None:
+    """Each registered scheduler has a distinct number, and published numbers do not change."""
     assert set(NUMBERS) == set(REGISTERED)
     assert len(set(NUMBERS.values())) == len(NUMBERS)
     assert [NUMBERS[name] for name in ("vlarb", "dtable", "drr", "scfq", "rr")] == [0, 1, 2, 3, 4]
@@ -110,6 +111,7 @@ def test_program_ports_are_those_of_the_hardware(scheduler: Scheduler) -> None:
 
 @each_scheduler
 def test_a_switch_s_instance_is_golden_and_hardware_alike(scheduler: Scheduler) -> None:
+    """For each scheduler, a switch's parameters are accepted by golden and by the hardware."""
     least, most = scheduler.data_vls
     for line_rate in (False, True)[: 1 + scheduler.has_line_rate]:
         parameters = scheduler.switch_parameters(8, line_rate=line_rate)

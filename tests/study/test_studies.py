@@ -129,6 +129,7 @@ def test_curves_are_named_once_where_a_look_is_one_name_s(
 
 
 def test_panels_of_other_looks_name_their_own_curves() -> None:
+    """Given panels with different styles for one curve, each panel has its own legend."""
     figure, charts = new_figure(), [Chart("", "", "", [Curve("a", number)]) for number in (0, 0, 0, 1)]
     axes = [figure.add_subplot(2, 2, place + 1) for place in range(4)]
 

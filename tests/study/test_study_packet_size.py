@@ -43,6 +43,7 @@ def test_requests_are_those_of_table_1() -> None:
 
 
 def test_another_seed_asks_for_others() -> None:
+    """Another seed draws other connection requests."""
     other = Requests(switches=8, network=1, seed=2, packet_bytes=256, attempts=2000)
     assert not admitted(SMALL).equals(admitted(other))
 

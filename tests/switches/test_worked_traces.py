@@ -96,6 +96,7 @@ def compare(rows: list[Row], at: int, got: Row) -> None:
 
 
 def test_block_budget() -> None:
+    """The worked trace of the block budget equals the simulated hardware."""
     rows, dut = trace("vlarb_line_rate.md", "block_budget"), BlockBudget(8, starts_with=0)
 
     async def body(ctx: Any) -> None:
@@ -123,6 +124,7 @@ def test_block_budget() -> None:
 
 
 def test_lane_account() -> None:
+    """The worked trace of the lane account equals the simulated hardware."""
     rows, dut = trace("dtable_line_rate.md", "lane_account"), LaneAccount()
     flags = ("comes", "adds", "pays", "from_weight", "empties")
 
@@ -147,6 +149,7 @@ def test_lane_account() -> None:
 
 
 def test_list_walk() -> None:
+    """The worked trace of the list walk equals the simulated hardware."""
     rows, dut = trace("vlarb_line_rate.md", "list_walk"), ListWalk(data_vls=3, entries=16, lane_bits=4)
 
     async def body(ctx: Any) -> None:
@@ -205,6 +208,7 @@ async def program(ctx: Any, dut: Any, writes: list[dict[str, int]]) -> None:
 
 
 def test_vlarb_line_rate() -> None:
+    """The worked trace of the line-rate VL arbiter equals the simulated hardware."""
     rows, dut = (
         trace("vlarb_line_rate.md", "vlarb_line_rate"),
         LineRateVLArb(VLArbParameters(form="line_rate", data_vls=3, entries=8, vl15=False)),
@@ -250,6 +254,7 @@ def test_vlarb_line_rate() -> None:
 
 
 def test_dtable_line_rate() -> None:
+    """The worked trace of the line-rate Deficit Table equals the simulated hardware."""
     rows = trace("dtable_line_rate.md", "dtable_line_rate")
     dut, sizes = (
         LineRateDTable(DTableParameters(form="line_rate", data_vls=2, entries=8, vl15=False, mtu_blocks=4)),
@@ -311,6 +316,7 @@ def _bytes(row: Row) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_records(*, compiled: bool) -> None:
+    """The worked trace of records equals the bytes written by compiled and plain kernels."""
     write = _write if compiled else _write.python_function  # type: ignore[attr-defined]  # of a kernel
     for row in trace("engine.md", "records"):
         port, vl = (int(each) for each in re.findall(r"\d+", row["record"]))
