@@ -48,7 +48,7 @@ def settings(folder: Path, text: str) -> Congestion:
 
 
 def test_settings_of_a_host_override_common_settings(tmp_path: Path) -> None:
-    """A host's settings override the general ones, and a host's SL settings override the host's.
+    """Settings of a host override common settings, and settings of its SLs override both.
 
     The order of the tables in the file does not matter.
     """

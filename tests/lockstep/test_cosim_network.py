@@ -228,7 +228,7 @@ def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
 def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], scheduler: str, study: Path) -> None:
     """Given lost FCPs and a stalled link, each delivery happens in golden's cycle.
 
-    Losses include one that starts at the cycle after an FCP period.
+    One loss starts in the cycle after an FCP period.
     """
     text = STUDY.replace("[buffers]\nblocks = 24\nminimum_blocks = 4", "[buffers]\nblocks = 16\nminimum_blocks = 8")
     text = text.replace("[link]\n", '[link]\ncredits = "fcp"\nfcp_blocks = 8\nfcp_period_cycles = 400\n')

@@ -197,7 +197,7 @@ def test_page_with_a_wrong_output_fails(tmp_path: Path, old: str, new: str) -> N
 
 
 def test_page_is_updated_with_real_outputs(tmp_path: Path) -> None:
-    """``--update`` replaces the outputs of a page by the real ones."""
+    """``--update`` replaces the outputs of a page by real outputs."""
     page = tmp_path / "page.md"
     page.write_text("```console\n$ echo one\nother\nlines\n$ echo two\n```\n")
 

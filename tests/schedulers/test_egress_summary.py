@@ -43,7 +43,7 @@ def test_shares_are_those_of_the_time_in_which_every_lane_waits(tmp_path: Path) 
 
 
 def test_shares_of_the_whole_run_are_labelled(tmp_path: Path) -> None:
-    """Given lanes that never wait together, shares cover the whole run and the output says so."""
+    """Given lanes that never wait together, shares cover the whole run and are labelled accordingly."""
     arguments = port(tmp_path, LIMITED, ["0,0,64", "100,1,192"])
 
     done, shown = call(*arguments, "--json").json(), call(*arguments).out
@@ -55,7 +55,7 @@ def test_shares_of_the_whole_run_are_labelled(tmp_path: Path) -> None:
 
 
 def test_the_window_is_the_one_in_which_most_bytes_left(tmp_path: Path) -> None:
-    """Of several such windows, shares use the one in which most bytes left.
+    """Given several such windows, shares use the window with the most departed bytes.
 
     VL15 packets neither start nor end a window, but count within it.
     """

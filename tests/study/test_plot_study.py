@@ -171,7 +171,7 @@ def test_all_levels_saturated_can_be_drawn(world: World, tmp_path: Path) -> None
 
 
 def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> None:
-    """Given 100 loads and 16 levels, page and tables are shortened and say so."""
+    """Given 100 loads and 16 levels, page and tables are shortened with a note."""
     runs = [run(load / 200, *[level(load, sl=sl) for sl in range(16)]) for load in range(1, 101)]
 
     _, seen = drawn(runs, tmp_path, world, "many")

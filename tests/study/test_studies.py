@@ -152,7 +152,7 @@ def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:
 
 
 def test_study_resumes_from_a_summary_only(tmp_path: Path) -> None:
-    """A study resumes from a copied summary alone, without repeating runs."""
+    """A study resumes from only a copied summary, without repeating runs."""
     first = tiny(tmp_path / "one", "--only", "room=small", "--only", "seed=1,2").json()
     file = tmp_path / "kept.parquet"
     file.write_bytes((tmp_path / "one" / "summary.parquet").read_bytes())
