@@ -55,7 +55,7 @@ def test_shares_of_the_whole_run_are_labelled(tmp_path: Path) -> None:
 
 
 def test_the_window_is_the_one_in_which_most_bytes_left(tmp_path: Path) -> None:
-    """Given several such windows, shares use the window with the most departed bytes.
+    """Given several windows in which every lane waits, shares use the window with the most bytes.
 
     VL15 packets neither start nor end a window, but count within it.
     """
