@@ -1,8 +1,8 @@
 """Server of a tool that comes as WebAssembly: it loads the machine code once and forks for every run.
 
-``vlane.tb.machinery.native.wasm`` starts this file as a script, which can also run a tool once, and compile one. A wheel's own
-program takes 0.25 s to start: Python, its bindings to wasmtime, a digest of the tool. A fork takes 15 ms, and is a
-process of its own: it has its own folder, limit of processor time and signals.
+``vlane.tb.machinery.native.wasm`` starts this file as a script. The script can also run a tool once, and compile one.
+A wheel's own program takes 0.25 s to start: Python, the bindings to wasmtime, a digest of the tool. A fork takes 15 ms.
+Each fork is a process with its own folder, limit of processor time and signals.
 """
 
 from __future__ import annotations
