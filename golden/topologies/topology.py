@@ -6,14 +6,12 @@ import random
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any
 
-from vlane.documents.textfile import whole_text
 from vlane.errors import InputError
 from vlane.tables.lft import MAX_PORTS
 
-__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "read_edges", "torus", "torus_port", "tree"]
+__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "torus", "torus_port", "tree"]
 
 End = tuple[int, int]
 """A switch and one of its ports, both from 0."""
@@ -68,7 +66,9 @@ class Topology:
                 raise InputError("cables", "one for each port", f"switch {end[0]} port {end[1]} used twice")
             used.add(end)
         if len(self.distances(0)) < self.switches:
-            raise InputError("cables", "a connected network", "parts that are cut off")
+            off = sorted(set(range(self.switches)) - self.distances(0).keys())
+            got = f"{len(off)} switches cut off from {self.show_switch(0)}, such as {self.show_switch(off[0])}"
+            raise InputError("cables", "a connected network", got)
 
     def distances(self, root: int) -> dict[int, int]:
         """Return the number of cables from a switch to each switch that it is connected to, itself first."""
@@ -217,54 +217,3 @@ def dumbbell(left: int, right: int, *, trunks: int = 1) -> Topology:
     cables = tuple(((0, left + trunk), (1, right + trunk)) for trunk in range(trunks))
     hosts = (*((0, host) for host in range(left)), *((1, host) for host in range(right)))
     return Topology(f"dumbbell {left} + {right}", 2, max(left, right) + trunks, cables, hosts)
-
-
-def read_edges(path: Path) -> Topology:
-    """Return the topology of a text file: ``switch switch`` joins two, ``switch host`` in words ``S1 H1``; # comments.
-
-    Names that begin with H are hosts, all others switches; ports are given out in order.
-    """
-    try:
-        lines = whole_text(path, "edge list").splitlines()
-    except InputError:
-        raise InputError("edge list", "a readable text file", str(path)) from None
-    numbers: dict[str, int] = {}
-    following: dict[int, int] = {}
-    cables: list[tuple[End, End]] = []
-    hosts: dict[str, End] = {}
-
-    def port_of(name: str) -> End:
-        switch = numbers.setdefault(name, len(numbers))
-        following[switch] = following.get(switch, -1) + 1
-        return switch, following[switch]
-
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        if len(words) != 2 or all(word.startswith("H") for word in words):
-            raise InputError("line", "two names, at most one of a host (H...)", line.strip(), source=f"{path}:{number}")
-        names = sorted(words, key=lambda word: word.startswith("H"))
-        if not names[1].startswith("H"):
-            cables.append((port_of(names[0]), port_of(names[1])))
-        elif names[1] in hosts:
-            raise InputError("host", "cabled once", names[1], source=f"{path}:{number}")
-        else:
-            hosts[names[1]] = port_of(names[0])
-    if not numbers:
-        raise InputError("edge list", "at least one line", "none", source=str(path))
-    most = max(following.values()) + 1
-    in_order = sorted(hosts, key=lambda name: (len(name), name))
-    places = tuple(hosts[name] for name in in_order)
-    try:
-        return Topology(
-            path.stem,
-            len(numbers),
-            most,
-            tuple(cables),
-            places,
-            switch_names=tuple(numbers),
-            host_names=tuple(in_order),
-        )
-    except InputError as error:
-        raise error.at(str(path)) from None

@@ -40,8 +40,8 @@ CASES = {
 
 
 def codes(report: FabricReport) -> set[str]:
-    """Return the codes but the one that weights have in three captures, whatever else is changed in them."""
-    return {finding.code for finding in report.warnings} - {"WEIGHT_BELOW_MTU"}
+    """Return the codes without those of weights and of parts that the captures lack, whatever is changed in them."""
+    return {finding.code for finding in report.warnings} - {"WEIGHT_BELOW_MTU", "NOT_CHECKED"}
 
 
 def edit(file: Path, old: str, new: str, count: int = -1) -> None:
@@ -87,12 +87,12 @@ def test_min_hop_fallback_has_a_credit_loop_that_closes() -> None:
     for held, wanted in zip(loop, (*loop[1:], loop[0]), strict=True):
         assert fabric.nodes[held.port.guid].links[held.port.number].guid == wanted.port.guid
     assert codes(report) == {"CREDIT_LOOP", "ROUTING_FALLBACK"}
-    assert any("990 pairs" in line for line in report.assumptions)
+    assert any("path SLs of 990 of 992 pairs" in line for line in report.assumptions)
 
 
 def test_warnings_of_good_fabrics_are_the_known_ones() -> None:
     """No false alarm: the torus has limit 255 and two lanes towards adapters; small weights are in three."""
-    found = {name: {f.code for f in check_fabric(load_fabric(DATA / name)).warnings} for name in GOOD}
+    found = {name: {f.code for f in check_fabric(load_fabric(DATA / name)).warnings} - {"NOT_CHECKED"} for name in GOOD}
 
     assert found == {
         "torus44_2qos": {"STARVATION", "WEIGHT_BELOW_MTU", "VLARB_NARROWED"},
@@ -137,7 +137,7 @@ def test_smpquery_and_opensm_agree_on_sl2vl(name: str) -> None:
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        (["opensm-lfts.dump", "dump_fts.txt"], "no opensm-lfts.dump or dump_fts.txt"),
+        (["opensm-lfts.dump", "dump_fts.txt", "opensm.fdbs"], "no forwarding tables"),
         (["path-sl.csv", "saquery-path.txt"], "every pair takes SL 0"),
         (["smpquery-vlarb.txt"], "arbitration is not checked"),
         (["opensm.conf"], "limits are 0"),
@@ -265,7 +265,8 @@ def test_programmed_table_that_opensm_would_not_make_is_reported(capture_copy: A
     report = check_fabric(load_fabric(folder))
 
     assert codes(report) == {"VLARB_DIFFERS"}
-    assert "entry 0 is VL 0 weight 5; OpenSM makes VL 0 weight 4" in report.warnings[-1].message
+    (differs,) = (finding for finding in report.warnings if finding.code == "VLARB_DIFFERS")
+    assert "entry 0 is VL 0 weight 5; OpenSM makes VL 0 weight 4" in differs.message
 
 
 def test_lane_with_traffic_and_no_entry_is_unserved(capture_copy: Any) -> None:
@@ -324,7 +325,9 @@ def test_unbounded_limit_names_the_lanes_that_starve(capture_copy: Any) -> None:
 
     assert report.ok
     assert codes(report) == {"STARVATION"}
-    assert "VL 2, 3, 4, 5, 6, 7 of the low list may starve behind VL 0, 1" in report.warnings[0].message
+    starved = next(finding for finding in report.warnings if finding.code == "STARVATION")
+    assert "VL 2, 3, 4, 5, 6, 7 of the low list may starve behind VL 0, 1" in starved.message
+    assert len(starved.ports) == 96
 
 
 def test_qos_switched_off_is_said(capture_copy: Any) -> None:
@@ -428,11 +431,10 @@ def test_ibdmchk_gives_the_same_verdict(name: str, tmp_path: Path) -> None:
         ("smpquery-portinfo.txt", "Lid 2 port 1", "Lid 2 port 9", "0 to 8"),
         ("smpquery-sl2vl.txt", "ports: in  0, out  1:", "ports: in  0, out 200:", "0 to 8"),
         ("smpquery-sl2vl.txt", "Lid 2", "Lid 77", "in ibnetdiscover"),
-        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 0 lmc 0", "1 to"),
+        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 49152 lmc 0", "1 to"),
         ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 5 lmc 0", "of one port"),
         ("ibnetdiscover.txt", "Switch\t8", "Switch\t\u0668", "a node"),
         ("opensm-lfts.dump", "6 lids dumped", "9" * 5000 + " lids dumped", "row or a heading"),
-        ("opensm.conf", "qos TRUE", "= x", "option name"),
         ("path-sl.csv", "1,4,0,", "1,4,16,", "0 to 15"),
     ],
 )
@@ -454,9 +456,14 @@ def test_impossible_dump_is_refused(file: str, old: str, new: str, must: str, ca
         ("qos_high_limit 255\nqos_swe_high_limit 999", 255, 1),
         ("qos_high_limit 0x10", 16, 0),
         ("qos_swe_high_limit 0377", 255, 0),
-        ("qos_high_limit -1", 0, 1),
-        ("qos_high_limit " + "9" * 5000, 0, 1),
-        ("qos_high_limit \u00b2", 0, 1),
+        ("qos_high_limit -1", 0, 0),
+        ("qos_high_limit 7\nqos_swe_high_limit -1", 7, 0),
+        ("qos_high_limit 7\nqos_swe_high_limit (null)", 0, 0),
+        ("qos_high_limit '4'", 4, 0),
+        ("qos_high_limit 4x", 4, 0),
+        ("qos_high_limit 4294967300", 4, 0),
+        ("qos_high_limit " + "9" * 5000, 0, 0),
+        ("qos_high_limit \u00b2", 0, 0),
         ("qos\tTRUE\nqos_swe_high_limit\t7", 7, 0),
     ],
 )

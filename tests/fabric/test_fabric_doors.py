@@ -101,7 +101,7 @@ LINES: list[tuple[str, Callable[[int], str]]] = [
 
 def reader(name: str) -> Callable[[Path], Any]:
     folder = DATA / "two_switch"
-    lids = LidBook(read_ibnetdiscover(folder / "ibnetdiscover.txt"), folder)
+    lids = LidBook(read_ibnetdiscover(folder / "ibnetdiscover.txt").nodes, folder)
     return {
         "ibnetdiscover.txt": read_ibnetdiscover,
         "opensm-lfts.dump": read_lfts,
@@ -117,7 +117,7 @@ def reader(name: str) -> Callable[[Path], Any]:
 def refusal(name: str, line: str, tmp_path: Path) -> tuple[float, InputError]:
     """Return the CPU seconds that a reader takes for its file with such a line, and what it says."""
     lines = (DATA / "two_switch" / name).read_text().splitlines()[: FILES[name]]
-    (tmp_path / name).write_text("\n".join([*lines, line, line]) + "\n")
+    (tmp_path / name).write_text("\n".join([*lines, line, line, "an end that no reader takes"]) + "\n")
     read = reader(name)
     start = time.process_time()
     with pytest.raises(InputError) as refused:
@@ -266,15 +266,16 @@ def test_names_go_harmless_into_the_page_of_the_fabric(hostile: Path, tmp_path: 
 
 
 def test_bytes_that_are_no_text_stand_as_escapes(tmp_path: Path) -> None:
-    """In messages, too: of the node and of the file."""
+    """Given names and a folder with control characters, refusals and findings show them escaped."""
     folder = write_capture(tmp_path / "a\x1b[2J", tree(2, 2), names=lambda name: f"{name}\udcff\x1b[2J")
     text = (folder / "opensm-lfts.dump").read_bytes()
     (folder / "opensm-lfts.dump").write_bytes(text[: text.rindex(b"Unicast")])
 
-    called = call("fabric", "check", folder)
+    checked, planned = call("fabric", "check", folder), call("voqsw", "--fabric", folder, "--sls", "4", "--vls", "4")
 
-    assert_refused(called, "S3\\xff\\x1b[2J", "a\\x1b[2J")
-    assert called.err.strip().isprintable()
+    assert "forwarding tables of 1 of 4 switches: S3\\xff\\x1b[2J" in checked.out
+    assert_refused(planned, "S3\\xff\\x1b[2J", "a\\x1b[2J")
+    assert planned.err.strip().isprintable()
 
 
 @pytest.mark.parametrize(
@@ -296,13 +297,20 @@ def test_bytes_that_are_no_text_stand_as_escapes(tmp_path: Path) -> None:
 def test_impossible_values_are_refused_with_line_and_field(
     file: str, old: str, new: str, words: list[str], capture_copy: Any
 ) -> None:
-    """File, line, field, what it must be, what it was."""
+    """Given an impossible value, a plan is refused, and a check leaves the part out: both name line and field."""
     folder = capture_copy("two_switch")
+    (folder / "opensm-subnet.lst").unlink()
     text = (folder / file).read_bytes()
     assert old.encode() in text
     (folder / file).write_bytes(text.replace(old.encode(), new.encode("latin-1"), 1))
 
-    assert_refused(call("fabric", "check", folder), *words)
+    assert_refused(call("voqsw", "--fabric", folder, "--sls", "4", "--vls", "4"), *words)
+    checked, strict = call("fabric", "check", folder), call("fabric", "check", folder, "--strict")
+    if file == "ibnetdiscover.txt":
+        assert_refused(checked, *words)
+    else:
+        assert strict.status == 1
+        assert all(word in next(line for line in checked.out.split("\n") if "UNREADABLE" in line) for word in words)
 
 
 @pytest.mark.parametrize("name", [*FILES, "opensm.conf"])

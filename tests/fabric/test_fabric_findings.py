@@ -13,7 +13,7 @@ from tests.conftest import BAD, DATA, GOOD, assert_refused, call
 from tests.fabric.fabrics import FILES, tree, write_capture
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
-from vlane.fabric.finding import CODES, ERRORS, NOTES
+from vlane.fabric.finding import ABOUT_CAPTURE, CODES, ERRORS, NOTES
 from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
 from vlane.schedulers.vlarb_shares import lane_shares, nearest_list, packets_of
 from vlane.units import mtu_blocks
@@ -118,7 +118,7 @@ def test_nearest_weights_are_nearest(weights: tuple[int, ...]) -> None:
 
 
 def test_topology_alone_is_not_checked(capture_copy: Any) -> None:
-    """A folder with nothing else used to hold; now it says what nobody looked at, and a strict check fails."""
+    """Given a folder with the topology only, nothing is checked: the verdict says so, and a strict check fails."""
     folder = capture_copy("two_switch")
     for file in folder.iterdir():
         if file.name != "ibnetdiscover.txt":
@@ -129,12 +129,15 @@ def test_topology_alone_is_not_checked(capture_copy: Any) -> None:
 
     assert (plain.status, strict.status) == (0, 1)
     assert (plain.json()["ok"], strict.json()["ok"]) == (True, False)
-    assert set(plain.json()["not_checked"]) == set(CODES) - {"NOT_CHECKED"}
+    assert set(plain.json()["not_checked"]) == set(CODES) - ABOUT_CAPTURE
+    assert {(each["checked"], each["present"] > 0) for each in plain.json()["coverage"].values()} == {(0, True)}
     named = " ".join(missing["what"] for missing in plain.json()["missing"])
     for file in ("opensm-lfts.dump", "opensm-sl2vl.dump", "smpquery-vlarb.txt", "path-sl.csv", "opensm.conf"):
         assert file in named
-    assert "holds as far as it was checked; 0 credit loops (not checked), 0 unreachable pairs (not" in shown.out
-    assert "NOT_CHECKED no opensm-lfts.dump or dump_fts.txt or ibroute.txt: not checked: CREDIT_LOOP" in shown.out
+    classes = len(CODES) - len(ABOUT_CAPTURE)
+    assert f"holds as far as checked (0 of {classes} finding classes in full, 0 of 12 pairs)" in shown.out
+    assert "; 0 credit loops (not checked), 0 unreachable pairs (not checked), 0 unserved lanes (not" in shown.out
+    assert "NOT_CHECKED no forwarding tables (opensm-lfts.dump, dump_fts.txt, ibroute.txt, " in shown.out
 
 
 @pytest.mark.parametrize(
@@ -169,18 +172,32 @@ def test_ports_without_tables_are_not_checked(capture_copy: Any) -> None:
     assert report.ok
     assert not report.spotless
     assert "VL_UNSERVED" in report.not_checked
-    assert any("1 cabled ports have no arbitration table" in f.where for f in report.warnings)
+    assert any("arbitration lists of 1 of 128 cabled ports: H31 port 1" in f.where for f in report.warnings)
+    assert report.coverage["VLARB_DIFFERS"] == ("cabled ports", 127, 128)
 
 
 def test_mtu_that_nobody_knows_is_not_checked(capture_copy: Any) -> None:
     """PortInfo without the field."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
+    known = check_fabric(load_fabric(folder))
     file.write_text(file.read_text().replace("NeighborMTU", "NeighbourMTU"))
 
     report = check_fabric(load_fabric(folder))
 
-    assert report.not_checked == ("WEIGHT_BELOW_MTU",)
+    assert known.coverage["WEIGHT_BELOW_MTU"] == ("cabled ports", 3, 128)
+    assert report.coverage == known.coverage | {"WEIGHT_BELOW_MTU": ("cabled ports", 0, 128)}
+
+
+MISSING = {
+    "irregular_s1": ["PortInfo of 93 of 96 cabled ports"],
+    "two_switch": ["PortInfo of 9 of 12 cabled ports"],
+    "torus44_2qos": ["opensm.conf routing_engine torus-2QoS", "PortInfo of 125 of 128 cabled ports"],
+    "torus44_lash": ["PortInfo of 125 of 128 cabled ports"],
+    "tree43_ftree": ["path SLs of 3,832 of 4,032 pairs", "PortInfo of 381 of 384 cabled ports"],
+    BAD: ["path SLs of 990 of 992 pairs", "PortInfo of 93 of 96 cabled ports"],
+}
+"""Parts that the captures lack: PortInfo was captured of three ports, path SLs of two captures in part."""
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
@@ -196,7 +213,7 @@ def test_every_finding_has_its_severity(name: str) -> None:
         assert warning["severity"] == expected
     assert document["ok"] == ("error" not in severities) == (plain.status == 0)
     assert strict.json()["ok"] == (not set(severities) & {"error", "warning"}) == (strict.status == 0)
-    assert document["not_checked"] == document["missing"] == []
+    assert [part["what"].split(":")[0] for part in document["missing"]] == MISSING[name]
 
 
 def test_codes_of_severities_are_codes() -> None:

@@ -18,6 +18,7 @@ from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
 from vlane.fabric.loops import components, credit_loops
 from vlane.fabric.model import Fabric, Kind
+from vlane.fabric.path_table import NO_SL
 from vlane.fabric.sl2vl_tables import SL2VLTables
 from vlane.fabric.trace import Trace, trace_pairs
 
@@ -33,6 +34,8 @@ def waits_of(made: Trace) -> dict[trace.Hop, set[trace.Hop]]:
 
 def assert_same(fabric: Fabric, made: Trace, plain: PlainTrace) -> None:
     assert (made.sls, made.assumed) == (plain.sls, plain.assumed)
+    assert made.pairs == sum(plain.sls.values())
+    assert (made.unsure, made.lost.unknown) == (len(plain.unsure), plain.unknown)
     assert [each[:2] for each in made.lost.named()] == [each[:2] for each in plain.unreachable]
     for ours, theirs in zip(made.lost.named(), plain.unreachable, strict=True):
         assert ours.reason.startswith(theirs[2]), (ours, theirs)
@@ -45,6 +48,8 @@ def assert_same(fabric: Fabric, made: Trace, plain: PlainTrace) -> None:
     assert bare == {(guid, source, to) for guid, source, to in plain.bare if fabric.sl2vl}
     used = {made.hop(number): int(pairs) for number, pairs in enumerate(made.traffic.tolist()) if pairs}
     assert used == plain.traffic
+    unsure = {made.hop(number): int(pairs) for number, pairs in enumerate(made.unsure_traffic.tolist()) if pairs}
+    assert unsure == plain.unsure_traffic
     assert ways == plain.waits
 
 
@@ -92,6 +97,10 @@ def test_spoiled_fabrics_are_followed_as_the_plain_model_does(name: str, seed: i
     )
     spoil(folder, source)
     fabric = load_fabric(folder)
+    for guid in source.sample(sorted(fabric.lfts), source.choice([0, 0, 1, 2])):
+        del fabric.lfts[guid]
+    for pair in list(fabric.path_sls)[:: source.choice([1 << 20, 3, 7])][1:]:
+        fabric.path_sls.put(*pair, NO_SL)
 
     with mock.patch.object(trace, "_AT_ONCE", source.choice([1, 50, 10**6])), mock.patch.object(trace, "_LONG", 4):
         made = trace_pairs(fabric)

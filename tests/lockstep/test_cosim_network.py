@@ -83,7 +83,7 @@ port = 1
 """
 MORE = (("fifo", "fcp"), ("turns", "returns"), ("turns", "fcp"))
 """Allocations and credit schemes tested only in ``make long``."""
-CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
+CABLES = "host H*\nS1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
 
 
 @pytest.fixture

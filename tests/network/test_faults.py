@@ -34,7 +34,7 @@ def study(tmp_path: Path) -> Path:
     """Return a study of one switch and three hosts, with one packet of three flits."""
     file = tmp_path / "lone.toml"
     file.write_text(STUDY)
-    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "cables.txt").write_text("host H*\nS1 H1\nS1 H2\nS1 H3\n")
     (tmp_path / "packets.csv").write_text(f"cycle,source,destination,sl,bytes\n{_BORN},0,1,0,{64 * _FLITS}\n")
     return file
 

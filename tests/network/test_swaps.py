@@ -47,7 +47,7 @@ def study(tmp_path: Path) -> Path:
     """Return one switch with three hosts: hosts 0 and 1 send to host 2 on VLs 0 and 1."""
     file = tmp_path / "lone.toml"
     file.write_text(LONE)
-    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "cables.txt").write_text("host H*\nS1 H1\nS1 H2\nS1 H3\n")
     (tmp_path / "table.toml").write_text("[vlarb]\nhigh = [[0, 255]]\nlow = [[1, 1]]\nlimit_of_high_priority = 255\n")
     rows = [f"{100 + packet},{sl},2,{sl},{64 * FLITS}" for packet in range(PACKETS) for sl in (0, 1)]
     (tmp_path / "packets.csv").write_text("\n".join(["cycle,source,destination,sl,bytes", *rows, ""]))
@@ -232,7 +232,7 @@ def _row(folder: Path, scheduler: str, link: str) -> Path:
     def entries(count: int) -> list[list[int]]:
         return [[source.randrange(2), source.choice((1, 3, 9, 30))] for _ in range(count)]
 
-    (folder / "cables.txt").write_text("S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n")
+    (folder / "cables.txt").write_text("host H*\nS1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n")
     (folder / "table.toml").write_text(
         "[vlarb]\nhigh = [[0, 4]]\nlow = [[0, 9], [1, 9]]\nlimit_of_high_priority = 1\n"
         "[dtable]\nentries = [[0, 5], [1, 9], [0, 20]]\n"

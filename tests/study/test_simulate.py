@@ -18,7 +18,7 @@ from tests.network.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
 from vlane.golden.topologies.patterns import PERMUTATIONS, permutation
 from vlane.golden.topologies.routing import dmodk, up_down
-from vlane.golden.topologies.topology import Topology, dumbbell, irregular, read_edges, torus, tree
+from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass
 from vlane.golden.traffic.sources import advance, draw_packet
 from vlane.sim_top.study.study_runs import run_sweep
@@ -310,40 +310,6 @@ def test_regular_traffic_has_equal_distances() -> None:
 
     assert {later - sooner for sooner, later in pairwise(times)} == {3, 4}
     assert times[-1] - times[0] == pytest.approx(1000, abs=1)
-
-
-def test_edge_list_is_read(tmp_path: Path) -> None:
-    """An edge list defines switches and hosts by name and ports in order of appearance."""
-    file = tmp_path / "net.txt"
-    file.write_text("# two switches\nS1 S2\nS1 H1\nH2 S2  # host first\nS2 H10\n")
-
-    topology = read_edges(file)
-
-    assert topology.switches == 2
-    assert topology.cables == (((0, 0), (1, 0)),)
-    assert topology.hosts == ((0, 1), (1, 1), (1, 2))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("S1\n", ["net.txt:1", "two names"]),
-        ("H1 H2\n", ["two names"]),
-        ("S1 H1\nS2 H1\n", ["net.txt:2", "once", "H1"]),
-        ("", ["at least one line"]),
-        ("S1 H1\nS2 H2\n", ["net.txt", "connected"]),
-    ],
-)
-def test_bad_edge_list_is_refused(text: str, words: list[str], tmp_path: Path) -> None:
-    """Given an invalid edge list, the error names the line."""
-    file = tmp_path / "net.txt"
-    file.write_text(text)
-
-    with pytest.raises(InputError) as refused:
-        read_edges(file)
-
-    for word in words:
-        assert word in str(refused.value)
 
 
 def test_port_used_twice_is_refused() -> None:
