@@ -40,17 +40,17 @@ def _nothing_to_load(limits: FCPLimits, end: int) -> None:
 
 
 @inner
-def _never(rooms: Rooms, end: int, cycle: int) -> bool:  # noqa: ARG001 - as the other's
+def _never(rooms: Rooms, end: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _no(rooms: Rooms) -> bool:  # noqa: ARG001 - as the other's
+def _no(rooms: Rooms) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _no_period(rooms: Rooms) -> int:  # noqa: ARG001 - as the other's
+def _no_period(rooms: Rooms) -> int:  # noqa: ARG001 - one signature for all types
     return 0
 
 

@@ -1,6 +1,6 @@
-"""The rules of the VL arbiter that a run can show to have happened, one counter each.
+"""Rules of the VL arbiter that a run can count, with the table conditions under which each can occur.
 
-The ids are the rules of ``docs/vlarb.md``. A rule applies to a table if the table can make it happen.
+The ids are those of ``docs/vlarb.md``.
 """
 
 from __future__ import annotations
@@ -79,16 +79,17 @@ RULES = (
 
 
 def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
-    """Return the names of the rules that traffic through this one table can make happen.
+    """Return the names of the rules that traffic through this table can trigger.
 
-    Swapping a table for itself is traffic; a packet is 1 to 66 blocks. Rules that only the weight left over
-    from a swap can make happen are not claimed.
+    Traffic includes packets of 1 to 66 blocks and swaps of the table for itself. Rules that only weight left over
+    from a
+    swap can trigger are excluded.
     """
     limit = table.limit_of_high_priority
     high, low = _serving(table.high, data_vls), _serving(table.low, data_vls)
     counted = bool(high) and limit != LIMIT_UNBOUNDED
     high_vls, low_vls = ({e.vl for e in entries} for entries in (high, low))
-    # With an unbounded limit Low sends only while no lane of High can.
+    # With an unbounded limit, Low sends only while no lane of High can send.
     low_used = low if counted else [e for e in low if e.vl not in high_vls]
     either = bool(high or low_used)
     used = [entries for entries in (high, low_used) if entries]
@@ -133,7 +134,7 @@ def _moves_on(entries: list[VLArbEntry]) -> bool:
 
 
 def _has_single(entries: list[VLArbEntry]) -> bool:
-    """Tell whether some lane has one entry only: alone, it is the search's last candidate again."""
+    """Return whether some lane has only one entry; if no other lane can send, the search returns to that entry."""
     vls = [e.vl for e in entries]
     return any(vls.count(vl) == 1 for vl in vls)
 
@@ -143,5 +144,5 @@ def _passes_bad(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
 
 
 def _passes_zero(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
-    """Tell whether an entry of weight 0 can be passed: its lane can send, and so can an entry with a weight."""
+    """Return whether a search can skip an entry of weight 0 whose lane can send."""
     return any(e.vl < data_vls and not e.weight for e in entries) and bool(_serving(entries, data_vls))

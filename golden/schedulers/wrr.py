@@ -1,4 +1,7 @@
-"""Reference model of weighted round robin (Katevenis, Sidiropoulos and Courcoubetis 1991; ``docs/wrr.md``)."""
+"""Golden model of weighted round robin: WRR-1 to WRR-8 (``docs/wrr.md``).
+
+The algorithm is that of Katevenis, Sidiropoulos and Courcoubetis (1991).
+"""
 
 from __future__ import annotations
 
@@ -60,10 +63,10 @@ RULE_COUNT = len(RULES)
 ) = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
-"""A step uses the heads only."""
+"""A step uses only the heads."""
 
 REST_CYCLES = 0
-"""Ready cycles with nothing to send after which another one changes nothing."""
+"""Number of ready cycles without a packet to send after which further cycles change no state."""
 
 TURN, BEGUN, COUNT = range(3)
 
@@ -74,11 +77,11 @@ class State(NamedTuple):
     Parameters
     ----------
     lanes : Lanes
-        Lanes of the port, and the requester of each.
+        Lanes of the port and their requesters.
     weight : array of int64, (requesters,)
         Packets that each requester may send per turn; a requester with 0 is never served.
     regs : array of int64, (3,)
-        Requester whose turn it is; whether it has sent since the reset, 0 or 1; packets it has sent in this turn.
+        Requester in turn; 1 if it has sent since reset, otherwise 0; packets sent in this turn.
     """
 
     lanes: Lanes
@@ -87,7 +90,7 @@ class State(NamedTuple):
 
 
 def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
-    """Return the state after reset; the parameters are those of the component."""
+    """Return the state after reset, for the parameters of the component."""
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     state = State(lanes, np.zeros(lanes.requesters, np.int64), np.zeros(3, np.int64))
     reset(state)
@@ -96,7 +99,7 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: all weights are 0, so that no requester is served; requester 0 is next."""
+    """Reset: all weights become 0, so no requester is served; requester 0 is next."""
     reset_lanes(state.lanes)
     state.weight[:] = 0
     state.regs[TURN], state.regs[BEGUN], state.regs[COUNT] = state.lanes.requesters - 1, 0, 0
@@ -104,13 +107,13 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the weight of a requester, or the requester of a lane; an index past the end changes nothing."""
+    """Write the weight of a requester or the requester of a lane; ignore an index out of range."""
     program_value(state.lanes, state.weight, write)
 
 
 @inner
 def packets_left(state: State) -> int:
-    """Return how many packets the requester whose turn it is may still send in this turn."""
+    """Return the number of packets that the requester in turn may still send in its turn."""
     if state.regs[BEGUN] == 0:
         return 0
     return max(state.weight[state.regs[TURN]] - state.regs[COUNT], 0)
@@ -118,13 +121,13 @@ def packets_left(state: State) -> int:
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per requester whose weight is 0."""
+    """Return a bit mask of requesters with weight 0."""
     return without(state.weight)
 
 
 @inner
 def _next(state: State, active: int) -> int:
-    """Return the next requester with a weight behind the one whose turn it is, that one last; -1 if there is none."""
+    """Return the next active requester with a weight after the one in turn, which is last; -1 for none."""
     left = active
     while left != 0:
         requester = next_of(left, state.regs[TURN])
@@ -146,7 +149,7 @@ def step(
 ) -> tuple[int, int, bool]:
     """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    The lane is -1 for none. ``bank.step`` documents the arguments.
     """
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
@@ -175,9 +178,14 @@ def _begin(
     able: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> None:
-    """Count the packet of a requester: another one of the turn, or the first one of a new turn.
+    """Count a packet of requester ``served``.
 
-    ``able`` tells whether the requester whose turn it was could send.
+    Parameters
+    ----------
+    continues : bool
+        The packet continues the current turn; otherwise it is the first of a new turn.
+    able : bool
+        The requester in turn could send.
     """
     regs, lanes = state.regs, state.lanes
     turn = regs[TURN]
