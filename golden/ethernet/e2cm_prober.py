@@ -1,4 +1,4 @@
-"""Prober of one source, cycle by cycle: reference behaviour (``docs/e2cm_prober.md``)."""
+"""Golden model of the prober of one source, cycle by cycle: EPR-1 to EPR-14 (``docs/e2cm_prober.md``)."""
 
 from __future__ import annotations
 
@@ -89,10 +89,11 @@ class E2CMProberState(NamedTuple):
     Parameters
     ----------
     made : Probers
-        Of one source.
+        Probers of one source.
     kept : array of int64, (7,)
-        Cycles until the next order may be given; whether records are cleared until then; whether an answer is shown
-        then; the answer: follow, sent, valid, feedback.
+        Cycles until the next order is accepted; whether records are cleared until then; whether an answer is
+        shown then;
+        answer: follow, sent, valid, feedback.
     """
 
     made: Probers
@@ -100,12 +101,12 @@ class E2CMProberState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: those of an order, in the order of the ports, and what is written."""
+    """Return idle inputs: those of an order, in the order of the ports, and those of a write."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: Any) -> E2CMProberState:
-    """Return the state after reset, with given delays 0; parameters as of ``E2CMProberParameters``."""
+    """Return the state after reset, with given delays 0, for the parameters of ``E2CMProberParameters``."""
     state = E2CMProberState(probers.new_probers(**parameters), np.zeros(KEPT, np.int64))
     reset(state)
     return state
@@ -113,7 +114,7 @@ def new_state(**parameters: Any) -> E2CMProberState:
 
 @kernel
 def reset(state: E2CMProberState) -> None:
-    """Return to the state after reset (EPR-12, EPR-13)."""
+    """Reset (EPR-12, EPR-13)."""
     probers.reset(state.made, 0)
     state.kept[:] = 0
     state.kept[LEFT], state.kept[CLEARS] = state.made.probe.shape[1], 1
@@ -121,13 +122,13 @@ def reset(state: E2CMProberState) -> None:
 
 @inner
 def is_ready(state: E2CMProberState) -> bool:
-    """Tell whether an order may be given in a cycle."""
+    """Return whether an order is accepted in this cycle."""
     return state.kept[LEFT] == 0
 
 
 @inner
 def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: take an order, or go on; then write a least delay."""
+    """Run one clock cycle: accept an order or continue with the previous one, then write a given delay."""
     kept = state.kept
     if is_ready(state):
         kept[CLEARS:KEPT] = 0
@@ -150,7 +151,7 @@ def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.in
 
 @inner
 def _write(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Write the least delay of a flow that is there (EPR-14)."""
+    """Write the given delay of a flow; ignore an absent flow (EPR-14)."""
     if values[W_FLOW] >= made.probe.shape[1]:
         rules[ABSENT] += 1
         return

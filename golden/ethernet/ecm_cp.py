@@ -1,4 +1,4 @@
-"""Congestion point of one output, cycle by cycle: reference behaviour (``docs/ecm_cp.md``)."""
+"""Golden model of the congestion point of one output, cycle by cycle: ECP-1 to ECP-12 (``docs/ecm_cp.md``)."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ SAMPLES, WAITING = range(2)
 
 
 class ECMCPState(NamedTuple):
-    """State of one point.
+    """State of one congestion point.
 
     Parameters
     ----------
     made : Points
-        One point.
+        One congestion point.
     shown : array of int64, (7, 4)
-        What the outputs show, and will show in each of the next six cycles: sampled, notify, stop, feedback.
+        Outputs of this cycle and of the next six: sampled, notify, stop, feedback.
     kept : array of int64, (2,)
-        Samples since reset; the queue as the cycle before started.
+        Samples since reset; bytes in the queue at the start of the previous cycle.
     """
 
     made: Points
@@ -94,18 +94,18 @@ class ECMCPState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: enter, enter_bytes, managed, tagged, tag, cpid, leave, leave_bytes."""
+    """Return idle inputs: enter, enter_bytes, managed, tagged, tag, cpid, leave, leave_bytes."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: Any) -> ECMCPState:
-    """Return the state after reset; parameters as of ``ECMCPParameters``."""
+    """Return the state after reset, for the parameters of ``ECMCPParameters``."""
     return ECMCPState(points.new_points(**parameters), np.zeros((SHOWN_CYCLES, 4), np.int64), np.zeros(2, np.int64))
 
 
 @kernel
 def reset(state: ECMCPState) -> None:
-    """Return to the state after reset (ECP-12)."""
+    """Reset (ECP-12)."""
     points.reset(state.made, 0)
     state.shown[:] = 0
     state.kept[:] = 0
@@ -113,7 +113,7 @@ def reset(state: ECMCPState) -> None:
 
 @inner
 def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle; ``state.shown[0]`` is then what the outputs show in the next one."""
+    """Run one clock cycle; ``state.shown[0]`` holds the outputs of the next cycle afterwards."""
     made, shown, own = state.made, state.shown, state.made.point[0]
     joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]
     for value in range(shown.shape[1]):
@@ -151,7 +151,7 @@ def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64])
 def _count_sample(
     state: ECMCPState, found: points.Notification, last: int, values: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> None:
-    """Count the rules that a sample shows."""
+    """Count the rules that a sample exercises."""
     made = state.made
     queue = made.point[0].queue
     plain = made.set_point - queue - made.weight * (queue - last)

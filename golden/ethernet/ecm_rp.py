@@ -1,4 +1,4 @@
-"""Rate limiters of one source, cycle by cycle: reference behaviour (``docs/ecm_rp.md``)."""
+"""Golden model of the rate limiters of one source, cycle by cycle: ERP-1 to ERP-16 (``docs/ecm_rp.md``)."""
 
 from __future__ import annotations
 
@@ -81,10 +81,11 @@ class ECMRPState(NamedTuple):
     Parameters
     ----------
     made : Limiters
-        Of one source.
+        Limiters of one source.
     kept : array of int64, (10,)
-        The cycle; cycles until the next order may be given; whether an answer is shown then; whether a visit is due;
-        the answer: may, limited, rate, probe, tag; and the limiters that are shown until then.
+        Cycle; cycles until the next order is accepted; whether an answer is shown then; whether a visit is
+        due; answer: may,
+        limited, rate, probe, tag; number of limiters shown until then.
     """
 
     made: Limiters
@@ -92,31 +93,31 @@ class ECMRPState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: order, ask, flow, frame_bytes, notice, cpid, feedback."""
+    """Return idle inputs: order, ask, flow, frame_bytes, notice, cpid, feedback."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: Any) -> ECMRPState:
-    """Return the state after reset; parameters as of ``ECMRPParameters``."""
+    """Return the state after reset, for the parameters of ``ECMRPParameters``."""
     return ECMRPState(limiters.new_limiters(**parameters), np.zeros(KEPT, np.int64))
 
 
 @kernel
 def reset(state: ECMRPState) -> None:
-    """Return to the state after reset (ERP-15)."""
+    """Reset (ERP-15)."""
     limiters.reset(state.made, 0)
     state.kept[:] = 0
 
 
 @inner
 def is_ready(state: ECMRPState) -> bool:
-    """Tell whether an order may be given in a cycle."""
+    """Return whether an order is accepted in this cycle."""
     return state.kept[LEFT] == 0
 
 
 @inner
 def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: take an order, begin a visit, or go on."""
+    """Run one clock cycle: accept an order, start a visit, or continue with either."""
     made, kept = state.made, state.kept
     if is_ready(state):
         kept[ANSWERS] = 0

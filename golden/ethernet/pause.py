@@ -1,4 +1,4 @@
-"""Memory and PAUSE of one input, cycle by cycle: reference behaviour (``docs/pause.md``)."""
+"""Golden model of the memory and PAUSE of one input, cycle by cycle: PAU-1 to PAU-10 (``docs/pause.md``)."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ class PauseState(NamedTuple):
     Parameters
     ----------
     marks : Watermarks
-        Of one input.
+        Memory of one input.
     seen : array of int64, (3,)
-        The cycle; whether the neighbour was paused and a frame requested in the cycle before.
+        Cycle; whether the neighbour was paused, and whether a frame was requested, in the previous cycle.
     """
 
     marks: Watermarks
@@ -82,25 +82,25 @@ class PauseState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: arrive, arrive_bytes, leave, leave_bytes, said, and what is written."""
+    """Return idle inputs: arrive, arrive_bytes, leave, leave_bytes, said, and those of a write."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: int) -> PauseState:
-    """Return the state after reset; parameters as of ``PauseParameters``."""
+    """Return the state after reset, for the parameters of ``PauseParameters``."""
     return PauseState(watermarks.new_watermarks(**parameters), np.zeros(3, np.int64))
 
 
 @kernel
 def reset(state: PauseState) -> None:
-    """Return to the state after reset (PAU-10)."""
+    """Reset (PAU-10)."""
     watermarks.reset(state.marks, 0)
     state.seen[:] = 0
 
 
 @inner
 def drops_frame(state: PauseState, values: NDArray[np.int64]) -> bool:
-    """Tell whether the frame of a cycle is dropped."""
+    """Return whether the frame of this cycle is dropped."""
     return values[ARRIVE] != 0 and not watermarks.fits(state.marks, 0, values[ARRIVE_BYTES], state.seen[NOW])
 
 
@@ -124,7 +124,7 @@ def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64])
 
 @inner
 def _count_rules(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Count the rules that a cycle shows."""
+    """Count the rules that a cycle exercises."""
     marks, now = state.marks, state.seen[NOW]
     paused, wanted = watermarks.is_paused(marks, 0, now), watermarks.wants(marks, 0, now)
     own, length = marks.input[0], values[ARRIVE_BYTES]

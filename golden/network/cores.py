@@ -235,7 +235,7 @@ class ManyCores:
 
 
 _SELDOM = 1000
-"""Minimum cycles between two redistributions without enlarging the pool, because one costs as much as several cycles."""
+"""Minimum cycles between two redistributions without enlarging the pool; each costs as much as several cycles."""
 
 
 def _timed(part: tuple[Network, Packets], end: int) -> tuple[int, float]:

@@ -213,9 +213,7 @@ def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
 def _part_of(meters: Meters, cycle: int) -> int:
     past = cycle - meters.window[FIRST]
     part = past * meters.window[SHARE] >> _SHARE_BITS
-    return part - (
-        part * (meters.window[END] - meters.window[FIRST]) > past * PARTS
-    )  # correct a result that rounding made too large
+    return part - (part * (meters.window[END] - meters.window[FIRST]) > past * PARTS)  # undo rounding up
 
 
 @inner

@@ -130,9 +130,7 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("start", 1, 1, "A packet starts."),
         Port("start_vl", 4, 1, "Lane of the packet that starts; VL15 and absent lanes mark nothing."),
         Port("start_blocks", 7, 1, "Size of the packet that starts, in blocks."),
-        Port(
-            "flit_in", 8, flit, "Flit, first byte in the most significant bits; the first flit of a packet that starts."
-        ),
+        Port("flit_in", 8, flit, "Flit, first byte most significant; the first flit of a packet that starts."),
         Port("program__enable", 1, 1, "Write in this cycle; the new setting applies from the next cycle on."),
         Port("program__select", 2, 1, "Setting to write.", CCMarkerSelect),
         Port("program__victim_mask", 1, 1, "This port's bit of Victim_Mask."),
@@ -154,9 +152,7 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("victim_mask", 1, 1, "The port is in Victim_Mask."),
         Port("level", parameters["level_blocks"].bit_length(), 1, "Level of the link's busy detector, in blocks."),
         Port("starved", lanes, 1, "Bit per lane: a head lacked credit since the lane's last packet started."),
-        Port(
-            "left", RATE_BITS, lanes, "Number of eligible packets of each lane that pass unmarked before the next mark."
-        ),
+        Port("left", RATE_BITS, lanes, "Eligible packets of each lane that pass unmarked before the next mark."),
     )
     machine = CCMarkerMachine(
         cc_marker.new_state(**parameters),

@@ -105,9 +105,7 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("fcp_arrived", 1, 1, "An FCP arrives."),
         Port("fcp_in", FCP_BITS, 1, "FCP that arrives."),
         Port("arrived", 1, 1, "A packet's head arrives."),
-        Port(
-            "arrived_vl", _IB_VL_BITS, 1, "Lane of the packet that arrives; a packet on an absent lane is not accepted."
-        ),
+        Port("arrived_vl", _IB_VL_BITS, 1, "Lane of the packet that arrives; absent lanes accept none."),
         Port("arrived_blocks", _BLOCK_BITS, 1, "Size of the packet that arrives, in blocks."),
         Port("freed", 1, 1, "A block leaves a buffer."),
         Port("freed_vl", _IB_VL_BITS, 1, "Lane of the freed block; an empty or absent lane frees nothing."),
@@ -124,12 +122,7 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("abr", COUNTER_BITS, lanes, "ABR of each lane: blocks received, modulo 4096."),
         Port("room", COUNTER_BITS, lanes, "Free blocks of each lane's buffer."),
         Port("fcp_timer", (parameters["fcp_period"] - 1).bit_length(), 1, "Cycles since the FCP period began."),
-        Port(
-            "watchdog_timer",
-            (parameters["watchdog_cycles"] - 1).bit_length(),
-            1,
-            "Cycles since the watchdog window began.",
-        ),
+        Port("watchdog_timer", (parameters["watchdog_cycles"] - 1).bit_length(), 1, "Cycles since the window began."),
         upset(parity=parameters["parity"]),
     )
     shown = ["fcp_valid", "fcp", "fcp_bad", "accepted", "overdue", "fcp_timer", "watchdog_timer"]

@@ -211,10 +211,5 @@ def _outputs(lanes: int) -> tuple[Port, ...]:
         Port("grant", 1, 1, "A packet may start; it starts if ready is 1 in the same cycle."),
         Port("vl", 4 if lanes <= _PACKED_VLS else 5, 1, "Lane that the decision names, 15 for VL15; 0 for none."),
         Port("list", 2, 1, "List that the lane was chosen from.", ListCode),
-        Port(
-            "blocks",
-            _BLOCK_BITS,
-            1,
-            "Size of the head of that lane; in a line-rate form the size granted in the previous cycle.",
-        ),
+        Port("blocks", _BLOCK_BITS, 1, "Size of that lane's head; in line-rate forms the size granted a cycle before."),
     )

@@ -146,10 +146,7 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("stop", 1, 1, "The notification is BCN(0,0)."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
         Port(
-            "waiting",
-            parameters["queue_bytes"].bit_length(),
-            1,
-            "Bytes in the queue at the start of the previous cycle.",
+            "waiting", parameters["queue_bytes"].bit_length(), 1, "Queue at the start of the previous cycle, in bytes."
         ),
     )
     machine = ECMCPMachine(
@@ -208,7 +205,7 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
     )
     outputs = ports_of(
         Port("ready", 1, 1, "An order may be given."),
-        Port("done", 1, 1, "The order is answered."),
+        Port("done", 1, 1, "The previous order is answered."),
         Port("may", 1, 1, "The frame may start."),
         Port("limited", 1, 1, "The flow has a limiter now."),
         Port("rate", RATE_BITS, 1, "Rate of the limiter in 1/256 Mb/s."),
@@ -275,8 +272,8 @@ def e2cm_prober_oracle(parameters: Mapping[str, Any]) -> Oracle:
     )
     outputs = ports_of(
         Port("ready", 1, 1, "An order may be given."),
-        Port("done", 1, 1, "The order is answered."),
-        Port("follow", 1, 1, "A probe follows the frame."),
+        Port("done", 1, 1, "The previous order is answered."),
+        Port("follow", 1, 1, "A probe must follow the frame."),
         Port("sent", STAMP_BITS, 1, "Byte count of the flow, for the probe to carry."),
         Port("valid", 1, 1, "The reply yields feedback."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),

@@ -1,4 +1,7 @@
-"""State of an oracle as one contiguous memory block, identical in Python and C, so that a copy is a single memory copy."""
+"""State of an oracle as one contiguous memory block, identical in Python and C.
+
+A state is copied by a single memory copy.
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,10 @@ def _route_lid(machine: SwitchMachine, lid: int) -> None:
 
 @inner
 def _told_back(machine: SwitchMachine, slot: int) -> None:
-    """Free the input-buffer space whose return is reported in this cycle; the space was free from the previous cycle on."""
+    """Free the input-buffer space whose return is reported in this cycle.
+
+    The space was free from the previous cycle on.
+    """
     state = machine.state
     for port in range(len(state.arriving)):
         told = state.back[port, slot]
@@ -305,9 +308,7 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
     arriving = state.arriving[port]
     arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
     is_there = lane < state.own.taken.shape[1] and blocks <= out_ports.largest[0]
-    spared = (
-        state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks
-    )  # never the limit: buffer space runs out first
+    spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # buffers fill first
     if not (is_there and spared and fits(state.own, port, lane, blocks)):
         state.dropped[port, (cycle + 2) % RING] = _NO_ROOM
         machine.rules[REFUSED] += 1

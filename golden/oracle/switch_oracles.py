@@ -78,7 +78,10 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
 
 
 def _program_names(parameters: SwitchParameters) -> list[str]:
-    """Return the fields of the schedulers' program port in the order of a write; four empty names without a program port."""
+    """Return the fields of the schedulers' program port in the order of a write.
+
+    Without a program port, return four empty names.
+    """
     program = own_ports_of(parameters.scheduler, parameters.of_scheduler()).program
     return [port.name.removeprefix("program__") for port in program] or [""] * 4
 
@@ -112,9 +115,7 @@ def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
             Port("schedule_ports", 1, len(ports), "Bit per output: the output's scheduler takes the write."),
         ]
     if SCHEDULERS[parameters.scheduler].swaps:
-        found.append(
-            Port("swap", 1, len(ports), "Bit per output: request an exchange of the tables of the output's scheduler.")
-        )
+        found.append(Port("swap", 1, len(ports), "Bit per output: request an exchange of the scheduler's tables."))
     return found
 
 
@@ -126,7 +127,7 @@ def _outputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
         )
     return [
         *found,
-        Port("dropped", 3, parameters.ports, "Drop cause of the packet that arrived two cycles ago.", DropCause),
+        Port("dropped", 3, parameters.ports, "Drop cause of a packet that arrived two cycles ago.", DropCause),
     ]
 
 
@@ -151,9 +152,7 @@ def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
 
 def _returns(parameters: SwitchParameters, name: str, whose: str) -> list[Port]:
     if parameters.form.vls_apart:
-        return [
-            Port(f"{name}__blocks", parameters.data_vls, 1, f"Bit per lane: a block of the lane left {whose} buffer.")
-        ]
+        return [Port(f"{name}__blocks", parameters.data_vls, 1, f"Bit per lane: a block left {whose} buffer.")]
     return [
         Port(f"{name}__blocks", parameters.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
         Port(f"{name}__vl", parameters.kind.vl_bits, 1, "Lane of the blocks."),
@@ -256,7 +255,10 @@ def _rooms(given: SwitchParameters, buffers: int) -> Rooms:
 
 
 def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredit:
-    """Return the outputs' credits for the far ends; with flow-control packets the co-simulated senders have entries, too."""
+    """Return the outputs' credits for the far ends.
+
+    With flow-control packets, the co-simulated far ends have entries, too.
+    """
     if not by_fcps:
         return _rooms(given, ends)
     return new_limits(

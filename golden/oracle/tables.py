@@ -88,7 +88,10 @@ def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class LFTMachine(NamedTuple):
-    """Forwarding table behind its ports; the fields are those of ``SL2VLMachine``, and the number of look-ups per cycle."""
+    """Forwarding table behind its ports.
+
+    The fields are those of ``SL2VLMachine``, and the number of look-ups per cycle.
+    """
 
     state: lft.LFTState
     lookups: int

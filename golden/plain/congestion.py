@@ -297,9 +297,7 @@ class CongestedNetwork(PlainNetwork):
                         marker.set(port, write)
                 for (switch, port), starving in self.starving.items():
                     if switch == write.switch and write.element is not None and write.element[0] == port:
-                        starving.element = (
-                            None  # a port has one element: a marking element replaces one of control type 1
-                        )
+                        starving.element = None  # a port has only one element
         for credit_write in self.starvation_writes:
             if credit_write.cycle + 1 == self.now:
                 for (switch, port), starving in self.starving.items():

@@ -330,7 +330,7 @@ class PlainNetwork:
             nic.egress.room = Room(sizes)
 
     def joined(self) -> None:
-        """Hook after new first packets are registered; does nothing here."""
+        """Do nothing; subclasses measure here what waits after new first packets are registered."""
 
     def step(self) -> None:
         """Run one cycle: make all decisions from the state at its start, then apply them."""

@@ -201,9 +201,7 @@ class OPASwitch:
             holds = frozenset([held, ("local write port", output, 0), ("output VL", output, out_lane)])
             target, arbiter = self.outputs[output], ("output", output)
             return Wish(packet, source, lane, holds, target, output, out_lane, channel, arbiter, port % MPORT)
-        link = next(
-            (link for link in range(LINKS) if ("link", mport, link) not in busy), 0
-        )  # the free link with the lower number (OPAS-4)
+        link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # lower free link (OPAS-4)
         holds = frozenset([held, ("link", mport, link), ("central VL", mport, out_lane)])
         central, arbiter = self.centrals[mport], ("links", mport)
         return Wish(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)

@@ -20,8 +20,8 @@ ROW = 8
 """Number of entries per row (VLALR-1)."""
 
 REST_CYCLES = 192
-"""Number of ready cycles without a packet to send after which further cycles change no state: an upper bound of the time
-to read a list and empty its pipeline (VLALR-2 to VLALR-4)."""
+"""Number of ready cycles without a packet to send after which further cycles change no state.
+An upper bound of the time to read a list and empty its pipeline (VLALR-2 to VLALR-4)."""
 
 NO_ENTRY = -1
 (

@@ -226,9 +226,7 @@ def step(
     # A packet's first block is charged with its grant, the others one per cycle (VLALR-6).
     later = regs[ONGOING] if regs[TO_CHARGE] > 0 else _NO_LIST
     regs[TO_CHARGE] = max(0, regs[TO_CHARGE] - 1)
-    if decides and (
-        expired or not high
-    ):  # reload before Low sends, and while High has no entry to serve (VLA-7, VLA-15)
+    if decides and (expired or not high):  # reload before Low sends, and while High cannot send (VLA-7, VLA-15)
         regs[COUNTER] = counter_load(state.limit[regs[BANK]])
     for which in (HIGH, LOW):
         wins = decides and winner == which

@@ -132,9 +132,7 @@ def start_reading(
         Number of buffered flits in excess of one arriving per cycle.
     """
     read = centre.read[buffer, reader]
-    give_back(
-        centre.rooms, buffer, read.lane, read.blocks - read.given
-    )  # the last flits of the previous packet cross in this cycle
+    give_back(centre.rooms, buffer, read.lane, read.blocks - read.given)  # its last flits cross now
     read.last_lane = read.lane = lane
     read.since, read.ahead, read.given = cycle, min(ahead, flits), 0
     read.flits, read.blocks = flits, blocks
