@@ -1,4 +1,7 @@
-"""Adapters of an Ethernet network: orders to the reaction point, granted frames, probes and replies (ETH-12 to ETH-18)."""
+"""Adapters of an Ethernet network (ETH-12 to ETH-18).
+
+They give orders to the reaction point, start granted frames, and send probes and replies.
+"""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 
 (ARRIVE, NOTIFY, SERVE, CHECK, AGAIN, RESUME, GENERATE, DONE, SERVICE, DRIFT, LOOK, RESTED) = range(12)
-"""Kinds of events, in the order in which those of one time are handled.
+"""Kinds of events; events of equal time are handled in this order.
 
-A frame arrives; a notification is sent; an adapter looks for its next order; an input's watermarks are looked at; a
-PAUSE is said again; a transmitter's silence ends; a source makes a message; a frame ends; an output's service changes;
-rates drift; queues are noted; a slow output has rested.
+Frame arrival; notification sent; next order of an adapter; watermark check of an input; PAUSE refresh; end of a pause;
+message generation; end of a frame; change of an output's service; rate drift; sample of watched queues; end of the rest
+of a slow output.
 """
 _KIND_BITS, _PLACE_BITS = 4, 19
 _TIME = _KIND_BITS + _PLACE_BITS

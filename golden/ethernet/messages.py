@@ -157,7 +157,10 @@ def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
 
 @inner
 def begun(messages: Messages, node: int, to: int) -> tuple[int, int, int, bool]:
-    """Remove a frame from a flow's backlog; return generation cycle, serial and frames of its message, and whether it is last."""
+    """Remove a frame from the backlog of a flow that has one.
+
+    Return its message's cycle of generation, serial and number of frames, and whether the frame is the last.
+    """
     own = messages.backlog[node, to]
     place = own.first
     message = messages.message[place]

@@ -31,7 +31,7 @@ _SENDS, _PAUSES = 1, 2
 
 @inner
 def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
-    """Schedule a watermark check of an input in the next cycle if the last PAUSE sent may be out of date then (ETH-8)."""
+    """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
     own, mark = net.channel[channel], net.marks.input[channel]
     turns = mark.level < mark.low if mark.told != 0 else mark.level > mark.high
     if net.paused and turns:

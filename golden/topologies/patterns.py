@@ -36,7 +36,7 @@ def _transpose(host: int, topology: Topology) -> int:
 
 
 def _shifted(host: int, topology: Topology, shift: Callable[[int], int]) -> int:
-    """Return the host so far along in every dimension; without dimensions, in the line of all hosts."""
+    """Return the host shifted by ``shift(k)`` in every dimension of size k; without dimensions, in the list of all hosts."""
     size = topology.shape.get("size")
     if size is None:
         return (host + shift(len(topology.hosts))) % len(topology.hosts)
@@ -63,7 +63,7 @@ PERMUTATIONS: dict[str, Callable[[int, Topology], int]] = {
     "tornado": _tornado,
     "neighbour": _neighbour,
 }
-"""Patterns by name."""
+"""Permutation functions by pattern name."""
 
 
 def permutation(name: str, topology: Topology) -> tuple[int, ...]:
@@ -72,6 +72,6 @@ def permutation(name: str, topology: Topology) -> tuple[int, ...]:
     Raises
     ------
     InputError
-        If the pattern does not suit the number of hosts.
+        If the pattern does not support the number of hosts.
     """
     return tuple(PERMUTATIONS[name](host, topology) for host in range(len(topology.hosts)))
