@@ -1,4 +1,4 @@
-"""A hint to the processor that a record will be needed soon; it changes no result (``docs/engine.md``)."""
+"""Prefetch hint for a record that is needed soon; it changes no result (``docs/engine.md``)."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic("rt::prefetch", acts=True)
 def prefetch(records: Records[Any] | NDArray[Any], number: int) -> None:
-    """Prefetch the cache line of a record or number, counted through all dimensions; the place need not exist."""
+    """Prefetch the cache line of a record or number, counted through all dimensions; the index may be out of range."""

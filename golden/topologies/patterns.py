@@ -36,7 +36,10 @@ def _transpose(host: int, topology: Topology) -> int:
 
 
 def _shifted(host: int, topology: Topology, shift: Callable[[int], int]) -> int:
-    """Return the host shifted by ``shift(k)`` in every dimension of size k; without dimensions, in the list of all hosts."""
+    """Return the host shifted by ``shift(k)`` in every dimension of size k.
+
+    Topologies without dimensions count as one dimension of all hosts.
+    """
     size = topology.shape.get("size")
     if size is None:
         return (host + shift(len(topology.hosts))) % len(topology.hosts)

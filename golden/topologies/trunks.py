@@ -175,7 +175,10 @@ def _put(
 
 
 def _jobs(ring: int, destinations: int, trunks: int, *, changes: bool) -> Iterator[_Job]:
-    """Yield the path sections that need a member: direction, target, destination, and (switch, upstream sources) per link."""
+    """Yield the path sections that need a member.
+
+    Each is a direction, target, destination, and (switch, upstream sources) of its links.
+    """
     for target in range(ring):
         for index in range(destinations):
             yield 0, target, index, [(target, 0)]
