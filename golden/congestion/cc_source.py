@@ -256,7 +256,10 @@ def _pass_on(shown: NDArray[np.int64]) -> None:
 
 @inner
 def _present(made: Sources, given: Inputs) -> None:
-    """Store the presented inputs, which take effect in the next cycle; while flows are SLs, the DLID becomes 0 (CCS-14)."""
+    """Store the presented inputs, which take effect in the next cycle (CCS-14).
+
+    While flows are SLs, the DLID becomes 0.
+    """
     for value in range(len(given.asks)):
         given.asked[value] = given.asks[value]
     for value in range(len(given.tells)):

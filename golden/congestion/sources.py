@@ -189,7 +189,10 @@ def gap_of(made: Sources, source: int, ccti: int, blocks: int) -> int:
 
 @inner
 def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> bool:
-    """Return whether the flow of an entry may inject a packet in a cycle; if so, set its not-before (CCS-1 to CCS-3)."""
+    """Return whether the flow of an entry may inject a packet in a cycle (CCS-1 to CCS-3).
+
+    If the flow may, its not-before is set.
+    """
     if place == NOBODY:
         return True
     entry = made.flow[source, place]

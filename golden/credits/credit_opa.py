@@ -159,7 +159,10 @@ def within_lane(state: CreditOPAState, vl: int, blocks: int) -> bool:
 
 @kernel
 def fits(state: CreditOPAState, vl: int, blocks: int) -> bool:
-    """Return whether a packet is within its lane's limits and the overall limit; dedicated units are used first (COPA-3)."""
+    """Return whether a packet is within its lane's limits and the overall limit (COPA-3).
+
+    Dedicated units are used first.
+    """
     dedicated, in_use = state.dedicated[vl], shared_in_use(state)
     return within_room(state.used[vl], blocks, dedicated, dedicated + state.shared[vl], in_use, state.regs[OVERALL])
 

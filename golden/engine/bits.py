@@ -58,11 +58,12 @@ LIST_MARGIN = 3
 
 @inner
 def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int64]) -> int:
-    """Write the members of all sets to ``numbers``, member ``m`` of set ``s`` as ``(s << bits) + m``; return their number.
+    """Write the members of all sets to ``numbers`` and return their number.
 
-    Each pass of the inner loop writes four elements, so that its branch is predictable. Surplus elements are
-    overwritten by
-    the next set, or lie after the last member (``docs/engine.md``).
+    Member ``m`` of set ``s`` is written as ``(s << bits) + m``. Each pass of the inner loop writes four elements,
+    so that its
+    branch is predictable. Surplus elements are overwritten by the next set, or lie after the last member
+    (``docs/engine.md``).
     """
     count = 0
     for number in range(len(sets)):

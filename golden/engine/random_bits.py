@@ -78,6 +78,9 @@ def draw(bits: NDArray[np.uint64]) -> int:
 
 @kernel
 def below(bits: NDArray[np.uint64], bound: int) -> int:
-    """Return a random integer from 0 to ``bound`` - 1, with ``bound`` up to 2**32 and a bias below ``bound`` / 2**32."""
+    """Return a random integer from 0 to ``bound`` - 1, with ``bound`` at most 2**32.
+
+    The bias is below ``bound`` / 2**32.
+    """
     product = np.uint64(draw(bits) >> 30) * np.uint64(bound)  # up to 2**64 - 2**32, so unsigned
     return int(product >> _HALF)

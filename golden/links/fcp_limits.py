@@ -153,7 +153,10 @@ def count_sent(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
 
 @inner
 def count_freed(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
-    """Count blocks that left this port's input buffer; mark an FCP as due if the limit has grown enough (IBS-C2, IBS-C3)."""
+    """Count blocks that left this port's input buffer (IBS-C2, IBS-C3).
+
+    An FCP becomes due if the limit has grown enough.
+    """
     limits.freed[end, lane] += blocks
     limit = limits.whole[lane] + limits.freed[end, lane]
     if counters.has_advanced(limit, limits.said[end, lane], limits.step[lane]):

@@ -123,7 +123,10 @@ def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int
 
 @inner
 def flits_moved(returns: Returns, cycles: int, ahead: int) -> int:
-    """Return the flits of an endless packet that crossed in ``cycles`` cycles, if one flit arrives per cycle (OPAS-6)."""
+    """Return the flits of an endless packet that crossed in ``cycles`` cycles (OPAS-6).
+
+    One flit arrives per cycle, in addition to ``ahead`` buffered flits.
+    """
     return min(returns.speed * cycles, cycles + ahead)
 
 
