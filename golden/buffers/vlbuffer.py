@@ -131,7 +131,7 @@ def readable(state: VLBufferState, vl: int) -> int:
 
 @kernel
 def shown(state: VLBufferState, vl: int, place: int) -> int:
-    """Return the flit at a distance from the oldest flit of a lane; 0 for none."""
+    """Return the flit at a distance from the oldest flit of a lane, or 0 for none."""
     if place >= readable(state, vl):
         return 0
     return state.ring[vl, (state.first[vl] + place) % state.maximum]
@@ -149,7 +149,7 @@ def step(
     read_count: NDArray[np.int64],
     rules: NDArray[np.int64],
 ) -> int:
-    """Run one clock cycle and return the number of discarded flits.
+    """Run a clock cycle and return the number of discarded flits.
 
     Parameters
     ----------

@@ -32,7 +32,10 @@ class Assignments(Expressions):
 
     @staticmethod
     def settled(found: Value, kind: Type | None) -> Type:
-        """Return the type of a value; a non-negative constant becomes unsigned if ``kind`` is."""
+        """Return the type of a value.
+
+        A non-negative constant becomes unsigned if ``kind`` is.
+        """
         if kind is UINT and found.type is INT and found.number is not None and found.number >= 0:
             return UINT
         return found.type
@@ -56,7 +59,10 @@ class Assignments(Expressions):
             yield from self._assign(node, target, found)
 
     def stmt_annassign(self, node: ast.AnnAssign) -> Iterator[str]:
-        """Yield an annotated assignment; the annotation is ignored."""
+        """Yield an annotated assignment.
+
+        The annotation is ignored.
+        """
         if node.value is not None:
             yield from self._assign(node, node.target, self.value(node.value))
 

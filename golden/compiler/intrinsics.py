@@ -1,4 +1,7 @@
-"""Functions whose compiled form is written in C++, in ``runtime.hpp``, or generated for the types of their arguments."""
+"""Functions whose compiled form is written in C++.
+
+The C++ code is in ``runtime.hpp`` or generated for the types of the arguments.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ class Intrinsic:
 
 
 def intrinsic(name: str = "", *, acts: bool = False, expand: Expansion | None = None) -> Callable[[F], F]:
-    """Declare the compiled form of a function; Python calls the function itself.
+    """Declare the compiled form of a function.
+
+    Python calls the function itself.
 
     Parameters
     ----------

@@ -84,9 +84,9 @@ class _Call:
 class Kernel:
     """A golden function that is translated to C++ and compiled for the types of its arguments.
 
-    A kernel releases the interpreter lock while it runs. It keeps its last arrays and structures, so that a call
-    with the
-    same arguments takes microseconds.
+    A kernel releases the interpreter lock while it runs. The last arrays and structures are kept, so that a
+    repeated call
+    takes microseconds.
 
     Parameters
     ----------
@@ -177,7 +177,10 @@ class Kernel:
 
 
 def _remember(kernel: Kernel) -> None:
-    """Register a kernel that keeps arguments; release unused arguments from time to time."""
+    """Register a kernel that keeps arguments.
+
+    Release unused arguments from time to time.
+    """
     global _calls  # noqa: PLW0603 - a count of the process
     _memories.add(kernel)
     _calls += 1

@@ -92,7 +92,7 @@ class Places(Translation):
         return part if sliced is None else self._sliced(sliced, part)
 
     def _index(self, node: ast.expr, owner: Value, dimension: int) -> Value:
-        """Return an index; a negative constant counts from the end."""
+        """Return the code of an index, where a negative constant counts from the end."""
         found = self.number(node)
         if found.number is not None and found.number < 0:
             return Value(INT, f"{owner.within(PRIMARY)}.shape[{dimension}] - {-found.number}", level=ADD)

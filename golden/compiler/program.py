@@ -44,7 +44,10 @@ class Program:
         self._parts.append(text)
 
     def helper(self, key: Any, make: Callable[[], str]) -> str:
-        """Return the name of a generated function; on the first call ``make`` defines it and returns the name."""
+        """Return the name of a generated function.
+
+        On the first call ``make`` defines it and returns the name.
+        """
         if key not in self._helpers:
             self._helpers[key] = make()
         return self._helpers[key]
@@ -61,7 +64,7 @@ class Program:
         return found
 
     def namespace(self, module: str) -> str:
-        """Return the namespace of a Python module: its last name, preceded by its package if the name is used already."""
+        """Return the namespace of a Python module: its last name, with its package in front if that name is in use."""
         if module not in self._modules:
             parts = module.split(".")
             for count in range(1, len(parts) + 1):
@@ -74,7 +77,10 @@ class Program:
         return self._modules[module]
 
     def cpp(self, kind: Type) -> str:
-        """Return the C++ name of a type; a structure is defined at its first use."""
+        """Return the C++ name of a type.
+
+        A structure is defined at its first use.
+        """
         if kind.cpp:
             return kind.cpp
         if kind not in self._types:

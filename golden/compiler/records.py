@@ -59,7 +59,9 @@ class Records(Generic[R]):
 
 
 def new_records(kind: type[R], *counts: int) -> Records[R]:
-    """Return zeroed records; the fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``.
+    """Return zeroed records.
+
+    The fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``.
 
     Raises
     ------

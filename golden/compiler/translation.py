@@ -61,7 +61,7 @@ class Translation:
     # constants
 
     def constant(self, node: ast.expr) -> Any:
-        """Return the Python object of a constant expression, ``NOT_KNOWN`` for an expression that depends on the call."""
+        """Return the Python object of a constant expression, or ``NOT_KNOWN``."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):

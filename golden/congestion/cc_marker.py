@@ -182,7 +182,7 @@ def _measure_of(state: CCMarkerState, given: Inputs) -> int:
 
 @inner
 def decision_of(state: CCMarkerState, given: Inputs) -> Decision:
-    """Return the marking decision of a cycle; ``NOTHING`` if no packet starts."""
+    """Return the marking decision of a cycle, or ``NOTHING`` if no packet starts."""
     values = given.values
     if values[START] == 0:
         return NOTHING
@@ -193,7 +193,7 @@ def decision_of(state: CCMarkerState, given: Inputs) -> Decision:
 
 @inner
 def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
-    """Run one clock cycle; return whether the packet that starts is marked.
+    """Run a clock cycle and return whether the packet that starts is marked.
 
     FECN is then set in ``given.flit``.
     """

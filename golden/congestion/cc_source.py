@@ -210,7 +210,7 @@ def forget(given: Inputs) -> None:
 
 @inner
 def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run one cycle of the first source: the injection request, the BECN or the visit, the write (CCS-8, CCS-11).
+    """Run a cycle of the first source: the injection request, the BECN or the visit, the write (CCS-8, CCS-11).
 
     Parameters
     ----------
@@ -270,7 +270,10 @@ def _present(made: Sources, given: Inputs) -> None:
 
 @inner
 def _hear(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
-    """Apply a BECN; output and count its effects (CCS-12)."""
+    """Apply a BECN.
+
+    Output and count its effects (CCS-12).
+    """
     told, shown = given.told, given.shown[0]
     was_known = find(made, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
     place, before = hear(made, 0, told[TELL_DLID], told[TELL_SL], cycle)

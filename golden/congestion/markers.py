@@ -110,7 +110,10 @@ NOTHING = Decision(over=False, root=False, victim=False, eligible=False, mark=Fa
 def new_markers(
     *, ports: int, maximum: tuple[int, ...], largest: int, busy_blocks: int, level_blocks: int, idle_blocks: int
 ) -> Markers:
-    """Return markers after reset; ``maximum`` is the largest number of blocks of each lane in the measured buffer."""
+    """Return markers after reset.
+
+    ``maximum`` is the largest number of blocks of each lane in the measured buffer.
+    """
     limits = [
         [_NEVER, *(marking_limit(each, maximum=most, largest=largest) for each in range(1, LARGEST_THRESHOLD + 1))]
         for most in maximum
@@ -195,7 +198,10 @@ def starts(
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> bool:
-    """Register the start of a packet and return whether it is marked; the parameters are those of ``decide``."""
+    """Register the start of a packet and return whether it is marked.
+
+    The parameters are those of ``decide``.
+    """
     decision = decide(markers, port, lane, measure, blocks, markable)
     own = markers.port[port]
     own.level = min(own.level + blocks, markers.level_blocks)
@@ -260,7 +266,10 @@ def _begin_again(markers: Markers, port: int) -> None:
 
 
 def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite) -> None:
-    """Apply a settings write to the outputs of a switch; an element of an absent output is ignored."""
+    """Apply a settings write to the outputs of a switch.
+
+    An element of an absent output is ignored.
+    """
     for number, output in enumerate(outputs):
         if write.select == CCMarkerSelect.VICTIM_MASK:
             set_victim_mask(markers, output, write.victim_mask >> number & 1)

@@ -118,7 +118,10 @@ class Sources(NamedTuple):
 
 
 def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: bool, sources: int = 1) -> Sources:
-    """Return sources after power-on: no known flows; CCT and settings are 0."""
+    """Return sources after power-on: no known flows.
+
+    CCT and settings are 0.
+    """
     return Sources(
         new_records(Flow, sources, flows),
         new_records(Sweep, sources),
@@ -133,7 +136,10 @@ def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: 
 
 @kernel
 def reset(made: Sources, source: int) -> None:
-    """Clear all flows, Port_Control and the limit; CCT and SL settings are kept (CCS-15)."""
+    """Clear all flows, Port_Control and the limit.
+
+    CCT and SL settings are kept (CCS-15).
+    """
     for place in range(made.flow.shape[1]):
         made.flow[source, place].known = 0
     sweep = made.sweep[source]
@@ -205,7 +211,10 @@ def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> b
 
 @inner
 def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
-    """Apply a BECN; return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI (CCS-4, CCS-5)."""
+    """Apply a BECN (CCS-4, CCS-5).
+
+    Return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI.
+    """
     place = find(made, source, dlid, sl)
     least = made.level[source, sl, MINIMUM]
     before = least
@@ -228,7 +237,10 @@ def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[in
 
 @inner
 def visit(made: Sources, source: int, place: int, cycle: int) -> None:
-    """Visit an entry in a cycle; skip it if a BECN has just changed it (CCS-8 to CCS-10)."""
+    """Visit an entry in a cycle.
+
+    Skip it if a BECN has just changed it (CCS-8 to CCS-10).
+    """
     entry = made.flow[source, place]
     if entry.known == 0 or is_settling(entry, cycle):
         return
@@ -244,7 +256,10 @@ def visit(made: Sources, source: int, place: int, cycle: int) -> None:
 
 @inner
 def write(made: Sources, source: int, written: NDArray[np.int64]) -> None:
-    """Write a setting of a source; absent CCT entries are ignored (CCS-13)."""
+    """Write a setting of a source.
+
+    Absent CCT entries are ignored (CCS-13).
+    """
     select, index = written[W_SELECT], written[W_INDEX]
     if select == _PORT_CONTROL:
         made.port[source, PORT_MODE] = written[W_PORT_MODE]

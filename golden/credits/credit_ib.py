@@ -114,7 +114,10 @@ def new_inputs(data_vls: int) -> Inputs:
 def new_state(
     *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int, parity: bool = False
 ) -> CreditIBState:
-    """Return the state after reset; ``fcp_blocks`` 0 means a quarter of the buffer."""
+    """Return the state after reset.
+
+    ``fcp_blocks`` 0 means a quarter of the buffer.
+    """
     del parity  # golden models no bit flips
     advance = fcp_blocks or max(1, buffer_blocks // 4)
     lanes = np.zeros((5, data_vls), np.int64)
@@ -193,7 +196,7 @@ def body_crc(body: int) -> int:
 
 @inner
 def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
-    """Return (lane, packet) of the FCP that may be sent now; lane -1 if none is due or a packet is being sent."""
+    """Return (lane, packet) of the FCP that may be sent now, with lane -1 if none is due or a packet is being sent."""
     if state.regs[BUSY] != 0:
         return -1, 0
     due = due_lanes(state)
@@ -208,7 +211,7 @@ def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa:
 
 @inner
 def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
-    """Return (lane, FCTBS, FCCL) of an arrived FCP; lane -1 if it must be ignored."""
+    """Return (lane, FCTBS, FCCL) of an arrived FCP, with lane -1 if it must be ignored."""
     body = packet >> 16
     vl = (body >> 12) & 15
     if body_crc(body) != packet & 0xFFFF or body >> 28 > _INITIALIZE or vl >= state.data_vls:
@@ -225,7 +228,10 @@ def accepts(state: CreditIBState, given: Inputs) -> bool:
 
 @kernel
 def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle; an arriving FCP is applied before an arriving packet."""
+    """Run a clock cycle.
+
+    An arriving FCP is applied before an arriving packet.
+    """
     regs, flags, values = state.regs, given.flags, given.values
     initializing = flags[INIT] != 0
     sent_vl, _ = offer(state, initializing)
@@ -271,7 +277,7 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
 
 @inner
 def _hear(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
-    """Apply a valid FCP (CIB-9 to CIB-11); return the mask of its lane, 0 if it is ignored."""
+    """Apply a valid FCP (CIB-9 to CIB-11) and return the mask of its lane, 0 if it is ignored."""
     vl, fctbs, fccl = read_fcp(state, packet)
     if vl < 0:
         rules[CORRUPT] += 1

@@ -181,7 +181,10 @@ def outgoing(state: CreditOPAState) -> int:
 
 @inner
 def next_return(state: CreditOPAState) -> int:
-    """Remove the next return from the units to be returned: the next lane in order and the largest code; 0 for none."""
+    """Return the next credit return as ``lane << 3 | code``, or 0 for none.
+
+    The next lane in order returns the largest code that its units allow; the units are subtracted.
+    """
     for step_on in range(1, state.vls + 1):
         vl = (state.regs[LAST] + step_on) % state.vls
         if state.owed[vl] != 0:
@@ -196,7 +199,10 @@ def next_return(state: CreditOPAState) -> int:
 
 @inner
 def hear(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
-    """Receive two bits of a return, and apply it when complete; return whether it exceeds the outstanding units."""
+    """Receive two bits of a return and apply the return when complete.
+
+    Return whether the return exceeds the outstanding units.
+    """
     regs = state.regs
     heard = regs[HEARD] | (bits << 2 * regs[HEARD_LTPS])
     regs[HEARD_LTPS] += 1
@@ -243,7 +249,10 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
 
 @inner
 def _begin_change(state: CreditOPAState, rules: NDArray[np.int64]) -> None:
-    """Determine the lanes that change (all if the overall limit shrinks); they stop sharing."""
+    """Determine the lanes that change (all if the overall limit shrinks).
+
+    They stop sharing.
+    """
     regs = state.regs
     shrinks = regs[NEW_OVERALL] < regs[OVERALL]
     rules[OVERALL_SHRANK] += shrinks
@@ -299,7 +308,10 @@ def run_change(
 
 @kernel
 def step(state: CreditOPAState, given: Inputs, rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle; a change of limits uses the counters from the start of the cycle."""
+    """Run a clock cycle.
+
+    A change of limits uses the counters from the start of the cycle.
+    """
     flags, values, regs = given.flags, given.values, state.regs
     for vl in range(state.vls):
         inside = within_lane(state, vl, given.blocks[vl])

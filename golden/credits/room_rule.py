@@ -16,7 +16,10 @@ def beyond(held: int, minimum: int) -> int:
 
 @inner
 def grown(before: int, after: int, minimum: int) -> int:
-    """Return the change of a VL's excess over its minimum; may be negative."""
+    """Return the change of a VL's excess over its minimum.
+
+    May be negative.
+    """
     return max(after, minimum) - max(before, minimum)
 
 

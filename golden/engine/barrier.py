@@ -31,7 +31,10 @@ def new_barrier() -> NDArray[np.int64]:
 
 @intrinsic("rt::fetch_add", acts=True)
 def _raised(words: NDArray[np.int64], place: int, more: int) -> int:
-    """Add to a word atomically and return its previous value; earlier writes become visible to other threads."""
+    """Add to a word atomically and return its previous value.
+
+    Earlier writes become visible to other threads.
+    """
     with _one_at_a_time:
         before = int(words[place])
         words[place] += more
@@ -52,7 +55,10 @@ def _offer_core() -> None:
 
 @inner
 def meet(barrier: NDArray[np.int64], threads: int) -> None:
-    """Wait until ``threads`` threads have arrived; their earlier writes are then visible to all."""
+    """Wait until ``threads`` threads have arrived.
+
+    Their earlier writes are then visible to all.
+    """
     passed = _seen(barrier, _PASSED)  # read before arriving, because the others may pass right afterwards
     if _raised(barrier, _ARRIVED, 1) == threads - 1:
         _raised(barrier, _ARRIVED, -threads)

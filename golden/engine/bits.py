@@ -35,14 +35,17 @@ def length(number: int) -> int:
 
 @inner
 def next_of(members: int, last: int) -> int:
-    """Return the first member above ``last``, otherwise the smallest member; the set must not be empty."""
+    """Return the first member above ``last``, otherwise the smallest member.
+
+    The set must not be empty.
+    """
     above = members & -(2 << int(last))
     return lowest(above if above != 0 else members)
 
 
 @inner
 def next_or_none(members: int, last: int) -> int:
-    """Return the first member above ``last``, otherwise the smallest member; -1 if the set is empty."""
+    """Return the first member above ``last``, otherwise the smallest member, or -1 if the set is empty."""
     return next_of(members, last) if members != 0 else -1
 
 

@@ -47,15 +47,19 @@ def _file_digest(file: Path) -> str:
 
 
 def kernel(function: F) -> F:
-    """Declare a compiled function that Python can call; it releases the interpreter lock while it runs.
+    """Declare a compiled function that Python can call.
 
-    A kernel takes numbers, arrays, records and NamedTuples of these, and returns numbers or tuples of numbers.
+    It releases the interpreter lock while it runs. A kernel takes numbers, arrays, records and NamedTuples of these,
+    and returns numbers or tuples of numbers.
     """
     return cast("F", Kernel(function, functools.partial(_digest, Path(inspect.getfile(function)))))
 
 
 def inner(function: F) -> F:
-    """Mark a function that kernels call and that is compiled with them; called from Python it runs as Python."""
+    """Mark a function that kernels call and that is compiled with them.
+
+    Called from Python it runs as Python.
+    """
     return function
 
 

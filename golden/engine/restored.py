@@ -12,7 +12,10 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic(acts=True, expand=expand_restore)
 def restore(to: Any, source: Any) -> None:
-    """Copy all arrays and records of ``source`` to ``to``. Numbers are not copied; they must be equal."""
+    """Copy all arrays and records of ``source`` to ``to``. Numbers are not copied.
+
+    They must be equal.
+    """
     if isinstance(to, np.ndarray):
         to[...] = source
     elif isinstance(to, Records):

@@ -10,8 +10,8 @@ from vlane.golden.compiler.intrinsics import expand_counters, intrinsic
 
 @intrinsic(expand=expand_counters)
 def unread(count: int) -> NDArray[np.int64]:
-    """Return counters that a kernel increments but never reads; compiled code omits the increments.
+    """Return counters that a kernel increments but never reads.
 
-    The translator rejects a kernel that reads such a counter.
+    Compiled code omits the increments. The translator rejects a kernel that reads such a counter.
     """
     return np.zeros(count, np.int64)

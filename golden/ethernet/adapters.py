@@ -77,7 +77,10 @@ def serve(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _wait(net: Ethernet, node: int, time: int) -> None:
-    """Schedule a retry for when tokens can suffice; do not schedule the same time twice."""
+    """Schedule a retry for when tokens can suffice.
+
+    Do not schedule the same time twice.
+    """
     own = net.adapter[node]
     own.served = time
     if own.waited != time:
@@ -87,7 +90,10 @@ def _wait(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _grant(net: Ethernet, node: int, flow: int, cycle: int) -> None:
-    """Grant a frame whose tokens suffice; it carries the tag of its limiter (ETH-13)."""
+    """Grant a frame whose tokens suffice.
+
+    It carries the tag of its limiter (ETH-13).
+    """
     limiters.may(net.limiters, node, flow, FRAME_BYTES, cycle)
     place = new_frame(net.frames, DATA, node, flow, FRAME_BYTES)
     frame, limiter = net.frames.frame[place], net.limiters.flow[node, flow]
@@ -112,7 +118,10 @@ def _log(
 
 @inner
 def next_frame(net: Ethernet, node: int, time: int) -> int:
-    """Return the next frame that an adapter sends; probes and replies precede data (ETH-15, ETH-16)."""
+    """Return the next frame that an adapter sends.
+
+    Probes and replies precede data (ETH-15, ETH-16).
+    """
     cycle = time >> CYCLE_BITS
     place = take(net.frames, net.control[node])
     if place != NONE:
@@ -137,7 +146,7 @@ def next_frame(net: Ethernet, node: int, time: int) -> int:
 
 @inner
 def receive(net: Ethernet, node: int, place: int, time: int) -> bool:
-    """Receive a frame; return whether a reply is ready to be sent (ETH-16, ETH-17)."""
+    """Receive a frame and return whether a reply is ready to be sent (ETH-16, ETH-17)."""
     frame = net.frames.frame[place]
     cycle = time >> CYCLE_BITS
     if frame.kind == DATA:

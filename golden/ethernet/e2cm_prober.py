@@ -128,7 +128,7 @@ def is_ready(state: E2CMProberState) -> bool:
 
 @inner
 def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: accept an order or continue with the previous one, then write a given delay."""
+    """Run a clock cycle: accept an order or continue with the previous one, then write a given delay."""
     kept = state.kept
     if is_ready(state):
         kept[CLEARS:KEPT] = 0
@@ -151,7 +151,10 @@ def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.in
 
 @inner
 def _write(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Write the given delay of a flow; ignore an absent flow (EPR-14)."""
+    """Write the given delay of a flow.
+
+    Ignore an absent flow (EPR-14).
+    """
     if values[W_FLOW] >= made.probe.shape[1]:
         rules[ABSENT] += 1
         return

@@ -113,7 +113,10 @@ def reset(state: ECMCPState) -> None:
 
 @inner
 def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle; ``state.shown[0]`` holds the outputs of the next cycle afterwards."""
+    """Run a clock cycle.
+
+    ``state.shown[0]`` holds the outputs of the next cycle afterwards.
+    """
     made, shown, own = state.made, state.shown, state.made.point[0]
     joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]
     for value in range(shown.shape[1]):

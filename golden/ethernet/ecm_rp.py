@@ -117,7 +117,7 @@ def is_ready(state: ECMRPState) -> bool:
 
 @inner
 def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: accept an order, start a visit, or continue with either."""
+    """Run a clock cycle: accept an order, start a visit, or continue with either."""
     made, kept = state.made, state.kept
     if is_ready(state):
         kept[ANSWERS] = 0

@@ -65,7 +65,10 @@ class Frame:
 
 
 class Queue:
-    """A list of frames; ``first`` is ``NONE`` if it is empty."""
+    """A list of frames.
+
+    ``first`` is ``NONE`` if it is empty.
+    """
 
     first: Int32
     last: Int32
@@ -94,9 +97,10 @@ def new_frames(count: int) -> Frames:
 
 
 def grown_frames(frames: Frames) -> Frames:
-    """Return the pool with twice as many frames; frames in use keep their numbers.
+    """Return the pool with twice as many frames.
 
-    The list of unused frames ends with the index after the pool, where the new frames begin.
+    Frames in use keep their numbers. The list of unused frames ends with the index after the pool, where the new
+    frames begin.
     """
     before = len(frames.frame)
     frame = new_records(Frame, 2 * before)
@@ -114,7 +118,7 @@ def new_queues(*counts: int) -> Records[Queue]:
 
 @inner
 def new_frame(frames: Frames, kind: int, source: int, destination: int, length: int) -> int:
-    """Allocate a frame and set its basic fields; other fields keep their old values."""
+    """Allocate a frame and set its basic fields, without clearing the other fields."""
     place = frames.unused[0]
     frame = frames.frame[place]
     frames.unused[0] = frame.after

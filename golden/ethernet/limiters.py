@@ -124,7 +124,10 @@ def new_limiters(
     seed: int,
     sources: int = 1,
 ) -> Limiters:
-    """Return sources after reset, without limiters; ``link_mbps`` may be a tuple of one rate per source."""
+    """Return sources after reset, without limiters.
+
+    ``link_mbps`` may be a tuple of one rate per source.
+    """
     made = Limiters(
         new_records(Limiter, sources, flows),
         new_records(Source, sources),
@@ -163,7 +166,10 @@ def is_limited(made: Limiters, source: int, flow: int) -> bool:
 
 @inner
 def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
-    """Count a flow's tokens up to a cycle; the result does not depend on how often this is done (ERP-3)."""
+    """Count a flow's tokens up to a cycle.
+
+    The result does not depend on how often this is done (ERP-3).
+    """
     own = made.flow[source, flow]
     if cycle > own.last:
         own.tokens = min(own.tokens + own.rate * (cycle - own.last), made.bucket)
@@ -172,7 +178,10 @@ def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
 
 @inner
 def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool:
-    """Return whether a frame of ``length`` bytes may start in a cycle; if so, take its tokens (ERP-1 to ERP-4)."""
+    """Return whether a frame of ``length`` bytes may start in a cycle.
+
+    If so, take its tokens (ERP-1 to ERP-4).
+    """
     own = made.flow[source, flow]
     if own.limited == 0:
         return True
@@ -252,7 +261,10 @@ def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedbac
 
 @inner
 def _raise(made: Limiters, source: int, flow: int, by: int) -> None:
-    """Raise a flow's rate; remove the limiter at the link's rate (ERP-10)."""
+    """Raise a flow's rate.
+
+    Remove the limiter at the link's rate (ERP-10).
+    """
     own, common = made.flow[source, flow], made.source[source]
     own.rate += by
     if own.rate >= common.link:

@@ -55,7 +55,10 @@ def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[
 def note(
     log: Log, cycle: int, what: int, whose: int, given: tuple[int, int, int, int], decided: tuple[int, int, int, int]
 ) -> None:
-    """Add an entry; count it even if the log is full."""
+    """Add an entry.
+
+    Count it even if the log is full.
+    """
     at = log.used[0]
     log.used[0] = at + 1
     if at >= log.entry.shape[0]:

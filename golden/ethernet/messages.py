@@ -116,7 +116,10 @@ def new_messages(
 
 
 def grown_messages(messages: Messages) -> Messages:
-    """Return the pool with twice as many messages; messages in use keep their numbers."""
+    """Return the pool with twice as many messages.
+
+    Messages in use keep their numbers.
+    """
     before = len(messages.message)
     message = new_records(Message, 2 * before)
     message["after"] = np.arange(1, 2 * before + 1)
@@ -136,7 +139,7 @@ def _in_a_row(messages: Messages, node: int, chance: int) -> int:
 
 @inner
 def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
-    """Generate a message of a node; return its destination, its frames, and the slots until the next message."""
+    """Generate a message of a node and return its destination, its frames, and the slots until the next message."""
     drawn, to = draw(messages.bits[node]), 0
     while drawn >= messages.to[node, to]:
         to += 1

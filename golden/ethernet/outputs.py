@@ -48,7 +48,10 @@ def _look(net: Ethernet, own: Channel, channel: int, cycle: int) -> None:
 
 @inner
 def keep(net: Ethernet, channel: int, place: int, time: int) -> bool:
-    """Store a frame in an input memory, or drop and count it; return whether it is stored (ETH-5)."""
+    """Store a frame in an input memory and return whether it fits (ETH-5).
+
+    A frame that does not fit is dropped and counted.
+    """
     frame = net.frames.frame[place]
     cycle, switch = time >> CYCLE_BITS, net.channel[channel].receiver - net.adapter.shape[0]
     if not watermarks.arrive(net.marks, channel, frame.length, cycle):
@@ -112,7 +115,10 @@ def _note(net: Ethernet, to: int, source: int, destination: int, found: Notifica
 
 @inner
 def say_again(net: Ethernet, channel: int) -> None:
-    """Schedule the refresh of an input's PAUSE, if one is in force (PAU-7); at most one event is pending."""
+    """Schedule the refresh of an input's PAUSE, if one is in force (PAU-7).
+
+    At most one event is pending.
+    """
     again, own = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
     if again != watermarks.NEVER and own.is_said == 0:
         own.is_said = 1
@@ -172,7 +178,10 @@ def _dequeue(net: Ethernet, own: Channel, channel: int) -> int:
 
 @inner
 def _send(net: Ethernet, own: Channel, channel: int, place: int, time: int) -> None:
-    """Put a frame on the wire; it arrives in the cycle after its last byte (ETH-2, ETH-3)."""
+    """Put a frame on the wire.
+
+    It arrives in the cycle after its last byte (ETH-2, ETH-3).
+    """
     frame = net.frames.frame[place]
     is_pause = frame.kind == PAUSE
     own.sending, own.length, own.input = _PAUSES if is_pause else _SENDS, frame.length, frame.input

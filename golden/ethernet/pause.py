@@ -106,7 +106,7 @@ def drops_frame(state: PauseState, values: NDArray[np.int64]) -> bool:
 
 @inner
 def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     marks, now = state.marks, state.seen[NOW]
     _count_rules(state, values, rules)
     if values[ARRIVE] != 0:

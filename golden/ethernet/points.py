@@ -143,7 +143,10 @@ def reset(made: Points, place: int) -> None:
 
 @inner
 def samples(made: Points, place: int, length: int) -> bool:
-    """Return whether a managed frame is sampled; advance the random sequence or the byte count (ECP-3 to ECP-6)."""
+    """Return whether a managed frame is sampled.
+
+    Advance the random sequence or the byte count (ECP-3 to ECP-6).
+    """
     own = made.point[place]
     if made.random:
         own.word = after_draw(own.word)

@@ -11,7 +11,10 @@ _FAR, _NEAR = PRBS_BITS - DRAW_BITS, PRBS_TAP - DRAW_BITS
 
 @inner
 def after_draw(word: int) -> int:
-    """Return the state 24 bits later; bit 0 of a state is the newest bit of the sequence."""
+    """Return the state 24 bits later.
+
+    Bit 0 of a state is the newest bit of the sequence.
+    """
     return (word << DRAW_BITS | ((word >> _FAR ^ word >> _NEAR) & _NUMBER)) & _STATE
 
 

@@ -115,7 +115,10 @@ def new_probers(
 
 @kernel
 def reset(made: Probers, source: int) -> None:
-    """Reset a source; given delays are kept (EPR-12)."""
+    """Reset a source.
+
+    Given delays are kept (EPR-12).
+    """
     for flow in range(made.probe.shape[1]):
         own = made.probe[source, flow]
         own.sent, own.probed, own.arrival, own.reported, own.occupancy = 0, 0, 0, 0, 0
@@ -130,7 +133,7 @@ def set_base(made: Probers, source: int, flow: int, cycles: int) -> None:
 
 @inner
 def count(made: Probers, source: int, flow: int, length: int, limited: int) -> bool:
-    """Count the bytes of a frame that starts; return whether a probe must follow it (EPR-1 to EPR-3)."""
+    """Count the bytes of a frame that starts and return whether a probe must follow it (EPR-1 to EPR-3)."""
     own = made.probe[source, flow]
     own.sent = (own.sent + length) & _MODULUS
     if not made.all_flows and limited == 0:

@@ -105,7 +105,10 @@ def fits(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
 
 @inner
 def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
-    """Store an arriving frame and return True; if it does not fit, count a drop and return False (PAU-1 to PAU-3)."""
+    """Store an arriving frame and return True.
+
+    If it does not fit, count a drop and return False (PAU-1 to PAU-3).
+    """
     own = marks.input[place]
     if not fits(marks, place, length, cycle):
         own.drops = min(own.drops + 1, DROP_MOST)

@@ -86,7 +86,10 @@ def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
 
 @by_type({Rooms: _no_period, FCPLimits: _period})
 def fcp_period(remote: Any) -> int:
-    """Return the period of FCPs in cycles; 0 with credit returns, which need no FCPs."""
+    """Return the period of FCPs in cycles.
+
+    0 with credit returns, which need no FCPs.
+    """
 
 
 @by_type({Rooms: _no, FCPLimits: limits.goes_beside})
@@ -146,4 +149,7 @@ def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
 
 @by_type({Rooms: room.load_rooms, FCPLimits: _nothing_to_load})
 def load_remote(remote: Any, end: int) -> None:
-    """Prefetch the credits of a sender; no effect for flow-control packets."""
+    """Prefetch the credits of a sender.
+
+    No effect for flow-control packets.
+    """

@@ -102,7 +102,10 @@ class Returns(NamedTuple):
 
 
 def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
-    """Return empty rows and lists; ``flight`` is the longest flight time of a cable in cycles."""
+    """Return empty rows and lists.
+
+    ``flight`` is the longest flight time of a cable in cycles.
+    """
     cycles = 1 << (flight + 4).bit_length()
     return Returns(
         rows=rows,
@@ -134,7 +137,10 @@ def flits_moved(returns: Returns, cycles: int, ahead: int) -> int:
 def begin(
     returns: Returns, remote: Any, end: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
 ) -> None:
-    """Start to free a packet's space as its flits move; the space of the first flit is free from cycle ``since`` on."""
+    """Start to free a packet's space as its flits move.
+
+    The space of the first flit is free from cycle ``since`` on.
+    """
     if flits == 1:
         begin_at_once(returns, end, since, lane, blocks)
         return
@@ -164,7 +170,10 @@ def places_coming(returns: Returns, cycle: int) -> range:
 
 @inner
 def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
-    """Free space at once in a later cycle, less than ``len(coming)`` ahead; at most one packet per row and cycle."""
+    """Free space at once in a later cycle, less than ``len(coming)`` ahead.
+
+    At most one packet per row and cycle.
+    """
     slot = _slot(returns, since)
     last = returns.at_once[slot * len(returns.row) + returns.coming[slot]]
     last.end, last.lane, last.blocks = end, lane, blocks

@@ -218,7 +218,10 @@ def assemble(
 
 
 def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int) -> Rooms:
-    """Return the output buffers of all ports; those of the NICs have the size ``nic`` if it is given."""
+    """Return the output buffers of all ports.
+
+    Those of the NICs have the size ``nic`` if it is given.
+    """
     rooms = buffers.rooms(ends)
     if nic is None:
         return rooms

@@ -51,7 +51,9 @@ class OfConnection:
 
 
 class ConnectionMeters(NamedTuple):
-    """Counts of all connections; empty if none are measured.
+    """Counts of all connections.
+
+    Empty if none are measured.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
 
 @inner
 def count_arrival(meters: ConnectionMeters, number: int, target: int, latency: int, cycle: int) -> int:
-    """Count the arrival of a connection's packet at a NIC; return its latency in 1/512 of the deadline.
+    """Count the arrival of a connection's packet at a NIC and return its latency in 1/512 of the deadline.
 
     Return -1 if the connection has no deadline. A packet that a rewritten table led to another NIC is not counted and
     returns -1, too.

@@ -1,4 +1,7 @@
-"""Runs of a network on one core or on several; both deliver the same packets in the same cycles."""
+"""Runs of a network on one core or on several.
+
+Both deliver the same packets in the same cycles.
+"""
 
 from __future__ import annotations
 
@@ -86,9 +89,9 @@ def _take_letters(net: Network, packets: Packets) -> None:
 
 @kernel
 def run_part(net: Network, packets: Packets, end: int) -> int:
-    """Run a part up to cycle ``end``, in step with all other parts; return the common reason for stopping.
+    """Run a part up to cycle ``end``, in step with all other parts.
 
-    No packet or credit is in transit between parts afterwards.
+    Return the common reason for stopping. No packet or credit is in transit between parts afterwards.
     """
     part = net.border
     while True:
@@ -124,7 +127,7 @@ class OneCore:
         run(self.net, self._packets, 0)
 
     def run_to(self, end: int, changes: deque[Change]) -> int:
-        """Run up to a cycle and apply the pending changes; return the reason for stopping."""
+        """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
         start = time.thread_time()
         reason, self._packets = run_to(self.net, self._packets, end, changes=changes)
         self.cpu_seconds += time.thread_time() - start
@@ -173,7 +176,7 @@ class ManyCores:
         self.cpu_seconds = 0.0
 
     def run_to(self, end: int, changes: deque[Change]) -> int:
-        """Run up to a cycle and apply the pending changes; return the reason for stopping."""
+        """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
         at_a_time = max(1, AT_A_TIME // len(self._net.staged))
         with ThreadPoolExecutor(len(self._parts)) as threads:
             while True:
@@ -239,7 +242,7 @@ _SELDOM = 1000
 
 
 def _timed(part: tuple[Network, Packets], end: int) -> tuple[int, float]:
-    """Run a part; return the reason for stopping and the thread's CPU seconds."""
+    """Run a part and return the reason for stopping and the thread's CPU seconds."""
     start = time.thread_time()
     reason = run_part(*part, end)
     return reason, time.thread_time() - start

@@ -15,9 +15,11 @@ from vlane.golden.switches.kinds import central_buffers
 
 
 def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
-    """Return a cycle of channels that wait for each other, as (sending port, or central buffer after all ports; VL).
+    """Return a cycle of channels that wait for each other, as (place, VL) pairs.
 
-    Return an empty list if the dependency graph has no cycle.
+    A place is a sending port or, numbered after all ports, a central buffer. The list is empty if the dependency
+    graph has
+    no cycle.
     """
     inputs, ends, mports = net.switches.inputs, len(net.wiring.cable), central_buffers(net.switches)
     lanes, channels = inputs.queues.queue.shape[1], len(paths.waits)
@@ -48,11 +50,11 @@ def _circle(
     following: NDArray[np.int32],
     chain: NDArray[np.int32],
 ) -> int:
-    """Search the dependency graph depth first; store a cycle in ``chain`` and return its length, 0 for none.
+    """Search the dependency graph depth first.
 
-    ``state`` is 0 for an unvisited channel, its position in the chain (from 1) while it is on the chain, and -1
-    afterwards.
-    ``following`` is the place from which the search of a channel resumes.
+    Store a cycle in ``chain`` and return its length, 0 for none. ``state`` is 0 for an unvisited channel, its
+    position in the chain (from 1) while it is on the chain, and -1 afterwards. ``following`` is the place from which
+    the search of a channel resumes.
     """
     for start in range(len(state)):
         if state[start] != 0:

@@ -78,7 +78,9 @@ def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
 
 
 def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Packets]]:
-    """Return the parts of a network before its first cycle, each with its packets; the parts share the network's state.
+    """Return the parts of a network before its first cycle, each with its packets.
+
+    The parts share the network's state.
 
     Raises
     ------

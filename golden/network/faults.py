@@ -13,7 +13,10 @@ from vlane.golden.switches.marking import note_pause
 
 
 def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
-    """Return a change that stalls a port's link for a number of cycles (IBS-7); ports count from 0."""
+    """Return a change that stalls a port's link for a number of cycles (IBS-7).
+
+    Ports count from 0.
+    """
     return Change(cycle, partial(_stall, switch, port, cycle + cycles))
 
 
@@ -29,7 +32,7 @@ def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int, told_after
 
 
 def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
-    """Return a change that sets the output (from 0; 255 for none) of a LID for heads that arrive from ``cycle`` on."""
+    """Return a change that sets the output (from 0, 255 for none) of a LID for heads that arrive from ``cycle`` on."""
     return Change(cycle + ROUTED, partial(_write, switch, lid, output))
 
 

@@ -137,7 +137,10 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
 
 @inner
 def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
-    """Return the head of a class's queue if it may be injected; hold it if its flow is held (NCC-11, NCC-12)."""
+    """Return the head of a class's queue if it may be injected (NCC-11, NCC-12).
+
+    A head whose flow is held joins the held packets.
+    """
     if net.sources.due[nic, number] > cycle:
         return NOBODY
     if pacing.waiting[nic, number].packets >= pacing.most:
@@ -182,7 +185,10 @@ _ACTS = FECN | BECN
 
 @by_type({Unpaced: _never_acts, Pacing: _acts})
 def acts(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # type: ignore[empty-body]
-    """Return whether this event is a received CNP taking effect; if so, apply the CNP's BECN (NCC-9)."""
+    """Return whether this event is a received CNP taking effect.
+
+    If so, apply the CNP's BECN (NCC-9).
+    """
 
 
 @inner

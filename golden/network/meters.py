@@ -254,7 +254,10 @@ def count_loss(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> No
 
 @inner
 def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
-    """Count a packet whose last flit is received in a cycle; a CNP enters only the digest and the trace."""
+    """Count a packet whose last flit is received in a cycle.
+
+    A CNP enters only the digest and the trace.
+    """
     sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
     source, target, connection = int(origin.source), int(origin.target), int(origin.connection)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
@@ -280,7 +283,10 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
 
 @inner
 def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int) -> None:
-    """Count a delivery for the statistics; store one after the window in ``late``, in case the window is doubled."""
+    """Count a delivery for the statistics.
+
+    Store one after the window in ``late``, in case the window is doubled.
+    """
     first = meters.window[FIRST]
     if cycle >= meters.window[END]:
         late = meters.late[target]

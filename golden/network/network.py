@@ -145,7 +145,10 @@ def take_waiting(net: Network, packets: Packets) -> None:
 
 @inner
 def _rooms_come_free(net: Network, cycle: int) -> None:
-    """Apply the credits that arrive at once in this cycle; wake ports that may have to send an FCP."""
+    """Apply the credits that arrive at once in this cycle.
+
+    Wake ports that may have to send an FCP.
+    """
     returns, remote = net.out_ports.returns, net.out_ports.remote
     for place in places_coming(returns, cycle):
         it = returns.at_once[place]
@@ -274,11 +277,10 @@ def _return_credits(starvation: Any, net: Network, cycle: int) -> None:
 
 @inner
 def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
-    """Schedule the arrival of a packet's head at the far end of the cable; its flits follow one per cycle (NET-5).
+    """Schedule the arrival of a packet's head at the far end of the cable.
 
-    ``cycle`` is the cycle in which the packet starts. On a slower cable it is later, by as many cycles as the far
-    end must
-    wait to receive the packet at one flit per cycle.
+    Its flits follow one per cycle (NET-5). ``cycle`` is the cycle in which the packet starts. On a slower cable it is
+    later, by as many cycles as the far end must wait to receive the packet at one flit per cycle.
     """
     cable = net.wiring.cable[port]
     far = int(cable.far)
@@ -340,7 +342,7 @@ def why_not(net: Network, packets: Packets, end: int) -> int:
 
 @inner
 def run_cycle(net: Network, packets: Packets) -> None:
-    """Run one cycle."""
+    """Run a cycle."""
     cycle, period = net.clock[NOW], fcp_period(net.out_ports.remote)
     if period != 0 and cycle % period == 0:
         _wake_all(net)
@@ -359,7 +361,10 @@ def run_cycle(net: Network, packets: Packets) -> None:
 
 @kernel
 def run(net: Network, packets: Packets, end: int) -> int:
-    """Run up to cycle ``end``; return the reason for stopping. Except after ``STUCK`` the run can be resumed."""
+    """Run up to cycle ``end``.
+
+    Return the reason for stopping. Except after ``STUCK`` the run can be resumed.
+    """
     reason = why_not(net, packets, end)
     while reason < 0:
         run_cycle(net, packets)

@@ -244,7 +244,10 @@ def first_to_go(pacing: Pacing, packets: Packets, nic: int, number: int, cycle: 
 
 @inner
 def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, before: int) -> None:
-    """Remove a flow head, whose predecessor is ``before``; move the flow's next packet to the end of the list."""
+    """Remove a flow head, whose predecessor is ``before``.
+
+    Move the flow's next packet to the end of the list.
+    """
     own = pacing.waiting[nic, number]
     following, behind, last = (
         int(packets.pool[head].arrived),

@@ -48,7 +48,9 @@ class PacketLetter:
 
 
 class RoomLetter:
-    """Credits for a sender in another part; the arguments of ``returns.begin``.
+    """Credits for a sender in another part.
+
+    The arguments of ``returns.begin``.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def box_of(border: Part, turn: int, writer: int, reader: int) -> int:
 
 @inner
 def _no_packet(border: Alone, packet: int, cycle: int, place: int) -> None:
-    """Do nothing: there is no other part."""
+    """Do nothing: the network is not divided."""
 
 
 @inner
@@ -157,7 +159,7 @@ def post_packet(border: Any, packet: int, cycle: int, place: int) -> None:
 
 @inner
 def _no_room(border: Alone, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
-    """Do nothing: there is no other part."""
+    """Do nothing: the network is not divided."""
 
 
 @inner

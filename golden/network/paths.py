@@ -97,7 +97,7 @@ def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16
 
 
 def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) -> Paths:
-    """Return the paths on an SL; with a path-SL table ``only``, those of the pairs that use this SL."""
+    """Return the paths on an SL, restricted to the pairs that use the SL if ``only`` is not empty."""
     paths, inputs, nics = _nothing(net), net.switches.inputs, len(net.staged)
     lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
     alike = every if only.size else _alike(net, sl)
@@ -247,7 +247,7 @@ def _may_wait(paths: Paths, channel: int, wanted: int) -> None:
 
 @inner
 def next_wait(waits: NDArray[np.uint8], channel: int, wanted: int) -> int:
-    """Return the first (place, lane) from ``wanted`` on that a channel may wait for; -1 for none."""
+    """Return the first (place, lane) from ``wanted`` on that a channel may wait for, or -1 for none."""
     end = 8 * waits.shape[1]
     while wanted < end:
         left = int(waits[channel, wanted >> 3]) >> (wanted & 7)

@@ -44,7 +44,9 @@ def run_to(
     run_on: Callable[[Network, Packets, int], int] = run,
     changes: deque[Change] | None = None,
 ) -> tuple[int, Packets]:
-    """Run up to a cycle and enlarge the packet pool as needed; return the reason for stopping and the pool.
+    """Run up to a cycle and enlarge the packet pool as needed.
+
+    Return the reason for stopping and the pool.
 
     Parameters
     ----------

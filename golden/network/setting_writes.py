@@ -34,7 +34,10 @@ _TAKES_EFFECT = 1
 
 
 def marking_is_written(switch: int, given: MarkingWrite, *, cycle: int) -> Change:
-    """Return a change that writes marking settings in ``cycle``; they apply to packets that start later (CCM-12)."""
+    """Return a change that writes marking settings in ``cycle``.
+
+    They apply to packets that start later (CCM-12).
+    """
     return Change(cycle + _TAKES_EFFECT, partial(_mark, switch, given))
 
 
@@ -71,7 +74,10 @@ def cct_entry(index: int, shift: int, multiplier: int) -> HostWrite:
 
 
 def starvation_is_written(switch: int, given: StarvationWrite, *, cycle: int) -> Change:
-    """Return a change that writes credit-starvation settings in ``cycle``; they take effect in the next cycle."""
+    """Return a change that writes credit-starvation settings in ``cycle``.
+
+    They take effect in the next cycle.
+    """
     return Change(cycle + _TAKES_EFFECT, partial(_starve, switch, given))
 
 

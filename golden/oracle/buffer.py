@@ -59,7 +59,7 @@ class BufferMachine(NamedTuple):
 
 @kernel
 def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, ins, outs, vls = machine.state, machine.ins, machine.outs, machine.vls
     writers, readers = len(machine.write_vl), len(machine.read_vl)
     clear(shown)

@@ -84,7 +84,7 @@ class CCMarkerMachine(NamedTuple):
 
 @kernel
 def cc_marker_cycle(machine: CCMarkerMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     lanes, values, flit, made = state.data_vls, seen.values, seen.flit, state.markers
     clear(shown)
@@ -191,7 +191,7 @@ class CCSourceMachine(NamedTuple):
 
 @kernel
 def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     made, seen, ins, outs = machine.made, machine.seen, machine.ins, machine.outs
     clear(shown)
     for number in range(len(seen.asks)):

@@ -58,7 +58,7 @@ class CreditIBMachine(NamedTuple):
 
 @kernel
 def credit_ib_cycle(machine: CreditIBMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     flags, values, lanes = seen.flags, seen.values, state.data_vls
     clear(shown)
@@ -144,7 +144,10 @@ def _bits(port: Port) -> NDArray[np.int64]:
 
 
 class CreditOPAMachine(NamedTuple):
-    """A port's sender-managed credits behind its ports; the fields are those of ``CreditIBMachine``."""
+    """A port's sender-managed credits behind its ports.
+
+    The fields are those of ``CreditIBMachine``.
+    """
 
     state: opa.CreditOPAState
     seen: opa.Inputs
@@ -155,7 +158,7 @@ class CreditOPAMachine(NamedTuple):
 
 @kernel
 def credit_opa_cycle(machine: CreditOPAMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     flags, values, lanes = seen.flags, seen.values, state.vls
     clear(shown)

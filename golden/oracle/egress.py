@@ -80,7 +80,10 @@ def show(
 
 @kernel
 def cycle(machine: EgressMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; a program-port write in the cycle of a reset is ignored."""
+    """Run a clock cycle.
+
+    A program-port write in the cycle of a reset is ignored.
+    """
     state, ins, outs = machine.state, machine.ins, machine.outs
     clear(shown)
     for lane in range(len(machine.sizes)):
@@ -144,7 +147,10 @@ def last_blocks(state: Any) -> int:
 
 @inner
 def _vl_of(machine: EgressMachine, lane: int) -> int:
-    """Return the VL of a lane; in ports with VL15, data lanes from 15 on have a VL one higher."""
+    """Return the VL of a lane.
+
+    In ports with VL15, data lanes from 15 on have a VL one higher.
+    """
     if machine.lanes > machine.data_vls:
         if lane == machine.data_vls:
             return _VL15

@@ -46,7 +46,7 @@ class PauseMachine(NamedTuple):
 
 @kernel
 def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     marks, own, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
     clear(shown)
@@ -102,7 +102,10 @@ def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class ECMCPMachine(NamedTuple):
-    """A congestion point behind its ports; the fields are those of ``PauseMachine``."""
+    """A congestion point behind its ports.
+
+    The fields are those of ``PauseMachine``.
+    """
 
     state: ecm_cp.ECMCPState
     seen: NDArray[np.int64]
@@ -113,7 +116,7 @@ class ECMCPMachine(NamedTuple):
 
 @kernel
 def ecm_cp_cycle(machine: ECMCPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     clear(shown)
     for number in range(len(seen)):
@@ -160,7 +163,10 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class ECMRPMachine(NamedTuple):
-    """A reaction point behind its ports; the fields are those of ``PauseMachine``."""
+    """A reaction point behind its ports.
+
+    The fields are those of ``PauseMachine``.
+    """
 
     state: ecm_rp.ECMRPState
     seen: NDArray[np.int64]
@@ -171,7 +177,7 @@ class ECMRPMachine(NamedTuple):
 
 @kernel
 def ecm_rp_cycle(machine: ECMRPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     kept = state.kept
     clear(shown)
@@ -224,7 +230,10 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class E2CMProberMachine(NamedTuple):
-    """A prober behind its ports; the fields are those of ``PauseMachine``."""
+    """A prober behind its ports.
+
+    The fields are those of ``PauseMachine``.
+    """
 
     state: e2cm_prober.E2CMProberState
     seen: NDArray[np.int64]
@@ -235,7 +244,7 @@ class E2CMProberMachine(NamedTuple):
 
 @kernel
 def e2cm_prober_cycle(machine: E2CMProberMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     kept = state.kept
     clear(shown)

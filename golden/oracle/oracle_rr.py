@@ -12,5 +12,8 @@ SHOW = {golden.State: show_nothing}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port of an instance with a map; other instances have no own ports."""
+    """Return the program port of an instance with a map.
+
+    Other instances have no own ports.
+    """
     return OwnPorts(schedule_program(1, "Not used.")) if parameters["requesters"] else OwnPorts()

@@ -1,7 +1,7 @@
-"""Kernel of the switch oracles: golden's packets, identified by their heads, and the data of their flits.
+"""Kernel of the switch oracles: golden handles packets by their heads, the oracle stores the flit data.
 
-Golden derives a packet's size from its head and expects its flits in consecutive cycles, as the contract demands. The
-hardware would wait for a missing flit; the oracle does not model that and counts it as rule ``broken``.
+Golden derives a packet's size from its head and expects the flits in consecutive cycles, as the contract demands. The
+hardware would wait for a missing flit. The oracle counts a missing flit as rule ``broken`` instead.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _FIELDS = 5
 
 @kernel
 def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, out_ports = machine.state, machine.out_ports
     ports, cycle = len(state.arriving), state.regs[CLOCK]
     slot = cycle % RING
@@ -98,7 +98,7 @@ def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArr
 
 @inner
 def _note_write(machine: SwitchMachine, given: NDArray[np.uint64], cycle: int) -> None:
-    """Store the program-port inputs of the tables; they apply to heads that arrive from this cycle on."""
+    """Store the program-port inputs of the tables, valid for heads that arrive from this cycle on."""
     written = machine.written[cycle & 3]
     for field in range(len(machine.lft_places)):
         written[field] = read(given, machine.lft_places, field)
@@ -180,7 +180,10 @@ def _happens(machine: SwitchMachine, packet: int, event: int, cycle: int) -> Non
 
 @inner
 def _cause(machine: SwitchMachine, packet: int) -> int:
-    """Return the drop cause as the hardware reports it; golden itself does not distinguish port 0."""
+    """Return the drop cause as the hardware reports it.
+
+    Golden itself does not distinguish port 0.
+    """
     field, top = machine.state.packets.pool[packet], machine.state.regs[TOP]
     if field.lane == _NO_VL:
         return _NO_VL
@@ -190,7 +193,10 @@ def _cause(machine: SwitchMachine, packet: int) -> int:
 
 @inner
 def _forget(machine: SwitchMachine, packet: int) -> None:
-    """Free a dropped packet and its flit slots; flits of it that still arrive are not stored."""
+    """Free a dropped packet and its flit slots.
+
+    Flits of it that still arrive are not stored.
+    """
     state = machine.state
     for port in range(len(state.arriving)):
         arriving = state.arriving[port]
@@ -235,7 +241,10 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
 
 @inner
 def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Run an output's scheduler and its program port; schedule the flits of a packet that starts."""
+    """Run an output's scheduler and its program port.
+
+    Schedule the flits of a packet that starts.
+    """
     out_ports, state, places = machine.out_ports, machine.state, machine.schedule_places
     packets, ports = state.packets, len(state.arriving)
     scheduler, sending = at_port(out_ports.bank, port), out_ports.sending[port]
@@ -277,7 +286,10 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
 
 @inner
 def _arrive(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Accept an arriving flit, and start its packet if it is the first; count violations of the contract."""
+    """Accept an arriving flit, and start its packet if it is the first.
+
+    Count violations of the contract.
+    """
     rx, first = machine.rx, _FIELDS * port
     arriving, rules = machine.state.arriving[port], machine.rules
     if not flag(given, rx, first + _VALID):
@@ -300,7 +312,10 @@ def _arrive(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle:
 
 @inner
 def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Start an arriving packet; golden receives it if the input buffer has space."""
+    """Start an arriving packet.
+
+    Golden receives it if the input buffer has space.
+    """
     state, out_ports, first = machine.state, machine.out_ports, _FIELDS * port
     header = get(given, machine.rx[first + _DATA, 0] + machine.data_bits - WORD_BITS, WORD_BITS)
     lane = read(given, machine.rx, first + _VL)
@@ -356,7 +371,10 @@ def _show_port(machine: SwitchMachine, shown: NDArray[np.uint64], port: int, slo
 
 @inner
 def _reset(machine: SwitchMachine, cycle: int) -> None:
-    """Reset; memories keep their contents, and pending writes still reach them."""
+    """Reset the switch.
+
+    Memories keep their contents, and pending writes still reach them.
+    """
     for ago in (1, 0):
         _apply_write(machine, cycle - ago)
     out_ports, fresh = machine.out_ports, machine.fresh_ports

@@ -1,4 +1,7 @@
-"""Functions of the switch oracles that depend on switch type, credit scheme or scheduler; dispatched by state type."""
+"""Functions of the switch oracles that depend on switch type, credit scheme or scheduler.
+
+Dispatched by state type.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def _channel_stamp(switches: OPASwitches, field: Packet, lane: int) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _vl_stamp), OPASwitches: _channel_stamp})
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
-    """Return the header field that a packet leaves with on a lane: its VL or its channel."""
+    """Return the header field of a packet that leaves on a lane: the VL or, for Omni-Path, the channel."""
 
 
 @inner
@@ -77,7 +80,7 @@ def _channel(switches: OPASwitches, header: Any) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_channel), OPASwitches: _channel})
 def channel_of(switches: Any, header: Any) -> int:
-    """Return the channel in a header; 0 for switches without channels."""
+    """Return the channel in a header, or 0 for switches without channels."""
 
 
 @inner
@@ -104,7 +107,10 @@ def _write_sc(switches: OPASwitches, ports: int, fields: NDArray[np.int64]) -> N
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _write_sl2vl), OPASwitches: _write_sc})
 def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
-    """Write SL2VL or channel maps; ``fields`` are those of the program port, enable first."""
+    """Write SL2VL or channel maps.
+
+    ``fields`` are those of the program port, enable first.
+    """
 
 
 @inner
@@ -150,7 +156,10 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
     }
 )
 def restore_switches(switches: Any, fresh: Any) -> None:
-    """Reset input ports and allocation; the SL2VL or channel maps are memory and keep their contents."""
+    """Reset input ports and allocation.
+
+    The SL2VL or channel maps are memory and keep their contents.
+    """
 
 
 @inner
@@ -181,7 +190,7 @@ def _say_limit(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int)
 
 @by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
 def say(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
-    """Send a due flow-control packet if the port is free; return whether one is sent."""
+    """Send a due flow-control packet if the port is free and return whether one is sent."""
 
 
 @inner
@@ -211,7 +220,10 @@ def _hear_limits(remote: FCPLimits, machine: SwitchMachine, given: NDArray[np.ui
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
 def hear(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
-    """Store the credits that a port receives in a cycle; returns are clamped to the blocks outstanding at its start."""
+    """Store the credits that a port receives in a cycle.
+
+    Returns are clamped to the blocks outstanding at its start.
+    """
 
 
 @inner

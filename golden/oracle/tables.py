@@ -1,4 +1,7 @@
-"""Oracles of the look-up tables; look-ups read the tables before the clock edge, writes take effect after it."""
+"""Oracles of the look-up tables.
+
+Look-ups read the tables before the clock edge, writes take effect after it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ class SL2VLMachine(NamedTuple):
 
 @kernel
 def sl2vl_cycle(machine: SL2VLMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; a reset has no effect, because the tables are memory."""
+    """Run a clock cycle.
+
+    A reset has no effect, because the tables are memory.
+    """
     state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
     inputs = state.row.shape[0]
     clear(shown)
@@ -102,7 +108,10 @@ class LFTMachine(NamedTuple):
 
 @kernel
 def lft_cycle(machine: LFTMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; a reset sets the top to 0 and keeps the entries, including one being written."""
+    """Run a clock cycle.
+
+    A reset sets the top to 0 and keeps the entries, including one being written.
+    """
     state, ins, outs, lookups = machine.state, machine.ins, machine.outs, machine.lookups
     clear(shown)
     for index in range(lookups):
@@ -144,7 +153,10 @@ def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class SCMachine(NamedTuple):
-    """Omni-Path's channel maps behind their ports; the fields are those of ``SL2VLMachine``."""
+    """Omni-Path's channel maps behind their ports.
+
+    The fields are those of ``SL2VLMachine``.
+    """
 
     state: sc.SCState
     ins: NDArray[np.int64]
@@ -154,7 +166,10 @@ class SCMachine(NamedTuple):
 
 @kernel
 def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; a reset has no effect, because the tables are memory."""
+    """Run a clock cycle.
+
+    A reset has no effect, because the tables are memory.
+    """
     state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
     ports = state.channels.shape[0]
     clear(shown)

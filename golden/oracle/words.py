@@ -14,7 +14,7 @@ WORD_BITS = 64
 
 @inner
 def get(words: NDArray[np.uint64], first: int, bits: int) -> Any:
-    """Return up to 64 bits, starting at a bit counted through all words, as an unsigned number; 0 for no bits."""
+    """Return up to 64 bits, starting at a bit counted through all words, as an unsigned number, or 0 for no bits."""
     if bits == 0:
         return np.uint64(0)
     word, shift = first >> 6, first & (WORD_BITS - 1)
@@ -38,7 +38,10 @@ def put(words: NDArray[np.uint64], first: int, bits: int, value: int) -> None:
 
 @inner
 def read(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> int:
-    """Return an input element as a signed number; a 64-bit element may be negative, an absent element is 0."""
+    """Return an input element as a signed number.
+
+    A 64-bit element may be negative, an absent element is 0.
+    """
     return np.int64(get(words, places[number, 0], places[number, 1]))  # type: ignore[return-value]
 
 
@@ -50,7 +53,10 @@ def flag(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> b
 
 @inner
 def write(words: NDArray[np.uint64], places: NDArray[np.int64], number: int, value: int) -> None:
-    """Write an output element to zeroed words; ignore an absent element."""
+    """Write an output element to zeroed words.
+
+    Ignore an absent element.
+    """
     put(words, places[number, 0], places[number, 1], value)
 
 

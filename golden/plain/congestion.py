@@ -54,7 +54,10 @@ class Counts(NamedTuple):
 
 
 class Waiting:
-    """Held packets of a class, one queue per flow; flows take turns (NCC-11)."""
+    """Held packets of a class, one queue per flow.
+
+    Flows take turns (NCC-11).
+    """
 
     def __init__(self) -> None:
         self.turns: deque[deque[Packet]] = deque()
@@ -64,7 +67,10 @@ class Waiting:
         return sum(map(len, self.turns))
 
     def add(self, packet: Packet, flow_of: Callable[[Packet], Flow]) -> None:
-        """Append a packet to the queue of its flow; a new flow is last in turn."""
+        """Append a packet to the queue of its flow.
+
+        A new flow is last in turn.
+        """
         for queue in self.turns:
             if flow_of(queue[0]) == flow_of(packet):
                 queue.append(packet)
@@ -72,7 +78,10 @@ class Waiting:
         self.turns.append(deque([packet]))
 
     def take(self, packet: Packet) -> None:
-        """Remove a packet that is first in its flow's queue; the flow moves to the end of the turns (NCC-15)."""
+        """Remove a packet that is first in its flow's queue.
+
+        The flow moves to the end of the turns (NCC-15).
+        """
         queue = next(queue for queue in self.turns if queue[0] is packet)
         self.turns.remove(queue)
         queue.popleft()
@@ -289,7 +298,10 @@ class CongestedNetwork(PlainNetwork):
                 sweep.look(self.now)
 
     def step(self) -> None:
-        """Run one cycle; settings written to switches in the previous cycle apply."""
+        """Run a cycle.
+
+        Settings written to switches in the previous cycle apply.
+        """
         for write in self.marker_writes:
             if write.cycle + 1 == self.now:
                 for (switch, port), marker in self.markers.items():

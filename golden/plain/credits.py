@@ -52,7 +52,10 @@ class FcpEgress(Egress):
         self.fcps: deque[tuple[int, Fcp]] = deque()
 
     def begin(self, now: int) -> None:
-        """Begin a cycle; with a new period an FCP of every lane is due (IBS-C3)."""
+        """Begin a cycle.
+
+        With a new period an FCP of every lane is due (IBS-C3).
+        """
         super().begin(now)
         if now % self.scheme.fcp_period == 0:
             self.period_over = [True] * self.sizes.lanes
@@ -64,13 +67,16 @@ class FcpEgress(Egress):
         self._far_end().remote_credit.change(lane, -blocks)
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Return whether the limit allows a packet (IBS-C1); assert that 12-bit counters decide the same (CIB-2)."""
+        """Return whether the limit allows a packet (IBS-C1).
+
+        Assert that 12-bit counters decide the same (CIB-2).
+        """
         fits = self.sent[lane] + blocks <= self.limit[lane]
         assert fits == ((self.limit[lane] - self.sent[lane] - blocks) % 4096 <= 2048), "not what 12 bits would say"
         return fits
 
     def decide(self, *, is_free: bool = True) -> int | None:
-        """Return the lane whose packet starts; None if an FCP takes the link (IBS-C4)."""
+        """Return the lane whose packet starts, or None if an FCP takes the link (IBS-C4)."""
         can_send = self.peer is not None and (self.scheme.sideband or (self.is_idle and not self.is_stalled))
         self.fcp = self._first_due() if can_send else None
         takes_the_link = self.fcp is not None and not self.scheme.sideband
@@ -98,7 +104,10 @@ class FcpEgress(Egress):
             self._far_end().hear(self.fcps.popleft()[1])
 
     def hear(self, fcp: Fcp) -> None:
-        """Apply a received limit; limits never shrink."""
+        """Apply a received limit.
+
+        Limits never shrink.
+        """
         assert fcp.limit >= self.limit[fcp.lane], "FCPs out of order"
         self.limit[fcp.lane] = fcp.limit
 

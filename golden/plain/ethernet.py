@@ -110,7 +110,10 @@ class PlainEthernet:
                 self.at(self.drift_cycles * CYCLE, DRIFT, node.number)
 
     def at(self, time: int, kind: int, place: int, frame: Frame | None = None) -> None:
-        """Schedule an event; events of equal time, kind and place are ordered by frame."""
+        """Schedule an event.
+
+        Events of equal time, kind and place are ordered by frame.
+        """
         heapq.heappush(self.events, (int(time), kind, place, frame.order if frame else next(self.order), frame))
 
     def run(self, seconds: float) -> None:
@@ -312,7 +315,10 @@ class PlainEthernet:
         self.order_at(node, node.ready)
 
     def flow_to_ask(self, node: Node, cycle: int) -> int | None:
-        """Return the flow to ask for next; if tokens are missing, schedule a retry for when they suffice (ETH-13)."""
+        """Return the flow to ask for next.
+
+        If tokens are missing, schedule a retry for when they suffice (ETH-13).
+        """
         if len(node.granted) >= MOST_GRANTED:
             return None
         waiting = [flow for flow in range(self.nodes) if node.backlog[flow]]

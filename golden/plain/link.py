@@ -39,7 +39,10 @@ Serve = Callable[[Seen, bool], int]
 
 @dataclass(eq=False)
 class Packet:
-    """A packet; ``queue`` is its application queue (traffic class) at the source."""
+    """A packet.
+
+    ``queue`` is its application queue (traffic class) at the source.
+    """
 
     source: int
     target: int
@@ -96,7 +99,10 @@ class Sizes:
 
 
 def round_robin(last: int, count: int) -> Iterator[int]:
-    """Yield the numbers below ``count`` in round-robin order; ``last`` comes last."""
+    """Yield the numbers below ``count`` in round-robin order.
+
+    ``last`` comes last.
+    """
     return ((last + 1 + step) % count for step in range(count))
 
 
@@ -154,7 +160,10 @@ class Egress:
         self.peer, self.receive = peer, receive
 
     def write(self, lane: int, flit: Flit) -> None:
-        """Append a flit to the output buffer; assert that it continues the packet before it."""
+        """Append a flit to the output buffer.
+
+        Assert that the flit continues the packet in front.
+        """
         queue = self.buffer[lane]
         if queue:
             before = queue[-1]
@@ -188,7 +197,10 @@ class Egress:
         return self.sending is None and self.held == 0
 
     def decide(self, *, is_free: bool = True) -> int | None:
-        """Run the scheduler for one cycle and return the lane whose packet starts, or None; exchange tables if due."""
+        """Run the scheduler for one cycle and return the lane whose packet starts, or None.
+
+        Exchange tables if due.
+        """
         if self.peer is None:
             return None
         request, fits, behind = 0, 0, 0

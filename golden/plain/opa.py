@@ -46,13 +46,19 @@ class ChannelTables(NamedTuple):
 
 @dataclass(eq=False)
 class ChannelPacket(Packet):
-    """A packet with a channel in its header; each switch replaces the channel when the head leaves its input."""
+    """A packet with a channel in its header.
+
+    Each switch replaces the channel when the head leaves its input.
+    """
 
     sc: int = 0
 
 
 def _from_after(last: int, count: int) -> list[int]:
-    """Return the numbers below ``count`` in round-robin order; ``last`` comes last."""
+    """Return the numbers below ``count`` in round-robin order.
+
+    ``last`` comes last.
+    """
     return [*range(last + 1, count), *range(last + 1)]
 
 
@@ -108,7 +114,10 @@ class Wish(NamedTuple):
 
 @dataclass(eq=False)
 class Transfer:
-    """A granted packet that crosses; ``crossed`` counts its flits that have crossed."""
+    """A granted packet that crosses.
+
+    ``crossed`` counts its flits that have crossed.
+    """
 
     wish: Wish
     crossed: int = 0
@@ -207,7 +216,10 @@ class OPASwitch:
         return Wish(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
 
     def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
-        """Yield the request of each read port that is not busy; the first port of an MPort picks first (OPAS-2)."""
+        """Yield the request of each read port that is not busy.
+
+        The first port of an MPort picks first (OPAS-2).
+        """
         for mport, (central, readers) in enumerate(zip(self.centrals, self.read_ports, strict=True)):
             picked: set[int] = set()
             for number, reader in enumerate(readers):
@@ -292,7 +304,10 @@ class OPASwitch:
 
 
 class PlainOPANetwork(PlainNetwork):
-    """An idle, cabled network of Omni-Path switches and NICs; ``central`` is the size of every central buffer."""
+    """An idle, cabled network of Omni-Path switches and NICs.
+
+    ``central`` is the size of every central buffer.
+    """
 
     def __init__(
         self,
@@ -334,7 +349,7 @@ class PlainOPANetwork(PlainNetwork):
         return sum((switch.drops for switch in self.opa_switches), Counter())
 
     def step(self) -> None:
-        """Run one cycle: switches decide, links and NICs decide and move, then the switches' flits cross."""
+        """Run a cycle: switches decide, links and NICs decide and move, then the switches' flits cross."""
         now = self.now
         plans = [(switch, switch.decide(now)) for switch in self.opa_switches]
         super().step()

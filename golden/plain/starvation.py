@@ -35,7 +35,10 @@ class StarvationWrite(NamedTuple):
 
 
 class StarvingInput:
-    """Credits held back by a switch input; inserted between the input and the sending side of its port."""
+    """Credits held back by a switch input.
+
+    Inserted between the input and the sending side of its port.
+    """
 
     def __init__(self, source: Input, egress: Egress, speed: int) -> None:
         self.source, self.egress, self.speed = source, egress, speed

@@ -1,7 +1,7 @@
 """Batched scheduler state: every array has a leading port axis.
 
 A bank is the ``State`` of a scheduler module in which each array has the ports as its first axis. The functions here
-accept a bank, or the state of one port, of any scheduler; they dispatch on its type.
+accept a bank or the state of one port, of any scheduler, and dispatch on the type.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle of one port's scheduler.
+    """Run a clock cycle of one port's scheduler.
 
     Return the (lane, list) that the cycle names, lane -1 for none, and whether that lane's packet may start. The packet
     starts if the link is ready.
@@ -153,7 +153,7 @@ def step(
 
 @inner
 def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-    """Run one cycle of a port's scheduler without programming it; return the lane that sends, -1 for none.
+    """Run a cycle of a port's scheduler without programming it and return the lane that sends, -1 for none.
 
     Rule counts are discarded.
     """

@@ -35,7 +35,9 @@ MODULES = tuple({id(module): module for module in FORMS.values()}.values())
 
 
 def module_of(name: str, form: str = "") -> Any:
-    """Return the module of a scheduler, built in or from a plug-in; form "" is the default form.
+    """Return the module of a scheduler, built in or from a plug-in.
+
+    Form "" is the default form.
 
     Raises
     ------

@@ -88,7 +88,10 @@ def new_deficits(*, requesters: int, entries: int, keep: bool, most_kept: int, m
 
 @kernel
 def end_turns(deficits: DeficitState, entries: int) -> None:
-    """End the turn and clear all deficits; the next search starts at entry 0."""
+    """End the turn and clear all deficits.
+
+    The next search starts at entry 0.
+    """
     regs = deficits.regs
     regs[POINTER], regs[TURN], regs[ACCUMULATED], regs[CARRYING] = entries - 1, NO_TURN, 0, 0
     deficits.carried[:] = 0
@@ -200,7 +203,10 @@ def _continue(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) 
 def _begin(
     deficits: DeficitState, entry: int, served: int, weight: int, total: int, blocks: int, rules: NDArray[np.int64]
 ) -> None:
-    """Start the turn of an entry with ``total`` accumulated blocks; send the head if they cover it (DT-3, DT-6)."""
+    """Start the turn of an entry with ``total`` accumulated blocks.
+
+    Send the head if they cover it (DT-3, DT-6).
+    """
     regs = deficits.regs
     sends = total >= blocks
     rules[BEGAN] += sends
@@ -215,7 +221,10 @@ def _begin(
 
 @inner
 def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
-    """Clear the deficit of every inactive requester; with ``keep``, except requesters that only lack credit."""
+    """Clear the deficit of every inactive requester.
+
+    With ``keep``, except requesters that only lack credit.
+    """
     kept = asking.active | (asking.waiting if deficits.keep else 0)
     carrying = deficits.regs[CARRYING]
     rules[ON_STALL] += size(carrying & kept & ~asking.active)
@@ -228,7 +237,7 @@ def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int
 
 @inner
 def _carry(deficits: DeficitState, requester: int, blocks: int) -> None:
-    """Set the deficit of a requester; 0 for none."""
+    """Set the deficit of a requester, or 0 for none."""
     deficits.carried[requester] = blocks
     bit = 1 << requester
     deficits.regs[CARRYING] = deficits.regs[CARRYING] & ~bit | (bit if blocks != 0 else 0)
@@ -243,7 +252,7 @@ def serve_turn(
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Decide among the data lanes and, if ready, record the sender; return its lane, -1 for none.
+    """Decide among the data lanes and, if ready, record the sender and return its lane, -1 for none.
 
     ``entries`` are the requester and the weight of each entry.
     """

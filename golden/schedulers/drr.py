@@ -1,4 +1,4 @@
-"""Golden model of deficit round robin (Shreedhar and Varghese 1995; ``docs/drr.md``)."""
+"""Golden model of deficit round robin (Shreedhar and Varghese 1995, ``docs/drr.md``)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the quantum of a requester or the requester of a lane; ignore an index out of range."""
+    """Write the quantum of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     program_value(state.lanes, state.quantum, write)
 
 
@@ -77,7 +80,7 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
     The lane is -1 for none. ``bank.step`` documents the arguments.
     """

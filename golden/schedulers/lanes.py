@@ -61,7 +61,10 @@ class Lanes(NamedTuple):
 
 
 def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
-    """Return the lanes after reset; ``requesters`` 0 means one per lane, without a map."""
+    """Return the lanes after reset.
+
+    ``requesters`` 0 means one per lane, without a map.
+    """
     count = requesters or data_vls
     lanes = Lanes(
         data_vls,
@@ -86,14 +89,20 @@ def reset_lanes(lanes: Lanes) -> None:
 
 @inner
 def program_map(lanes: Lanes, lane: int, requester: int) -> None:
-    """Assign a lane to a requester; ignore a lane out of range."""
+    """Assign a lane to a requester.
+
+    Ignore a lane out of range.
+    """
     if lanes.mapped and lane < lanes.data_vls:
         lanes.owner[lane] = requester
 
 
 @inner
 def program_value(lanes: Lanes, values: NDArray[Any], write: Program) -> None:
-    """Write the value of a requester or the requester of a lane; ignore an index out of range."""
+    """Write the value of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     if write[1] == SELECT_MAP:
         program_map(lanes, write[2], write[3])
     elif write[1] == SELECT_TABLE and write[2] < len(values):
@@ -110,7 +119,7 @@ def offered(lanes: Lanes, requester: int) -> int:
 def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
     """Choose the lane that each requester offers.
 
-    Return the bit masks of requesters that can send and of those that only lack credit.
+    Return the bit mask of requesters that can send, and the mask of requesters that only lack credit.
     """
     if not lanes.mapped:
         return able, request & ~able
@@ -136,9 +145,9 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
 
 @kernel
 def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
-    """Keep the lane already chosen (``taken``) as the offer of each requester in ``held`` while it can send.
+    """Keep the lane already chosen (``taken``) as the offer of each requester in ``held`` while the lane can send.
 
-    Return the mask of requesters whose lane cannot send any more. Call it after ``offer``, with the same lanes.
+    Return the mask of requesters whose lane cannot send any more. Call this after ``offer``, with equal lanes.
     """
     if not lanes.mapped:
         return 0
@@ -155,7 +164,7 @@ def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
 
 @kernel
 def sent(lanes: Lanes, requester: int) -> None:
-    """Record that a requester sent from the lane it offers."""
+    """Record the lane offered by a requester as the lane that sent last."""
     if lanes.mapped:
         lanes.last[requester] = lanes.lane[requester]
 

@@ -103,7 +103,10 @@ def reset_walk(state: ListWalk) -> None:
 
 @inner
 def exchange_walk(state: ListWalk) -> None:
-    """Exchange the banks; the list is read again from its start (VLALR-2)."""
+    """Exchange the banks.
+
+    The list is read again from its start (VLALR-2).
+    """
     _empty(state)
     regs, rows = state.regs, len(state.named)
     regs[BANK] ^= 1
@@ -121,9 +124,10 @@ def _empty(state: ListWalk) -> None:
 
 @inner
 def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
-    """Write an entry of the shadow bank; ignore an index out of range.
+    """Write an entry of the shadow bank.
 
-    Return whether this is the first write to a row that had weights before the last reset.
+    Ignore an index out of range. Return whether this is the first write to a row that had weights before the last
+    reset.
     """
     if index >= state.entries:
         return False
@@ -136,7 +140,10 @@ def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
 
 @inner
 def is_read(state: ListWalk) -> bool:
-    """Return whether the list is still being read after an exchange; meanwhile it offers no entry (VLALR-2)."""
+    """Return whether the list is still being read after an exchange.
+
+    Meanwhile it offers no entry (VLALR-2).
+    """
     return 0 < state.regs[SINCE_EXCHANGE] <= ROW * len(state.named) + 5
 
 
@@ -154,7 +161,7 @@ def offered_weight(state: ListWalk) -> int:
 
 @inner
 def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
-    """Run one cycle of the pipeline; return whether a picked entry began to wait (VLALR-2 to VLALR-5).
+    """Run a cycle of the pipeline and return whether a picked entry began to wait (VLALR-2 to VLALR-5).
 
     Parameters
     ----------
@@ -200,7 +207,10 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
 
 @inner
 def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Pick the next entry of the current row; after its last entry, advance all rows by one stage (VLALR-3)."""
+    """Pick the next entry of the current row.
+
+    After its last entry, advance all rows by one stage (VLALR-3).
+    """
     regs, rows = state.regs, len(state.named)
     left = regs[LEFT_IN_ROW]
     regs[PICKED] = NO_ENTRY
@@ -235,7 +245,10 @@ def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # no
 
 @inner
 def _next_row(last: int, awake: int, rows: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Return the next awake row after ``last``, cyclically; while the list is read, each row only once."""
+    """Return the next awake row after ``last``, cyclically.
+
+    While the list is read, each row only once.
+    """
     for step in range(1, rows + 1):
         row = (last + step) % rows
         if read and last + step >= rows:

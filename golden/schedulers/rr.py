@@ -87,7 +87,7 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is no table
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
     The lane is -1 for none. ``bank.step`` documents the arguments.
     """

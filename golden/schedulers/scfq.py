@@ -1,4 +1,4 @@
-"""Golden model of self-clocked fair queueing: SCFQ-1 to SCFQ-9 (Golestani 1994; ``docs/scfq.md``).
+"""Golden model of self-clocked fair queueing: SCFQ-1 to SCFQ-9 (Golestani 1994, ``docs/scfq.md``).
 
 Tags are unbounded integers here; the hardware keeps them modulo a power of two.
 """
@@ -200,7 +200,10 @@ def decide(
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the reciprocal of a requester or the requester of a lane; ignore an index out of range."""
+    """Write the reciprocal of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     program_value(state.lanes, state.reciprocal, write)
 
 
@@ -214,7 +217,7 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
     The lane is -1 for none. ``bank.step`` documents the arguments.
     """

@@ -89,7 +89,9 @@ def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "
 
 
 def load(state: State, table: VLArbTable) -> None:
-    """Make a table the active one, as if all of it were written and swapped; other entries are cleared.
+    """Make a table the active one, as if all of it were written and swapped.
+
+    Other entries are cleared.
 
     Raises
     ------
@@ -122,7 +124,10 @@ def reset(state: State) -> None:
 
 @inner
 def counter_load(limit: int) -> int:
-    """Return the blocks that High may send before Low is served (VLA-8); limit 0 allows one packet (VLA-9)."""
+    """Return the blocks that High may send before Low is served (VLA-8).
+
+    Limit 0 allows one packet (VLA-9).
+    """
     return max(1, _LIMIT_BLOCKS * limit)
 
 
@@ -152,7 +157,10 @@ def exchange(state: State) -> None:
 
 @kernel
 def program(state: State, write: Program) -> None:
-    """Write an entry or the limit of the shadow bank; ignore an index out of range."""
+    """Write an entry or the limit of the shadow bank.
+
+    Ignore an index out of range.
+    """
     _, select, index, vl, weight = write
     bank = state.regs[BANK] ^ 1
     if select == SELECT_LIMIT:
@@ -164,7 +172,10 @@ def program(state: State, write: Program) -> None:
 
 @inner
 def serves(vl: int, weight: int, eligible: int) -> bool:
-    """Return whether an entry has a weight and names an eligible lane; bad entries never do (VLA-10)."""
+    """Return whether an entry has a weight and names an eligible lane.
+
+    Bad entries never do (VLA-10).
+    """
     return weight != 0 and (eligible >> vl) & 1 != 0
 
 
@@ -176,9 +187,9 @@ def search(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Return the entry that a list serves; at least one of its entries must be eligible.
+    """Return the entry that a list serves, which must have an eligible entry.
 
-    The current entry is served while it has weight left (VLA-5), otherwise the next eligible entry in cyclic order; the
+    The current entry is served while it has weight left (VLA-5), otherwise the next eligible entry in cyclic order. The
     current entry is the last candidate (VLA-4).
     """
     bank, entry = state.regs[BANK], state.regs[POINTER_HIGH + which]
@@ -197,7 +208,10 @@ def search(
 
 @inner
 def turn_to(state: State, which: int, entry: int, blocks: int, rules: NDArray[np.int64]) -> None:
-    """Charge a packet to an entry; load the entry's weight if the pointer arrives at it (VLA-2, VLA-4)."""
+    """Charge a packet to an entry.
+
+    Load the entry's weight if the pointer arrives at it (VLA-2, VLA-4).
+    """
     regs = state.regs
     pointer, remaining = regs[POINTER_HIGH + which], regs[REMAINING_HIGH + which]
     if entry == pointer and remaining > 0:
@@ -217,7 +231,10 @@ def turn_to(state: State, which: int, entry: int, blocks: int, rules: NDArray[np
 
 @inner
 def count_limit(state: State, counter: int, blocks: int, rules: NDArray[np.int64]) -> int:
-    """Return the limit counter after a high packet; limit 255 never counts (VLA-8, VLA-15)."""
+    """Return the limit counter after a high packet.
+
+    Limit 255 never counts (VLA-8, VLA-15).
+    """
     limit = state.limit[state.regs[BANK]]
     if limit == LIMIT_UNBOUNDED:
         return counter
@@ -238,11 +255,10 @@ def decide_data(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Return (lane, list) of the data packet that starts, lane -1 for none; update the state if ``commit``.
+    """Return (lane, list) of the data packet that starts, lane -1 for none.
 
-    High sends while it can and its counter has not expired. Otherwise the counter is reloaded, and Low sends, or
-    High in the
-    same decision if Low has no eligible entry (VLA-7, VLA-15).
+    Update the state if ``commit``. High sends while it can and its counter has not expired. Otherwise the counter is
+    reloaded, and Low sends, or High in the same decision if Low has no eligible entry (VLA-7, VLA-15).
     """
     regs = state.regs
     bank = regs[BANK]
@@ -290,7 +306,7 @@ def decide(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Return (lane, list) of the packet that starts in this cycle if the link is ready; lane -1 for none.
+    """Return (lane, list) of the packet that starts in this cycle if the link is ready, lane -1 for none.
 
     VL15 has priority and changes no state. A hold admits only VL15. Otherwise the lists decide, and their state
     changes only
@@ -322,7 +338,7 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
     The lane is -1 for none. ``bank.step`` documents the arguments. A swap takes effect at the end of the first
     ready cycle; a
@@ -343,7 +359,7 @@ def step(
 
 
 def vl_of(state: State, lane: int) -> int:
-    """Return the VL output of the component for the lane that a step returned; 0 for none."""
+    """Return the VL output of the component for the lane that a step returned, or 0 for none."""
     return VL15 if lane == state.data_vls else max(int(lane), 0)
 
 

@@ -194,7 +194,7 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return the (lane, list) that it names, and whether that lane's packet may start.
+    """Run a clock cycle and return the (lane, list) that it names, and whether that lane's packet may start.
 
     The lane is -1 for none. ``bank.step`` documents the arguments.
     """
@@ -266,7 +266,7 @@ def _advance(
     behind: int,
     rules: NDArray[np.int64],
 ) -> None:
-    """Run one cycle of a list (VLALR-4 to VLALR-8).
+    """Run a cycle of a list (VLALR-4 to VLALR-8).
 
     Parameters
     ----------
@@ -300,7 +300,10 @@ def _advance(
 
 @inner
 def _exchange(state: State) -> None:
-    """Exchange the banks; both lists are read again from their start (VLALR-2)."""
+    """Exchange the banks.
+
+    Both lists are read again from their start (VLALR-2).
+    """
     regs = state.regs
     regs[BANK] ^= 1
     regs[COUNTER] = counter_load(state.limit[regs[BANK]])
@@ -312,7 +315,7 @@ def _exchange(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> bool:
-    """Write an entry or the limit of the shadow bank; return the result of ``write_entry``, False for the limit."""
+    """Write an entry or the limit of the shadow bank and return the result of ``write_entry``, False for the limit."""
     _, select, index, vl, weight = write
     if select == SELECT_LIMIT:
         state.limit[state.regs[BANK] ^ 1] = weight

@@ -99,7 +99,10 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
 
 @kernel
 def reset(state: State) -> None:
-    """Reset: all weights become 0, so no requester is served; requester 0 is next."""
+    """Reset: all weights become 0, so no requester is served.
+
+    Requester 0 is next.
+    """
     reset_lanes(state.lanes)
     state.weight[:] = 0
     state.regs[TURN], state.regs[BEGUN], state.regs[COUNT] = state.lanes.requesters - 1, 0, 0
@@ -107,7 +110,10 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the weight of a requester or the requester of a lane; ignore an index out of range."""
+    """Write the weight of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     program_value(state.lanes, state.weight, write)
 
 
@@ -127,7 +133,7 @@ def unreachable(state: State) -> int:
 
 @inner
 def _next(state: State, active: int) -> int:
-    """Return the next active requester with a weight after the one in turn, which is last; -1 for none."""
+    """Return the next active requester with a weight after the one in turn, which is last, or -1 for none."""
     left = active
     while left != 0:
         requester = next_of(left, state.regs[TURN])
@@ -147,7 +153,7 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
     The lane is -1 for none. ``bank.step`` documents the arguments.
     """

@@ -114,7 +114,10 @@ class Starvation(NamedTuple):
 
 
 def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
-    """Return ports after reset; ``maximum`` is the largest number of input-buffer blocks of each VL."""
+    """Return ports after reset.
+
+    ``maximum`` is the largest number of input-buffer blocks of each VL.
+    """
     lanes = len(maximum)
     limits = [
         [_NEVER, *(starvation_limit(threshold, most) for threshold in range(1, LARGEST_THRESHOLD + 1))]
@@ -191,7 +194,10 @@ def _crosses(starvation: Starvation, port: int, lane: int, packet: Packet, since
 
 @by_type({Unstarved: _does_not_cross, Starvation: _crosses})
 def crosses(starvation: Any, port: int, lane: int, packet: Packet, since: int) -> None:
-    """Register the packet that crosses from cycle ``since`` on; the previous packet has crossed by then."""
+    """Register the packet that crosses from cycle ``since`` on.
+
+    The previous packet has crossed by then.
+    """
 
 
 @inner
@@ -216,7 +222,7 @@ def is_over(starvation: Starvation, port: int, lane: int) -> bool:
 
 @inner
 def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int) -> tuple[int, int]:
-    """Add freed blocks to those held back; return the VL that returns credits and the number of blocks.
+    """Add freed blocks to those held back and return the VL that returns credits and the number of blocks.
 
     Call it once for every port and cycle, before packets are queued and granted in the cycle (IBS-K2 to IBS-K5).
     """
@@ -278,7 +284,10 @@ def write_starvation(starvation: Starvation, first: int, ports: int, write: Star
 
 
 def write_element(starvation: Starvation, first: int, ports: int, write: MarkingWrite) -> None:
-    """Apply a write of the port element to its port; ignore other marking writes and absent ports."""
+    """Apply a write of the port element to its port.
+
+    Ignore other marking writes and absent ports.
+    """
     if write.select == CCMarkerSelect.PORT and write.port < ports:
         shift, multiplier = write.return_delay
         set_element(

@@ -151,7 +151,7 @@ def _grant(
     grants: Records[Grant],
     row: int,
 ) -> bool:
-    """Grant the next flit of an input's VL; return whether it is the last flit of its packet (IBS-F4).
+    """Grant the next flit of an input's VL and return whether it is the last flit of its packet (IBS-F4).
 
     The grant is stored in ``grants[row]``. Its port is ``NOBODY`` if the flit completes no block.
     """

@@ -129,5 +129,8 @@ def _place(measure: InputMeasure, port: int, lane: int) -> int:
 
 @inner
 def _last_sweep(measure: InputMeasure, place: int, cycle: int) -> int:
-    """Return the last cycle up to ``cycle`` in which the sweep visits a position; it may be negative."""
+    """Return the last cycle up to ``cycle`` in which the sweep visits a position.
+
+    It may be negative.
+    """
     return cycle - (cycle - place) % measure.places

@@ -127,7 +127,10 @@ LookUp = tuple[int, int, int]
 
 
 def port_bits_for(ports: int) -> int:
-    """Return the width of a number that identifies ``ports`` ports; at least 1."""
+    """Return the width of a number that identifies ``ports`` ports.
+
+    At least 1.
+    """
     return max(1, (ports - 1).bit_length())
 
 
@@ -182,7 +185,10 @@ def turn_of(inputs: Inputs, local: int, last: int) -> int:
 
 @inner
 def at_turn(inputs: Inputs, turn: int, last: int) -> int:
-    """Return the port with round-robin priority ``turn``; the inverse of ``turn_of``."""
+    """Return the port with round-robin priority ``turn``.
+
+    The inverse of ``turn_of``.
+    """
     return (last + 1 - turn) & ((1 << inputs.port_bits) - 1)
 
 
@@ -225,7 +231,7 @@ def _note_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: 
 
 @inner
 def list_ready(inputs: Inputs, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Remove busy inputs from the first ``count`` list entries; return the number that remain."""
+    """Remove busy inputs from the first ``count`` list entries and return the number that remain."""
     left = 0
     for index in range(count):
         port = ports[index]

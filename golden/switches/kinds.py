@@ -1,4 +1,7 @@
-"""Common functions for all switch types; the type of the state selects the implementation."""
+"""Common functions for all switch types.
+
+The type of the state selects the implementation.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
 def _allocate_one(
     switches: Any, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, grants: Records[Grant], count: int
 ) -> int:
-    """Run one cycle of a switch's allocation; append to the first ``count`` grants and return the new count."""
+    """Run a cycle of a switch's allocation.
+
+    Append to the first ``count`` grants and return the new count.
+    """
 
 
 @inner
@@ -80,7 +86,7 @@ _ONE_BY_ONE = (FifoSwitches, *_PER_VL, OPASwitches)
     }
 )
 def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
-    """Run one allocation cycle of all switches, schedule the granted packets, and return the number of grants.
+    """Run an allocation cycle of all switches, schedule the granted packets, and return the number of grants.
 
     Parameters
     ----------
@@ -141,7 +147,7 @@ def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - one signature for all t
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_buffers), OPASwitches: opa_switch.central_buffers})
 def central_buffers(switches: Any) -> int:
-    """Return the number of central buffers per switch; 0 for InfiniBand switches."""
+    """Return the number of central buffers per switch, or 0 for InfiniBand switches."""
 
 
 @inner
@@ -151,7 +157,7 @@ def _no_heads(switches: Any) -> NDArray[np.int64]:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_heads), OPASwitches: opa_switch.central_heads})
 def central_heads(switches: Any) -> NDArray[np.int64]:
-    """Return the head packet of each central-buffer queue as an array (buffers, VLs); -1 for none."""
+    """Return the head packet of each central-buffer queue as an array (buffers, VLs), or -1 for none."""
 
 
 @inner
@@ -161,7 +167,7 @@ def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG00
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _never_between), OPASwitches: opa_switch.buffer_between})
 def buffer_between(switches: Any, port: int, output: int) -> int:
-    """Return the central buffer between an input and an output; -1 for none."""
+    """Return the central buffer between an input and an output, or -1 for none."""
 
 
 @inner
@@ -194,7 +200,7 @@ _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
 
 
 def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
-    """Return a key; inputs with equal keys route packets of this SL identically."""
+    """Return a key that is equal for inputs with identical routes for packets of this SL."""
     return _ROWS[type(switches)](switches, switch, port, sl)
 
 

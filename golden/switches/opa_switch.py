@@ -81,7 +81,10 @@ class OPASwitches(NamedTuple):
 def new_opa_switches(
     *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
-    """Return empty switches with the given tables; ``central`` has one buffer for each MPort of each switch."""
+    """Return empty switches with the given tables.
+
+    ``central`` has one buffer for each MPort of each switch.
+    """
     ports, lanes = sc2sc.shape[1], central.taken.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
@@ -136,13 +139,13 @@ def channels(switches: OPASwitches) -> int:
 
 
 def table_row(switches: OPASwitches, switch: int, port: int, sl: int) -> bytes:  # noqa: ARG001 - by channel, not SL
-    """Return a key; inputs with equal keys route packets identically."""
+    """Return a key that is equal for inputs with identical routes."""
     return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
 
 
 @inner
 def central_heads(switches: OPASwitches) -> NDArray[np.int64]:
-    """Return the head packet of each central-buffer queue as an array (buffers, VLs); -1 for none."""
+    """Return the head packet of each central-buffer queue as an array (buffers, VLs), or -1 for none."""
     queue = switches.centre.queues.queue
     heads = np.zeros(queue.shape, np.int64)
     for buffer in range(queue.shape[0]):
@@ -219,7 +222,7 @@ def _reader_chooses(
 
 @inner
 def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
-    """Start to read a packet through a read port from the next cycle on; return the packet."""
+    """Start to read a packet through a read port from the next cycle on and return the packet."""
     centre = switches.centre
     packet = pop(packets, centre.queues, buffer, lane)
     if centre.queues.filled[buffer].lanes == 0:
@@ -240,7 +243,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocations; append to the first ``count`` grants and return the new count."""
+    """Run a cycle of a switch's allocations.
+
+    Append to the first ``count`` grants and return the new count.
+    """
     ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
     wishes, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
     wishes = _readers_ask(switches, out_ports, packets, switch, cycle, wishes)
@@ -321,7 +327,7 @@ def _readers_ask(
 
 @inner
 def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> int:
-    """Record a candidate's request for an output or a link pair; return the extended mask of requested resources."""
+    """Record a candidate's request for an output or a link pair and return the extended mask of requested resources."""
     if not (wishes >> to) & 1:
         wanted[to] = 0
     wanted[to] |= 1 << candidate

@@ -264,7 +264,10 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
 
 @inner
 def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int) -> bool:
-    """Return whether a second packet exists and has credit after the head; store its size in ``sizes``."""
+    """Return whether a second packet exists and has credit after the head.
+
+    Store its size in ``sizes``.
+    """
     following = packets.chain[out_ports.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False
@@ -275,7 +278,7 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
 
 @inner
 def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int, ready: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Run one cycle of a port (IBS-6, IBS-7).
+    """Run a cycle of a port (IBS-6, IBS-7).
 
     Return the packet that starts, or ``NOBODY``. The lane of the packet is ``sending[port].lane``.
 

@@ -276,7 +276,7 @@ def _slot(packets: Packets, cycle: int, event: int) -> int:
 
 @inner
 def take_due(packets: Packets, cycle: int, event: int) -> int:
-    """Remove the packets due for an event in a cycle from the calendar; return the first, or ``NOBODY``."""
+    """Remove the packets due for an event in a cycle from the calendar and return the first, or ``NOBODY``."""
     slot = _slot(packets, cycle, event)
     packet = int(packets.slot[slot])
     packets.slot[slot] = NOBODY
@@ -324,7 +324,7 @@ def load_queues(queues: Queues, port: int) -> None:
 
 @inner
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
-    """Append a packet to a queue; return whether the queue was empty."""
+    """Append a packet to a queue and return whether the queue was empty."""
     queue = queues.queue[port, lane]
     packets.chain[packet].next = NOBODY
     first = queue.head == NOBODY

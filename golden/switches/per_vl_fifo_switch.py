@@ -71,7 +71,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation; append to the first ``count`` grants and return the new count."""
+    """Run a cycle of a switch's allocation.
+
+    Append to the first ``count`` grants and return the new count.
+    """
     inputs, more = switches.inputs, switches.inputs.port_bits - switches.inputs.word_bits
     for word in range(switch << more, (switch + 1) << more):
         count = _take_requests(switches, packets, word, cycle, grants, count)

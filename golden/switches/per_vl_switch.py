@@ -77,7 +77,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation; append to the first ``count`` grants and return the new count."""
+    """Run a cycle of a switch's allocation.
+
+    Append to the first ``count`` grants and return the new count.
+    """
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     first, more = switch << inputs.port_bits, inputs.port_bits - inputs.word_bits
     for word in range(1 << more):

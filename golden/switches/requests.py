@@ -56,7 +56,10 @@ def join(requests: Requests, queue: int, request: int) -> None:
 
 @inner
 def leave(requests: Requests, queue: int, request: int, before: int) -> None:
-    """Remove a request from a queue; ``before`` is the preceding request, -1 for none."""
+    """Remove a request from a queue.
+
+    ``before`` is the preceding request, -1 for none.
+    """
     next_request = requests.behind[request]
     if before == NOBODY:
         requests.first[queue] = next_request

@@ -25,7 +25,7 @@ def tree_rule(shape: dict[str, Any], *, hosts: int, copies: int) -> NDArray[np.i
 
 @inner
 def tree_output(rule: NDArray[np.int64], switch: int, dlid: int) -> int:
-    """Return the output for a DLID at a switch; ``UNASSIGNED`` for an unknown DLID or without a rule."""
+    """Return the output for a DLID at a switch, or ``UNASSIGNED`` for an unknown DLID or without a rule."""
     if len(rule) == 0:
         return UNASSIGNED
     k, last, copies = rule[_K], rule[_LEVELS] - 1, rule[_COPIES]

@@ -76,7 +76,10 @@ def new_state(*, ports: int, data_vls: int) -> SCState:
 
 @kernel
 def write(state: SCState, table: int, ingress: int, egress: int, index: int, value: int) -> None:
-    """Write one entry of a map; ignore absent ports and maps."""
+    """Write one entry of a map.
+
+    Ignore absent ports and maps.
+    """
     ports = state.channels.shape[0]
     if table in (_SL2SC, _SC2SL):
         state.levels[table, index] = value
@@ -90,13 +93,19 @@ def write(state: SCState, table: int, ingress: int, egress: int, index: int, val
 
 @inner
 def has_lane(state: SCState, vl: int) -> bool:
-    """Return whether a VL is a data lane of the port; data lanes from the 15th on have a VL one higher."""
+    """Return whether a VL is a data lane of the port.
+
+    Data lanes from the 15th on have a VL one higher.
+    """
     return vl != SC15 and vl - (1 if vl > SC15 else 0) < state.data_vls
 
 
 @kernel
 def forward(state: SCState, ingress: int, egress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, int, bool]:
-    """Return (channel, lane, dropped) of a forwarded packet; channel and lane are 0 if it is dropped."""
+    """Return (channel, lane, dropped) of a forwarded packet.
+
+    Channel and lane are 0 if it is dropped.
+    """
     if egress >= state.channels.shape[0]:
         rules[NO_EGRESS] += 1
         return 0, 0, True
@@ -118,7 +127,10 @@ def forward(state: SCState, ingress: int, egress: int, sc: int, rules: NDArray[n
 
 @kernel
 def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
-    """Return (lane, invalid) of an arriving channel; the lane is 0 if the channel is invalid."""
+    """Return (lane, invalid) of an arriving channel.
+
+    The lane is 0 if the channel is invalid.
+    """
     if sc == SC15:
         return SC15, False
     vl = state.lanes[1, ingress, sc]
@@ -131,7 +143,10 @@ def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> 
 
 @inner
 def inject(state: SCState, sl: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
-    """Return (channel, dropped) of a service level at the source; the channel is 0 if the packet is dropped."""
+    """Return (channel, dropped) of a service level at the source.
+
+    The channel is 0 if the packet is dropped.
+    """
     channel = state.levels[0, sl]
     rules[INJECTED] += channel != SC15
     rules[INJECTION_DROPPED] += channel == SC15

@@ -46,9 +46,9 @@ def new_state(*, inputs: int, outputs: int, data_vls: int) -> SL2VLState:
 
 @kernel
 def look_up(state: SL2VLState, input_port: int, output_port: int, sl: int) -> tuple[int, bool, bool]:
-    """Return (VL, dropped, invalid) of a packet; the VL is 15 if it is dropped.
+    """Return (VL, dropped, invalid) of a packet.
 
-    ``invalid`` distinguishes an absent lane or output from a 15 in the row.
+    The VL is 15 if it is dropped. ``invalid`` distinguishes an absent lane or output from a 15 in the row.
     """
     if output_port >= state.row.shape[1]:
         return VL_DROP, True, True
@@ -66,7 +66,10 @@ def write(
     output_port: int,
     row: int,
 ) -> None:
-    """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or all; ignore absent ports."""
+    """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or all.
+
+    Ignore absent ports.
+    """
     if output_port >= state.row.shape[1]:
         return
     for port in range(state.row.shape[0]):

@@ -1,4 +1,7 @@
-"""Routing algorithms; each produces forwarding tables and VL tables, as hardware has them."""
+"""Routing algorithms.
+
+Each produces forwarding tables and VL tables, as hardware has them.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ class Routes:
 
     @property
     def nic_channel(self) -> NDArray[np.uint8]:
-        """Channel by SL at the source NIC; all 0, because InfiniBand has no channels."""
+        """Channel by SL at the source NIC.
+
+        All 0, because InfiniBand has no channels.
+        """
         return np.zeros_like(self.nic_vl)
 
     def lanes_of(self, sl: int | None) -> set[int]:
@@ -159,7 +165,10 @@ def _lids(topology: Topology, each: int = 1) -> NDArray[np.int64]:
 
 
 def _lids_of_lmc(topology: Topology, lmc: int) -> NDArray[np.int64]:
-    """Return the LIDs of ports with an LMC; the low bits of a base LID are 0 (IBA 3.5.10)."""
+    """Return the LIDs of ports with an LMC.
+
+    The low bits of a base LID are 0 (IBA 3.5.10).
+    """
     lids = _lids(topology, 1 << lmc)
     lids[:, 0] += (1 << lmc) - 1
     return lids

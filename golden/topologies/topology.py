@@ -121,11 +121,10 @@ def tree(k: int, n: int) -> Topology:
 
 
 def fat_tree(m: int, n: int) -> Topology:
-    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, with common roots; 2 k**n hosts.
+    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, with common roots.
 
-    Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and the ports of a tree.
-    The roots
-    come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang 2004).
+    2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and the ports of
+    a tree. The roots come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang 2004).
     """
     k = m // 2
     if m % 2 or not 4 <= m <= MAX_PORTS or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
@@ -144,9 +143,10 @@ def fat_tree(m: int, n: int) -> Topology:
 
 
 def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology:
-    """Return a torus; ``torus_port`` defines the port numbers, ports of hosts come last.
+    """Return a torus.
 
-    The digits of a switch number are its coordinates, lowest dimension first.
+    ``torus_port`` defines the port numbers, ports of hosts come last. The digits of a switch number are its
+    coordinates, lowest dimension first.
     """
     if not 1 <= len(size) <= 6 or any(not 3 <= k <= 64 for k in size) or prod(size) > 1 << 14:
         raise InputError("size", "1 to 6 dimensions of 3 to 64, up to 16384 switches", list(size))
@@ -166,23 +166,23 @@ def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology
 
 
 def torus_port(dimension: int, member: int, *, dimensions: int, trunks: int) -> int:
-    """Return a torus switch's up port of a dimension, for one trunk member; the down port is the next port.
+    """Return a torus switch's up port of a dimension, for one trunk member.
 
-    Dimensions are paired: +x, -x, +y, -y of one member are four consecutive ports, followed by those of the next
-    member. An
-    unpaired last dimension has two ports per member. A packet that keeps its member therefore stays in one MPort of an
-    Omni-Path switch and waits for no central buffer on its way around a ring.
+    The down port is the next port. Dimensions are paired: +x, -x, +y, -y of one member are four consecutive ports,
+    followed by those of the next member. An unpaired last dimension has two ports per member. A packet that keeps its
+    member therefore stays in one MPort of an Omni-Path switch and waits for no central buffer on its way around a
+    ring.
     """
     paired = dimension ^ 1 < dimensions
     return 2 * trunks * (dimension & ~paired) + (4 * member + 2 * (dimension & 1) if paired else 2 * member)
 
 
 def irregular(switches: int, *, ports: int, hosts: int, seed: int) -> Topology:
-    """Return a random connected network; each switch has host ports first, then at most one cable to each neighbour.
+    """Return a random connected network.
 
-    A ring through all switches in random order connects them. Then free ports are joined at random, as long as
-    two switches
-    with free ports are not neighbours.
+    Each switch has host ports first, then at most one cable to each neighbour. A ring through all switches in random
+    order connects them. Then free ports are joined at random, as long as two switches with free ports are not
+    neighbours.
     """
     links = ports - hosts
     if switches < 2:

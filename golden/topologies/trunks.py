@@ -162,7 +162,7 @@ def _put(
     member: int,
     sign: int,
 ) -> int:
-    """Add a job to a member (or remove it with sign -1); return the growth of the sum of squares."""
+    """Add a job to a member (or remove it with sign -1) and return the growth of the sum of squares."""
     grown = 0
     for place in range(links.shape[1]):
         switch, weight = links[job, place, 0], sign * links[job, place, 1]

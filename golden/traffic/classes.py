@@ -107,7 +107,10 @@ def senders_of(each: TrafficClass, nics: int) -> NDArray[np.bool_]:
 
 
 def _loads_of_nics(each: TrafficClass, nics: int) -> NDArray[np.float64]:
-    """Return the load of every NIC in flits per cycle; reject weights that give a NIC more than one."""
+    """Return the load of every NIC in flits per cycle.
+
+    Reject weights that give a NIC more than one.
+    """
     sends = senders_of(each, nics)
     if not isinstance(each.pattern, PairWeights) or not sends.any():
         return np.where(sends, each.load, 0.0)

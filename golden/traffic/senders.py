@@ -127,7 +127,10 @@ def _replies(
     hot: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
     pairs: NDArray[np.int64],
 ) -> list[NDArray[np.int64]]:
-    """Return the pairs of all replies; pairs of a NIC with itself may be included."""
+    """Return the pairs of all replies.
+
+    Pairs of a NIC with itself may be included.
+    """
     own = np.arange(nics)
     widely = np.flatnonzero(to_all | to_others)
     made = [pairs % nics * nics + pairs // nics]

@@ -139,7 +139,10 @@ def gap(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def advance(sources: Sources, nic: int, number: int) -> None:
-    """Advance a class to its next packet; update ``due``."""
+    """Advance a class to its next packet.
+
+    Update ``due``.
+    """
     setting = sources.setting[number]
     if setting[KIND] == FROM_TRACE:
         place = sources.place[number, nic]
@@ -193,7 +196,10 @@ def _weighed(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def _destination(sources: Sources, nic: int, number: int) -> int:
-    """Draw the destination of a packet; with one destination per burst, only for its first packet."""
+    """Draw the destination of a packet.
+
+    With one destination per burst, only for its first packet.
+    """
     setting, bits = sources.setting[number], sources.bits[nic, number]
     if setting[TO_ONE] != 0 and sources.left[nic, number] != setting[BURST]:
         return int(sources.held[nic, number])
@@ -214,7 +220,7 @@ def _destination(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int, int]:
-    """Draw the packet that a class has due; return (destination NIC, DLID, SL, bytes, flits, connection).
+    """Draw the packet that a class has due and return (destination NIC, DLID, SL, bytes, flits, connection).
 
     Call it once per packet, because it advances the random sequence.
     """
