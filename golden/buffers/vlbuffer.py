@@ -30,7 +30,7 @@ RULES = (
     Rule("several_read", "VLB-6", "a port read several flits in a cycle"),
     Rule("two_readers", "VLB-6", "two ports read in a cycle"),
     Rule("same_lane_refused", "VLB-7", "a second port read a lane that another reads: it got nothing"),
-    Rule("emptied_and_filled", "VLB-8", "the last flit of a lane was read in the cycle in which one was written"),
+    Rule("emptied_and_filled", "VLB-8", "the last flit of a lane was read in the cycle of a write"),
 )
 (
     RESERVED,

@@ -21,7 +21,7 @@ RING = 128
 RULES = (
     Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
     Rule("started", "IBS-7", "a packet entered a link"),
-    Rule("dropped", "IBS-10, OPAS-8", "a packet dropped: it has no output or no VL"),
+    Rule("dropped", "IBS-10, OPAS-8", "a packet was dropped: no output or no VL"),
     Rule("refused", "IBS-H1", "a packet was discarded: no buffer space, or too large"),
     Rule("broken", "IBS-5, IBS-P3, OPAS-6", "a flit was missing, or a packet began or ended too early or too late"),
 )

@@ -19,19 +19,19 @@ from vlane.golden.schedulers.heads import NO_LANE, Heads
 from vlane.golden.schedulers.lanes import Lanes, offer, offered, sent
 
 TURN_RULES = (
-    Rule("turn_continued", "DT-2", "the turn sent another packet"),
+    Rule("turn_continued", "DT-2", "the turn continued with another packet"),
     Rule("turn_began", "DT-3", "a turn began and sent a packet"),
-    Rule("fits_exactly", "DT-2", "a packet used what was accumulated to exactly 0"),
-    Rule("remainder_kept", "DT-4", "what was left was too little for the next packet: it became the deficit"),
+    Rule("fits_exactly", "DT-2", "a packet used exactly all of the accumulated weight"),
+    Rule("remainder_kept", "DT-4", "the rest did not cover the next packet and became the deficit"),
     Rule("deficit_used", "DT-3", "a turn began with a deficit"),
-    Rule("returned_to_itself", "DT-5", "the next entry that could serve was one of the same requester"),
-    Rule("turn_without_grant", "DT-6", "a turn began that did not cover the head packet"),
+    Rule("returned_to_itself", "DT-5", "the next entry to serve had the same requester"),
+    Rule("turn_without_grant", "DT-6", "a turn began whose weight did not cover the head packet"),
     Rule("accumulated_over_turns", "DT-6", "a packet larger than the weight was sent after turns without a grant"),
-    Rule("turn_lost", "DT-7", "the requester of the turn could not send any more: what was left was lost"),
-    Rule("deficit_lost", "DT-7", "a requester could not send: its deficit was lost"),
-    Rule("kept_on_stall", "DT-8", "a requester that only lacked room kept its deficit"),
-    Rule("nobody_served", "DT-9", "requesters could send but no entry serves them"),
-    Rule("idle", "DT-9", "nobody could send"),
+    Rule("turn_lost", "DT-7", "the requester in turn became unable to send and lost the rest of its turn"),
+    Rule("deficit_lost", "DT-7", "a requester could not send and lost its deficit"),
+    Rule("kept_on_stall", "DT-8", "a requester that only lacked credit kept its deficit"),
+    Rule("nobody_served", "DT-9", "requesters could send, but no entry names them"),
+    Rule("idle", "DT-9", "no requester could send"),
 )
 (
     CONTINUED,

@@ -22,8 +22,8 @@ SELECT_TABLE, SELECT_MAP = (int(select) for select in ScheduleSelect)
 """Values of the program port's ``select``: table entry; requester of a lane."""
 
 GATE_RULES = (
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+    Rule("held", "VLA-14", "a due flow-control packet held data lanes back"),
+    Rule("vl15_first", "VLA-15", "VL15 sent before a data lane that could send"),
 )
 """Rules that end the ``RULES`` of every single-list scheduler."""
 

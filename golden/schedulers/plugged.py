@@ -31,7 +31,7 @@ from vlane.golden.schedulers.lanes import (
 from vlane.plugins import Plugin, digest_of
 
 _RULES = (
-    Rule("sent", "PLUG-1", "the requester that was chosen sent"),
+    Rule("sent", "PLUG-1", "the chosen requester sent"),
     Rule("idle", "PLUG-2", "no requester was chosen"),
     *GATE_RULES,
 )

@@ -26,10 +26,10 @@ from vlane.golden.schedulers.lanes import (
 
 RULES = (
     Rule("moved_on", "RR-1", "the next requester in order sent"),
-    Rule("skipped", "RR-1", "requesters that could not send were passed over"),
-    Rule("went_round", "RR-1", "the search went past the last requester"),
-    Rule("same_again", "RR-2", "nobody else could send: the same requester sent again"),
-    Rule("idle", "RR-3", "nobody could send: the order stayed"),
+    Rule("skipped", "RR-1", "requesters that could not send were skipped"),
+    Rule("went_round", "RR-1", "the search wrapped around after the last requester"),
+    Rule("same_again", "RR-2", "no other requester could send: the same one sent again"),
+    Rule("idle", "RR-3", "no requester could send: the order did not change"),
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)

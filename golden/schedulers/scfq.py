@@ -29,15 +29,15 @@ from vlane.golden.schedulers.lanes import (
 )
 
 RULES = (
-    Rule("least_tag", "SCFQ-1", "the least of several tags was served"),
-    Rule("tie", "SCFQ-2", "the least tag was there more than once: the first requester sent"),
-    Rule("tagged", "SCFQ-3", "a requester that could send got its tag"),
-    Rule("tag_waited", "SCFQ-4", "the shared tag unit had more than one tag to make: nothing sent"),
-    Rule("tag_dropped", "SCFQ-5", "a requester could not send any more: its tag was dropped"),
-    Rule("clock_reset", "SCFQ-6", "nobody could send: virtual time went back to 0"),
-    Rule("nobody_served", "SCFQ-7", "requesters could send but have no reciprocal weight"),
-    Rule("tag_wrapped", "SCFQ-8", "virtual time went past the width of a tag"),
-    Rule("lane_lost", "SCFQ-9", "the tagged lane could not send, another of the requester could: a new tag"),
+    Rule("least_tag", "SCFQ-1", "the smallest of several tags was served"),
+    Rule("tie", "SCFQ-2", "several requesters had the smallest tag: the first one sent"),
+    Rule("tagged", "SCFQ-3", "a requester that could send received a tag"),
+    Rule("tag_waited", "SCFQ-4", "the shared tag unit had more than one tag to compute: no packet was sent"),
+    Rule("tag_dropped", "SCFQ-5", "a requester became unable to send: its tag was dropped"),
+    Rule("clock_reset", "SCFQ-6", "no requester could send: virtual time returned to 0"),
+    Rule("nobody_served", "SCFQ-7", "requesters could send, but all have reciprocal 0"),
+    Rule("tag_wrapped", "SCFQ-8", "virtual time exceeded the width of a tag"),
+    Rule("lane_lost", "SCFQ-9", "the tagged lane became unable, another lane of the requester was able: new tag"),
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)

@@ -53,21 +53,21 @@ __all__ = [
 ]
 
 RULES = (
-    Rule("stayed", "VLA-5", "the current entry sent with the weight it had left"),
+    Rule("stayed", "VLA-5", "the current entry sent with its remaining weight"),
     Rule("taken", "VLALR-6", "an offered entry became the current one"),
-    Rule("weight_ended", "VLA-2", "a packet used an entry's weight to its end"),
-    Rule("overshot", "VLA-2", "blocks went out beyond an entry's weight"),
+    Rule("weight_ended", "VLA-2", "a packet used the last block of an entry's weight"),
+    Rule("overshot", "VLA-2", "a packet exceeded an entry's weight"),
     Rule("high_before_low", "VLA-18", "High sent although Low could"),
     Rule("low_after_expiry", "VLA-18", "the limit had expired: Low sent although High could"),
-    Rule("expired_but_low_empty", "VLA-7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
-    Rule("lost", "VLALR-7", "the lane that a decision named could not send after all"),
+    Rule("expired_but_low_empty", "VLA-7", "the limit had expired and Low could not send: reloaded, High sent at once"),
+    Rule("lost", "VLALR-7", "the lane that a decision named turned out unable to send"),
     Rule("dropped", "VLALR-8", "an offered entry left unserved"),
     Rule("waited", "VLALR-4", "a picked entry waited"),
     Rule("charged_later", "VLALR-6", "a further block was charged"),
-    Rule("emptied", "VLALR-1", "a row that had weights before a reset was written for the first time after it"),
-    Rule("swapped", "VLA-12", "the shadow table took over"),
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane with a packet and room"),
+    Rule("emptied", "VLALR-1", "a row that had weights before a reset was first written after the reset"),
+    Rule("swapped", "VLA-12", "the shadow table became active"),
+    Rule("held", "VLA-14", "a due flow-control packet held data lanes back"),
+    Rule("vl15_first", "VLA-15", "VL15 sent before a data lane that could send"),
 )
 RULE_COUNT = len(RULES)
 (

@@ -28,19 +28,19 @@ from vlane.golden.schedulers.lanes import (
 )
 
 RULES = (
-    Rule("nobody_served", "WRR-1", "requesters could send but have no weight"),
-    Rule("turn_continued", "WRR-2", "the turn sent another packet"),
-    Rule("weight_used_up", "WRR-2", "a packet was the last one of its turn"),
+    Rule("nobody_served", "WRR-1", "requesters could send, but all have weight 0"),
+    Rule("turn_continued", "WRR-2", "the turn continued with another packet"),
+    Rule("weight_used_up", "WRR-2", "a packet used the rest of its turn"),
     Rule("turn_passed", "WRR-3", "the turn passed to another requester"),
-    Rule("skipped", "WRR-3", "requesters that could not be served were passed over"),
-    Rule("went_round", "WRR-3", "the search went past the last requester"),
-    Rule("turn_repeated", "WRR-4", "no other could be served: a new turn of the same requester began"),
-    Rule("rest_lost", "WRR-5", "the requester of the turn could not send, another did: the rest was lost"),
-    Rule("rest_kept", "WRR-6", "nobody could be served: the requester of the turn kept the rest of it"),
-    Rule("idle", "WRR-6", "nobody could send"),
-    Rule("weight_removed", "WRR-7", "the turn was over because its requester's weight had become 0"),
-    Rule("weight_lowered", "WRR-7", "the turn was over because the weight had become less than the count"),
-    Rule("lane_changed", "WRR-8", "the turn went on with another lane of its requester"),
+    Rule("skipped", "WRR-3", "requesters that could not be served were skipped"),
+    Rule("went_round", "WRR-3", "the search wrapped around after the last requester"),
+    Rule("turn_repeated", "WRR-4", "no other requester could be served: the same requester began a new turn"),
+    Rule("rest_lost", "WRR-5", "the requester in turn could not send, another one did: the rest was lost"),
+    Rule("rest_kept", "WRR-6", "no requester could be served: the requester in turn kept the rest of its turn"),
+    Rule("idle", "WRR-6", "no requester could send"),
+    Rule("weight_removed", "WRR-7", "the turn ended because the requester's weight had become 0"),
+    Rule("weight_lowered", "WRR-7", "the turn ended because the weight had become less than the count"),
+    Rule("lane_changed", "WRR-8", "the turn continued with another lane of the requester"),
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)

@@ -18,7 +18,7 @@ RULES = (
     Rule("multicast", "LFT-3", "a multicast LID: dropped, there is no multicast table"),
     Rule("above_top", "LFT-4", "a LID above the top of the table: dropped"),
     Rule("unassigned", "LFT-5", "an entry of 255: dropped"),
-    Rule("no_such_port", "LFT-6", "an entry names a port the switch lacks: dropped"),
+    Rule("no_such_port", "LFT-6", "an entry names an absent port: dropped"),
     Rule("last_entry", "LFT-4", "the LID at the top itself was looked up"),
 )
 ROUTED, TO_ITSELF, RESERVED, MULTICAST, ABOVE_TOP, UNASSIGNED_RULE, NO_PORT, LAST_ENTRY = range(len(RULES))

@@ -13,7 +13,7 @@ from vlane.tables.sc import SC15, SC_COUNT, SCTable
 
 RULES = (
     Rule("forwarded", "SC-1", "a channel was mapped to a channel and a lane"),
-    Rule("sc15_on_vl15", "SC-2", "the management channel stayed SC15, on VL15, whatever the tables say"),
+    Rule("sc15_on_vl15", "SC-2", "the management channel stayed SC15 on VL15, independent of the tables"),
     Rule("became_sc15", "SC-3", "a data channel was mapped to SC15: dropped"),
     Rule("became_vl15", "SC-3", "a data channel was mapped to VL15: dropped"),
     Rule("no_such_lane", "SC-4", "the lane is absent at the port: dropped"),
