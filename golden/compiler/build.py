@@ -174,8 +174,8 @@ def compiler() -> tuple[str, ...]:
         found = shutil.which(words[0], path=guarded_variables()["PATH"])
         if found:
             return (found, *words[1:])
-    must = "a C++ compiler that is installed (apt-get install g++)"
-    raise InputError("CXX", must, given[0] if given else "unset, and no g++", source="environment")
+    must = "an installed C++ compiler (apt-get install g++)"
+    raise InputError("CXX", must, given[0] if given else "unset, without g++ on the path", source="environment")
 
 
 @functools.cache

@@ -41,14 +41,14 @@ class Fabric:
         ends, beside = self.nodes + self.switches, set[tuple[int, int]]()
         for one, other, mbps in self.cables:
             if not (0 <= one < ends and 0 <= other < ends) or one == other or (one, other) in beside:
-                raise InputError("cables", f"between two of {ends} ends, once", f"{one} and {other}")
+                raise InputError("cables", f"between two different ends below {ends}, once", f"{one} and {other}")
             if mbps not in (1_000, 10_000):
                 raise InputError("cables", "of 1000 or 10000 Mb/s", mbps)
             beside |= {(one, other), (other, one)}
         for node in range(self.nodes):
             links = [other for one, other in beside if one == node]
             if len(links) != 1 or links[0] < self.nodes:
-                raise InputError("cables", "one of each node, to a switch", f"node {node} with {len(links)}")
+                raise InputError("cables", "one per node, to a switch", f"node {node} with {len(links)}")
         if len(self.hops) != self.switches or len(self.managed) != self.switches:
             raise InputError("hops", f"a row for each of {self.switches} switches", len(self.hops))
         for switch, row in enumerate(self.hops):

@@ -40,7 +40,7 @@ class Buffers:
             if least < packet:
                 raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)
             if not least <= most <= self.blocks - sum(self.minimum) + least:
-                must = f"{least} to {self.blocks - sum(self.minimum) + least}, what the other minima leave"
+                must = f"{least} to {self.blocks - sum(self.minimum) + least}, the rest is reserved for other VLs"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
 
     def rooms(self, count: int) -> Rooms:

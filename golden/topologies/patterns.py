@@ -13,7 +13,7 @@ __all__ = ["PERMUTATIONS", "permutation"]
 
 def _bits(hosts: int, name: str) -> int:
     if hosts & (hosts - 1):
-        raise InputError(f"pattern {name}", "one for this number of hosts; it needs a power of 2", hosts)
+        raise InputError(f"pattern {name}", "used with a power of 2 as number of hosts", hosts)
     return hosts.bit_length() - 1
 
 
@@ -29,7 +29,7 @@ def _reversal(host: int, topology: Topology) -> int:
 def _transpose(host: int, topology: Topology) -> int:
     bits = _bits(len(topology.hosts), "transpose")
     if bits % 2:
-        must = "one for this number of hosts; it needs a power of 4"
+        must = "used with a power of 4 as number of hosts"
         raise InputError("pattern transpose", must, len(topology.hosts))
     half = bits // 2
     return host >> half | (host & ((1 << half) - 1)) << half

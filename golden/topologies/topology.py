@@ -65,10 +65,10 @@ class Topology:
                     "cables", f"between ports of {self.switches} switches", f"switch {end[0]} port {end[1]}"
                 )
             if end in used:
-                raise InputError("cables", "one for each port", f"switch {end[0]} port {end[1]} used twice")
+                raise InputError("cables", "one per port", f"two at switch {end[0]} port {end[1]}")
             used.add(end)
         if len(self.distances(0)) < self.switches:
-            raise InputError("cables", "a connected network", "parts that are cut off")
+            raise InputError("cables", "enough to connect all switches", "separate parts")
 
     def distances(self, root: int) -> dict[int, int]:
         """Return the number of cables from a switch to each reachable switch, in order of distance."""
@@ -254,7 +254,7 @@ def read_edges(path: Path) -> Topology:
         if not words:
             continue
         if len(words) != 2 or all(word.startswith("H") for word in words):
-            raise InputError("line", "two names, at most one of a host (H...)", line.strip(), source=f"{path}:{number}")
+            raise InputError("line", "two names, at most one a host (H...)", line.strip(), source=f"{path}:{number}")
         names = sorted(words, key=lambda word: word.startswith("H"))
         if not names[1].startswith("H"):
             cables.append((port_of(names[0]), port_of(names[1])))
@@ -263,7 +263,7 @@ def read_edges(path: Path) -> Topology:
         else:
             hosts[names[1]] = port_of(names[0])
     if not numbers:
-        raise InputError("edge list", "at least one line", "none", source=str(path))
+        raise InputError("edge list", "a file with at least one edge", "an empty file", source=str(path))
     most = max(following.values()) + 1
     in_order = sorted(hosts, key=lambda name: (len(name), name))
     places = tuple(hosts[name] for name in in_order)

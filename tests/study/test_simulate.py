@@ -330,8 +330,8 @@ def test_edge_list_is_read(tmp_path: Path) -> None:
         ("S1\n", ["net.txt:1", "two names"]),
         ("H1 H2\n", ["two names"]),
         ("S1 H1\nS2 H1\n", ["net.txt:2", "once", "H1"]),
-        ("", ["at least one line"]),
-        ("S1 H1\nS2 H2\n", ["net.txt", "connected"]),
+        ("", ["at least one edge"]),
+        ("S1 H1\nS2 H2\n", ["net.txt", "connect all switches"]),
     ],
 )
 def test_bad_edge_list_is_refused(text: str, words: list[str], tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_bad_edge_list_is_refused(text: str, words: list[str], tmp_path: Path) -
 
 def test_port_used_twice_is_refused() -> None:
     """Every port has one cable."""
-    with pytest.raises(InputError, match="used twice"):
+    with pytest.raises(InputError, match="two at switch 0 port 0"):
         Topology("wrong", 2, 2, (((0, 0), (1, 0)),), ((0, 0), (1, 1)))
 
 
