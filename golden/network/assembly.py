@@ -235,7 +235,7 @@ def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
     lanes = len(buffers.minimum)
     if credit.kind.on_link and credit.fcp_period <= lanes:
         raise InputError(
-            "fcp_period_cycles", f"more than the number of VLs, {lanes}, or FCPs fill the link", credit.fcp_period
+            "fcp_period_cycles", f"more than {lanes}, the number of VLs, or FCPs fill the link", credit.fcp_period
         )
     for lane, (least, most) in enumerate(zip(buffers.minimum, buffers.maximum, strict=True)):
         why = f"crossbar {form.crossbar}" if form.vls_apart else f"credits {credit.scheme}"
