@@ -32,10 +32,7 @@ class Assignments(Expressions):
 
     @staticmethod
     def settled(found: Value, kind: Type | None) -> Type:
-        """Return the type of a value.
-
-        A non-negative constant becomes unsigned if ``kind`` is.
-        """
+        """Return the type of a value, unsigned for a non-negative constant if ``kind`` is unsigned."""
         if kind is UINT and found.type is INT and found.number is not None and found.number >= 0:
             return UINT
         return found.type

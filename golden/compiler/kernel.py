@@ -177,10 +177,7 @@ class Kernel:
 
 
 def _remember(kernel: Kernel) -> None:
-    """Register a kernel that keeps arguments.
-
-    Release unused arguments from time to time.
-    """
+    """Register a kernel that keeps arguments, and release unused arguments from time to time."""
     global _calls  # noqa: PLW0603 - a count of the process
     _memories.add(kernel)
     _calls += 1

@@ -249,9 +249,9 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
 
 @inner
 def _begin_change(state: CreditOPAState, rules: NDArray[np.int64]) -> None:
-    """Determine the lanes that change (all if the overall limit shrinks).
+    """Determine the lanes that change and stop their sharing (COPA-6).
 
-    They stop sharing.
+    All lanes change if the overall limit shrinks.
     """
     regs = state.regs
     shrinks = regs[NEW_OVERALL] < regs[OVERALL]

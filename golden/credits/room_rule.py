@@ -16,10 +16,7 @@ def beyond(held: int, minimum: int) -> int:
 
 @inner
 def grown(before: int, after: int, minimum: int) -> int:
-    """Return the change of a VL's excess over its minimum.
-
-    May be negative.
-    """
+    """Return the change of a VL's excess over its minimum, possibly negative."""
     return max(after, minimum) - max(before, minimum)
 
 

@@ -33,7 +33,7 @@ def new_barrier() -> NDArray[np.int64]:
 def _raised(words: NDArray[np.int64], place: int, more: int) -> int:
     """Add to a word atomically and return its previous value.
 
-    Earlier writes become visible to other threads.
+    Writes made before become visible to other threads.
     """
     with _one_at_a_time:
         before = int(words[place])

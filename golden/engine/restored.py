@@ -12,9 +12,9 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic(acts=True, expand=expand_restore)
 def restore(to: Any, source: Any) -> None:
-    """Copy all arrays and records of ``source`` to ``to``. Numbers are not copied.
+    """Copy all arrays and records of ``source`` to ``to``.
 
-    They must be equal.
+    Numbers are not copied; they must be equal.
     """
     if isinstance(to, np.ndarray):
         to[...] = source

@@ -88,7 +88,7 @@ def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
 def fcp_period(remote: Any) -> int:
     """Return the period of FCPs in cycles.
 
-    0 with credit returns, which need no FCPs.
+    The period is 0 with credit returns, which need no FCPs.
     """
 
 
@@ -151,5 +151,5 @@ def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
 def load_remote(remote: Any, end: int) -> None:
     """Prefetch the credits of a sender.
 
-    No effect for flow-control packets.
+    There is no prefetch for flow-control packets.
     """

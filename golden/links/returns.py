@@ -172,7 +172,7 @@ def places_coming(returns: Returns, cycle: int) -> range:
 def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
     """Free space at once in a later cycle, less than ``len(coming)`` ahead.
 
-    At most one packet per row and cycle.
+    Each row frees space of at most one packet per cycle.
     """
     slot = _slot(returns, since)
     last = returns.at_once[slot * len(returns.row) + returns.coming[slot]]

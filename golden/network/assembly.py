@@ -220,7 +220,7 @@ def assemble(
 def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int) -> Rooms:
     """Return the output buffers of all ports.
 
-    Those of the NICs have the size ``nic`` if it is given.
+    If ``nic`` is given, the buffers of the NICs have that size.
     """
     rooms = buffers.rooms(ends)
     if nic is None:

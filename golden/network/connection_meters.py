@@ -51,9 +51,7 @@ class OfConnection:
 
 
 class ConnectionMeters(NamedTuple):
-    """Counts of all connections.
-
-    Empty if none are measured.
+    """Counts of all connections, with zero length if none are measured.
 
     Parameters
     ----------

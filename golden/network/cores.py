@@ -1,7 +1,4 @@
-"""Runs of a network on one core or on several.
-
-Both deliver the same packets in the same cycles.
-"""
+"""Runs of a network on one core or on several, with identical deliveries."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
 def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int) -> None:
     """Count a delivery for the statistics.
 
-    Store one after the window in ``late``, in case the window is doubled.
+    A delivery after the window is stored in ``late``, in case the window is doubled.
     """
     first = meters.window[FIRST]
     if cycle >= meters.window[END]:

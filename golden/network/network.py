@@ -277,10 +277,11 @@ def _return_credits(starvation: Any, net: Network, cycle: int) -> None:
 
 @inner
 def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
-    """Schedule the arrival of a packet's head at the far end of the cable.
+    """Schedule the arrival of a packet's head at the far end of the cable (NET-5).
 
-    Its flits follow one per cycle (NET-5). ``cycle`` is the cycle in which the packet starts. On a slower cable it is
-    later, by as many cycles as the far end must wait to receive the packet at one flit per cycle.
+    The flits follow at one per cycle. ``cycle`` is the cycle in which the packet starts. On a slower cable it is
+    later, by
+    as many cycles as the far end must wait to receive the packet at one flit per cycle.
     """
     cable = net.wiring.cable[port]
     far = int(cable.far)
@@ -361,9 +362,9 @@ def run_cycle(net: Network, packets: Packets) -> None:
 
 @kernel
 def run(net: Network, packets: Packets, end: int) -> int:
-    """Run up to cycle ``end``.
+    """Run up to cycle ``end`` and return the reason for stopping.
 
-    Return the reason for stopping. Except after ``STUCK`` the run can be resumed.
+    Except after ``STUCK``, the run can be resumed.
     """
     reason = why_not(net, packets, end)
     while reason < 0:

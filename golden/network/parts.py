@@ -50,7 +50,7 @@ class PacketLetter:
 class RoomLetter:
     """Credits for a sender in another part.
 
-    The arguments of ``returns.begin``.
+    The fields are the arguments of ``returns.begin``.
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ def _cause(machine: SwitchMachine, packet: int) -> int:
 def _forget(machine: SwitchMachine, packet: int) -> None:
     """Free a dropped packet and its flit slots.
 
-    Flits of it that still arrive are not stored.
+    Flits of the packet that arrive later are not stored.
     """
     state = machine.state
     for port in range(len(state.arriving)):

@@ -1,6 +1,6 @@
 """Functions of the switch oracles that depend on switch type, credit scheme or scheduler.
 
-Dispatched by state type.
+They are dispatched on the type of the state.
 """
 
 from __future__ import annotations

@@ -87,10 +87,7 @@ def _program_names(parameters: SwitchParameters) -> list[str]:
 
 
 def _bits(ports: tuple[Port, ...], name: str, count: int) -> NDArray[np.int64]:
-    """Return the positions of the single bits of a port.
-
-    Width 0 if the port is absent.
-    """
+    """Return the positions of the single bits of a port, with width 0 if the port is absent."""
     first, width = places(ports, [name])[0]
     return np.array([(first + bit if width else 0, int(width > 0)) for bit in range(count)], np.int64)
 

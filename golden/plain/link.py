@@ -197,9 +197,9 @@ class Egress:
         return self.sending is None and self.held == 0
 
     def decide(self, *, is_free: bool = True) -> int | None:
-        """Run the scheduler for one cycle and return the lane whose packet starts, or None.
+        """Run the scheduler for a cycle and return the lane whose packet starts, or None.
 
-        Exchange tables if due.
+        A pending table exchange takes place at the end of a ready cycle.
         """
         if self.peer is None:
             return None

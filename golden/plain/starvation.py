@@ -37,7 +37,7 @@ class StarvationWrite(NamedTuple):
 class StarvingInput:
     """Credits held back by a switch input.
 
-    Inserted between the input and the sending side of its port.
+    The object is inserted between the input and the sending side of its port.
     """
 
     def __init__(self, source: Input, egress: Egress, speed: int) -> None:

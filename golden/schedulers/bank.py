@@ -127,9 +127,10 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run a clock cycle of one port's scheduler.
+    """Run a clock cycle of the scheduler of one port and return (lane, list, granted).
 
-    Return the (lane, list) that the cycle names, lane -1 for none, and whether that lane's packet may start. The packet
+    The lane is named by the cycle's decision, -1 for none; ``granted`` is whether the lane's packet may start.
+    The packet
     starts if the link is ready.
 
     Parameters
@@ -153,7 +154,7 @@ def step(
 
 @inner
 def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-    """Run a cycle of a port's scheduler without programming it and return the lane that sends, -1 for none.
+    """Run a cycle of a port's scheduler without programming and return the lane that sends, -1 for none.
 
     Rule counts are discarded.
     """

@@ -223,7 +223,7 @@ def _begin(
 def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
     """Clear the deficit of every inactive requester.
 
-    With ``keep``, except requesters that only lack credit.
+    With ``keep``, requesters that only lack credit keep their deficit.
     """
     kept = asking.active | (asking.waiting if deficits.keep else 0)
     carrying = deficits.regs[CARRYING]
@@ -252,9 +252,9 @@ def serve_turn(
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Decide among the data lanes and, if ready, record the sender and return its lane, -1 for none.
+    """Decide among the data lanes and return the lane that sends, -1 for none.
 
-    ``entries`` are the requester and the weight of each entry.
+    If the link is ready, the sender is recorded. ``entries`` are the requester and the weight of each entry.
     """
     able, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
     active, waiting = offer(lanes, able & every, heads.request & every)

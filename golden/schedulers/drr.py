@@ -80,9 +80,9 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 for none. ``bank.step`` documents the arguments.
+    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
     able = heads.request & heads.fits
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)

@@ -247,7 +247,7 @@ def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # no
 def _next_row(last: int, awake: int, rows: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Return the next awake row after ``last``, cyclically.
 
-    While the list is read, each row only once.
+    While the list is read, the search does not wrap around, because each row is read only once.
     """
     for step in range(1, rows + 1):
         row = (last + step) % rows

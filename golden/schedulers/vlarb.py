@@ -338,11 +338,11 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run a clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 for none. ``bank.step`` documents the arguments. A swap takes effect at the end of the first
-    ready cycle; a
-    write in that cycle is ignored (VLA-12, VLA-16).
+    The lane is that of the packet that starts if the link is ready, -1 for none. A swap takes effect at the end
+    of the first
+    ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
     """
     lane, source = decide(state, heads, ready, hold_data, rules)
     wanted = swap or state.regs[SWAP_PENDING] != 0

@@ -194,9 +194,10 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run a clock cycle and return the (lane, list) that it names, and whether that lane's packet may start.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 for none. ``bank.step`` documents the arguments.
+    The lane is named by the decision, -1 for none; ``granted`` is whether the lane's packet may start. ``bank.step``
+    documents the arguments.
     """
     regs, walks = state.regs, state.walks
     able = heads.request & heads.fits

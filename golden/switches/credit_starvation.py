@@ -222,9 +222,9 @@ def is_over(starvation: Starvation, port: int, lane: int) -> bool:
 
 @inner
 def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int) -> tuple[int, int]:
-    """Add freed blocks to those held back and return the VL that returns credits and the number of blocks.
+    """Add freed blocks to the blocks held back, and return the VL and the number of blocks to return (IBS-K2 to IBS-K5).
 
-    Call it once for every port and cycle, before packets are queued and granted in the cycle (IBS-K2 to IBS-K5).
+    Call this once for every port and cycle, before packets are queued and granted in the cycle.
     """
     own, lanes = starvation.port[port], len(starvation.limits)
     if freed != 0:

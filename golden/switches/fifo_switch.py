@@ -68,7 +68,7 @@ def allocate_one(
 ) -> int:
     """Run a cycle of a switch's allocation.
 
-    Append to the first ``count`` grants and return the new count.
+    The grants are appended to the first ``count`` grants; return the new count.
     """
     inputs, more = switches.inputs, switches.inputs.port_bits - switches.inputs.word_bits
     for word in range(switch << more, (switch + 1) << more):

@@ -129,8 +129,5 @@ def _place(measure: InputMeasure, port: int, lane: int) -> int:
 
 @inner
 def _last_sweep(measure: InputMeasure, place: int, cycle: int) -> int:
-    """Return the last cycle up to ``cycle`` in which the sweep visits a position.
-
-    It may be negative.
-    """
+    """Return the last cycle up to ``cycle``, possibly negative, in which the sweep visits a position."""
     return cycle - (cycle - place) % measure.places

@@ -127,10 +127,7 @@ LookUp = tuple[int, int, int]
 
 
 def port_bits_for(ports: int) -> int:
-    """Return the width of a number that identifies ``ports`` ports.
-
-    At least 1.
-    """
+    """Return the width of a number that identifies ``ports`` ports, at least 1."""
     return max(1, (ports - 1).bit_length())
 
 
@@ -185,10 +182,7 @@ def turn_of(inputs: Inputs, local: int, last: int) -> int:
 
 @inner
 def at_turn(inputs: Inputs, turn: int, last: int) -> int:
-    """Return the port with round-robin priority ``turn``.
-
-    The inverse of ``turn_of``.
-    """
+    """Return the port with round-robin priority ``turn``, the inverse of ``turn_of``."""
     return (last + 1 - turn) & ((1 << inputs.port_bits) - 1)
 
 

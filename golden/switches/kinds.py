@@ -56,7 +56,7 @@ def _allocate_one(
 ) -> int:
     """Run a cycle of a switch's allocation.
 
-    Append to the first ``count`` grants and return the new count.
+    The grants are appended to the first ``count`` grants; return the new count.
     """
 
 

@@ -245,7 +245,7 @@ def allocate_one(
 ) -> int:
     """Run a cycle of a switch's allocations.
 
-    Append to the first ``count`` grants and return the new count.
+    The grants are appended to the first ``count`` grants; return the new count.
     """
     ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
     wishes, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)

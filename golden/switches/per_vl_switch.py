@@ -79,7 +79,7 @@ def allocate_one(
 ) -> int:
     """Run a cycle of a switch's allocation.
 
-    Append to the first ``count`` grants and return the new count.
+    The grants are appended to the first ``count`` grants; return the new count.
     """
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     first, more = switch << inputs.port_bits, inputs.port_bits - inputs.word_bits

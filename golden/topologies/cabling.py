@@ -71,10 +71,7 @@ def wire(
 
 
 def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End, CableForm]) -> NDArray[np.int64]:
-    """Return the pace of every sending port.
-
-    Empty if every link carries a flit per cycle.
-    """
+    """Return the pace of every sending port, an empty array if every link carries a flit per cycle."""
     if all(form.pace == FULL_PACE for form in forms.values()):
         return np.zeros(0, np.int64)
     paces = np.full(ends, FULL_PACE, np.int64)

@@ -102,10 +102,7 @@ def from_fabric(fabric: Fabric) -> Captured:
 
 
 def _row(fabric: Fabric, guid: int, source: int, to: int) -> list[int]:
-    """Return a row of VLs by SL.
-
-    Without a captured row, SL modulo the number of data lanes.
-    """
+    """Return a row of VLs by SL, or SL modulo the number of data lanes if no row was captured."""
     row = fabric.sl2vl.get((guid, source, to))
     lanes = fabric.data_vls_of(Port(guid, to))
     return list(row) if row else [sl % lanes for sl in range(SL_COUNT)]

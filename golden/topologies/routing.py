@@ -1,7 +1,4 @@
-"""Routing algorithms.
-
-Each produces forwarding tables and VL tables, as hardware has them.
-"""
+"""Routing algorithms that produce forwarding tables and VL tables, as hardware has them."""
 
 from __future__ import annotations
 
@@ -57,10 +54,7 @@ class Routes:
 
     @property
     def nic_channel(self) -> NDArray[np.uint8]:
-        """Channel by SL at the source NIC.
-
-        All 0, because InfiniBand has no channels.
-        """
+        """Channel by SL at the source NIC: 0, because InfiniBand has no channels."""
         return np.zeros_like(self.nic_vl)
 
     def lanes_of(self, sl: int | None) -> set[int]:

@@ -123,7 +123,8 @@ def tree(k: int, n: int) -> Topology:
 def fat_tree(m: int, n: int) -> Topology:
     """Return an m-port n-tree: two k-ary n-trees, k = m / 2, with common roots.
 
-    2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and the ports of
+    It has 2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and
+    the ports of
     a tree. The roots come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang 2004).
     """
     k = m // 2
@@ -143,10 +144,11 @@ def fat_tree(m: int, n: int) -> Topology:
 
 
 def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology:
-    """Return a torus.
+    """Return a torus network.
 
-    ``torus_port`` defines the port numbers, ports of hosts come last. The digits of a switch number are its
-    coordinates, lowest dimension first.
+    ``torus_port`` defines the port numbers; ports of hosts come last. The digits of a switch number are its
+    coordinates,
+    lowest dimension first.
     """
     if not 1 <= len(size) <= 6 or any(not 3 <= k <= 64 for k in size) or prod(size) > 1 << 14:
         raise InputError("size", "1 to 6 dimensions of 3 to 64, up to 16384 switches", list(size))

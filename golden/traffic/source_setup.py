@@ -191,10 +191,7 @@ def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
 
 @inner
 def _first_due(sources: Sources, nic: int, number: int) -> int:
-    """Return the cycle of a class's first packet.
-
-    CBR starts at a random phase.
-    """
+    """Return the cycle of a class's first packet, at a random phase for CBR."""
     sources.left[nic, number] = sources.setting[number, BURST]
     period = sources.period[sources.pace[nic, number]]
     begin = int(sources.active[number, 0])

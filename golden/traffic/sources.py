@@ -139,10 +139,7 @@ def gap(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def advance(sources: Sources, nic: int, number: int) -> None:
-    """Advance a class to its next packet.
-
-    Update ``due``.
-    """
+    """Advance a class to its next packet and update ``due``."""
     setting = sources.setting[number]
     if setting[KIND] == FROM_TRACE:
         place = sources.place[number, nic]
@@ -198,7 +195,7 @@ def _weighed(sources: Sources, nic: int, number: int) -> int:
 def _destination(sources: Sources, nic: int, number: int) -> int:
     """Draw the destination of a packet.
 
-    With one destination per burst, only for its first packet.
+    With one destination per burst, only the first packet of a burst draws.
     """
     setting, bits = sources.setting[number], sources.bits[nic, number]
     if setting[TO_ONE] != 0 and sources.left[nic, number] != setting[BURST]:
