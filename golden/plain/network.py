@@ -347,7 +347,7 @@ class PlainNetwork:
     def joined(self) -> None:
         """Do nothing.
 
-        Subclasses measure here what waits after new first packets are registered.
+        Subclasses measure waiting packets here, after new first packets are registered.
         """
 
     def step(self) -> None:

@@ -222,7 +222,7 @@ def is_over(starvation: Starvation, port: int, lane: int) -> bool:
 
 @inner
 def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int) -> tuple[int, int]:
-    """Add freed blocks to the blocks held back, and return the VL and the number of blocks to return (IBS-K2 to IBS-K5).
+    """Add freed blocks to the blocks held back, and return the VL and number of blocks to return (IBS-K2 to IBS-K5).
 
     Call this once for every port and cycle, before packets are queued and granted in the cycle.
     """
