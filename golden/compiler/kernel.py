@@ -84,9 +84,8 @@ class _Call:
 class Kernel:
     """A golden function that is translated to C++ and compiled for the types of its arguments.
 
-    A kernel releases the interpreter lock while it runs. The last arrays and structures are kept, so that a
-    repeated call
-    takes microseconds.
+    A kernel releases the interpreter lock while it runs. The last arrays and structures are kept, so that a repeated
+    call takes microseconds.
 
     Parameters
     ----------

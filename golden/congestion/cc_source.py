@@ -175,9 +175,8 @@ class Inputs(NamedTuple):
     written : array of int64, (11,)
         enable, select, index, port_mode, limit, timer, increase, trigger, minimum, shift, multiplier.
     shown : array of int64, (SHOWN_CYCLES + 1, 9)
-        Results of this cycle (first row) and of the previous ones; the last row is at the outputs: may,
-        known, ccti, lost,
-        log, DLID and SL of the log; entries in use and lost BECNs at the start of the cycle.
+        Results of this cycle (first row) and of the previous ones; the last row is at the outputs: may, known, ccti,
+        lost, log, DLID and SL of the log; entries in use and lost BECNs at the start of the cycle.
     """
 
     asks: NDArray[np.int64]

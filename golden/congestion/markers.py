@@ -1,8 +1,7 @@
 """Marking state of many output ports, for the block and for networks: CCM-1 to CCM-15 (``docs/cc_marker.md``).
 
 A network calls ``starts`` when a packet starts, ``starve`` when a head lacks credit on a free link, and ``idle`` for
-one
-or more idle cycles.
+one or more idle cycles.
 """
 
 from __future__ import annotations

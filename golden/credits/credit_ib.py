@@ -66,9 +66,8 @@ class CreditIBState(NamedTuple):
     abr, room, said : array of int64, (data_vls,)
         Receiver: blocks received; free blocks; limit sent last.
     regs : array of int64, (7,)
-        FCP timer, watchdog timer, lane of the last FCP, packet in transmission, lanes whose period is over,
-        lanes with an
-        FCP in this watchdog window, overdue lanes.
+        FCP timer, watchdog timer, lane of the last FCP, packet in transmission, lanes whose period is over, lanes
+        with an FCP in this watchdog window, overdue lanes.
     """
 
     data_vls: int

@@ -65,9 +65,8 @@ class CreditOPAState(NamedTuple):
     used, dedicated, shared, new_dedicated, new_shared, owed : array of int64, (vls,)
         Sender: outstanding units, limits in force, pending limits. Receiver: units to be returned.
     regs : array of int64, (9,)
-        Overall limit; pending overall limit; step of the change; lanes that change; return being received and
-        number of its
-        LTPs; return being sent and number of its LTPs; lane of the last return.
+        Overall limit; pending overall limit; step of the change; lanes that change; return being received and number
+        of its LTPs; return being sent and number of its LTPs; lane of the last return.
     """
 
     vls: int

@@ -63,9 +63,8 @@ LIST_MARGIN = 3
 def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int64]) -> int:
     """Write the members of all sets to ``numbers`` and return their number.
 
-    Member ``m`` of set ``s`` is written as ``(s << bits) + m``. Each pass of the inner loop writes four elements,
-    so that its
-    branch is predictable. Surplus elements are overwritten by the next set, or lie after the last member
+    Member ``m`` of set ``s`` is written as ``(s << bits) + m``. Each pass of the inner loop writes four elements, so
+    that its branch is predictable. Surplus elements are overwritten by the next set, or lie after the last member
     (``docs/engine.md``).
     """
     count = 0

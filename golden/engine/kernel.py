@@ -69,9 +69,8 @@ def by_type(choices: Mapping[type, Callable[..., Any]]) -> Callable[[F], F]:
     Parameters
     ----------
     choices : mapping of type to function
-        Functions with equal parameters, each an ``inner`` or a ``kernel``. The decorated function supplies
-        only its name
-        and its docstring. Types may be added until a kernel that calls the function is compiled for one of them.
+        Functions with equal parameters, each an ``inner`` or a ``kernel``. The decorated function supplies only its
+        name and its docstring. Types may be added until a kernel that calls the function is compiled for one of them.
     """
 
     def decorate(function: F) -> F:

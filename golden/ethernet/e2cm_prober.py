@@ -91,9 +91,8 @@ class E2CMProberState(NamedTuple):
     made : Probers
         Probers of one source.
     kept : array of int64, (7,)
-        Cycles until the next order is accepted; whether records are cleared until then; whether an answer is
-        shown then;
-        answer: follow, sent, valid, feedback.
+        Cycles until the next order is accepted; whether records are cleared until then; whether an answer is shown
+        then; answer: follow, sent, valid, feedback.
     """
 
     made: Probers

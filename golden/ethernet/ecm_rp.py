@@ -83,9 +83,8 @@ class ECMRPState(NamedTuple):
     made : Limiters
         Limiters of one source.
     kept : array of int64, (10,)
-        Cycle; cycles until the next order is accepted; whether an answer is shown then; whether a visit is
-        due; answer: may,
-        limited, rate, probe, tag; number of limiters shown until then.
+        Cycle; cycles until the next order is accepted; whether an answer is shown then; whether a visit is due;
+        answer: may, limited, rate, probe, tag; number of limiters shown until then.
     """
 
     made: Limiters

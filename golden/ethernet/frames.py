@@ -34,8 +34,8 @@ class Frame:
     input : int
         Channel of arrival, whose memory holds the frame; ``NONE`` for frames made by the switch.
     ready : int
-        Data in an adapter: first cycle in which it may start. In a switch: last cycle in which it could not
-        join a queue.
+        Data in an adapter: first cycle in which it may start. In a switch: last cycle in which it could not join a
+        queue.
     tag : int
         CPID: of the flow's limiter for data, of the congestion point for a notification.
     feedback, notice : int

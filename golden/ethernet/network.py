@@ -237,13 +237,11 @@ def new_ethernet(
     services : sequence of Service
         Service changes; changes of equal time apply in this order.
     part_seconds, parts, look_seconds, looks
-        Duration and number of parts for delivered bytes, period and number of queue samples. Later deliveries
-        count in the
-        last part; later samples are omitted.
+        Duration and number of parts for delivered bytes, period and number of queue samples. Later deliveries count
+        in the last part; later samples are omitted.
     logged_points, logged_nodes, log_room
-        Ends of the outputs whose congestion points are logged, nodes whose reaction points are logged, and
-        capacity of the
-        log in entries.
+        Ends of the outputs whose congestion points are logged, nodes whose reaction points are logged, and capacity
+        of the log in entries.
     """
     ways = fabric.channels()
     number = {(one, other): place for place, (one, other, _) in enumerate(ways)}

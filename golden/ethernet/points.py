@@ -1,8 +1,7 @@
 """Congestion points of many outputs: ECP-1 to ECP-12 (``docs/ecm_cp.md``), without a clock.
 
 A network calls ``join`` when a frame joins an output's queue and ``leave`` when it leaves; within a cycle, ``join``
-comes
-first.
+comes first.
 """
 
 from __future__ import annotations

@@ -52,9 +52,8 @@ class Credits:
     Parameters
     ----------
     scheme : str
-        ``returns`` (IBS-8), or flow-control packets (IBS-C1 to IBS-C6): ``fcp`` sends them on the link,
-        ``sideband`` next to
-        it.
+        ``returns`` (IBS-8), or flow-control packets (IBS-C1 to IBS-C6): ``fcp`` sends them on the link, ``sideband``
+        next to it.
     fcp_blocks : int or None
         Number of blocks by which a limit must grow before an FCP is due; None for a quarter of the lane's partition.
     fcp_period : int

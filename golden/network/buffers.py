@@ -24,8 +24,8 @@ class Buffers:
     Raises
     ------
     InputError
-        If a minimum is smaller than the lane's largest packet, the minima exceed the buffer, or a maximum is
-        out of range.
+        If a minimum is smaller than the lane's largest packet, the minima exceed the buffer, or a maximum is out of
+        range.
     """
 
     blocks: int

@@ -58,8 +58,8 @@ class ConnectionMeters(NamedTuple):
     each : Records of OfConnection, (connections,)
         Counts.
     within : array of int32, (connections, fractions + 1)
-        Number of packets by the smallest of ``FRACTIONS`` of the deadline that they met; the last column
-        counts late packets.
+        Number of packets by the smallest of ``FRACTIONS`` of the deadline that they met; the last column counts late
+        packets.
     jitter : array of int32, (connections, bins)
         Number of arrivals by jitter bin (``JITTERS``).
     """

@@ -18,8 +18,7 @@ def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
     """Return a cycle of channels that wait for each other, as (place, VL) pairs.
 
     A place is a sending port or, numbered after all ports, a central buffer. The list is empty if the dependency
-    graph has
-    no cycle.
+    graph has no cycle.
     """
     inputs, ends, mports = net.switches.inputs, len(net.wiring.cable), central_buffers(net.switches)
     lanes, channels = inputs.queues.queue.shape[1], len(paths.waits)

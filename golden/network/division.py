@@ -51,8 +51,7 @@ def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
     """Return the part of each port of a network.
 
     Switches at equal distance from the nearest NIC are divided evenly in the order of their numbers. Each part
-    receives an
-    equal share of each level of a tree, or a slab of a torus. NICs belong to the part of their switch.
+    receives an equal share of each level of a tree, or a slab of a torus. NICs belong to the part of their switch.
     """
     bits, far = net.switches.inputs.port_bits, net.wiring.cable["far"]
     inputs = len(net.switches.inputs.port)

@@ -53,16 +53,14 @@ class Meters(NamedTuple):
     apart : array of int64, (NICs,)
         Offset added to the SL's row, by destination: 16 for destinations that are counted separately, otherwise 0.
     total : array of int64, (32 SLs, 5)
-        Deliveries in the window: packets, flits, sum of latencies, maximum latency, sum of hops.
-        Latencies and hops include only packets generated in the window.
+        Deliveries in the window: packets, flits, sum of latencies, maximum latency, sum of hops. Latencies and hops
+        include only packets generated in the window.
     part : array of int64, (32 SLs, parts, 5)
-        For each part of the window: delivered packets that were generated in the window, the sum of their
-        latencies, flits
-        generated, flits delivered, flits of dropped packets.
+        For each part of the window: delivered packets that were generated in the window, the sum of their latencies,
+        flits generated, flits delivered, flits of dropped packets.
     late : array of int64, (NICs, 6)
-        Packet whose head reached a NIC in the window and whose last flit arrives after it: cycle of delivery,
-        SL, cycle of
-        generation, flits, hops, source; all zero for none.
+        Packet whose head reached a NIC in the window and whose last flit arrives after it: cycle of delivery, SL,
+        cycle of generation, flits, hops, source; all zero for none.
     histogram : array of int64, (32 SLs, bins)
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
@@ -75,9 +73,9 @@ class Meters(NamedTuple):
     flow_level : array of int64, (SLs,)
         Index of each SL in ``flow``; -1 for none.
     flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
-        Per source, destination and SL, in the window: flits generated; packets and flits delivered; number,
-        sum of latencies
-        and maximum latency of delivered packets that were generated in the window. Empty without per-flow measurement.
+        Per source, destination and SL, in the window: flits generated; packets and flits delivered; number, sum of
+        latencies and maximum latency of delivered packets that were generated in the window. Empty without per-flow
+        measurement.
     flow_histogram : array of int64, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
         Latencies of each flow: exact below 8, then 8 bins per power of two; the last bin holds 245,760 and above.
     by_source : array of int64, (NICs, 32 SLs) or (0, 0)
@@ -85,8 +83,8 @@ class Meters(NamedTuple):
     connections : ConnectionMeters
         Counts of connections.
     lateness : array of int64, (32 SLs, 1025)
-        Latencies of packets of connections in 1/512 of their deadlines; the last bin holds twice the deadline
-        and above.
+        Latencies of packets of connections in 1/512 of their deadlines; the last bin holds twice the deadline and
+        above.
     """
 
     window: NDArray[np.int64]

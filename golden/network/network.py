@@ -84,9 +84,8 @@ class Network(NamedTuple):
     grants : Records of Grant, (maximum number of grants per cycle,)
         Scratch of a cycle: grants of the switches.
     outside : array of int64, (ends,)
-        Head that arrives at a co-simulated port, ``NOBODY`` for none; empty in a pure golden run.
-        Co-simulated ports are
-        numbered after all NICs.
+        Head that arrives at a co-simulated port, ``NOBODY`` for none; empty in a pure golden run. Co-simulated ports
+        are numbered after all NICs.
     clock : array of int64, (2,)
         Next cycle; last cycle in which a packet moved.
     patience : int
@@ -280,8 +279,7 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
     """Schedule the arrival of a packet's head at the far end of the cable (NET-5).
 
     The flits follow at one per cycle. ``cycle`` is the cycle in which the packet starts. On a slower cable it is
-    later, by
-    as many cycles as the far end must wait to receive the packet at one flit per cycle.
+    later, by as many cycles as the far end must wait to receive the packet at one flit per cycle.
     """
     cable = net.wiring.cable[port]
     far = int(cable.far)

@@ -82,8 +82,8 @@ class Part(NamedTuple):
     owner : array of uint8, (ends,)
         Part of each port.
     packets : Records of PacketLetter, (2 * parts * parts, letters)
-        Mailboxes by turn, writing part and reading part. Messages of one turn are read while those of the
-        other are written.
+        Mailboxes by turn, writing part and reading part. Messages of one turn are read while those of the other are
+        written.
     rooms : Records of RoomLetter, (2 * parts * parts, letters)
         Mailboxes of credits, in the same order.
     letters : array of int64, (2 * parts * parts, 8)

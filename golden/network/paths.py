@@ -30,9 +30,8 @@ class Paths(NamedTuple):
     Parameters
     ----------
     waits : array of uint8, (channels, places * lanes / 8)
-        Bit mask of the (place, lane) pairs that a packet in a channel may wait for, as place * lanes + lane
-        of its switch.
-        A place is a port or, after the ports, a central buffer.
+        Bit mask of the (place, lane) pairs that a packet in a channel may wait for, as place * lanes + lane of its
+        switch. A place is a port or, after the ports, a central buffer.
     lost : array of int64, (3,)
         Number of paths that do not arrive; source and DLID of the first.
     carried : array of int16, (sending ends * lanes,)

@@ -27,8 +27,8 @@ class BufferMachine(NamedTuple):
     Parameters
     ----------
     state : VLBufferState
-        Lanes. A ring element is 0 or, within a cycle, the negative number of the flit written in this cycle:
-        -1, -2, ...
+        Lanes. A ring element is 0 or, within a cycle, the negative number of the flit written in this cycle: -1, -2,
+        ...
     data : array of uint64, (vls, maximum, words)
         Data of each ring element.
     write_vl, write_count, read_vl, read_count : array of int64

@@ -1,8 +1,7 @@
 """An oracle as C++ code: the translated kernel, and a function that locates the state in one memory block.
 
 The layout is that of ``image.laid_out``. Shapes, widths and other constant numbers are constants of the code, so that
-the
-C++ compiler can optimize with them.
+the C++ compiler can optimize with them.
 """
 
 from __future__ import annotations

@@ -20,9 +20,8 @@ class Oracle:
         State after power-on, bit positions of the ports, and rule counters; nested NamedTuples of arrays, records and
         numbers.
     cycle : callable
-        Kernel ``cycle(machine, given, shown)``. It reads the input words, writes the output words and
-        advances the clock.
-        Any input words are valid; bits beyond a port's width are ignored.
+        Kernel ``cycle(machine, given, shown)``. It reads the input words, writes the output words and advances the
+        clock. Any input words are valid; bits beyond a port's width are ignored.
     inputs, outputs : tuple of Port
         Ports in the order of their words.
     rules : sequence of Rule

@@ -84,8 +84,8 @@ class SwitchState(NamedTuple):
     tx : Records of Shown, (ports, RING)
         Flit that each output sends, by cycle.
     back, said : array of int64, (ports, RING, 2)
-        By cycle: bit mask of VLs whose blocks left an input and blocks of each; VL + 1 and limit of a
-        flow-control packet.
+        By cycle: bit mask of VLs whose blocks left an input and blocks of each; VL + 1 and limit of a flow-control
+        packet.
     dropped : array of int64, (ports, RING)
         Drop cause, by cycle.
     first_slot : array of int64, (packets,)

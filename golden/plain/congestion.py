@@ -111,8 +111,8 @@ class CongestedNic(Nic):
     def decide(self, now: int) -> int | None:
         """Return the queue from which a packet is injected, -1 for a CNP, None for no packet (NCC-8 to NCC-10).
 
-        The pacer sees the injection first, then the settings writes of the cycle, then the BECN or the table
-        visit (CCS-11).
+        The pacer sees the injection first, then the settings writes of the cycle, then the BECN or the table visit
+        (CCS-11).
         """
         choice = self._choose(now)
         injected = None

@@ -40,8 +40,7 @@ class MarkerWrite(NamedTuple):
     """A write of a switch's marking settings in a cycle (NCC-14).
 
     ``mask`` lists the ports of Victim_Mask, ``limits`` are Threshold and Packet_Size, ``rate`` is Marking_Rate,
-    ``element``
-    is a port and its element (None: invalid). Fields that are None are not written.
+    ``element`` is a port and its element (None: invalid). Fields that are None are not written.
     """
 
     cycle: int

@@ -18,9 +18,8 @@ from vlane.golden.plain.link import Egress, Serve, Sizes, round_robin
 class Credits:
     """Transmission of FCPs.
 
-    ``sideband`` sends them next to the link instead of on it. An FCP is due when a limit has grown by
-    ``fcp_blocks`` blocks
-    (0: a quarter of the lane's partition, at least 1), and after every ``fcp_period`` cycles.
+    ``sideband`` sends them next to the link instead of on it. An FCP is due when a limit has grown by ``fcp_blocks``
+    blocks (0: a quarter of the lane's partition, at least 1), and after every ``fcp_period`` cycles.
     """
 
     sideband: bool = False

@@ -1,9 +1,8 @@
 """Plain event-driven model of an Ethernet network with congestion management: rules ETH-1 to ETH-18.
 
-Congestion points, reaction points, probers, input memories (``ECP``, ``ERP``, ``EPR`` and ``PAU`` rules) and the random
-traffic are shared with golden. Queues, links, adapters and the order of events are an independent second
-implementation,
-written only from ``docs/ethernet.md``.
+Congestion points, reaction points, probers, input memories (``ECP``, ``ERP``, ``EPR`` and ``PAU`` rules) and the
+random traffic are shared with golden. Queues, links, adapters and the order of events are an independent second
+implementation, written only from ``docs/ethernet.md``.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ class PlainEthernet:
     fabric, scheme, options, services
         Arguments of ``new_ethernet``.
     made : Ethernet
-        Result of ``new_ethernet``. Only its blocks (points, limiters, probers, watermarks) and traffic
-        sources are used.
+        Result of ``new_ethernet``. Only its blocks (points, limiters, probers, watermarks) and traffic sources are
+        used.
     stop : int
         Time at which sources stop.
     """

@@ -12,9 +12,8 @@ from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Table
 class FasterSwitch(Switch):
     """A switch with several allocation passes per cycle (``iterations``) or a faster crossbar (``speed``).
 
-    Inputs that were refused request again in the next pass (IBS-I1, IBS-I2). Up to ``speed`` flits of a packet
-    cross in a
-    cycle, if they have arrived (IBS-S1, IBS-S2).
+    Inputs that were refused request again in the next pass (IBS-I1, IBS-I2). Up to ``speed`` flits of a packet cross
+    in a cycle, if they have arrived (IBS-S1, IBS-S2).
     """
 
     iterations = 1

@@ -20,10 +20,8 @@ class Seen(NamedTuple):
     """State of a port's lanes as its scheduler sees them.
 
     ``request`` and ``fits`` are bit masks of lanes with a head packet and with credit for it; ``blocks`` are the
-    sizes of
-    the heads. ``behind`` is the mask of lanes with credit for the head and the second packet together,
-    ``behind_blocks``
-    the size of each second packet.
+    sizes of the heads. ``behind`` is the mask of lanes with credit for the head and the second packet together,
+    ``behind_blocks`` the size of each second packet.
     """
 
     request: int
@@ -133,9 +131,8 @@ class Egress:
     """The sending side of a switch or NIC port: output buffer, scheduler and link (IBS-6, IBS-7, IBS-9).
 
     ``peer`` is the sending side at the other end of the cable, None without a cable; ``receive`` accepts flits there.
-    ``pace`` is the time of a flit on the link in cycles. ``gone`` counts the sent flits of the packet that
-    started in cycle
-    ``since``. ``held`` is the number of cycles for which an FCP still occupies the link.
+    ``pace`` is the time of a flit on the link in cycles. ``gone`` counts the sent flits of the packet that started in
+    cycle ``since``. ``held`` is the number of cycles for which an FCP still occupies the link.
     """
 
     def __init__(self, sizes: Sizes, flight: int, serve: Serve) -> None:

@@ -6,8 +6,7 @@ two phases: all decisions are made from the state at the start of the cycle; the
 - ``golden/plain/link.py``: output buffers and links (IBS-6 to IBS-9)
 - ``golden/plain/credits.py``: flow-control packets (IBS-C1 to IBS-C6)
 - ``golden/plain/faster.py``, ``fifo.py``, ``per_vl.py``, ``per_vl_fifo.py``, ``flits.py``: other allocations (IBS-I,
-IBS-S,
-  IBS-Q, IBS-P, IBS-PQ, IBS-F)
+  IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F)
 - ``golden/plain/schedulers.py``, ``deficits.py``: egress schedulers
 - ``golden/plain/opa.py``: Omni-Path switches (OPAS-1 to OPAS-8)
 """
@@ -51,9 +50,8 @@ class Delivery(NamedTuple):
 class Tables(NamedTuple):
     """Routing tables.
 
-    Output by (switch, DLID); outgoing VL by (switch, input, output, SL or, with ``by_lane``, incoming VL); VL of
-    a NIC by
-    (NIC, SL).
+    Output by (switch, DLID); outgoing VL by (switch, input, output, SL or, with ``by_lane``, incoming VL); VL of a
+    NIC by (NIC, SL).
     """
 
     lft: NDArray[np.uint8]
@@ -272,10 +270,9 @@ class Nic:
 class PlainNetwork:
     """An idle, cabled network of switches and NICs.
 
-    ``far`` maps each (switch, port) to the (switch, port) at the other end of its cable; ``hosts`` lists the
-    (switch, port)
-    of each NIC. With ``credits`` FCPs carry the limits (IBS-C1 to IBS-C6); without, credits return flit by flit (IBS-8,
-    NET-3). ``faults`` are applied while it runs.
+    ``far`` maps each (switch, port) to the (switch, port) at the other end of its cable; ``hosts`` lists the (switch,
+    port) of each NIC. With ``credits`` FCPs carry the limits (IBS-C1 to IBS-C6); without, credits return flit by flit
+    (IBS-8, NET-3). ``faults`` are applied while it runs.
     """
 
     def __init__(

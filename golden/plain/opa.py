@@ -33,8 +33,7 @@ class ChannelTables(NamedTuple):
     """Routing tables by switch and NIC.
 
     Output by (switch, DLID), 255 for none; outgoing channel by (switch, input, output, channel), 15 drops; VL by
-    (switch,
-    output, outgoing channel), an absent VL drops; channel and VL at the source by (NIC, SL).
+    (switch, output, outgoing channel), an absent VL drops; channel and VL at the source by (NIC, SL).
     """
 
     lft: NDArray[np.uint8]

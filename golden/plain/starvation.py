@@ -22,9 +22,8 @@ class CreditReturn:
 class StarvationWrite(NamedTuple):
     """A write of a switch's credit-starvation settings in a cycle.
 
-    ``mask`` lists the ports of Credit_Mask, ``of_switch`` holds the switch settings, ``element`` is a port and
-    its element
-    (None: the switch settings apply again). Fields that are None are not written.
+    ``mask`` lists the ports of Credit_Mask, ``of_switch`` holds the switch settings, ``element`` is a port and its
+    element (None: the switch settings apply again). Fields that are None are not written.
     """
 
     cycle: int

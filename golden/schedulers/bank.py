@@ -129,9 +129,8 @@ def step(
 ) -> tuple[int, int, bool]:
     """Run a clock cycle of the scheduler of one port and return (lane, list, granted).
 
-    The lane is named by the cycle's decision, -1 for none; ``granted`` is whether the lane's packet may start.
-    The packet
-    starts if the link is ready.
+    The lane is named by the cycle's decision, -1 for none; ``granted`` is whether the lane's packet may start. The
+    packet starts if the link is ready.
 
     Parameters
     ----------

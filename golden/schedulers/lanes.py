@@ -180,9 +180,8 @@ def gate(
 ) -> tuple[int, int, bool]:
     """Decide VL15 and the hold of data, which precede every data decision (VLA-14, VLA-15).
 
-    Return (lane, list) of VL15, lane -1 if it does not send, and whether data lanes may decide. ``held`` is the
-    index of the
-    first of ``GATE_RULES`` in the counters.
+    Return (lane, list) of VL15, lane -1 if it does not send, and whether data lanes may decide. ``held`` is the index
+    of the first of ``GATE_RULES`` in the counters.
     """
     waits = ready and able & ((1 << lanes.data_vls) - 1) != 0
     if lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0:

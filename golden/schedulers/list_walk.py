@@ -1,9 +1,8 @@
 """List pipeline of the line-rate forms: VLALR-1 to VLALR-5 (``docs/vlarb_line_rate.md``).
 
 The list is stored in memory, eight entries per row, and read ahead of need. A row passes these stages, each in one
-cycle
-or more: CHOSEN (a row with a lane that can send), FETCHED (read from memory), CURRENT_ROW (its entries are picked one
-per cycle), PICKED, and OFFERED to the arbiter. WAITING keeps a picked entry while the offered one stays.
+cycle or more: CHOSEN (a row with a lane that can send), FETCHED (read from memory), CURRENT_ROW (its entries are
+picked one per cycle), PICKED, and OFFERED to the arbiter. WAITING keeps a picked entry while the offered one stays.
 """
 
 from __future__ import annotations
@@ -56,12 +55,10 @@ class ListWalk(NamedTuple):
     held : array of int64, (2 banks, rows)
         Whether a row had weights before a reset and has not been written since; used only by a rule counter.
     regs : array of int64, (14,)
-        Active bank; cycles since the exchange; pipeline registers (VLALR-3, VLALR-4), -1 if empty: chosen
-        row, row chosen
-        last, fetched row, current row, bit mask of its entries left, picked entry, waiting entry, offered
-        entry; whether
-        the offered entry's lane can send; bit mask of awake rows; lanes with a weight and number of bad
-        entries read so far.
+        Active bank; cycles since the exchange; pipeline registers (VLALR-3, VLALR-4), -1 if empty: chosen row, row
+        chosen last, fetched row, current row, bit mask of its entries left, picked entry, waiting entry, offered
+        entry; whether the offered entry's lane can send; bit mask of awake rows; lanes with a weight and number of
+        bad entries read so far.
     """
 
     entries: int

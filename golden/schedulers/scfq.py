@@ -161,9 +161,8 @@ def decide(
 ) -> int:
     """Return the requester with the smallest tag, -1 if none sends.
 
-    The shared unit works in every cycle; all other state changes only in decision cycles (``commit``). Tags
-    computed within
-    a decision are stored even without ``commit``, because nothing reads them before the next decision.
+    The shared unit works in every cycle; all other state changes only in decision cycles (``commit``). Tags computed
+    within a decision are stored even without ``commit``, because nothing reads them before the next decision.
     """
     regs = state.regs
     active = offered & ~without(state.reciprocal)

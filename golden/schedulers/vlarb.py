@@ -59,9 +59,8 @@ class State(NamedTuple):
     limit : array of int64, (2 banks,)
         LimitOfHighPriority of each bank, in units of 4096 bytes.
     regs : array of int64, (10,)
-        Active bank; swap pending; limit counter; pointers and remaining weights of both lists; lanes served
-        by each active
-        list (derived from the tables); list that sent last (used only by rule counters).
+        Active bank; swap pending; limit counter; pointers and remaining weights of both lists; lanes served by each
+        active list (derived from the tables); list that sent last (used only by rule counters).
     """
 
     data_vls: int
@@ -309,8 +308,7 @@ def decide(
     """Return (lane, list) of the packet that starts in this cycle if the link is ready, lane -1 for none.
 
     VL15 has priority and changes no state. A hold admits only VL15. Otherwise the lists decide, and their state
-    changes only
-    when ``ready`` (VLA-14, VLA-15).
+    changes only when ``ready`` (VLA-14, VLA-15).
     """
     able = heads.request & heads.fits
     eligible = able & ((1 << state.data_vls) - 1)
@@ -340,9 +338,8 @@ def step(
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
-    The lane is that of the packet that starts if the link is ready, -1 for none. A swap takes effect at the end
-    of the first
-    ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
+    The lane is that of the packet that starts if the link is ready, -1 for none. A swap takes effect at the end of
+    the first ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
     """
     lane, source = decide(state, heads, ready, hold_data, rules)
     wanted = swap or state.regs[SWAP_PENDING] != 0

@@ -129,9 +129,8 @@ class State(NamedTuple):
     limit : array of int64, (2 banks,)
         LimitOfHighPriority of each bank.
     current : array of int64, (2 lists, 4)
-        Current entry of each list: VL, remaining weight, predicted ability of its lane to send in this cycle,
-        whether the
-        list won in the previous cycle (VLALR-5, VLALR-6).
+        Current entry of each list: VL, remaining weight, predicted ability of its lane to send in this cycle, whether
+        the list won in the previous cycle (VLALR-5, VLALR-6).
     regs : array of int64, (7,)
         Common state: active bank; swap pending; limit counter; lanes that could send in the previous cycle; list of the
         packet being charged; blocks still to charge; size granted in the previous cycle.
@@ -274,8 +273,8 @@ def _advance(
     which : int
         List.
     stays, wins, charged : bool
-        The list stays at its current entry; the decision serves the list; a further block of its last packet
-        is charged.
+        The list stays at its current entry; the decision serves the list; a further block of its last packet is
+        charged.
     behind : int
         Bit mask of lanes with credit for a packet behind the head.
     """

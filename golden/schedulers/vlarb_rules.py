@@ -82,8 +82,7 @@ def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> fro
     """Return the names of the rules that traffic through this table can trigger.
 
     Traffic includes packets of 1 to 66 blocks and swaps of the table for itself. Rules that only weight left over
-    from a
-    swap can trigger are excluded.
+    from a swap can trigger are excluded.
     """
     limit = table.limit_of_high_priority
     high, low = _serving(table.high, data_vls), _serving(table.low, data_vls)

@@ -206,8 +206,7 @@ def _inputs_ask(
     """Run the first allocation stage for the first ``able`` inputs of the list (IBS-2).
 
     Packets to be dropped cross at once (IBS-10). Return the number of requested outputs, the number of requesting
-    inputs
-    (moved to the front of the list; 0 without iterations) and the new number of grants.
+    inputs (moved to the front of the list; 0 without iterations) and the new number of grants.
 
     Parameters
     ----------

@@ -44,8 +44,7 @@ def wire(
     """Return the cables of ``ends`` sending ports, with a default flight time.
 
     ``forms`` are the cables that differ from the default, by the (switch, port) of one end. With flow-control
-    packets, freed
-    input space is reported to the sending port at the same end of the cable.
+    packets, freed input space is reported to the sending port at the same end of the cable.
     """
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits

@@ -121,9 +121,8 @@ def with_channels(
 ) -> ChannelRoutes:
     """Return Omni-Path routes with equal channel maps at all switches and NICs.
 
-    SC2SC maps channels like InfiniBand's tables map incoming VLs (``by_lane``); otherwise channels do not change.
-    VLs from 16
-    on become lanes with a number one lower, because VL15 is not a data lane.
+    SC2SC maps channels like InfiniBand's tables map incoming VLs (``by_lane``); otherwise channels do not change. VLs
+    from 16 on become lanes with a number one lower, because VL15 is not a data lane.
     """
     numbers = [UNASSIGNED if vl == SC15 else lane_of_vl(vl, data_vls=data_vls, vl15=True) for vl in vl_of_sc]
     lane = np.array([UNASSIGNED if number is None else number for number in numbers], np.uint8)
@@ -171,11 +170,9 @@ def _lids_of_lmc(topology: Topology, lmc: int) -> NDArray[np.int64]:
 def up_down(topology: Topology, vl_of_sl: tuple[int, ...], *, root: int = 0) -> Routes:
     """Return up*/down* routes: up towards the root, then down.
 
-    "Up" leads to a switch with fewer cables to the root or, at equal distance, a lower number. A switch that
-    reaches the
-    destination by down cables alone takes the shortest such path. Otherwise it takes the up cable with the
-    shortest route.
-    Ties select the lower port.
+    "Up" leads to a switch with fewer cables to the root or, at equal distance, a lower number. A switch that reaches
+    the destination by down cables alone takes the shortest such path. Otherwise it takes the up cable with the
+    shortest route. Ties select the lower port.
 
     Raises
     ------
@@ -223,9 +220,8 @@ def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0, by_rul
     """Return D-mod-k routes of a tree: a switch of level l sends up by digit l (base k) of the destination.
 
     LID base + c sends up by digit l of the destination plus digit l of c, modulo k, so each LID uses a different
-    root. If
-    the network has more unicast LIDs than a subnet, or as ``by_rule`` says, switches forward by rule instead of
-    by table.
+    root. If the network has more unicast LIDs than a subnet, or as ``by_rule`` says, switches forward by rule instead
+    of by table.
 
     Raises
     ------
@@ -287,14 +283,12 @@ def _climbing(
 def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = False, lmc: int = 0) -> Routes:
     """Return dimension-order routes of a torus with datelines and two VLs for each traffic class.
 
-    SL c starts on VL 2c. In each new dimension a packet uses 2c, and 2c + 1 from the wrap-around cable on, so the
-    VL tables
-    are indexed by incoming VL. Ties at half a ring and trunk members are distributed over the destinations
-    (``trunks.py``),
-    where each LID counts as a destination. A packet that turns from the first to the second of a pair of
-    dimensions keeps
-    its trunk member. With ``keeps_member`` it also keeps the member around each ring. Omni-Path switches require that,
-    because other paths lead through central buffers, where packets for hosts and for rings would wait for each other.
+    SL c starts on VL 2c. In each new dimension a packet uses 2c, and 2c + 1 from the wrap-around cable on, so the VL
+    tables are indexed by incoming VL. Ties at half a ring and trunk members are distributed over the destinations
+    (``trunks.py``), where each LID counts as a destination. A packet that turns from the first to the second of a
+    pair of dimensions keeps its trunk member. With ``keeps_member`` it also keeps the member around each ring.
+    Omni-Path switches require that, because other paths lead through central buffers, where packets for hosts and for
+    rings would wait for each other.
 
     Raises
     ------

@@ -104,9 +104,8 @@ def _in_brackets(names: tuple[str, ...], number: int) -> str:
 def tree(k: int, n: int) -> Topology:
     """Return a k-ary n-tree: k**n hosts, and n levels of switches with k down ports followed by k up ports.
 
-    Switch ``w`` of level ``l`` has number ``l * k**(n-1) + w``. Up port ``k + j`` of level ``l`` leads to the
-    switch whose
-    digit ``l`` of ``w`` is replaced by ``j``.
+    Switch ``w`` of level ``l`` has number ``l * k**(n-1) + w``. Up port ``k + j`` of level ``l`` leads to the switch
+    whose digit ``l`` of ``w`` is replaced by ``j``.
     """
     if not 2 <= k <= MAX_PORTS // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
         raise InputError("k", f"2 to {MAX_PORTS // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
@@ -123,9 +122,9 @@ def tree(k: int, n: int) -> Topology:
 def fat_tree(m: int, n: int) -> Topology:
     """Return an m-port n-tree: two k-ary n-trees, k = m / 2, with common roots.
 
-    It has 2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and
-    the ports of
-    a tree. The roots come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang 2004).
+    It has 2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and the
+    ports of a tree. The roots come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang
+    2004).
     """
     k = m // 2
     if m % 2 or not 4 <= m <= MAX_PORTS or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
@@ -147,8 +146,7 @@ def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology
     """Return a torus network.
 
     ``torus_port`` defines the port numbers; ports of hosts come last. The digits of a switch number are its
-    coordinates,
-    lowest dimension first.
+    coordinates, lowest dimension first.
     """
     if not 1 <= len(size) <= 6 or any(not 3 <= k <= 64 for k in size) or prod(size) > 1 << 14:
         raise InputError("size", "1 to 6 dimensions of 3 to 64, up to 16384 switches", list(size))
@@ -228,9 +226,8 @@ def dumbbell(left: int, right: int, *, trunks: int = 1) -> Topology:
 def read_edges(path: Path) -> Topology:
     """Return the topology of a text file of edges.
 
-    A line ``S1 S2`` joins two switches, ``S1 H1`` a switch and a host; # starts a comment. Names that begin with
-    H are hosts,
-    all others switches. Ports are assigned in order.
+    A line ``S1 S2`` joins two switches, ``S1 H1`` a switch and a host; # starts a comment. Names that begin with H
+    are hosts, all others switches. Ports are assigned in order.
 
     Raises
     ------

@@ -55,9 +55,8 @@ def trunk_members(
     Returns
     -------
     array of int64, (2, ring, ring, destinations)
-        Member by direction (up, down), current switch, destination switch, and destination. If both switches
-        are equal: the
-        member on which the packet arrived, stored under direction up.
+        Member by direction (up, down), current switch, destination switch, and destination. If both switches are
+        equal: the member on which the packet arrived, stored under direction up.
     """
     found = np.empty((2, ring, ring, destinations), np.int64)
     found[:] = np.arange(destinations) % trunks

@@ -24,9 +24,8 @@ class Cable:
     peer : int
         Sending port at the far end; ``NOWHERE`` without a cable, or if a co-simulated model sends there.
     told, telling : int
-        Sending port that tracks the free space of this port's receive buffer, and the delay in cycles until a
-        change reaches
-        it: the port at the far end or, with flow-control packets, the port at this end, without delay.
+        Sending port that tracks the free space of this port's receive buffer, and the delay in cycles until a change
+        reaches it: the port at the far end or, with flow-control packets, the port at this end, without delay.
     """
 
     far: Int32

@@ -53,10 +53,9 @@ class TrafficClass:
     least_bytes, most_bytes : int
         Range of packet sizes from LRH to VCRC, uniformly distributed.
     pattern : sequence of int, PairWeights or str
-        Destination of each NIC (-1 for none) or weights of pairs. ``uniform`` draws the destination of each
-        packet among
-        all NICs, ``others`` among all except the source. ``connections`` draws one other NIC for each NIC at the start,
-        a permutation.
+        Destination of each NIC (-1 for none) or weights of pairs. ``uniform`` draws the destination of each packet
+        among all NICs, ``others`` among all except the source. ``connections`` draws one other NIC for each NIC at
+        the start, a permutation.
     hot_share : float
         Fraction of the packets that go to hot hosts.
     hot_hosts : tuple of int

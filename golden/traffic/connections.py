@@ -1,8 +1,7 @@
 """Connections: streams of packets of one size at constant distance (CBR) between two NICs.
 
 The connections of a NIC and an SL share a queue, like a traffic class. A heap finds the connection that is due next,
-so a
-packet costs a number of steps logarithmic in the number of connections.
+so a packet costs a number of steps logarithmic in the number of connections.
 """
 
 from __future__ import annotations

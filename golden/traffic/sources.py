@@ -40,9 +40,8 @@ class Sources(NamedTuple):
     patience : array of int64, (paces, 1024)
         Probability, in 2**-62, that the next packet is more than (index + 1) cycles away.
     guide : array of int64, (paces, 1024, 2)
-        Bounds of the search in ``patience``, (exclusive lower, inclusive upper), for each interval of 2**52
-        of the drawn
-        number.
+        Bounds of the search in ``patience``, (exclusive lower, inclusive upper), for each interval of 2**52 of the
+        drawn number.
     period : array of int64, (paces,)
         CBR: time between packets in 2**-32 cycles; otherwise 0.
     target : array of int64, (classes, NICs)
