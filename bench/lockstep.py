@@ -17,7 +17,7 @@ from typing import Any
 
 from vlane.schedulers.registry import IB_ARBITER, SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.by_name import module_name
+from vlane.tb.by_name import bench
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
 from vlane.tb.machinery.native.lockstep import run_lockstep
 from vlane.tb.machinery.native.model import CompiledModel, compile_model
@@ -75,7 +75,7 @@ def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> flo
         outcome = run_cocotb(
             BLOCKS[name].make(shape),
             top=name,
-            bench=module_name(name, "bench"),
+            bench=bench(name),
             simulator=simulator,
             told={"parameters": shape, "cycles": length, "seed": 1},
             tests=("agrees_with_golden_in_every_cycle",),

@@ -13,8 +13,10 @@
     ``PLANTS``: bugs of one line that a proof or the lockstep must notice.
 ``holes``
     ``HOLES``: code that the stimulus does not reach, with reasons. Optional.
+``directed``
+    ``STEPS``: cycles as pairs of inputs and expected outputs, written by hand. Schedulers have ``SCENARIOS`` instead.
 ``bench``
-    The cocotb bench.
+    The cocotb bench of a block that needs more than the common one (``tb/machinery/cocotb_benches/bench.py``).
 """
 
 from __future__ import annotations
@@ -62,6 +64,18 @@ def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
         return ()
     found: tuple[Hole | Untaken, ...] = import_module(module).HOLES
     return found
+
+
+def directed_steps(name: str) -> list[tuple[dict[str, int], dict[str, int]]]:
+    """Return the directed cycles of a block; empty if the block has none."""
+    module = module_name(name, "directed")
+    return list(getattr(import_module(module), "STEPS", ())) if find_spec(module) else []
+
+
+def bench(name: str) -> str:
+    """Return the full name of the module with a block's cocotb bench."""
+    own = module_name(name, "bench")
+    return own if find_spec(own) else "vlane.tb.machinery.cocotb_benches.bench"
 
 
 def directed_schedulers() -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from hypothesis import settings
 
 from vlane.sim_top.cli.main import main
 from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.wasm import close_servers
 
 pytest_plugins = ("tests.cpu_time",)
 ROOT = Path(__file__).parent.parent
@@ -76,6 +77,13 @@ def _environment_stays() -> Iterator[None]:
     before = environment()
     yield
     assert environment() == before
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _servers_ended() -> Iterator[None]:
+    """End the servers of tools after each file, which is charged with their processor time."""
+    yield
+    close_servers()
 
 
 def environment() -> dict[str, str]:

@@ -86,7 +86,7 @@ def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, 
         If there is no C++ compiler.
     """
     folder = cache_dir("golden")
-    index = folder / f"{_digest(key, _machine(), *_compiler_identity())}.json"
+    index = folder / f"{_digest(key, machine(), *_compiler_identity())}.json"
     try:
         known = json.loads(index.read_text())
         library, returns = folder / known["library"], result_type(known["returns"])
@@ -96,7 +96,7 @@ def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, 
         pass  # a missing or damaged index is written again
     text, returns = translated(function, types, checked=checked)
     options = ("-DVLANE_CHECKED=1",) if checked else ()
-    name = f"{_digest(text, _runtime_text(), _machine(), *options, *FLAGS, *_compiler_identity())}.so"
+    name = f"{_digest(text, _runtime_text(), machine(), *options, *FLAGS, *_compiler_identity())}.so"
     library = folder / name
     if not library.is_file():
         _announce()
@@ -188,7 +188,7 @@ def _compiler_identity() -> tuple[str, ...]:
 
 
 @functools.cache
-def _machine() -> str:
+def machine() -> str:
     """Return the processor's features, because compiled code may use all of them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -24,7 +24,7 @@ def source_digest() -> str:
     """Return a digest of all sources that determine compiled functions."""
     here, tables = Path(__file__).resolve().parent.parent, Path(vlane.__file__).resolve().parent
     digest = hashlib.sha256(vlane.__version__.encode())
-    for folder, pattern in ((here, "**/*.py"), (here.parent / "tb", "**/*.py"), (tables, "*.py")):
+    for folder, pattern in ((here, "**/*.py"), (here.parent / "tb", "**/*.py"), (tables, "**/*.py")):
         for source in sorted(folder.glob(pattern)):
             text = source.read_bytes()
             digest.update(f"\0{folder.name}/{source.relative_to(folder)}\0{len(text)}\0".encode() + text)

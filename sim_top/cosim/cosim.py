@@ -13,7 +13,7 @@ import numpy as np
 from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.cosim.first_difference import first_difference
-from vlane.tb.by_name import module_name
+from vlane.tb.by_name import bench
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import CocotbOutcome, run_verilog
 from vlane.tb.machinery.native.coverage import Coverage, coverage_of
 from vlane.tb.machinery.native.lockstep import Outcome, run_lockstep
@@ -204,7 +204,7 @@ def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> 
         return run_verilog(
             text,
             top=name,
-            bench=module_name(name, "bench"),
+            bench=bench(name),
             simulator=simulator,
             told=told,
             tests=("agrees_with_golden_in_every_cycle",),

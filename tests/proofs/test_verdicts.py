@@ -84,8 +84,7 @@ def solver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Solver:
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(proving, "subprocess", found)
-    monkeypatch.setattr(proving, "warmed", Path)
-    monkeypatch.setattr(proving, "_solver_environment", dict)
+    monkeypatch.setattr(proving, "_commands", lambda: tmp_path)
     monkeypatch.setattr(proving, "version", found.version)
     return found
 

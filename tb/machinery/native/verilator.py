@@ -38,12 +38,13 @@ _LAUNCHER = """#!/bin/sh
 # Compiles a file, after another one has compiled with the same words what all models share: objects of the runtime
 # library are copied, and its headers, most of what there is to read in a small model, are included compiled.
 # Where flock is installed, one process compiles these and the others wait.
-output= shared= before=
+output= shared= runtime= before=
 for word; do
     case "$before $word" in
     "-o "*) output="$word" ;;
     *" -o" | *" -c" | *" -MMD" | *" -I.") ;;
-    *) shared="$shared $word" ;;
+    *" -DVM_"*) shared="$shared $word" ;;  # the sources of the runtime library do not depend on these
+    *) shared="$shared $word" runtime="$runtime $word" ;;
     esac
     before="$word"
 done
@@ -52,7 +53,7 @@ lock() { if command -v flock > /dev/null; then flock 9; fi; }
 digest() { ("$1" --version; printf '%s\n' "$@" | sort) | cksum | tr ' ' -; }
 case "$file" in
 */include/verilated*.cpp)
-    kept="$VLANE_OBJECTS/$(digest $shared "$file").o"
+    kept="$VLANE_OBJECTS/$(digest $runtime).o"
     [ -f "$kept" ] || (
         lock
         [ -f "$kept" ] || { "$@" && cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"; }

