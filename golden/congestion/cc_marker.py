@@ -164,7 +164,7 @@ def new_state(
 
 @kernel
 def reset(state: CCMarkerState) -> None:
-    """Reset (CCM-15)."""
+    """Reset the marker (CCM-15)."""
     markers.reset(state.markers, 0)
 
 

@@ -22,7 +22,7 @@ def grown(before: int, after: int, minimum: int) -> int:
 
 @inner
 def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> bool:
-    """Return whether a VL may take ``more``.
+    """Return whether an additional amount fits in the space of a VL.
 
     Parameters
     ----------
