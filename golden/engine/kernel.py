@@ -56,7 +56,7 @@ def kernel(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """Mark a function that kernels call and that is compiled with them.
+    """Mark a function called by kernels and compiled with them.
 
     Called from Python it runs as Python.
     """

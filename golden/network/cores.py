@@ -249,7 +249,7 @@ Running = OneCore | ManyCores
 
 
 def running(net: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
-    """Return a network that is ready to run on one or several cores.
+    """Return a network, ready to run on one or several cores.
 
     Raises
     ------
@@ -260,6 +260,6 @@ def running(net: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
 
 
 def lengthen(network: Running) -> None:
-    """Double the measurement window, at the cycle at which it would have ended."""
+    """Double the measurement window, in the cycle of its end."""
     for meters in network.meters():
         double_stretch(meters)

@@ -169,9 +169,9 @@ def _share(cycles: int) -> int:
 
 
 def double_stretch(meters: Meters) -> None:
-    """Double the measurement window, at the cycle at which it would have ended.
+    """Double the measurement window, in the cycle of its end.
 
-    All counts become those of a window that had this length from the start: two parts are merged into one each.
+    All counts become those of a window of the new length: every two parts are merged into one.
     """
     first, end = int(meters.window[FIRST]), int(meters.window[END])
     meters.window[END], meters.window[SHARE] = 2 * end - first, _share(2 * (end - first))

@@ -27,8 +27,8 @@ class NativeOracle:
     Parameters
     ----------
     code : str
-        C++20 code that needs only standard headers. It defines
-        ``static void run_cycle(uint64_t *state, const uint64_t *inputs, uint64_t *outputs)``.
+        C++20 code that needs only standard headers. It defines ``static void run_cycle(uint64_t *state, const
+        uint64_t *inputs, uint64_t *outputs)``.
     image : array of uint64
         State after power-on, in the layout of ``laid_out``.
     """

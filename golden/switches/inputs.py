@@ -1,7 +1,7 @@
 """Input ports of switches: a queue per VL, the forwarding table, and the inputs that wait for allocation.
 
-One structure holds all switches of a network: port ``q`` is port ``q & (2**port_bits - 1)`` of switch
-``q >> port_bits``.
+One structure holds all switches of a network: port ``q`` is port ``q & (2**port_bits - 1)`` of switch ``q >>
+port_bits``.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def levels_of(sources: Sources) -> list[int]:
 def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) -> Senders:
     """Return the senders before cycle ``end`` on an SL, or on path SLs for ``PATH_SL``.
 
-    Pairs that any seed and load could draw are included, so that one check is valid for all runs of a study.
+    All pairs possible with any seed and load are included, because one check covers all runs of a study.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ class Sources(NamedTuple):
 def gap(sources: Sources, nic: int, number: int) -> int:
     """Draw the number of cycles to the next packet, at least 1.
 
-    The distribution is geometric; it is drawn by table, so results are equal on all machines.
+    The distribution is geometric. Draws use a table, so results are equal on all machines.
     """
     pace = sources.pace[nic, number]
     table, gap = sources.patience[pace], 1
