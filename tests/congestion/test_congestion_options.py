@@ -1,4 +1,4 @@
-"""OpenSM's options of congestion control: what is read, what cannot work, and that they give the run of TOML's keys."""
+"""OpenSM's congestion-control options: parsing, settings without effect, agreement with TOML keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _conf(tmp_path: Path, text: str) -> Any:
 
 
 def test_options_are_read(tmp_path: Path) -> None:
-    """Numbers in both bases, an SL at a time, a list with commas and spaces; what a map leaves out is not sent."""
+    """Options are parsed in both number bases, per SL and as lists.
+
+    Settings excluded by a control map keep their defaults.
+    """
     options = _conf(tmp_path, CONF)
 
     assert options.is_on
@@ -64,7 +67,7 @@ def test_options_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path: Path) -> None:
-    """By file, line and name."""
+    """Given a malformed option, the error names file, line and option."""
     with pytest.raises(InputError) as refused:
         _conf(tmp_path, CONF.replace(old, new))
     assert all(word in str(refused.value) for word in words), str(refused.value)
@@ -86,7 +89,7 @@ def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path:
     ],
 )
 def test_settings_that_cannot_work_are_found(old: str, new: str, code: str, capture_copy: Any) -> None:
-    """One at a time; the whole set has none of them."""
+    """Given an ineffective setting, ``fabric check`` reports its code. The unchanged set has none."""
     folder = capture_copy("two_switch")
     file = folder / "opensm.conf"
     before = file.read_text()
@@ -100,7 +103,7 @@ def test_settings_that_cannot_work_are_found(old: str, new: str, code: str, capt
 
 
 def test_the_options_give_the_run_of_the_same_keys(tmp_path: Path) -> None:
-    """A digest for both; another with another threshold."""
+    """OpenSM options and equal TOML keys give equal digests. A changed threshold changes the digest."""
     (tmp_path / "opensm.conf").write_text(CONF.replace("ccti_timer 1 2", "ccti_timer 1 1").replace("0x15", "0x14"))
     example = (Path(__file__).parent.parent.parent / "sim_top/configs/tree_cc_rtl.toml").read_text()
     head, rest = example.split("threshold = 12", 1)
@@ -120,7 +123,10 @@ def test_the_options_give_the_run_of_the_same_keys(tmp_path: Path) -> None:
 
 
 def test_a_file_and_a_key_beside_it_are_refused(tmp_path: Path) -> None:
-    """The file says it; and a file that turns congestion control off is none."""
+    """Given an OpenSM file and a TOML key for the same setting, the study is refused.
+
+    A file with ``congestion_control FALSE`` is refused, too.
+    """
     example = (Path(__file__).parent.parent.parent / "sim_top/configs/tree_cc_rtl.toml").read_text()
     file = tmp_path / "study.toml"
     (tmp_path / "opensm.conf").write_text(CONF)
