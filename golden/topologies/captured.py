@@ -1,4 +1,4 @@
-"""A captured fabric as a topology with the tables that its subnet manager programmed."""
+"""Conversion of a captured fabric to a topology with the tables that its subnet manager programmed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 @dataclass(frozen=True)
 class Captured:
-    """A fabric in the form that simulations take.
+    """A captured fabric as a simulation model.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ class Captured:
         Switches in order of GUID, hosts in order of LID. Adapters that belong to no host, routers, and ports without a
         LID are left out.
     routes : Routes
-        Forwarding and VL tables.
+        Forwarding and SL2VL tables.
     path_sl : array of int16, (hosts, hosts)
         SL of each path.
     data_vls : int
-        Most data lanes of any port.
+        Largest number of data lanes of a switch port.
     vlarb : dict of (int, int) to VLArbTable
-        Programmed tables of switch ports, by (switch, port).
+        Programmed VL arbitration tables of switch ports, by (switch, port).
     host_vlarb : dict of int to VLArbTable
         Programmed tables of hosts.
     rates : dict of (int, int) to str
@@ -54,11 +54,11 @@ def from_fabric(fabric: Fabric) -> Captured:
     Raises
     ------
     InputError
-        If it has no switch or fewer than two hosts.
+        If the fabric has no switch, or is no valid topology (``Topology``).
     """
     switches = sorted(node.guid for node in fabric.nodes.values() if node.kind is Kind.SWITCH)
     if not switches:
-        raise InputError("fabric", "one with switches", fabric.name)
+        raise InputError("fabric", "a fabric with at least one switch", fabric.name)
     numbers = {guid: number for number, guid in enumerate(switches)}
     ports = max(fabric.nodes[guid].ports for guid in switches)
     cables, hosts, rates = [], [], {}
@@ -108,7 +108,7 @@ def from_fabric(fabric: Fabric) -> Captured:
 
 
 def _row(fabric: Fabric, guid: int, source: int, to: int) -> list[int]:
-    """Return a row of VLs by SL; SL modulo the data lanes where none was captured."""
+    """Return a row of VLs by SL, or SL modulo the number of data lanes if no row was captured."""
     row = fabric.sl2vl.get((guid, source, to))
     lanes = fabric.data_vls_of(Port(guid, to))
     return list(row) if row else [sl % lanes for sl in range(SL_COUNT)]

@@ -1,4 +1,4 @@
-"""Topologies: switches, hosts and cables, with what their routing needs to know."""
+"""Topologies: switches, hosts, cables, and the parameters that routing needs."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from vlane.tables.lft import MAX_PORTS
 __all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "torus", "torus_port", "tree"]
 
 End = tuple[int, int]
-"""A switch and one of its ports, both from 0."""
+"""A (switch, port), both from 0."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """What is cabled to what.
+    """A network of switches, hosts and cables.
 
     Parameters
     ----------
     name : str
-        For reports.
+        Name for reports.
     switches, ports : int
-        Switches, and ports of each.
+        Number of switches, and number of ports per switch.
     cables : tuple of (End, End)
-        Between switches, each once.
+        Cables between switches, each listed once.
     hosts : tuple of End
-        Where each host's NIC is.
+        Port of each host's NIC.
     shape : dict
-        What a routing needs to know: ``k``, ``n`` and ``halves`` of a tree; ``size`` and ``trunks`` of a torus.
+        Parameters for routing: ``k``, ``n`` and ``halves`` of a tree; ``size`` and ``trunks`` of a torus.
     switch_names, host_names : tuple of str
-        What their owner calls them, as he wrote it; empty if they have numbers only.
+        Names given by the user; empty without names.
 
     Raises
     ------
     InputError
-        If a port is used twice, does not exist, or something is cut off from the rest.
+        If a port is used twice or does not exist, there are fewer than two hosts, or the network is not connected.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Topology:
                     "cables", f"between ports of {self.switches} switches", f"switch {end[0]} port {end[1]}"
                 )
             if end in used:
-                raise InputError("cables", "one for each port", f"switch {end[0]} port {end[1]} used twice")
+                raise InputError("cables", "one per port", f"two at switch {end[0]} port {end[1]}")
             used.add(end)
         if len(self.distances(0)) < self.switches:
             off = sorted(set(range(self.switches)) - self.distances(0).keys())
@@ -71,7 +71,7 @@ class Topology:
             raise InputError("cables", "a connected network", got)
 
     def distances(self, root: int) -> dict[int, int]:
-        """Return the number of cables from a switch to each switch that it is connected to, itself first."""
+        """Return the number of cables from a switch to each reachable switch, in order of distance."""
         beside: dict[int, set[int]] = {}
         for (one, _), (other, _) in self.cables:
             beside.setdefault(one, set()).add(other)
@@ -85,11 +85,11 @@ class Topology:
         return found
 
     def show_switch(self, switch: int) -> str:
-        """Return a switch as a person names it: its number, and its name if it has one."""
+        """Return the displayed name of a switch: number and, in brackets, the user's name, if any."""
         return f"switch {switch}{_in_brackets(self.switch_names, switch)}"
 
     def show_host(self, host: int) -> str:
-        """Return a host as a person names it."""
+        """Return the displayed name of a host: number and, in brackets, the user's name, if any."""
         return f"host {host}{_in_brackets(self.host_names, host)}"
 
     def far_ends(self) -> dict[End, End]:
@@ -102,10 +102,10 @@ def _in_brackets(names: tuple[str, ...], number: int) -> str:
 
 
 def tree(k: int, n: int) -> Topology:
-    """Return a k-ary n-tree: k to the n hosts, n levels of switches with k ports down, then k up.
+    """Return a k-ary n-tree: k**n hosts, and n levels of switches with k down ports followed by k up ports.
 
-    Switch ``w`` of level ``l`` is number ``l * k**(n-1) + w``; going up from level ``l`` by port ``k + j`` replaces
-    digit ``l`` of ``w`` by ``j``.
+    Switch ``w`` of level ``l`` has number ``l * k**(n-1) + w``. Up port ``k + j`` of level ``l`` leads to the switch
+    whose digit ``l`` of ``w`` is replaced by ``j``.
     """
     if not 2 <= k <= MAX_PORTS // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
         raise InputError("k", f"2 to {MAX_PORTS // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
@@ -120,10 +120,11 @@ def tree(k: int, n: int) -> Topology:
 
 
 def fat_tree(m: int, n: int) -> Topology:
-    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, that share the roots; 2 k**n hosts.
+    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, with common roots.
 
-    Switch ``w`` of level ``l`` in half ``h`` is number ``(2 * l + h) * k**(n-1) + w``, with ports as in a tree; the
-    roots come last, and their port ``h * k + j`` goes down into half ``h`` (Lin, Chung and Huang 2004).
+    It has 2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and the
+    ports of a tree. The roots come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang
+    2004).
     """
     k = m // 2
     if m % 2 or not 4 <= m <= MAX_PORTS or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
@@ -142,9 +143,10 @@ def fat_tree(m: int, n: int) -> Topology:
 
 
 def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology:
-    """Return a torus; ``torus_port`` says which port is which, hosts come last.
+    """Return a torus network.
 
-    A switch's number has its coordinates as digits, the first dimension lowest.
+    ``torus_port`` defines the port numbers; ports of hosts come last. The digits of a switch number are its
+    coordinates, lowest dimension first.
     """
     if not 1 <= len(size) <= 6 or any(not 3 <= k <= 64 for k in size) or prod(size) > 1 << 14:
         raise InputError("size", "1 to 6 dimensions of 3 to 64, up to 16384 switches", list(size))
@@ -164,21 +166,23 @@ def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology
 
 
 def torus_port(dimension: int, member: int, *, dimensions: int, trunks: int) -> int:
-    """Return a torus' port up a dimension, of one cable of its trunk; the port down is the next one.
+    """Return a torus switch's up port of a dimension, for one trunk member.
 
-    Dimensions are taken in pairs: +x, -x, +y, -y of one member are four consecutive ports, then those of the next
-    member; a last dimension without another one has two ports a member. So a packet that stays on its member stays in
-    one MPort of an Omni-Path switch, and waits for no central buffer on its way around a ring.
+    The down port is the next port. Dimensions are paired: +x, -x, +y, -y of one member are four consecutive ports,
+    followed by those of the next member. An unpaired last dimension has two ports per member. A packet that keeps its
+    member therefore stays in one MPort of an Omni-Path switch and waits for no central buffer on its way around a
+    ring.
     """
     paired = dimension ^ 1 < dimensions
     return 2 * trunks * (dimension & ~paired) + (4 * member + 2 * (dimension & 1) if paired else 2 * member)
 
 
 def irregular(switches: int, *, ports: int, hosts: int, seed: int) -> Topology:
-    """Return a random connected network: each switch has hosts first, then cables to other switches, one to each.
+    """Return a random connected network.
 
-    A ring through all switches in random order connects them; then free ports are joined at random while two
-    switches with a free port are not neighbours yet.
+    Each switch has host ports first, then at most one cable to each neighbour. A ring through all switches in random
+    order connects them. Then free ports are joined at random, as long as two switches with free ports are not
+    neighbours.
     """
     links = ports - hosts
     if switches < 2:

@@ -367,6 +367,6 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
         "direction": "input",
         "bits": 28,
         "elements": 4,
-        "meaning": "Its size, 1 to 66 blocks of 64 bytes.",
+        "meaning": "Size of the head packet of each lane, 1 to 66 blocks of 64 bytes.",
     }
     assert (tmp_path / "librr_oracle.so").read_bytes() != before

@@ -212,7 +212,7 @@ def test_a_map_that_gives_a_lane_to_nobody_leaves_it_unserved() -> None:
 @pytest.mark.parametrize(
     ("lmc", "routing", "words"),
     [
-        (2, "dmodk", "network.lmc must be 0 to 1, as a host reaches 2 roots, not 2"),
+        (2, "dmodk", "network.lmc must be 0 to 1 (a host reaches 2 roots), not 2"),
         (1, "updown", "network.lmc must be 0 with routing updown, not 1"),
         (1, "valiant", "network.lmc must be 0 with routing valiant, not 1"),
         (8, "dmodk", "network.lmc must be at most 7, not 8"),

@@ -314,7 +314,7 @@ def test_regular_traffic_has_equal_distances() -> None:
 
 def test_port_used_twice_is_refused() -> None:
     """Given a port with two cables, the topology is refused."""
-    with pytest.raises(InputError, match="used twice"):
+    with pytest.raises(InputError, match="two at switch 0 port 0"):
         Topology("wrong", 2, 2, (((0, 0), (1, 0)),), ((0, 0), (1, 1)))
 
 
