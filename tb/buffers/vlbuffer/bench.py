@@ -1,4 +1,4 @@
-"""cocotb bench of the VL buffer: random traffic against golden, and cycles written by hand."""
+"""cocotb bench of the VL buffer: random traffic against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Minimum, maximum, shared room, order, two ports on one lane, flits without room."""
+    """Check minimum, maximum, shared space, order, two ports on one lane, and flits without space."""
     assert await follow(dut, STEPS) == len(STEPS)

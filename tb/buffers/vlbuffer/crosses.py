@@ -1,4 +1,4 @@
-"""Crosses of the buffer of virtual lanes: room asked for, flits written and flits read in one cycle."""
+"""Crosses of the VL buffer: reservation, write and read in one cycle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _reads(cycles: Cycles) -> Truths:
 
 
 def _same(one: str, other: str) -> Event:
-    """Return whether two ports name one lane, by the first of each."""
+    """Return an event: the first ports of two kinds name the same lane."""
     return lambda cycles: cycles.bits(one, 0, _LANE_BITS) == cycles.bits(other, 0, _LANE_BITS)
 
 
@@ -38,7 +38,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "reserved x written",
         "reserved x read",
