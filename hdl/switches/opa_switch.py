@@ -59,8 +59,7 @@ class OPASwitch(Switch):
     """
 
     latency = 5
-    """Zero-load latency in cycles, from a head on ``rx`` to its flit on ``tx``, within an MPort; 8 via the central buffer.
-    """
+    """Zero-load cycles from a head on ``rx`` to its flit on ``tx``, within an MPort; 8 via the central buffer."""
 
     def __init__(self, parameters: OPASwitchParameters) -> None:
         self.parameters = p = parameters

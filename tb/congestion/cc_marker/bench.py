@@ -1,4 +1,4 @@
-"""cocotb bench of the marker: a port under every load against golden, and cycles written by hand."""
+"""cocotb bench of the marker: a port under every load against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Limits, rates, victims, masks, packets that are never marked, and settings."""
+    """Check limits, rates, victims, masks, packets that are never marked, and settings."""
     assert await follow(dut, STEPS) == len(STEPS)

@@ -1,4 +1,4 @@
-"""cocotb bench of the source: flows that come and go against golden, and cycles written by hand."""
+"""cocotb bench of the source: flows that come and go against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.tb.machinery.cocotb_benches.cocotb_drive import follow, qualified_agr
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Gaps, limits, full sets, SLs as flows, timers, and reset."""
+    """Check gaps, limits, full sets, SLs as flows, timers, and reset."""
     assert await follow(dut, STEPS) == len(STEPS)
 
 

@@ -1,4 +1,4 @@
-"""cocotb bench of InfiniBand credits: a lossy link against golden, and cycles written by hand."""
+"""cocotb bench of InfiniBand credits: a lossy link against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Limits, wraps, a packet without room, a lost one, and FCPs that must be ignored."""
+    """Check limits, wraps, a packet without space, a lost packet, and FCPs that must be ignored."""
     assert await follow(dut, STEPS) == len(STEPS)

@@ -1,4 +1,4 @@
-"""cocotb bench of Omni-Path credits: a link against golden, and cycles written by hand."""
+"""cocotb bench of Omni-Path credits: a link against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Limits, sharing, a change while traffic runs, return codes, a return that is too large."""
+    """Check limits, sharing, a change under traffic, return codes, and an excessive return."""
     assert await follow(dut, STEPS) == len(STEPS)

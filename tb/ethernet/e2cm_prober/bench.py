@@ -1,4 +1,4 @@
-"""cocotb bench of the prober: flows in all states against golden, and cycles written by hand."""
+"""cocotb bench of the prober: flows in all states against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.tb.machinery.cocotb_benches.cocotb_drive import follow, qualified_agr
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Give orders whose answers are worked out by hand."""
+    """Give orders whose answers are computed by hand."""
     assert await follow(dut, STEPS) == len(STEPS)
 
 

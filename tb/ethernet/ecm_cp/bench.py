@@ -1,4 +1,4 @@
-"""cocotb bench of the congestion point: a queue of all lengths against golden, and cycles written by hand."""
+"""cocotb bench of the congestion point: queues of all lengths against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Take samples, with feedback of both signs, tags, both thresholds."""
+    """Check samples with feedback of both signs, tags, and both thresholds."""
     assert await follow(dut, STEPS) == len(STEPS)

@@ -1,4 +1,4 @@
-"""Crosses of the congestion point: frames, samples and thresholds of one cycle, samples one after another."""
+"""Crosses of the congestion point: frames, samples and thresholds in one cycle, and consecutive samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Event, after, together
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 EVENTS: Mapping[str, Event] = {
@@ -23,7 +23,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return together(
         "sampled x left",
         "reached x left",
