@@ -61,7 +61,7 @@ class WRR(Scheduler):
         self.weights = [Signal(_WEIGHT_BITS, name=f"weight_{requester}") for requester in range(count)]
         self.search = ListSearch(count)
         self.turn = Signal(range(count), init=count - 1)
-        self.count = Signal(_WEIGHT_BITS, init=MAX_WRR_WEIGHT)  # no weight exceeds it, so after reset the turn is over
+        self.count = Signal(_WEIGHT_BITS, init=MAX_WRR_WEIGHT)  # above every weight: after reset the turn is over
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -72,7 +72,7 @@ def _word(packet: int, place: int) -> Any:
 
 @inner
 def _first_word(packet: int, bth: int) -> Any:
-    """Return the identifying word of a first flit: the base transport header; the destination QP is the packet's number."""
+    """Return the identifying word of a first flit: the base transport header, with the packet's number as its QP."""
     opcode, fecn, becn = CNP_OPCODE * (bth & BECN != 0), int(bth & FECN != 0), int(bth & BECN != 0)
     return np.uint64(packet) | np.uint64(opcode << _OPCODE_AT | fecn << FECN_BIT | becn << FECN_BIT - 1)
 

@@ -16,7 +16,7 @@ EVENTS: Mapping[str, Event] = {
     "sample two before": lambda cycles: after(after(cycles.rule("sampled") | cycles.rule("reached"))),
     "managed just before": lambda cycles: after(cycles.rule("drawn") | cycles.rule("added")),
     "tagged": lambda cycles: cycles.on("tagged"),
-    "told": lambda cycles: cycles.on("sampled"),
+    "sample shown": lambda cycles: cycles.on("sampled"),
     "empty": lambda cycles: ~cycles.on("waiting"),
     "reset": lambda cycles: cycles.on("rst"),
 }
@@ -51,7 +51,7 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "longest x left",
         "sampled x reset",
         "joined x reset",
-        "told x reset",
+        "sample shown x reset",
         "first x empty",
         "growing x left",
         "falling x left",

@@ -19,6 +19,6 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 @cocotb.test()
 @cocotb.parametrize(name=[scenario.name for scenario in SCENARIOS])
 async def follows_the_directed_scenario(dut: Any, name: str) -> None:
-    """Drive one scenario whose grants are written out by hand."""
+    """Drive one scenario with hand-written grants."""
     scenario = next(s for s in SCENARIOS if s.name == name)
     assert await follow(dut, scenario.rows()) >= len(scenario.steps)

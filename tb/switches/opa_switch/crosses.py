@@ -39,5 +39,5 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     for way in _WAYS:
         found += together(*(f"{phase} x {way}" for phase in PHASES if (way, phase) != ("large_to_centre", "one flit")))
         found += together(*(f"{cause} x {way}" for cause in CAUSES))
-        found += together(f"table_written x {way}", f"room told x {way}", f"{way} x started")
+        found += together(f"table_written x {way}", f"credit returned x {way}", f"{way} x started")
     return (*found, *together("to_centre x from_centre", "large_to_centre x from_centre", "one_flit x to_centre"))
