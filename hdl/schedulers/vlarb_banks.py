@@ -20,11 +20,6 @@ ENTRY_LAYOUT = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
 class ProgramSignature(Signature):
     """Write port of the shadow bank, seen from its driver.
 
-    Parameters
-    ----------
-    entries : int
-        Entries of each list; a write past the end writes nothing.
-
     Members
     -------
     enable : Out(1)
@@ -32,7 +27,7 @@ class ProgramSignature(Signature):
     select : Out(ListSelect)
         High list, low list, or LimitOfHighPriority, which is taken from ``weight``; 3 writes nothing.
     index : Out(6)
-        Index of the entry.
+        Index of the entry; a write past the end of the list writes nothing.
     vl : Out(4)
         Lane of the entry, 0 to 15.
     weight : Out(8)

