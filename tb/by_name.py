@@ -56,7 +56,7 @@ def plants(name: str) -> tuple[Plant, ...]:
 
 
 def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
-    """Return the judged coverage holes of a block; empty if the block has none."""
+    """Return the judged coverage holes of a block, or ``()`` if it has none."""
     module = module_name(name, "holes")
     if find_spec(module) is None:
         return ()

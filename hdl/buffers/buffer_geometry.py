@@ -39,7 +39,7 @@ class BufferGeometry:
     def storage(
         self, *, data_bits: int, writers: int = 1, readers: int = 1, write_flits: int = 1, read_flits: int = 1
     ) -> VLBuffer:
-        """Return an empty buffer; ``data_bits`` are the payload bits of a flit, the ports are those of ``VLBuffer``."""
+        """Return an empty buffer. ``data_bits`` are the payload bits of a flit, the ports are those of ``VLBuffer``."""
         return VLBuffer(
             VLBufferParameters(
                 vls=self.vls,

@@ -1,4 +1,4 @@
-"""Sizes of a lane's packets, in order; the first two are visible."""
+"""Sizes of a lane's packets, in order. The first two are visible."""
 
 from __future__ import annotations
 

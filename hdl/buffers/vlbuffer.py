@@ -136,7 +136,7 @@ class VLBuffer(wiring.Component):
         return taken
 
     def _writes(self, m: Module, gained: list[Value]) -> list[Signal]:
-        """Return the lane of each written flit as a one-hot value; 0 if the flit is discarded."""
+        """Return the lane of each written flit as a one-hot value, or 0 if the flit is discarded."""
         kept: list[Signal] = []
         comes: list[Signal] = []
         for place in range(self.writers * self.write_flits):
@@ -153,7 +153,7 @@ class VLBuffer(wiring.Component):
         return kept
 
     def _reserve(self, m: Module, reads: list[Signal]) -> list[Value]:
-        """Reserve flits within the lane's maximum and the shared space; return the reserved flits by lane.
+        """Reserve flits within the lane's maximum and the shared space, and return the reserved flits by lane.
 
         The shared space is the storage beyond all lanes' minimums.
         """
@@ -261,7 +261,7 @@ class VLBuffer(wiring.Component):
     def _follow(
         self, m: Module, storage: Memory, links: Memory, first: list[Signal]
     ) -> tuple[list[tuple[Value, Signal]], list[Value]]:
-        """Drive each reading port's flits; return the freed slots, and the new first slot of each lane."""
+        """Drive each reading port's flits, and return the freed slots and the new first slot of each lane."""
         freed = []
         behind: list[Value] = list(first)
         for port in range(self.readers):
@@ -327,7 +327,7 @@ def slot_shape(flits: int) -> Shape:
 
 
 def _modulo(value: Value, size: int) -> Value:
-    """Return a value modulo ``size``; the value must be below twice the size."""
+    """Return a value modulo ``size``. The value must be below twice the size."""
     width = max(1, (size - 1).bit_length())
     return Mux(value >= size, value - size, value)[:width]
 

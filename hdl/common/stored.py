@@ -52,7 +52,7 @@ class Stored:
             self.write(m, registers[index], values[index])
 
     def check(self, m: Module, *others: Stored) -> None:
-        """Drive ``upset``. Call after the last write; ``others`` are the ``Stored`` of the submodules."""
+        """Drive ``upset``. Call after the last write. ``others`` are the ``Stored`` of the submodules."""
         wrong = [register.xor() ^ ~bit for register, bit in self._bits.values()]
         if self.parity:
             m.d.comb += self.upset.eq(Cat(*wrong, *(other.upset for other in others)).any())

@@ -97,7 +97,7 @@ class AskStages:
         self.is_known, self.held, self.inject, self.ccti = Signal(), Signal(), Signal(), Signal(CCTI_BITS)
 
     def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
-        """Add the stages. ``tells`` are the stages of BECNs and visits; ``cycle`` is the time in the third stage."""
+        """Add the stages. ``tells`` are the stages of BECNs and visits, ``cycle`` is the time in the third stage."""
         advance(m, self.asked, self.sets, self.keys, self.blocks, *self.of_told.values())
         advance(m, *self.of_asked.values())
         self._compare(m, tells)

@@ -33,7 +33,7 @@ __all__ = ["CCSource"]
 
 
 class CCSource(wiring.Component):
-    """Decide which flow may inject; accept one request and one BECN per cycle (``docs/cc_source.md``).
+    """Decide which flow may inject. Accept one request and one BECN per cycle (``docs/cc_source.md``).
 
     Latency 6: an input acts in the next cycle and is answered five cycles later. Settings may be written at any time.
 
@@ -147,7 +147,7 @@ class CCSource(wiring.Component):
         return key, set_of(key, self.set_bits)
 
     def _present(self, m: Module) -> None:
-        """Register the inputs for the next cycle; without a BECN, visit the next entry instead (CCS-8, CCS-14)."""
+        """Register the inputs for the next cycle. Without a BECN, visit the next entry instead (CCS-8, CCS-14)."""
         asks, tells, place = self.asks, self.tells, self.place
         ask_key, ask_set = self._key(m, "ask", self.ask_dlid, self.ask_sl)
         becn_key, becn_set = self._key(m, "becn", self.becn_dlid, self.becn_sl)

@@ -38,7 +38,7 @@ def _bit(bits: Value, index: Value) -> Value:
 
 
 def _connect(m: Module, memory: Memory, written: tuple[Value, Value, Value], reads: tuple[Value, Value]) -> list[Value]:
-    """Connect a memory to its writer (enable, address, value) and its two read addresses; return the read values."""
+    """Connect a memory to its writer (enable, address, value) and its two read addresses. Return the read values."""
     enable, address, value = written
     writer = memory.write_port()
     m.d.comb += [writer.en.eq(enable), writer.addr.eq(address), writer.data.eq(value)]
@@ -185,7 +185,7 @@ class FlowSets(wiring.Component):
             ]
 
     def _keys(self, m: Module, way: int) -> list[Value]:
-        """Keep an entry's flow; return it for the request, and for the BECN or visit."""
+        """Keep an entry's flow, and return it for the request and for the BECN or visit."""
         m.submodules[f"key_{way}"] = memory = self.keys[way]
         written = self.takes[way], self.told_set, self.key.as_value()
         return _connect(m, memory, written, (self.ask_set, self.tell_set))
@@ -198,7 +198,7 @@ class FlowSets(wiring.Component):
         return asked[:CCTI_BITS], told
 
     def _gaps(self, m: Module, way: int) -> list[Value]:
-        """Keep an entry's not-before; return it for the request, and for the visit."""
+        """Keep an entry's not-before, and return it for the request and for the visit."""
         m.submodules[f"gap_{way}"] = memory = self.gaps[way]
         written = self.gap & self.gap_ways[way], self.gap_set, self.not_before
         return _connect(m, memory, written, (self.ask_late_set, self.tell_late_set))

@@ -23,7 +23,7 @@ _TO_UNITS = FEEDBACK_BYTES.bit_length() - 1
 
 
 def _times(digit: Value, constant: int) -> Value:
-    """Return the product of a digit and a constant, as a table; four input bits take one LUT per output bit."""
+    """Return the product of a digit and a constant, as a table. Four input bits take one LUT per output bit."""
     most = (1 << len(digit)) - 1
     return Array(Const(value * constant, range(most * constant + 1)) for value in range(most + 1))[digit]
 

@@ -207,7 +207,7 @@ class ECMRP(wiring.Component):
             m.d.sync += self.due.eq(1)
 
     def _elapse(self, m: Module) -> None:
-        """Multiply the rate by the cycles since the tokens were last updated; 0 while the flow is stopped (ERP-3)."""
+        """Multiply the rate, 0 while the flow is stopped, by the cycles since the last update of the tokens (ERP-3)."""
         elapsed = Signal(TIME_BITS)
         m.d.comb += [
             elapsed.eq(self.at - self.record.last),
@@ -231,7 +231,7 @@ class ECMRP(wiring.Component):
         ]
 
     def _answer(self, m: Module) -> None:
-        """Let the frame start if its tokens are available (ERP-1, ERP-2, ERP-4)."""
+        """Start the frame if its tokens are available (ERP-1, ERP-2, ERP-4)."""
         enough = ~self.stays & (self.record.tokens >= self.needed)
         m.d.sync += self.stays.eq(self.was & ~enough)
         with m.If(enough & ~self.visits):
@@ -263,7 +263,7 @@ class ECMRP(wiring.Component):
         ]
 
     def _sum(self, m: Module) -> None:
-        """Compute the raised and the lowered rate; the lowered rate is at least the minimum rate."""
+        """Compute the raised and the lowered rate. The lowered rate is at least the minimum rate."""
         record, drifts = self.record, self.of_notice == Notice.DRIFT
         lowered = Signal(signed(RATE_BITS + 2))
         m.d.comb += lowered.eq(Mux(self.was, record.rate, self.link) - self.change)

@@ -129,7 +129,7 @@ class Pause(wiring.Component):
             m.d.sync += self.drops.eq(self.drops + 1)
 
     def _compare(self, m: Module) -> None:
-        """Compare the level with the watermarks; between the watermarks the previous state persists."""
+        """Compare the level with the watermarks. Between the watermarks the previous state persists."""
         stays = self.held & ~exceeds(self.low, self.level)
         m.d.comb += self.paused.eq(self.pause_on & (exceeds(self.level, self.high) | stays))
         m.d.sync += self.held.eq(self.paused)

@@ -14,7 +14,7 @@ PRODUCT_CYCLES = SHORT_BITS // _DIGIT + 2
 
 
 class SerialMultiplier(wiring.Component):
-    """Multiply two numbers; the product is valid for one cycle, eight cycles after the load.
+    """Multiply two numbers. The product is valid for one cycle, eight cycles after the load.
 
     Members
     -------

@@ -201,7 +201,7 @@ def field_of(data: Value, name: str) -> Value:
 
 
 def blocks_of(data: Value) -> Value:
-    """Return the size of a packet from its first flit, in 64-byte blocks, VCRC included; 8 bits."""
+    """Return the size of a packet from its first flit, in 64-byte blocks, VCRC included (8 bits)."""
     return ((field_of(data, "pktlen") + 16) >> 4)[:8]
 
 

@@ -83,7 +83,7 @@ class RegisterPort(wiring.Component):
     def _take(
         self, m: Module, bus: AxiLite, written: Value, place: Value, register: Command | Setting | Window
     ) -> Value:
-        """Perform a write to a register; return whether the word can be written."""
+        """Perform a write to a register and return whether the word can be written."""
         if isinstance(register, Window):
             self._program(m, bus, written, register)
             return Const(1)

@@ -88,7 +88,7 @@ class Scheduler(wiring.Component):
         self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
 
     def frame(self, m: Module) -> None:
-        """Derive the requesters from the lanes, and the grant from ``winner`` and ``sends``; drive ``decides``.
+        """Derive requesters from lanes, and the grant from ``winner`` and ``sends``. Drive ``decides``.
 
         VL15 is granted before all data lanes. ``winner`` must be one-hot while ``sends`` is asserted; it is used in
         decision cycles only.
@@ -125,7 +125,7 @@ class Scheduler(wiring.Component):
             ]
 
     def _map(self, m: Module, able: Value, lane_wins: Signal) -> None:
-        """Let each requester offer one of its able lanes, round robin after the lane that it sent from last."""
+        """Select the lane that each requester offers: one of its able lanes, round robin from the lane sent last."""
         with m.If(self.program.enable & self._writes(ScheduleSelect.MAP)):
             for lane, owner in enumerate(self.owners):
                 with m.If(equals(self.program.index, lane)):
@@ -159,7 +159,7 @@ class Scheduler(wiring.Component):
         m.d.comb += lane_wins.eq(reduce(or_, offered))
 
     def programmed_requester(self) -> Value:
-        """Return the requester being written; the number ``requesters`` stands for every absent requester."""
+        """Return the requester being written. The number ``requesters`` stands for every absent requester."""
         given = self.program.requester
         if self.requesters >= 1 << len(given):
             return given

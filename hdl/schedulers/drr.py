@@ -14,7 +14,7 @@ __all__ = ["COMPONENT", "DRR"]
 
 
 class DRR(Scheduler):
-    """Deficit round robin over the requesters (Shreedhar and Varghese 1995; ``docs/drr.md``).
+    """Deficit round robin over the requesters (Shreedhar and Varghese 1995, ``docs/drr.md``).
 
     Latency 0. Reset sets every quantum to 0: no requester is served.
 

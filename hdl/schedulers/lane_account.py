@@ -70,7 +70,7 @@ class LaneAccount(wiring.Component):
             m.d.sync += [self.account.eq(0), self.charged.eq(0)]
         with m.Elif(self.pays):  # the head is sent; an entry that returned replaces the balance
             m.d.sync += self.account.eq(Mux(self.from_weight, renewed, paid))
-        with m.Elif(self.adds & self.charged):  # an uncharged lane gets no weight: it would lose its turn
+        with m.Elif(self.adds & self.charged):  # an uncharged lane gets no weight: its turn would be lost anyway
             m.d.sync += self.account.eq(added)
         with m.Elif(self.comes):  # the first head of an idle lane
             m.d.sync += [self.account.eq(-self.head_before), self.charged.eq(1)]

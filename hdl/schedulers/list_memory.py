@@ -102,7 +102,7 @@ class ListMemory(wiring.Component):
         return m
 
     def _store(self, m: Module, row: Value, writes: Signal) -> None:
-        """Write an entry one cycle later; the first write to a row also clears the row's other entries."""
+        """Write an entry one cycle later. The first write to a row also clears the row's other entries."""
         writer = self.writer
         at, entry = Signal.like(row), Signal(self.entry)
         m.d.comb += [

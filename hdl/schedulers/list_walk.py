@@ -30,7 +30,7 @@ _TOGETHER = 5
 
 
 class ListWalk(wiring.Component):
-    """Two banks of a list in memory; the walk reads the active bank ahead of decisions.
+    """Two banks of a list in memory. The walk reads the active bank ahead of decisions.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class ListWalk(wiring.Component):
         return m
 
     def _choose(self, m: Module) -> None:
-        """Choose the next awake row, round robin; while the list is read, choose every row once."""
+        """Choose the next awake row, round robin. While the list is read, choose every row once."""
         wakes, beyond, after = self.wakes, self.beyond, Signal(self.rows)
         m.d.sync += wakes.eq(Cat(self.reading | (named & self.able_before).any() for named in self.named))
         m.d.comb += after.eq(wakes & beyond)

@@ -23,7 +23,7 @@ class _Candidate:
 
 
 class SCFQ(Scheduler):
-    """Self-clocked fair queueing with reciprocal weights (Golestani 1994; ``docs/scfq.md``).
+    """Self-clocked fair queueing with reciprocal weights (Golestani 1994, ``docs/scfq.md``).
 
     Latency 0. Reset sets every reciprocal to 0: no requester is served.
 
@@ -112,7 +112,7 @@ class SCFQ(Scheduler):
         return tags
 
     def _shared_unit(self, m: Module, untagged: Signal, missing: Signal) -> list[Value]:
-        """Compute one missing tag per cycle, round robin; the new tag takes part in this cycle's decision."""
+        """Compute one missing tag per cycle, round robin. The new tag takes part in this cycle's decision."""
         m.submodules.unit = unit = ListSearch(self.requesters)
         made = Signal(self.tag_bits)
         size = one_of(unit.chosen, (Value.cast(self.sizes[r]) for r in range(self.requesters)))

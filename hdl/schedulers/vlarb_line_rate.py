@@ -175,7 +175,7 @@ class LineRateVLArb(wiring.Component):
             m.d.sync += each.can.eq(0)
 
     def _limit(self, m: Module) -> None:
-        """Let High send as many blocks as the limit allows, then Low (VLA-7 to VLA-9, VLA-15)."""
+        """Store the limit, and renew and charge the blocks that High may send (VLA-7 to VLA-9, VLA-15)."""
         high, _ = self.lists
         active, limits, limit, unbounded, is_none = self.active, self.limits, self.limit, self.unbounded, self.is_none
         select = Value.cast(self.program.select)
@@ -198,7 +198,7 @@ class LineRateVLArb(wiring.Component):
         ]
 
     def _grant(self, m: Module) -> Value:
-        """Grant the winner if its lane can send; return the named lane as a one-hot value, VL15 as the top bit."""
+        """Grant the winner if its lane can send. Return the named lane as a one-hot value, VL15 as the top bit."""
         named = [(self.vl15_wins, Const(VL15, 4), Const(int(ListCode.VL15), 2))]
         lanes, sends = [], [self.vl15_wins]
         for each in self.lists:

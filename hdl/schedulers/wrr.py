@@ -16,7 +16,7 @@ _WEIGHT_BITS = MAX_WRR_WEIGHT.bit_length()
 
 
 class WRR(Scheduler):
-    """Weighted round robin, in packets (Katevenis, Sidiropoulos and Courcoubetis 1991; ``docs/wrr.md``).
+    """Weighted round robin, in packets (Katevenis, Sidiropoulos and Courcoubetis 1991, ``docs/wrr.md``).
 
     Latency 0. Reset sets every weight to 0: no requester is served. Requester 0 is next.
 

@@ -19,7 +19,7 @@ _LINKS = 2
 
 
 class Centre(wiring.Component):
-    """One central buffer (``docs/opa_switch.md``, stage CB; OPAS-2, OPAS-4, OPAS-6 and OPAS-7).
+    """One central buffer (``docs/opa_switch.md``, stage CB, OPAS-2, OPAS-4, OPAS-6 and OPAS-7).
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Centre(wiring.Component):
         return arrivals
 
     def _queue(self, m: Module, arrivals: list[tuple[Signal, Signal]]) -> None:
-        """Let heads take part two cycles after they crossed (OPAS-2)."""
+        """Make heads available to the allocation two cycles after they crossed (OPAS-2)."""
         for lane in range(self.geometry.vls):
             heads = SyncFIFO(width=Shape.cast(self._head).width, depth=self.geometry.maximum)
             m.submodules[f"heads_{lane}"] = FIFOPart(heads)

@@ -78,7 +78,7 @@ class CreditStarvation(wiring.Component):
         return over
 
     def _lane(self, m: Module, lane: int, is_over: Signal, turns: RoundRobin) -> Signal:
-        """Track a lane's withheld blocks and the cycles to its next return; return the blocks to return if selected."""
+        """Track a lane's withheld blocks and the cycles to its next return. Return the blocks to return if selected."""
         held = Signal(range(self.maximum + 1), name=f"held_{lane}")
         left = Signal(MULTIPLIER_BITS, name=f"left_{lane}")
         comes, sums = Signal(range(self.flits + 1), name=f"comes_{lane}"), held + self.freed

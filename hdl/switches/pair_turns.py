@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class PairTurns(wiring.Component):
-    """Order requests round robin at each place; every request is for one place (IBS-P2).
+    """Order requests round robin at each place. Every request is for one place (IBS-P2).
 
     Latency 0. After reset, request 0 is first at every place.
 

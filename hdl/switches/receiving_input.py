@@ -134,7 +134,7 @@ class ReceivingInput(wiring.Component):
         return arrived, vl, routed
 
     def _wait(self, m: Module, received: tuple[Signal, Signal, Any], lane: int, leaves: Value) -> Any:
-        """Queue the received packets of a lane until they leave; return the record of the first packet."""
+        """Queue the received packets of a lane until they leave, and return the record of the first packet."""
         arrived, vl, routed = received
         heads = SyncFIFO(width=self._routed.size, depth=self.geometry.maximum)
         m.submodules[f"heads_{lane}"] = FIFOPart(heads)

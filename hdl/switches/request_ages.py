@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class RequestAges(wiring.Component):
-    """Queue requests by arrival, as a matrix of relative ages; ties are broken by number (IBS-PQ1).
+    """Queue requests by arrival, as a matrix of relative ages. Ties are broken by number (IBS-PQ1).
 
     A request joins in the first cycle in which it is present. Latency 0. Reset empties the queues.
 

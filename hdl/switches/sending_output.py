@@ -104,10 +104,10 @@ class SendingOutput(wiring.Component):
 
     @abstractmethod
     def _read(self, m: Module, vl: Value, reads: Value) -> tuple[Value, Value]:
-        """Remove a lane's oldest flit if ``reads``; return the flit, and whether it is available."""
+        """Remove a lane's oldest flit if ``reads``. Return the flit, and whether it is available."""
 
     def _queue(self, m: Module) -> None:
-        """Let packets request the link once their first flit is stored (IBS-6)."""
+        """Request the link for packets whose first flit is stored (IBS-6)."""
         heads, geometry = self.scheduler.heads, self.geometry
         for lane in range(geometry.vls):
             queue = SizeQueue(depth=geometry.maximum, largest=geometry.largest)
@@ -137,7 +137,7 @@ class SendingOutput(wiring.Component):
             m.d.comb += self.scheduler.behind_blocks[lane].eq(queue.behind)
 
     def _tell(self, m: Module, is_free: Signal) -> Value:
-        """Connect the flow-control packets; return whether one of them takes the link in this cycle (IBS-C4)."""
+        """Connect the flow-control packets and return whether one of them takes the link in this cycle (IBS-C4)."""
         if self.turns is None:
             return Const(0)
         m.submodules.turns = turns = self.turns

@@ -113,7 +113,7 @@ class Switch(wiring.Component):
         return None if self.parameters.marker is None else CCMarker(self.parameters.marker)
 
     def connect_ports(self, m: Module) -> None:
-        """Add inputs, outputs and the forwarding table; connect the parts that both kinds share."""
+        """Add inputs, outputs and the forwarding table, and connect the parts that both kinds share."""
         m.submodules.lft = self.table
         connect(m, flipped(self.lft), self.table.program)
         for number, port in enumerate(self.inputs):
@@ -143,7 +143,7 @@ class Switch(wiring.Component):
         m.d.comb += [port.masked.eq(settings.masked), port.threshold.eq(settings.threshold), port.gap.eq(settings.gap)]
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
-        """Look up an input's head in the forwarding table and drive its drop cause (RT); return the output.
+        """Look up an input's head in the forwarding table, drive its drop cause (RT), and return the output.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Switch(wiring.Component):
         return found
 
     def connect_heads(self, m: Module, allocator: Any) -> tuple[list[Signal], list[Signal]]:
-        """Connect the inputs to an allocator; return, by input, size and outgoing lane of the selected packet."""
+        """Connect the inputs to an allocator and return, by input, size and outgoing lane of the selected packet."""
         vls = self.geometry.vls
         sizes, lanes = [], []
         for number, port in enumerate(self.inputs):

@@ -32,7 +32,7 @@ class LFTProgramSignature(Signature):
 
 
 class LFT(wiring.Component):
-    """Look up output ports by destination LID (IBA 14.2.5.10; ``docs/lft.md``).
+    """Look up output ports by destination LID (IBA 14.2.5.10, ``docs/lft.md``).
 
     Latency 0: ``lookups`` destinations per cycle. Entries are kept in memory: at power-on they are unassigned, and
     reset preserves them. Reset sets the top to 0, so that only the permissive LID is routed.

@@ -146,7 +146,7 @@ class SC(wiring.Component):
         return channel + (Value.cast(port) << _SC_BITS)
 
     def _table(self, m: Module, name: str, rows: int, enable: Value, where: Value, reads: list[Value]) -> list[Value]:
-        """Add a table of 32 entries per row, identity at power-on; return the data read at each address."""
+        """Add a table of 32 entries per row, identity at power-on, and return the data read at each address."""
         memory = Memory(shape=unsigned(_SC_BITS), depth=rows * SC_COUNT, init=list(range(SC_COUNT)) * rows)
         m.submodules[name] = memory
         self.tables[name] = memory
@@ -195,7 +195,7 @@ class SC(wiring.Component):
         ]
 
     def _is_lane(self, vl: Value) -> Value:
-        """Return whether a VL is a data lane of the port; lanes from the 15th on are numbered one higher."""
+        """Return whether a VL is a data lane of the port. Lanes from the 15th on are numbered one higher."""
         if self.data_vls <= SC15:
             return vl < self.data_vls
         if self.data_vls == MAX_SCHEDULER_VLS:

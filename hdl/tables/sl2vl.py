@@ -45,7 +45,7 @@ class SL2VLProgramSignature(Signature):
 
 
 class SL2VL(wiring.Component):
-    """Look up lanes by input, output and service level (IBA 7.6.6; ``docs/sl2vl.md``).
+    """Look up lanes by input, output and service level (IBA 7.6.6, ``docs/sl2vl.md``).
 
     Latency 0: one look-up per input and cycle. Tables are kept in memory: at power-on they map to SL modulo
     ``data_vls``, and reset preserves them.

@@ -22,7 +22,7 @@ WINDOW = 2048
 
 
 def _assume_starts(m: Module, remote: Any) -> None:
-    """Assume that no packet is too large, and that at most one head starts per cycle, fits, and names its size."""
+    """Assume that no packet is too large, and that at most one head per cycle starts, fits, and names its size."""
     sizes = (Mux(remote.take[vl], remote.blocks[vl], 0) for vl in range(remote.vls))
     m.d.comb += [
         *(Assume(remote.blocks[vl] <= LARGEST) for vl in range(remote.vls)),

@@ -71,7 +71,7 @@ class _Replay:
         return int(self._at[_WRONG])
 
     def fill(self, rows: Words, expected: Words) -> int:
-        """Fill rows from the start and return how many; 0 at the end."""
+        """Fill rows from the start and return how many, or 0 at the end."""
         count = min(len(rows), self._cycles - int(self._at[_CYCLE]))
         self._follow(
             self._state,

@@ -34,7 +34,7 @@ _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 
 class Pins:
-    """Port vectors of the top, driven after a falling edge and read before the next one; all outputs are registers."""
+    """Port vectors of the top, driven after a falling edge and read before the next one. Outputs are registered."""
 
     def __init__(self, dut: Any, switches: list[int], words: tuple[int, int]) -> None:
         self.clk, self.edge = dut.clk, 0
@@ -84,7 +84,7 @@ class Golden:
             self._wants.release()
 
     def wants_cycle(self) -> bool:
-        """Wait for the rows of a cycle; return false when golden has finished."""
+        """Wait for the rows of a cycle and return false when golden has finished."""
         self._wants.acquire()
         return self.reason is None
 

@@ -30,7 +30,7 @@ _COUNTS = 3
 
 
 class Entering:
-    """Packet that is entering a hardware switch at a port, or that entered last.
+    """Packet entering a hardware switch at a port, or the last packet that entered.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Entering:
 
 
 class Leaving:
-    """Packet that is leaving a hardware switch at a port, or that left last.
+    """Packet leaving a hardware switch at a port, or the last packet that left.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def new_hardware(
     outs: NDArray[np.int64],
     row_words: tuple[int, int],
 ) -> Hardware:
-    """Return switches whose ports are idle; ``row_words`` are the words of their input and output rows."""
+    """Return switches whose ports are idle. ``row_words`` are the words of their input and output rows."""
     switches, places = len(device), len(device) * ports
     place = np.full(ends, -1, np.int64)
     for number, begin in enumerate(first):

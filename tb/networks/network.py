@@ -1,7 +1,7 @@
-"""Golden network with some of its switches in hardware; packets enter and leave them flit by flit, cycle by cycle.
+"""Golden network with some of its switches in hardware. Packets enter and leave them flit by flit, cycle by cycle.
 
-A hardware switch is an external end for every cable that leads to it. Its outputs are registered, so the outputs of a
-cycle are known before its inputs. The top word of a flit is the header, or the inverted identifier; the next word
+A hardware switch is an external end for every cable that leads to it. Switch outputs are registered, so the outputs
+of a cycle are known before the inputs. The top word of a flit is the header, or the inverted identifier; the next word
 identifies packet and flit, and is checked when the flit leaves. Switches that mark carry a third word: the end of the
 base transport header, with the sequence number. Links that golden reports as not free are stalled.
 """
@@ -58,7 +58,7 @@ _INSIDE = 100
 
 @inner
 def _header(field: Packet, source: int) -> int:
-    """Return a packet's header without stamp; the fifth bit of its SL is at Omni-Path's position."""
+    """Return a packet's header without stamp. The fifth bit of its SL is at Omni-Path's position."""
     sl, pktlen = int(field.sl), WORDS_PER_BLOCK * int(field.blocks) - 1
     header = header_of(sl & 15, int(field.dlid), pktlen) | LNH_BTH << _LNH_AT
     return header | (sl >> 4) << _SL_TOP | (source & _FIELD_BITS)
@@ -132,7 +132,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
 
 @inner
 def _look_up(net: Network, field: Packet, end: int) -> bool:
-    """Look up a packet's output, lane and channel in golden's tables; return whether it is dropped.
+    """Look up a packet's output, lane and channel in golden's tables, and return whether it is dropped.
 
     While the packet is inside the hardware, ``arrived`` holds its outgoing lane.
     """
@@ -205,7 +205,7 @@ def _no_returns_due(remote: FCPLimits, net: Network, hardware: Hardware, cycle: 
 
 @by_type({Rooms: _returns_due, FCPLimits: _no_returns_due})
 def _look_at_returns(remote: RemoteCredit, net: Network, hardware: Hardware, cycle: int) -> None:
-    """Record the credits that arrive without delay in this cycle."""
+    """Record the credits arriving without delay in this cycle."""
 
 
 @inner
@@ -250,7 +250,7 @@ def _room_goes(remote: RemoteCredit, net: Network, hardware: Hardware, number: i
 
 @inner
 def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Receive the outputs of a switch port: flit, credits, and drop cause; compare the drop with golden's tables."""
+    """Receive flit, credits and drop cause from a switch port, and compare the drop with golden's tables."""
     place, end, remote = number * hardware.ports + port, hardware.first[number] + port, net.out_ports.remote
     _flit_comes(net, packets, hardware, number, port, cycle)
     _room_comes(remote, net, hardware, number, port, cycle)
@@ -303,7 +303,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
 
 @kernel
 def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> int:
-    """Run up to a cycle; return the reason for stopping, as golden's ``run`` does."""
+    """Run up to a cycle and return the reason for stopping, as golden's ``run`` does."""
     reason = why_not(net, packets, end)
     while reason < 0:
         cycle = net.clock[NOW]

@@ -1,6 +1,6 @@
-"""Verilog top with several switches; the inputs of each form one vector, its outputs another.
+"""Verilog top with several switches. The inputs of a switch form one vector, the outputs a second vector.
 
-The vectors equal the rows of the native lockstep, so that a bench moves one value per switch and direction.
+The vectors equal the rows of the native lockstep; a bench moves one value per switch and direction.
 """
 
 from __future__ import annotations

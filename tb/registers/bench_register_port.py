@@ -57,7 +57,7 @@ async def _bus(dut: Any) -> _Bus:
 
 
 def _expected(window: Window, entry: int, value: int) -> dict[str, int]:
-    """Return the expected program port for an entry of a window; members that the entry does not set are 0."""
+    """Return the expected program port for an entry of a window. Members that the entry does not set are 0."""
     shown = {**window.fixed, "enable": 1}
     shown |= {part.name: entry >> part.low & (1 << part.bits) - 1 for part in window.index}
     return shown | {part.name: value >> part.low & (1 << part.bits) - 1 for part in window.fields}
@@ -80,7 +80,7 @@ async def _watch(bus: _Bus, seen: deque[tuple[str, dict[str, int]]]) -> None:
 
 @cocotb.test()
 async def entries_reach_the_program_port(dut: Any) -> None:
-    """Check that each write of an entry raises its program port for one cycle, in order, with every field."""
+    """Check that each write of an entry raises the program port for a single cycle, in order, with every field."""
     bus = await _bus(dut)
     seen: deque[tuple[str, dict[str, int]]] = deque()
     cocotb.start_soon(_watch(bus, seen))
@@ -138,7 +138,7 @@ async def states_and_constants_read(dut: Any) -> None:
 
 @cocotb.test()
 async def commands_last_a_cycle(dut: Any) -> None:
-    """Check that each written bit of a command is set for one cycle."""
+    """Check that each written bit of a command is set for a single cycle."""
     bus = await _bus(dut)
     for register in bus.of_kind(Command):
         width = bus.widths[register.member]

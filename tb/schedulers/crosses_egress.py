@@ -79,7 +79,7 @@ def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _
 
 
 def swapped(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple[Cross, ...]:
-    """Return the additional crosses of a scheduler with swapped tables; see ``shared`` for the parameters."""
+    """Return the additional crosses of a scheduler with swapped tables (the parameters: see ``shared``)."""
     crosses = together(
         "swap x start", "swap x busy link", "swap pending x busy link", "swapped x start", "start x after swap"
     )

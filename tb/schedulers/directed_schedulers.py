@@ -94,7 +94,7 @@ def heads(
 
 
 def program_rows(program: Iterable[Write], *, swap: bool) -> list[dict[str, int]]:
-    """Return the inputs that write a program, and swap it in if ``swap``."""
+    """Return the inputs that write a program, and swap banks if ``swap``."""
     names = ("select", "index", "requester", "weight")
     rows = [
         {"program__enable": 1, **{f"program__{n}": v for n, v in zip(names, write, strict=True)}} for write in program

@@ -85,7 +85,7 @@ class DeficitProperties(SchedulerProperties):
         return self.exchange
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
-        """Return requester and weight of each entry, claimed to be the written values; drive ``exchange``."""
+        """Return requester and weight of each entry, claimed to be the written values, and drive ``exchange``."""
         raise NotImplementedError
 
     def most_accumulated(self) -> int:
@@ -186,7 +186,7 @@ class DeficitProperties(SchedulerProperties):
                     m.d.comb += [found.eq(1), next_entry.eq(index)]
 
     def _watch_search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
-        """Use the entry that the component found; claim that it is eligible and not after the watched one."""
+        """Use the entry that the component found, and claim that it is eligible and not after the watched place."""
         search, mine = self.scheduler.turns.search, at(eligible, self.entry)
         m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
         self.claim(m, "turn", search.chosen == Mux(found, 1 << next_entry, 0)[: len(eligible)])
@@ -198,7 +198,7 @@ class DeficitProperties(SchedulerProperties):
         return Mux(entry > self.last, entry - self.last, len(self.entries) + entry - self.last)
 
     def _account(self, m: Module, added: Value, size: Value) -> None:
-        """Model the watched requester's blocks: those added by its turns minus those sent; cleared on a loss."""
+        """Model the watched requester's blocks: blocks added by turns minus blocks sent, cleared on a loss."""
         s, account, watched = self.scheduler, self.account, self.watched
         keep, most_kept = s.parameters.keep_on_stall, s.parameters.mtu_blocks - 1
         has_turn, active, waits, kept = (Signal(name=f"{each}_watched") for each in ("turn", "able", "waits", "kept"))
@@ -276,7 +276,7 @@ class DeficitProperties(SchedulerProperties):
         )
 
     def _all_cover(self, sizes: list[Value]) -> Value:
-        """Return whether every entry's weight, if not 0, covers its requester's packet, if it has one."""
+        """Return whether every non-zero weight covers the packet of the entry's requester, if any."""
         return Cat(
             (weight == 0) | ~at(list(self.active), owner) | (weight >= at(sizes, owner))
             for owner, weight in self.entries

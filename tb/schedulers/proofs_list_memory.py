@@ -21,7 +21,7 @@ MEMORY_STATEMENTS = {
 
 
 class KeptEntry(Elaboratable):
-    """Follow one arbitrary entry of either bank from its write until it is picked.
+    """Follow an arbitrary entry of either bank from its write until picked.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class KeptEntry(Elaboratable):
         return m
 
     def _write(self, m: Module) -> None:
-        """Model the entry written since reset; initially lane 0 with weight 0."""
+        """Model the entry written since reset, initially lane 0 with weight 0."""
         walk, active = self.walk, Signal()
         self.written, self.vl, self.weight = Signal(), Signal.like(walk.vl), Signal.like(walk.weight)
         m.d.sync += active.eq(active ^ walk.exchange)

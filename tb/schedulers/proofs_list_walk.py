@@ -37,10 +37,10 @@ def claim_entries(m: Module, walk: Any, claim: Claims) -> None:
 
 
 class FollowedEntry:
-    """Follow one arbitrary entry of a data lane from a cycle in which its row is awake until it is picked.
+    """Follow an arbitrary entry of a data lane from a cycle in which its row is awake until picked.
 
     The entry is no longer followed once its lane is not able or the banks are exchanged. Assumptions: its row was
-    written, and the entry names its lane when it is read from memory.
+    written, and the entry read from memory names the lane.
 
     Parameters
     ----------
@@ -124,5 +124,5 @@ def _count(bits: Value) -> Value:
 
 
 def lane_bit(vl: Value, data_vls: int) -> Value:
-    """Return a lane as a one-hot value; 0 for "nobody" and for absent lanes."""
+    """Return a lane as a one-hot value, or 0 for "nobody" and for absent lanes."""
     return (1 << vl)[:data_vls]

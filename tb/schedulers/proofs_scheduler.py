@@ -49,7 +49,7 @@ def _places_after(last: Value, index: Value | int, count: int) -> Value:
 
 
 class SchedulerProperties(Properties):
-    """Check the properties common to all single-list schedulers; a subclass adds its own.
+    """Check the properties common to all single-list schedulers. A subclass adds its own.
 
     Parameters
     ----------

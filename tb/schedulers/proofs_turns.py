@@ -55,15 +55,16 @@ class Turns:
         return (last == self.last) & (self.last < self.count)
 
     def serve(self, served: Value) -> None:
-        """Update the model with the place that the component served in this cycle, one-hot or 0."""
+        """Update the model with the place served by the component in this cycle, one-hot or 0."""
         for each in range(self.count):
             with self.m.If(served[each]):
                 self.m.d.sync += self.last.eq(each)
 
     def wait(self, watched: Value, asks: Value, served: Value) -> tuple[Signal, Value]:
-        """Count the other places served while a place is requesting; return the count, and whether the bound holds.
+        """Count the other places served while a place is requesting. Return the count, and whether the bound holds.
 
-        Bound: the places already served, plus those that may still precede the watched one, are fewer than all places.
+        Bound: the places already served, plus the places that may still precede the watched place, are fewer than all
+        places.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ WALK_STATEMENTS = {
 
 
 class WalkClaims:
-    """Claim that the registers of a walk equal those of its reference model.
+    """Claim that the registers of a walk equal the reference model's.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class WalkClaims:
 
 
 class ListWalkProperties(Properties):
-    """Check a walk against its reference model, and follow one arbitrary entry that waits for its turn.
+    """Check a walk against its reference model, and follow an arbitrary entry until its turn.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class WalkAccount:
                 self._choose(m)
 
     def _choose(self, m: Module) -> None:
-        """Choose the next awake row from ``start`` on; wrap around only if the list is not being read."""
+        """Choose the next awake row from ``start`` on. Wrap around only if the list is not being read."""
         m.d.sync += [self.is_chosen.eq(0), self.start.eq(self.rows)]
         for is_around in (True, False):
             for row in reversed(range(self.rows)):

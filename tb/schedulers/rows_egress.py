@@ -46,7 +46,7 @@ _RENEWED = True
 
 
 class OwnPorts(NamedTuple):
-    """Ports that only some schedulers have, and values that their stimulus keeps between cycles.
+    """Ports of only some schedulers, and values kept by the stimulus between cycles.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class EgressStimulus(Stimulus):
         return int(self._ports.writes.shape[1]) + 2
 
     def _enter(self, index: int) -> None:
-        """Restart the waits of a phase; after a wild phase, remove forbidden packets from the queues."""
+        """Restart the waits of a phase. After a wild phase, remove forbidden packets from the queues."""
         around = self._around
         around.since[:] = around.regs[T_NOW]
         if index and self.phases[index - 1].wild:
@@ -252,7 +252,7 @@ def watch(
 
 
 def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:
-    """Return the writes of a random map; empty without a map."""
+    """Return the writes of a random map, or nothing without a map."""
     if not requesters:
         return []
     most = source.choice((requesters, requesters, min(2, requesters), 32))

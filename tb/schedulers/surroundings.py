@@ -1,6 +1,6 @@
 """Surroundings of an egress scheduler: the heads of the queues, credit, the link, and the program port.
 
-A lane shows a head packet until it is granted, then its next one. The link is paced (a packet occupies it for one cycle
+A lane shows a head packet until granted, then the next packet. The link is paced (a packet occupies it for one cycle
 per block) or ready at random. A table is a list of writes through the program port, followed by a swap.
 """
 
@@ -156,7 +156,7 @@ def before(
     field_bits: NDArray[np.int64],
     given: NDArray[np.int64],
 ) -> None:
-    """Draw the inputs of a cycle into ``given``; the sizes stay in ``around``.
+    """Draw the inputs of a cycle into ``given``. The sizes stay in ``around``.
 
     ``writes`` contains the tables, (tables, writes, 4 fields); ``field_bits`` the widths of the fields.
     """
@@ -201,7 +201,7 @@ def put_inputs(
     rows: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Write the shared inputs of a cycle into its row, which is 0 at their positions."""
+    """Write the shared inputs of a cycle into a row that is 0 at their positions."""
     for word in range((around.lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
         rows[cycle, sizes[0] + word] |= around.packed[word] << np.uint64(sizes[1])
     for port in range(len(places)):
@@ -211,7 +211,7 @@ def put_inputs(
 
 @inner
 def write_of(given: NDArray[np.int64]) -> Program:
-    """Return the write of a cycle; a write in a cycle with a reset is ignored."""
+    """Return the write of a cycle. A write in a cycle with a reset is ignored."""
     enable = given[ENABLE] & (given[RST] == 0)
     return enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4]
 

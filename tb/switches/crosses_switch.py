@@ -1,4 +1,4 @@
-"""Crosses of both kinds of switch: phases, drop causes and lanes; writes of tables, credits and grants."""
+"""Crosses of both kinds of switch: phases, drop causes, lanes, table writes, credits and grants."""
 
 from __future__ import annotations
 

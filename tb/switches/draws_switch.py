@@ -16,7 +16,7 @@ from vlane.tb.switches.table_writes import one_high_bit
 
 @inner
 def draw_lane(around: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Draw a lane; if ``reckless``, occasionally one that the switch lacks."""
+    """Draw a lane, occasionally an absent lane if ``reckless``."""
     return below(bits, lane_numbers(around.switches) if reckless and below(bits, 8) == 0 else around.owed.shape[1])
 
 

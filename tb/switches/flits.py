@@ -26,7 +26,7 @@ _NO_OPCODE, _OPCODE = np.uint64((1 << 56) - 1), np.uint64(CNP_OPCODE << 56)
 
 @inner
 def header_of(sl: int, dlid: int, pktlen: int) -> int:
-    """Return a header without stamp; all other fields are 0."""
+    """Return a header without stamp. All other fields are 0."""
     return (sl << 52) | (dlid << 32) | (pktlen << 16)
 
 
@@ -44,7 +44,7 @@ def on_channel(header: int, channel: int) -> Any:
 
 @inner
 def _payload(number: int, place: int, word: int) -> int:
-    """Return the payload of a flit's word; packets, flits and words have different payloads."""
+    """Return the payload of a flit's word. Packets, flits and words have different payloads."""
     mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
     return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
 
@@ -57,7 +57,7 @@ def flit_word(number: int, place: int, word: int) -> Any:
 
 @inner
 def first_word(number: int, word: int) -> Any:
-    """Return a word of a packet's first flit; every eighth packet has a CNP's opcode."""
+    """Return a word of a packet's first flit. Every eighth packet has a CNP's opcode."""
     value = flit_word(number, 0, word)
     return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
 

@@ -109,7 +109,7 @@ class Receiver:
         self.got: list[tuple[int, ...]] = []
 
     def drive(self) -> None:
-        """Drive the inputs of a cycle; delayed credit returns create back-pressure."""
+        """Drive the inputs of a cycle. Delayed credit returns create back-pressure."""
         lanes = [lane for lane, blocks in enumerate(self.held) if blocks]
         if self.kind.vls_apart:
             self._drive_lanes(lanes)

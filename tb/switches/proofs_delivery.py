@@ -1,4 +1,4 @@
-"""Proofs of delivery through a small switch: a packet leaves once, at its output and on its lane, or is dropped."""
+"""Proofs of delivery through a small switch: a packet leaves once, at the right output and lane, or is dropped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vlane.tb.tables.proofs_tables import at
 class DeliveryProperties(Properties):
     """Follow any flit of any packet through the switch, for any number of cycles, by induction.
 
-    Assumptions: packets have as many flits as their header says, on one lane of their link, with or without gaps;
+    Assumptions: packets have as many flits as their header states, on one lane of their link, with or without gaps;
     packets may be larger than allowed. The followed flit carries a unique mark, which passes through.
 
     Buffers are replaced by the reference models that they are proven to equal. Tables, schedulers and the credits of
@@ -116,7 +116,7 @@ class DeliveryProperties(Properties):
         return [*self.at_input, *self.at_output]
 
     def _look_up(self, m: Module) -> None:
-        """Model arriving packets; assume that every head that is not dropped gets an existing output and lane."""
+        """Model arriving packets and assume that every head not dropped gets an existing output and lane."""
         switch = self.switch
         for number, port in enumerate(switch.inputs):
             kept = inside(self.fragment, "kept", f"input_{number}")
@@ -127,7 +127,7 @@ class DeliveryProperties(Properties):
         self.followed.is_looked_up(self._names(), self.each)
 
     def _names(self) -> list[Value] | None:
-        """Return the channel that each input's outgoing header must carry; ``None`` if that is the outgoing lane."""
+        """Return the channel that each input's outgoing header must carry, or ``None`` if that is the outgoing lane."""
         return None
 
     def _named(self, data: Value) -> Value:
@@ -139,7 +139,7 @@ class DeliveryProperties(Properties):
         return 0xF << (width - 4)
 
     def _wait(self, m: Module, number: int) -> None:
-        """Claim that an input's flits and its heads correspond."""
+        """Claim that an input's flits and heads correspond."""
         port, account, claim = self.switch.inputs[number], self.at_input[number], self.each
         packet, followed = self.arriving[number], self.followed
         busy, crosses = self._crossing(number)
@@ -199,10 +199,10 @@ class DeliveryProperties(Properties):
         return inside(self.fragment, "busy", f"input_{number}"), self.switch.inputs[number]._crosses
 
     def _between(self, m: Module) -> None:
-        """Claim the state between inputs and outputs; none here."""
+        """Claim the state between inputs and outputs. The base class has none."""
 
     def _coming(self, number: int) -> list[list[Crossing]]:
-        """Return the packets that may cross to an output, by its write ports."""
+        """Return the packets that may cross to an output, by write port."""
         return [[crossing.to(crossing.output == number) for crossing in self.crossings]]
 
     def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
@@ -227,7 +227,7 @@ class DeliveryProperties(Properties):
         return comes, written
 
     def _send(self, m: Module, number: int) -> None:
-        """Claim that an output contains the flits that crossed to it, and space for the rest of their packets."""
+        """Claim that an output contains the flits received, and space for the rest of their packets."""
         output, account, claim = self.switch.outputs[number], self.at_output[number], self.each
         scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
         self._decides(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
@@ -262,7 +262,7 @@ class DeliveryProperties(Properties):
         m.d.comb += Assume(~scheduler.grant | able)
 
     def _is_its_place(self, index: Value, is_last: Value) -> Value:
-        """Return whether a flit has the followed flit's index, and is its packet's last flit exactly if that one is."""
+        """Return whether a flit is at the followed flit's index, and is a last flit exactly if the followed flit is."""
         return (index == self.followed.which) & (is_last == (self.followed.which + 1 == self.followed.size))
 
     def _on_the_link(self, number: int, sending: Value, vl: Value, sent: Value) -> None:
@@ -280,12 +280,12 @@ class DeliveryProperties(Properties):
         claim("in-order", out == 1, when=behind & its_way & f.came)
 
     def _is_at_output(self, here: Value, number: int, lane: Value | int, flit: Value) -> None:
-        """Claim that the flit, if it is here, is at its output and on its lane."""
+        """Claim that the flit, if here, is at the right output and lane."""
         self.each("where", self.followed.to == number, when=here)
         self._is_on_its_way(here, lane, flit)
 
     def _is_on_its_way(self, here: Value, lane: Value | int, flit: Value) -> None:
-        """Claim that the flit, if it is here, is unchanged, on its outgoing lane, with the right lane in its header."""
+        """Claim that the flit, if here, is unchanged, on the outgoing lane, with the right lane in the header."""
         f = self.followed
         self.each("where", f.lane == lane, when=here)
         self.each("where", self._named(flit) == f.name, when=here & (f.which == 0))
@@ -294,11 +294,11 @@ class DeliveryProperties(Properties):
         self.each("dropped-never-leaves", f.let_in, when=here)
 
     def _is_before(self, _number: int, _lane: Value | int) -> Value:
-        """Return whether the flit may be between the inputs and an output's lane; here only while it waits."""
+        """Return whether the flit may be between inputs and an output's lane: in this class, only while it waits."""
         return self.waits
 
     def _leave(self, m: Module) -> None:
-        """Claim that the flit is in one place until it leaves, and leaves once."""
+        """Claim that the flit is in a single place until leaving, and leaves once."""
         claim, out = self.each, self.out
         leaves, is_there = Signal(self.switch.ports), Signal()
         m.d.comb += leaves.eq(Cat(tx.valid & (tag(tx.data) == TAG) for tx in self.switch.tx))

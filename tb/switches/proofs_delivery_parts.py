@@ -16,7 +16,7 @@ from vlane.tb.tables.proofs_tables import at, wrapped
 
 
 class Arriving:
-    """Packets that arrive on a link. Assumption: they are whole, each on one lane.
+    """Packets that arrive on a link. Assumption: the packets are whole, each on one lane.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Arriving:
 
 
 class Heads:
-    """Heads of a buffer's lane: the packet being read, those in a FIFO, and one on its way to the FIFO.
+    """Heads of a buffer's lane: the packet being read, packets in a FIFO, and a packet on the way to the FIFO.
 
     Each head is a sequence of values, the first of which is the packet's size.
 
@@ -113,7 +113,7 @@ class Heads:
         told: TakenAndNew,
         queued: Sequence[Sequence[Value]],
     ) -> list[tuple[Value, ...]]:
-        """Claim that every packet of a lane has its head, with its size; return each flit's head values.
+        """Claim that every packet of a lane has a head with the right size, and return each flit's head values.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Heads:
         return found
 
     def newest(self, arrives: Value, told: TakenAndNew, queued: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
-        """Return the values of the newest packet of the lane; see ``correspond`` for the parameters."""
+        """Return the values of the newest packet of the lane (the parameters: see ``correspond``)."""
         return tuple(
             Mux(arrives, new, Mux(self.level == 0, taken, at(values, self.level - 1)))
             for taken, new, values in zip(told.taken, told.new, zip(*queued, strict=True), strict=True)
@@ -203,7 +203,7 @@ class Crossing:
 
 
 def one_of(m: Module, packets: Sequence[Crossing]) -> Crossing:
-    """Return the busy one of several crossings, of which at most one is busy."""
+    """Return the busy crossing of several, of which at most one is busy."""
     names = ("gone", "size", "lane", "output", "ends")
     found = {name: Value.cast(getattr(packets[0], name)) for name in names}
     for packet in packets[1:]:

@@ -1,4 +1,4 @@
-"""Packet followed through a switch in the delivery proofs: its arrival, and the result of its look-up."""
+"""Packet followed through a switch in the delivery proofs: arrival, and the result of the look-up."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _TOLD = 2
 class FollowedPacket:
     """One packet of any input, cycle and size, with one marked flit.
 
-    Assumptions: no other flit on any link has its mark, and only flits that come after it on its link and lane have the
-    second mark.
+    Assumptions: no other flit on any link has this mark, and only later flits of the link and lane have the second
+    mark.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Proofs of the connections between the parts of a switch; the parts are cut out, and their outputs are arbitrary."""
+"""Proofs of the connections between the parts of a switch. The parts are cut out, and their outputs are arbitrary."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DLID = slice(32, 48)
 
 
 class SwitchWiringProperties(Properties):
-    """Check a switch without the insides of its parts; a subclass adds the connections of its kind.
+    """Check a switch without the insides of its parts. A subclass adds the connections of its kind.
 
-    Assumptions are the proven properties of the parts: an allocator accepts one packet for each place, and of one lane,
-    and at most one packet crosses to a place.
+    Assumptions are the proven properties of the parts: an allocator accepts one packet, of one lane, per place, and at
+    most one packet crosses to a place.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class SwitchWiringProperties(Properties):
         return [(taken & port.lane[lane], port.blocks[lane], port.outgoing_vls[lane]) for lane in lanes]
 
     def _crosses(self, m: Module, to: Any, comes: list[tuple[Value, Any]]) -> None:
-        """Claim that of the crossings, given as (is for this place, crossing), the one with flits enters."""
+        """Claim that the crossing with flits enters. Crossings are given as (is for this place, crossing)."""
         those = Cat(is_for & crossing.count.any() for is_for, crossing in comes)
         m.d.comb += Assume(at_most_one(those))
         for number, (_, crossing) in enumerate(comes):

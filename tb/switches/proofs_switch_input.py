@@ -24,7 +24,7 @@ VL; SL and reserved; DLID; PktLen; source LID. The others, which no part of an i
 
 
 def switch_input(*, flits: int, largest: int, channels: bool, waiting: bool = False) -> SwitchInput:
-    """Return an input side with a small buffer; with ``channels`` that of an Omni-Path switch."""
+    """Return an input side with a small buffer, for an Omni-Path switch if ``channels``."""
     geometry = BufferGeometry(VLS, BLOCKS, MINIMUM, MAXIMUM, largest)
     return SwitchInput(
         ports=4,
@@ -40,8 +40,8 @@ def switch_input(*, flits: int, largest: int, channels: bool, waiting: bool = Fa
 class SwitchInputProperties(Properties):
     """Check an input against a reference model of its lanes, and follow one packet, for any tables and allocation.
 
-    Assumptions: a packet has as many flits as its header says, on one lane, with or without gaps; packets may be larger
-    than allowed. Only a lane that takes part is granted, and only while the input is free.
+    Assumptions: a packet has as many flits as the header states, on one lane, with or without gaps; packets may be
+    larger than allowed. Only a lane that takes part is granted, and only while the input is free.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class SwitchInputProperties(Properties):
         ]
 
     def _lanes(self, m: Module, head: Value, size: Value) -> Value:
-        """Model the lanes' space and waiting packets; return whether a head's packet is accepted."""
+        """Model the lanes' space and waiting packets, and return whether a head's packet is accepted."""
         p, rx, claim = self.port, self.port.rx, self.claim
         used = [Signal(4, name=f"used_{vl}") for vl in range(VLS)]
         promised, accepts = Signal(6), Signal()
@@ -135,7 +135,7 @@ class SwitchInputProperties(Properties):
         return accepts
 
     def _follow(self, m: Module, head: Value, size: Value, accepts: Value) -> None:
-        """Follow one arbitrary packet from its arrival until its last flit has crossed."""
+        """Follow an arbitrary packet from arrival until its last flit has crossed."""
         p, rx, claim = self.port, self.port.rx, self.claim
         starts, once = Signal(), Signal()
         m.d.comb += starts.eq(head & self.mark & ~once)

@@ -139,7 +139,7 @@ class SwitchOutputProperties(Properties):
             m.d.comb += [Assume(o.enters), Assume(~o.reserved.any() | o.free)]
 
     def _enters(self, m: Module, number: int) -> Signal:
-        """Assume the use of a write port, and claim when it is free; return whether a packet's head crosses."""
+        """Assume the use of a write port, claim when it is free, and return whether a packet's head crosses."""
         o, crossing = self.output, self.output.crossing[number]
         left, size, lane = (Signal(2, name=f"{name}_{number}") for name in ("left", "size", "lane"))
         granted, heads, stored = (Signal(name=f"{name}_{number}") for name in ("granted", "heads", "stored"))
@@ -236,7 +236,7 @@ class SwitchOutputProperties(Properties):
         return self.room.fits(used[lane], more, self.room.promised(used))
 
     def _far(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
-        """Model a lane of the far buffer; return a function that returns whether a number of blocks fit there."""
+        """Model a lane of the far buffer. Return a function that returns whether a number of blocks fit there."""
         o = self.output
         if o.turns is None:
             came = Mux(o.heard.vl == lane, o.heard.blocks, 0)
@@ -249,7 +249,7 @@ class SwitchOutputProperties(Properties):
         return lambda more: (limit - sent - more)[:12] <= WINDOW
 
     def _far_room(self, m: Module) -> None:
-        """Claim that returned credits, or received limits, reach their lane."""
+        """Claim that returned credits, or received limits, reach the right lane."""
         o = self.output
         if o.turns is not None:
             heard = Cat(o.remote.hears.valid, o.remote.hears.vl, o.remote.hears.limit)
@@ -262,7 +262,7 @@ class SwitchOutputProperties(Properties):
             self.claim(m, "returns", o.remote.give[lane] == given)
 
     def _follow(self, m: Module, enters: list[Signal]) -> None:
-        """Follow a flit of one arbitrary packet from its crossing to the link."""
+        """Follow a flit of an arbitrary packet from its crossing to the link."""
         o, s = self.output, self.output.scheduler
         following, lane, ahead, data, has = Signal(), Signal(4), Signal(4), Signal(), Signal()
         starts, gone, number, leaving = s.grant & s.ready, Signal(), Signal(2), Signal(2)

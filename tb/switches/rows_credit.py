@@ -73,7 +73,7 @@ def _say_limit(remote: FCPLimits, around: SwitchSurroundings, port: int, cycle: 
 
 @by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
 def say(remote: Any, around: SwitchSurroundings, port: int, cycle: int) -> bool:
-    """Send a due flow-control packet from a free port; return whether one was sent."""
+    """Send a due flow-control packet from a free port, and return whether one was sent."""
 
 
 @inner
@@ -226,7 +226,7 @@ def show_heard(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    """Write the credits that a port receives, and apply them to golden's sender."""
+    """Write the credits received by a port, and apply the credits to golden's sender."""
 
 
 @inner

@@ -104,7 +104,7 @@ _UNNOTICED = 2
 
 @inner
 def _cause(around: SwitchSurroundings, packet: int) -> int:
-    """Return the drop cause of a packet as the hardware reports it; golden does not distinguish port 0."""
+    """Return the drop cause of a packet as the hardware reports it. Golden does not distinguish port 0."""
     dlid = around.packets.pool[packet].dlid
     if around.packets.pool[packet].lane == _NO_VL:
         return _NO_VL
@@ -115,7 +115,7 @@ def _cause(around: SwitchSurroundings, packet: int) -> int:
 
 @inner
 def _events(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Process golden's packets that reach their inputs and outputs in this cycle."""
+    """Process golden's packets that reach inputs and outputs in this cycle."""
     packets = around.packets
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
@@ -148,7 +148,7 @@ def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, ru
 
 @inner
 def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run golden's allocation; schedule the credit returns of the granted packets."""
+    """Run golden's allocation and schedule the credit returns of the granted packets."""
     count = allocate(around.switches, around.out_ports, around.packets, cycle, around.grants)
     rules[GRANTED] += count
     rules[SEVERAL] += count > 1
@@ -185,7 +185,7 @@ def _stall(around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray
 
 @inner
 def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run golden's schedulers; record the flits that the links show from the next cycle on."""
+    """Run golden's schedulers and record the flits that the links show from the next cycle on."""
     out_ports, packets = around.out_ports, around.packets
     for port in range(len(around.tx)):
         is_stalled, is_free = around.stalled[port] > cycle, out_ports.free_from[port] <= cycle
@@ -222,7 +222,7 @@ def _begin(
     words: int,
     rules: NDArray[np.int64],
 ) -> None:
-    """Start a packet at a sender that has credit, or is reckless; golden receives it if its buffer has space."""
+    """Start a packet at a sender that has credit, or is reckless. Golden receives it if its buffer has space."""
     reckless = chances[C_RECKLESS] != 0
     lanes = around.up.taken.shape[1]
     lane = draw_lane(around, bits, reckless)
@@ -280,7 +280,7 @@ def _pauses(
 
 @inner
 def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw the blocks that a receiver frees and returns; the sender counts at most its used blocks."""
+    """Draw the blocks that a receiver frees and returns. The sender counts at most its used blocks."""
     reckless = chances[C_RECKLESS] != 0
     lane = draw_lane(around, bits, reckless)
     around.heard[port, BLOCKS_HEARD] = 0

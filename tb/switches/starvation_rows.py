@@ -59,7 +59,7 @@ def _freed(starvation: Starvation, around: SwitchSurroundings, port: int, slot: 
 
 @by_type({Unstarved: _all_returned, Starvation: _freed})
 def freed_before(starvation: Any, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
-    """Return the VLs, as bits, and the blocks that crossed last at a port; ``slot`` is the cycle of their return."""
+    """Return the VLs, as bits, and the blocks that crossed last at a port. ``slot`` is the cycle of their return."""
 
 
 @inner

@@ -148,7 +148,7 @@ class SwitchTraffic(Stimulus):
         return Unstarved()
 
     def draw_marking(self) -> list[TableWrite]:
-        """Draw the settings of the marking and return their writes; empty without marking."""
+        """Draw the settings of the marking and return their writes, or nothing without marking."""
         return []
 
     @abstractmethod
@@ -162,7 +162,7 @@ class SwitchTraffic(Stimulus):
 
     @property
     def pauses(self) -> bool:
-        """Whether flits of a packet may arrive with gaps; short gaps change nothing if one flit crosses per cycle."""
+        """Whether flits of a packet may arrive with gaps. Short gaps change nothing if one flit crosses per cycle."""
         return self.speed == 1 and bool(self.parameters["largest"] > 1)
 
     @property
@@ -236,7 +236,7 @@ class SwitchTraffic(Stimulus):
         )
 
     def _remote(self, ends: int) -> RemoteCredit:
-        """Return golden's credit counters of the far ends; flow-control packets need twice as many ends."""
+        """Return golden's credit counters of the far ends. Flow-control packets need twice as many ends."""
         given = self.parameters
         if not self._credit.by_fcps:
             return self._rooms(ends)

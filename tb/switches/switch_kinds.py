@@ -24,7 +24,7 @@ def lane_numbers(switches: Any) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.describe), OPASwitches: rows_opa_switch.describe})
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet; return the mask of header bits that pass through, its SL, its channel, and its stamp."""
+    """Draw a packet. Return the mask of header bits that pass through, the SL, the channel, and the stamp."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.stamp_of), OPASwitches: rows_opa_switch.stamp_of})

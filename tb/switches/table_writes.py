@@ -33,7 +33,7 @@ from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
 
 @inner
 def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> int:
-    """Draw a write and return its rule. Table writes affect heads that arrive in their cycle or later."""
+    """Draw a write and return its rule. Table writes affect heads that arrive in the same cycle or later."""
     ports, write = len(around.tx), around.written[slot]
     if marks(around.out_ports.marking) and below(bits, 2):
         draw_marking(around, slot, bits)
@@ -57,7 +57,7 @@ def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) 
 
 @inner
 def one_high_bit(lids: int, bits: NDArray[np.uint64]) -> int:
-    """Draw a LID that differs from a LID in the table in one bit, so that every bit of the look-up matters."""
+    """Draw a LID that differs in one bit from a LID in the table: every bit of the look-up matters."""
     return below(bits, lids) | 1 << below(bits, 16)
 
 
@@ -93,7 +93,7 @@ def show_write(
     first: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write the program ports' inputs; if ``is_enabled`` is false, the write has no effect."""
+    """Write the program ports' inputs. The write has no effect if ``is_enabled`` is false."""
     write = around.written[slot]
     if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
         put(rows, row, ins, first, is_enabled)

@@ -1,4 +1,4 @@
-"""Proofs of look-up tables: one arbitrary entry is watched, with a reference model of its contents."""
+"""Proofs of look-up tables: an arbitrary entry is watched, with a reference model of the contents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def opened(component: Any) -> Module:
 
 
 def remembered(m: Module, name: str, initial: Value, written: Value, value: Value) -> Value:
-    """Return the expected contents of an entry: the value written last, initially ``initial``; reset preserves it."""
+    """Return the expected contents of an entry: the value written last, initially ``initial``, preserved by reset."""
     has, kept = (
         Signal(name=f"{name}_written", reset_less=True),
         Signal(len(value), name=f"{name}_kept", reset_less=True),

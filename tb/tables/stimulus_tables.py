@@ -55,7 +55,7 @@ def lookup_phases(cycles: int) -> tuple[LookupPhase, ...]:
 
 
 class TableStimulus(Stimulus):
-    """Base of the stimuli of the tables; a subclass runs its golden look-ups.
+    """Base of the stimuli of the tables. A subclass runs its golden look-ups.
 
     Parameters
     ----------

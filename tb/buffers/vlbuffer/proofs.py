@@ -101,7 +101,7 @@ class VLBufferProperties(Properties):
         return written
 
     def _discarded(self, m: Module) -> None:
-        """Claim that written flits that no lane gains are counted as discarded."""
+        """Claim that written flits gained by no lane are counted as discarded."""
         b = self.buffer
         ran, written, gone, before, after = (Signal(16, name=name) for name in ("ran", "written", "gone", "was", "now"))
         m.d.comb += after.eq(sum(b.held))

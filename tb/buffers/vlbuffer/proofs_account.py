@@ -73,7 +73,7 @@ class BufferAccount:
         ]
 
     def leaving_of(self, vl: Value) -> Value:
-        """Return the number of flits that leave a lane in this cycle."""
+        """Return the number of flits leaving a lane in this cycle."""
         return Array(self._leaving)[vl]
 
     def queues(self, name: str, comes: Sequence[Value]) -> list[list[Signal]]:
@@ -159,7 +159,7 @@ class BufferAccount:
 
 
 def accounted(buffer: Any) -> BufferAccount:
-    """Replace the inside of a buffer by the model; their equivalence is a proof of the buffer itself."""
+    """Replace the inside of a buffer by the model. Their equivalence is a proof of the buffer itself."""
     Fragment.get(buffer, None)  # otherwise Amaranth warns about unused submodules
     m = Module()
     account = BufferAccount(m, buffer)

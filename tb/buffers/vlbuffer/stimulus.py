@@ -85,7 +85,7 @@ class BufferSurroundings(NamedTuple):
 def _ports(
     state: golden.VLBufferState, around: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> tuple[int, int]:
-    """Choose each port's actions within the contract; return the reservation (lane, flits)."""
+    """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     vls = state.vls
     reserved_vl, flits = below(bits, vls), 0
     if below(bits, _CERTAIN) < chances[C_RESERVE]:

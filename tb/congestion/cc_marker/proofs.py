@@ -135,7 +135,7 @@ class CCMarkerProperties(Properties):
         return _Kept(**ruling, victim_mask=mask, restarts=restarts)
 
     def _limit(self, m: Module, kept: _Kept) -> Value:
-        """Claim when the lane is over its limit; return whether the model says so."""
+        """Claim when the lane is over its limit, and return whether the model is over it."""
         p, shape = self.marker, self.marker.parameters
         measure, part, over = Signal(_WIDE), Signal(_WIDE), Signal()
         m.d.comb += [
@@ -148,7 +148,7 @@ class CCMarkerProperties(Properties):
         return over
 
     def _level(self, m: Module) -> Value:
-        """Claim the level; return whether the link is busy."""
+        """Claim the level and return whether the link is busy."""
         p, shape = self.marker, self.marker.parameters
         level, raised = Signal(_WIDE), Signal(_WIDE)
         m.d.comb += raised.eq(level + p.start_blocks)
@@ -160,7 +160,7 @@ class CCMarkerProperties(Properties):
         return level >= shape.busy_blocks
 
     def _flit(self, m: Module) -> Value:
-        """Claim the outgoing flit; return whether the flit may be marked."""
+        """Claim the outgoing flit and return whether the flit may be marked."""
         p, bits = self.marker, self.marker.parameters.data_bits
         octets = [Cat(*p.flit_in[bits - 8 * place - 8 : bits - 8 * place]) for place in range(bits // 8)]
         lnh = octets[1][:2]
@@ -183,7 +183,7 @@ class CCMarkerProperties(Properties):
         return near | far
 
     def _rate(self, m: Module, kept: _Kept, here: Value, eligible: Value) -> None:
-        """Claim which eligible packets are marked, from a count of those that passed unmarked."""
+        """Claim which eligible packets are marked, by counting the unmarked ones."""
         p = self.marker
         marked, rate, since, left = Signal(name="has_mark"), Signal(16), Signal(17), Signal(16)
         before, quiet = Signal(16, reset_less=True), Signal()

@@ -23,7 +23,7 @@ def _writes(select: CCSourceSelect) -> Event:
 
 
 def _acted(shown: Truths) -> Truths:
-    """Return outputs aligned with the cycle in which their inputs acted; false in the last cycles of a batch."""
+    """Return outputs aligned with the cycle in which their inputs acted. The last cycles of a batch are false."""
     acted = np.zeros_like(shown)
     acted[:-SHOWN_CYCLES] = shown[SHOWN_CYCLES:]
     return acted

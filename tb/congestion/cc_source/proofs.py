@@ -231,7 +231,7 @@ class CCSourceProperties(Properties):
 
     @staticmethod
     def _is_before(cycle: Value, other: Value) -> Value:
-        """Return whether a cycle is before another one, modulo 2^24; a distance of half the range counts as before."""
+        """Return whether a cycle is before another one, modulo 2^24. A distance of half the range counts as before."""
         ahead = (other - cycle)[:24]
         return (ahead != 0) & (ahead <= 1 << 23)
 

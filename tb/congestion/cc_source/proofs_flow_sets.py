@@ -87,7 +87,7 @@ class FlowSetsProperties(Properties):
         self.claim(m, "entry-gap", s.tell_not_before == gap, when=tell)
 
     def _kept(self, m: Module, name: str, memory: Any, written: tuple[str, Value, Value]) -> Value:
-        """Claim that the watched set's word in a memory equals the model's; return the model's word."""
+        """Claim that the watched set's word in a memory equals the model's, and return the model's word."""
         label, enable, value = written
         kept = remembered(m, label, Const(0, len(value)), enable, value)
         reader = memory.read_port(domain="comb")

@@ -106,7 +106,7 @@ class CreditIBPortProperties(Properties):
         return at([values[vl] for vl in range(self.port.data_vls)], self.lane)
 
     def _sender(self, m: Module, heard: Signal) -> Signal:
-        """Claim the sender's counters and decisions; return the blocks sent."""
+        """Claim the sender's counters and decisions, and return the blocks sent."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
         sent, limit, sound = Signal(_WIDE), Signal(COUNTER_BITS), Signal()
         with m.If(p.grant & (p.grant_vl == self.lane)):
@@ -128,7 +128,7 @@ class CreditIBPortProperties(Properties):
         return sent
 
     def _receiver(self, m: Module, heard: Signal) -> tuple[Value, Value]:
-        """Claim the receiver's counters; return its limit, and whether an FCP reveals a loss."""
+        """Claim the receiver's counters. Return its limit, and whether an FCP reveals a loss."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
         whole = p.parameters.buffer_blocks
         said, since, held, taken = Signal(COUNTER_BITS), Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)

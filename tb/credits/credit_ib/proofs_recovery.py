@@ -76,7 +76,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         self._recovery(m, since, corrected, due)
 
     def _correction(self, m: Module, since: Value) -> tuple[Value, Value]:
-        """Claim that ABR is corrected in time; return whether it is, and whether an FCP has just corrected it."""
+        """Claim that ABR is corrected in time. Return whether it is correct, and whether an FCP just corrected it."""
         near, far, out, period = self.near, self.far, self.out, self.near.parameters.fcp_period
         over, waited = Signal(name="sender_due"), Signal(range(4 * PROMPT + 2), name="sender_waited")
         corrected, was_corrected = Signal(), Signal()
@@ -144,7 +144,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
 
 
 def _grow(m: Module, age: Signal, *, from_0: Value) -> None:
-    """Count cycles, saturating at ``PROMPT`` - 1; restart while ``from_0``."""
+    """Count cycles up to ``PROMPT`` - 1, from 0 while ``from_0``."""
     with m.If(from_0):
         m.d.sync += age.eq(0)
     with m.Elif(age < PROMPT - 1):

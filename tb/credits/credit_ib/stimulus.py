@@ -61,7 +61,7 @@ def _clear(given: golden.Inputs) -> None:
 
 @inner
 def _receive(given: golden.Inputs, link: Link, slot: int) -> None:
-    """Deliver the item that arrives at a port in this cycle."""
+    """Deliver the item arriving at a port in this cycle."""
     if link.kind[slot] == _PACKET:
         given.flags[golden.ARRIVED] = 1
         given.values[golden.ARRIVED_VL] = link.first[slot]
@@ -120,7 +120,7 @@ def _send(
 def _free(
     state: golden.CreditIBState, given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
-    """Let a block leave the buffer of a random lane that holds any."""
+    """Remove a block from the buffer of a random non-empty lane."""
     lane = below(bits, state.data_vls)
     if below(bits, CERTAIN) >= chances[C_FREE]:
         return
@@ -145,7 +145,7 @@ def _anything(
     bits: NDArray[np.uint64],
     rare: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Draw every input at random; half of the FCPs have the right checksum.
+    """Draw every input at random. Half of the FCPs have the right checksum.
 
     With ``rare``, FCPs are so rare that lanes receive none for a watchdog window, and also arrive in its last cycle.
     """

@@ -133,7 +133,7 @@ def _exchange(
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> None:
-    """Receive, free and send at one end; it sends in direction ``end`` and receives from the other."""
+    """Receive, free and send at one end. It sends in direction ``end`` and receives from the other."""
     regs, other = around.regs, 1 - end
     if around.packet_blocks[other, slot] != 0:
         around.held[other, around.packet_vl[other, slot]] += around.packet_blocks[other, slot]

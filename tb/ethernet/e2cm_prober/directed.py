@@ -15,7 +15,7 @@ _CLEARS: list[Step] = [({"order": 1}, _BUSY)] * PARAMETERS["flows"]
 
 
 def _order(given: dict[str, int], cycles: int, shown: dict[str, int]) -> list[Step]:
-    """Return an order, the cycles until it is answered, and its answer."""
+    """Return an order, the cycles until the answer, and the answer."""
     wait: list[Step] = [({"order": 1}, _BUSY)] * (cycles - 1)
     return [({"order": 1, **given}, {"ready": 1}), *wait, ({}, {**_NOTHING, "ready": 1, "done": 1, **shown})]
 

@@ -118,7 +118,7 @@ class E2CMProberProperties(Properties):
         self.claim(m, "least", reader.data == given, when=was_given)
 
     def _memory(self, m: Module) -> None:
-        """Claim that the memory, and the record read from it, equal the model."""
+        """Claim that the memory, and the record read from memory, equal the model."""
         p, claim, own = self.prober, self.claim, self.own
         reader = p.records.read_port(domain="comb")
         m.d.comb += reader.addr.eq(self.flow)
@@ -279,7 +279,7 @@ class E2CMProberProperties(Properties):
         claim(m, "ignored", (~p.valid & (p.feedback == 0)) | ~self._was(m, "late", late), when=shown)
 
     def _answers(self, m: Module) -> None:
-        """Model the timing of one order of any flow, from the cycle in which it is taken."""
+        """Model the timing of an order of any flow, from its acceptance on."""
         p, claim = self.prober, self.claim
         left, answers, reply, probe = Signal(range(REPLY_CYCLES + 1)), Signal(), Signal(), Signal()
         cycles = Mux(p.replies, REPLY_CYCLES, START_CYCLES)

@@ -82,7 +82,7 @@ class ProberPhase:
 
 @inner
 def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
-    """Draw a number of at most ``most`` bits; all bit lengths are equally likely."""
+    """Draw a number of at most ``most`` bits. All bit lengths are equally likely."""
     return below(bits, 1 << 1 + below(bits, most))
 
 

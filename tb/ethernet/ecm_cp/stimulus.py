@@ -110,7 +110,7 @@ def _draw_frames(
     largest: int,
     bits: NDArray[np.uint64],
 ) -> None:
-    """Draw joining and leaving frames that move the queue towards its target."""
+    """Draw joining and leaving frames that move the queue towards the target."""
     made, own = state.made, state.made.point[0]
     if below(bits, CERTAIN) < chances[C_TURN]:
         link[TARGET] = _aim(state, bits)
@@ -132,7 +132,7 @@ def _draw_frames(
 
 @inner
 def _draw_tags(values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Give most frames the point's tag, the others none or one that differs in a bit."""
+    """Give most frames the point's tag, the rest no tag or a tag with one bit inverted."""
     values[golden.TAGGED] = below(bits, 4) != 0
     values[golden.TAG] = values[golden.CPID]
     if below(bits, 4) == 0:

@@ -136,7 +136,7 @@ class ECMRPProperties(Properties):
         claim(m, "install-rate", full, when=reacts & stops)
 
     def _in_own(self, point: Any) -> Value:
-        """Return whether the current order is for the watched flow; the proof does not follow other flows."""
+        """Return whether the current order is for the watched flow. The proof does not follow other flows."""
         return point.place == self.flow
 
     def _limiter(self, m: Module) -> None:
@@ -156,7 +156,7 @@ class ECMRPProperties(Properties):
         claim(m, "limiters", p.limiters == p.total, when=p.done)
 
     def _answers(self, m: Module) -> None:
-        """Model the timing of one order, from the cycle in which it is taken."""
+        """Model the timing of an order, from its acceptance on."""
         p, claim = self.point, self.claim
         left, answers = Signal(range(NOTICE_CYCLES + 1)), Signal()
         takes = p.ready & p.order

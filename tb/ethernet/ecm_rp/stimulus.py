@@ -73,7 +73,7 @@ class SourcePhase:
 def _draw_order(
     state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
-    """Draw an order, mostly for a few flows; positive feedback mostly comes from the sender that lowered the rate."""
+    """Draw an order, mostly for a few flows. Positive feedback mostly comes from the sender that lowered the rate."""
     made = state.made
     flows = made.flow.shape[1]
     values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)

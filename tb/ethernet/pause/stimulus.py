@@ -1,4 +1,4 @@
-"""Stimulus of PAUSE: a level driven around the watermarks and extremes; PAUSE sent at once, late and unrequested."""
+"""Stimulus of PAUSE: a level near watermarks and extremes, and PAUSE sent at once, late and unrequested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of compiled hardware from kernels; function and device are passed as addresses."""
+"""Calls of compiled hardware from kernels. Function and device are passed as addresses."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Point:
 
     @property
     def edge(self) -> str:
-        """Edge of a toggle, one of ``EDGES``; empty for other points."""
+        """Edge of a toggle, one of ``EDGES``, or "" for other points."""
         return self.name.rpartition(":")[2] if self.kind == "toggle" else ""
 
     def __str__(self) -> str:
@@ -180,8 +180,8 @@ class CoveredModel(CompiledModel):
 def compile_covered(component: Any, top: str) -> CoveredModel:
     """Compile a component to a model with code coverage, or take the model from the cache by content.
 
-    Verilator receives the Verilog without source lines but with the same line numbers, so an edit that only moves
-    Python lines does not recompile.
+    Verilator receives the Verilog without source locations but with unchanged line numbers, so moving Python
+    lines does not recompile.
     """
     text, ports = to_verilog(component, top, sources=True), component_ports(component)
     wrapper = wrapper_text(ports, traced=False) + _WRITER

@@ -29,7 +29,7 @@ def each_module_once(rtlil: str) -> str:
     """Return Amaranth's RTLIL with modules merged that differ in name only, under the name of the last of them.
 
     The first module is the top, and every module precedes the modules of its cells, as Amaranth writes them. Cell names
-    are unchanged, so every instance keeps its path and its state.
+    are unchanged, so every instance keeps its path and state.
     """
     *modules, rest = _END.split(rtlil)
     kept: dict[str, str] = {}
@@ -96,7 +96,7 @@ def _filled(block: re.Match[str], next_number: Callable[[], int]) -> str:
 
 
 def _run_of(line: str, position: int) -> tuple[str, int, str] | None:
-    """Return a key shared by the lines that one loop can fill; ``None`` for any other line."""
+    """Return a key shared by the lines that one loop can fill, or ``None`` for any other line."""
     entry = _ENTRY.fullmatch(line)
     return entry and (entry["memory"], int(entry["index"]) - position, entry["value"])
 

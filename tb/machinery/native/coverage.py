@@ -11,7 +11,7 @@ from vlane.tb.machinery.native.stimulus import Stimulus
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Rules and crosses that a run reached, of those that its stimulus must reach.
+    """Coverage of a run: the rules and crosses that its stimulus must reach, and their counts.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Coverage:
         return self.judged and bool(self.missing)
 
     def words(self) -> str:
-        """Return a summary of the counts, such as "22 of 22 applicable rules happened"; empty if nothing applies."""
+        """Return a summary of the counts, such as "22 of 22 applicable rules happened", or "" if nothing applies."""
         said = [
             f"{sum(map(bool, happened))} of {len(happened)} {noun}"
             for noun, happened in (
@@ -57,7 +57,7 @@ class Coverage:
         return f"{' and '.join(said)} happened" if said else ""
 
     def verdict(self) -> str:
-        """Return the missing rules and crosses and their consequence; empty if none is missing."""
+        """Return the missing rules and crosses and their consequence, or "" if none is missing."""
         if not self.missing:
             return ""
         names = ", ".join(self.missing)

@@ -98,7 +98,7 @@ class Cycles:
         return port in self._inputs or port in self._outputs
 
     def bits(self, port: str, index: int = 0, width: int = 0) -> NDArray[np.uint64]:
-        """Return element ``index``, of ``width`` bits, of a port; without a width the whole port."""
+        """Return element ``index``, of ``width`` bits, of a port, or the whole port without a width."""
         field = self._inputs.get(port) or self._outputs[port]
         rows = self._rows if port in self._inputs else self._expected
         shift = field.shift + index * width
@@ -108,7 +108,7 @@ class Cycles:
         return value
 
     def on(self, port: str) -> Truths:
-        """Return whether a port is not 0, by cycle; always false if the component lacks the port."""
+        """Return, by cycle, whether a port is not 0. A port that the component lacks counts as 0."""
         if not self.has(port):
             return np.zeros(len(self._rows), np.bool_)
         field = self._inputs.get(port) or self._outputs[port]
@@ -129,7 +129,7 @@ Event = Callable[[Cycles], Any]
 
 
 def after(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values delayed by one cycle; 0 in the first cycle of a batch."""
+    """Return the values delayed by one cycle, or 0 in the first cycle of a batch."""
     late = np.zeros_like(values)
     late[1:] = values[:-1]
     return late
@@ -155,7 +155,7 @@ class Cross:
 
 
 def together(*names: str, wild: bool = False) -> tuple[Cross, ...]:
-    """Return crosses by name; a name lists the cross's events, separated by `` x ``."""
+    """Return crosses by name. A name lists the cross's events, separated by `` x ``."""
     return tuple(Cross(name, tuple(name.split(" x ")), wild) for name in names)
 
 
@@ -278,7 +278,7 @@ class Crosses:
         _count_together(truths, cycles, group.members, group.counts)
 
     def counts(self, applicable: frozenset[str], *, wild: bool) -> dict[str, int]:
-        """Return the count of each cross, without crosses of rules that do not apply; ``wild`` as in the run."""
+        """Return the count of each cross whose rules apply. ``wild`` is as in the run."""
         totals = dict.fromkeys((cross.name for cross in self.crosses), 0)
         for cross, count in zip(self.crosses, self._tame.counts.tolist(), strict=True):
             totals[cross.name] += count

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Bits that a block's qualification does not toggle, and the branches that they decide.
+    """Bits never toggled by a block's qualification, and the branches decided by these bits.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Source(Protocol):
     """Source of input rows and of the outputs that must follow."""
 
     def fill(self, rows: Words, expected: Words) -> int:
-        """Fill rows from the start and return the number filled; 0 at the end."""
+        """Fill rows from the start and return the number filled, or 0 at the end."""
         ...
 
 
@@ -158,7 +158,7 @@ class _Prepared:
             raise
 
     def __iter__(self) -> Iterator[tuple[Words, Words]]:
-        """Yield (inputs, expected outputs); a batch is valid until the next one is requested."""
+        """Yield (inputs, expected outputs). A batch is valid until the next one is requested."""
         while True:
             rows, expected, count = self._filled.get()
             if not count:

@@ -81,7 +81,7 @@ def clear_row(rows: NDArray[np.uint64], cycle: int) -> None:
 
 
 def put_writes(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], rows: NDArray[np.uint64]) -> None:
-    """Write one row of inputs per write; inputs that a write does not name stay unchanged."""
+    """Write one row of inputs per write. Inputs that a write does not name stay unchanged."""
     for row, values in zip(rows, writes, strict=True):
         for name, value in values.items():
             inputs[name].put(row, value)

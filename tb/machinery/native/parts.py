@@ -66,7 +66,7 @@ class _Parts:
         return Instance(name, *ports)
 
     def _convert(self, part: Any, name: str) -> tuple[str, set[str]]:
-        """Convert a part's component; return its module's name and which of clock and reset it has."""
+        """Convert a part's component. Return its module's name, and which of clock and reset it has."""
         inputs, outputs = part.inputs_and_outputs()
         ports = {each: (value, PortDirection.Input) for each, value in inputs.items()}
         ports |= {each: (value, PortDirection.Output) for each, value in outputs.items()}

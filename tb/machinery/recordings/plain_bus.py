@@ -34,7 +34,7 @@ class Access:
 
 @dataclass(slots=True)
 class _Offer:
-    """Channel on which the master holds a transfer valid until it is accepted; ``at`` counts accepted transfers."""
+    """Channel on which the master holds a transfer valid until accepted. ``at`` counts accepted transfers."""
 
     at: int = 0
     valid: bool = False

@@ -54,7 +54,7 @@ def _sc(ports: int, program: str = "program") -> Writes:
 
 
 def _cc_source(cct_entries: int) -> Writes:
-    """Return writes that clear these memories; values that a write does not name are 0."""
+    """Return writes that clear the given memories. Values that a write does not name are 0."""
     places = [(CCSourceSelect.LEVEL, sl) for sl in range(1 << SL_BITS)]
     places += [(CCSourceSelect.TABLE, entry) for entry in range(cct_entries)]
     return [{"program__enable": 1, "program__select": int(select), "program__index": index} for select, index in places]

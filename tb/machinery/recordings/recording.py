@@ -60,7 +60,7 @@ def record(
 
 
 def lead_in(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], *, seed: int) -> Words:
-    """Return rows with a reset (other inputs random), then memory writes, and after these another reset."""
+    """Return rows with a reset (other inputs random), then memory writes, then a second reset."""
     reset = np.zeros((_RESET_CYCLES, row_words(dict(inputs))), np.uint64)
     draw = random.Random(f"reset {seed}")  # noqa: S311 - stimulus
     for name, field in inputs.items():

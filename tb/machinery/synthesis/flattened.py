@@ -75,9 +75,9 @@ class Flattened:
         """Yield the netlists that contain a cell: its instance, the instances around it, and the component.
 
         Signals that drive an instance from outside are inputs, signals read outside are outputs. A property that holds
-        for every input of an instance therefore holds for it inside the component. A cell whose name contains no
-        instance, such as one made by optimization, belongs to the innermost instance in which its output has a name, or
-        else to the common instance of all cells that read it.
+        for every input of an instance therefore holds for it inside the component. The optimizer creates cells whose
+        names contain no instance. Such a cell belongs to the innermost instance in which its output has a name, or else
+        to the common instance of all reading cells.
         """
         path = self._paths.get(cell, ())
         while path:
@@ -140,7 +140,7 @@ def _ports(module: Mapping[str, Any]) -> tuple[Port, ...]:
 
 
 def _stored(module: Mapping[str, Any]) -> dict[str, str]:
-    """Return the power-on values of every register's bits, lowest bit first; ``x`` if undefined."""
+    """Return the power-on values of every register's bits, lowest bit first, with ``x`` if undefined."""
     initial: dict[int, str] = {}
     for net in module["netnames"].values():
         values = net["attributes"].get("init", "")

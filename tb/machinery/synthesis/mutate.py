@@ -64,7 +64,7 @@ def _option(command: str, key: str) -> str:
 
 
 def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mutant, ...]:
-    """Return up to ``count`` mutants of a component; equal arguments give equal mutants.
+    """Return up to ``count`` mutants of a component. Equal arguments give equal mutants.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
 def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tuple[str, Port]:
     """Return the Verilog of a component with all mutants built in, and its additional select input.
 
-    A register whose output is mutated loses its power-on value, so a reset must come first.
+    Mutating a register's output removes the power-on value, so a reset must come first.
     """
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
@@ -100,7 +100,7 @@ def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tup
 
 
 def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
-    """Compile a component with all mutants built in; the model has the select input and starts with a reset."""
+    """Compile a component with all mutants built in. The model has the select input and starts with a reset."""
     text, select = mutant_verilog(component, top, mutants)
     return compile_verilog(text, (*component_ports(component), select), top, reset_first=True)
 
@@ -123,7 +123,7 @@ def prove_equivalent(
 ) -> list[Mutant]:
     """Return the mutants that are proven equivalent (see ``is_equivalent``).
 
-    A netlist in which merging timed out for one mutant is not tried with others. ``tell`` is called with a line about
+    If merging times out for one mutant, no further mutant of the netlist is tried. ``tell`` is called with a line about
     each mutant.
     """
     flattened = Flattened(component, top)  # only once: a component with memories can be elaborated only once
@@ -140,7 +140,7 @@ def prove_equivalent(
 
 
 def _watched(netlist: Netlist) -> str:
-    """Return a module that resets a netlist and its mutant together and compares their outputs afterwards.
+    """Return a module that resets a netlist and a mutant together and compares the outputs afterwards.
 
     An instance is also compared in the first cycle, because its surroundings may store its first outputs.
     """
@@ -159,7 +159,7 @@ def _watched(netlist: Netlist) -> str:
 
 
 def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Netlist]) -> bool:
-    """Return whether a netlist is proven equivalent to its mutant; add it to ``too_large`` if that times out."""
+    """Return whether a netlist is proven equivalent to its mutant. A timeout adds the netlist to ``too_large``."""
     if netlist in too_large:
         return False
     files = {_FLAT: netlist.text, "watched.v": _watched(netlist)}

@@ -26,7 +26,7 @@ multipliers.
 
 
 def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
-    """Synthesize a component to a target of ``NETLISTS`` and compile the netlist; the ports are unchanged.
+    """Synthesize a component to a target of ``NETLISTS`` and compile the netlist. The ports are unchanged.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
 
 
 def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int, fresh: bool = False) -> Proof:
-    """Prove by induction that a synthesized netlist equals the component; ``UNKNOWN`` if no proof is found.
+    """Prove by induction that a synthesized netlist equals the component, or return ``UNKNOWN``.
 
     Starting from equal states both behave equally, with memories as registers. Power-on values and mapped memories are
     left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``fresh`` ignores them.

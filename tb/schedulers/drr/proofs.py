@@ -13,7 +13,7 @@ from vlane.tb.tables.proofs_tables import at
 
 
 class DRRProperties(DeficitProperties):
-    """Check deficit round robin; an entry is a requester, and its weight is the quantum."""
+    """Check deficit round robin. An entry is a requester, and its weight is the quantum."""
 
     statements: ClassVar = {
         **DeficitProperties.statements,

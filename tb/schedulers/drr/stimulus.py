@@ -59,7 +59,7 @@ def _random_quanta(source: random.Random, count: int) -> list[int]:
 
 
 def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies deficit round robin by reaching every rule; see ``scheduled`` for ``run``."""
+    """Return the stimulus that qualifies deficit round robin by reaching every rule (``run``: see ``scheduled``)."""
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
         "drr",

@@ -17,7 +17,7 @@ _FEW = 2
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can reach; without requesters there is no map to write."""
+    """Return the crosses that an instance can reach. Without requesters there is no map to write."""
     found = together("moved_on x skipped", "went_round x skipped", "same_again x skipped", "moved_on x after reset")
     found += together("moved_on x reset", "went_round x reset", wild=True)
     if parameters["requesters"]:

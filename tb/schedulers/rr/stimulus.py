@@ -20,7 +20,7 @@ SHOW[golden.State], NOTE[golden.State] = show_nothing, note_nothing
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies round robin by reaching every rule; see ``scheduled`` for ``run``."""
+    """Return the stimulus that qualifies round robin by reaching every rule (``run``: see ``scheduled``)."""
     return scheduled(
         "rr",
         parameters,

@@ -168,7 +168,7 @@ class SCFQProperties(SchedulerProperties):
         claim(m, "tag-wait", stalled + reduce(add, self.needs) <= count, when=~further & (stalled != 0))
 
     def _winner(self, m: Module) -> Signal:
-        """Claim which packet is granted; return the requester with the least tag."""
+        """Claim which packet is granted and return the requester with the least tag."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         wins, packet = Signal(count, name="account_wins"), Signal(name="account_packet")
         vl15_able = (s.heads.request & s.heads.fits)[s.data_vls] if s.vl15 else Value.cast(0)
@@ -220,7 +220,7 @@ class SCFQProperties(SchedulerProperties):
         claim(m, "virtual-time", s.virtual_time == time)
 
     def _waits(self, m: Module, wins: Signal, *, shared: bool) -> None:
-        """Count the packets that are served before the watched requester's, and their costs."""
+        """Count the packets served before the watched requester's, and their costs."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         able = s.heads.request & s.heads.fits
         sized = Cat(~able[lane] | s.heads.blocks[lane].any() for lane in range(s.data_vls)).all()

@@ -67,7 +67,7 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies self-clocked fair queueing (every rule); see ``scheduled`` for ``run``."""
+    """Return the stimulus that qualifies self-clocked fair queueing (``run``: see ``scheduled``)."""
     count, bits = parameters["requesters"] or parameters["data_vls"], parameters["reciprocal_bits"]
     return scheduled(
         "scfq",

@@ -312,8 +312,8 @@ def directed_state() -> golden.State:
 def play(scenario: Scenario, state: golden.State, rules: NDArray[np.int64]) -> Iterator[Cycle]:
     """Yield (inputs, expected outputs) by port name for every cycle, from power-on.
 
-    The outputs come from the golden model. The function asserts that golden grants what the scenario requires, so
-    comparing hardware with these outputs checks it against the scenario.
+    The outputs come from the golden model. The function asserts that golden's grants match the scenario, so
+    hardware that equals these outputs matches the scenario too.
     """
     for table in filter(None, (scenario.table, scenario.shadow)):
         yield from _program(table, state, rules, swap=table is scenario.table)
@@ -327,7 +327,7 @@ def play(scenario: Scenario, state: golden.State, rules: NDArray[np.int64]) -> I
 
 
 def _program(table: VLArbTable, state: golden.State, rules: NDArray[np.int64], *, swap: bool) -> Iterator[Cycle]:
-    """Write a table to the shadow bank while nothing is requested; the link is ready only for the swap."""
+    """Write a table to the shadow bank while nothing is requested. The link is ready only for the swap."""
     quiet = Step({}, frozenset(), hold=False, busy=True, swap=False, vl=0, source=ListCode.NONE)
     for write in table.padded(state.vl.shape[2]):
         yield _cycle(quiet, (1, *write), state, rules)

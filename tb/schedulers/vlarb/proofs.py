@@ -110,7 +110,7 @@ class VLArbGrantProperties(Properties):
         return m
 
     def _lists(self, m: Module) -> None:
-        """Claim the additional properties of the lists; none here."""
+        """Claim the additional properties of the lists. The base class has none."""
 
     def _upset(self, m: Module) -> None:
         if self.arbiter.parameters.parity:

@@ -200,7 +200,7 @@ class LineRateProperties(Properties):
         self._budget(m, "line-rate-weight", each.weight, left, Value.cast(1))
 
     def _budget(self, m: Module, name: str, budget: Any, left: Value, counts: Value) -> None:
-        """Claim that a budget has blocks left exactly while the model has, and that its counter is right."""
+        """Claim that a budget has blocks left exactly while the model has, and that the counter is right."""
         self.claim(m, name, budget.left == (left != 0), when=counts)
         with m.If(counts & (left != 0)):
             self.claim(m, name, (budget.value - budget.charged)[: budget.bits] == left)

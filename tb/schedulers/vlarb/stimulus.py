@@ -67,7 +67,7 @@ def _show_line_rate(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Draw which lanes have a second packet; write the outputs of the exact form, and the size granted before."""
+    """Draw which lanes have a second packet, and write the exact form's outputs and the size granted before."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
     ports.given[BEHIND] = ((1 << around.data_vls) - 1) & (-1 if saturated else draw(around.bits))
     put(expected, cycle, ports.outputs, PENDING, state.regs[line_rate.SWAP_PENDING])
@@ -182,7 +182,7 @@ def saturating(
 
 
 def drawn_writes(lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output; with enough entries it serves every lane."""
+    """Return the writes of a random table for a switch's output. With enough entries it serves every lane."""
     half = entries // 2
     low = [(ListSelect.LOW, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
     high = [(ListSelect.HIGH, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(half)]

@@ -31,7 +31,7 @@ def random_tables(count: int, *, data_vls: int, entries: int, seed: int) -> tupl
 def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
     """Return tables that differ only in the limit: every single bit set, and every single bit cleared.
 
-    The high list has one lane, the low list all lanes, so the limit decides which list sends.
+    The high list has a single lane, the low list all lanes; the limit decides which list sends.
     """
     low = tuple(VLArbEntry(index % data_vls, 64) for index in range(min(entries, data_vls)))
     bits = [1 << bit for bit in range(8)]
@@ -40,9 +40,9 @@ def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
 
 
 def weight_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
-    """Return tables in which each entry is once the only one of its lane, with every single bit of a weight.
+    """Return tables in which each entry is once the only entry of its lane, with every single bit of a weight.
 
-    The other entries name VL15, so they are stored, skipped and counted as bad. In the first table all entries of both
+    The remaining entries name VL15: stored, skipped and counted as bad. In the first table all entries of both
     lists do. Then follow tables in which each lane once has each weight one bit away from 1 or 2.
     """
     nobody = (VLArbEntry(VL15, 255),) * entries

@@ -153,7 +153,7 @@ class WRRProperties(SchedulerProperties):
         return ahead
 
     def _place(self, turn: Value, requester: Value | int) -> Value:
-        """Return the cyclic distance from the requester whose turn it is to another, 1 to their number."""
+        """Return the cyclic distance from the current requester to the given one, 1 to the number of requesters."""
         return Mux(turn < requester, requester - turn, self.scheduler.requesters + requester - turn)
 
 

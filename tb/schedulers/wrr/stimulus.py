@@ -64,7 +64,7 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies weighted round robin by reaching every rule; see ``scheduled`` for ``run``."""
+    """Return the stimulus that qualifies weighted round robin by reaching every rule (``run``: see ``scheduled``)."""
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
         "wrr",

@@ -18,7 +18,7 @@ from vlane.tb.switches.link_ends import delivers
 
 
 class InfiniBand:
-    """InfiniBand kind of the delivery bench: headers with a VL; SL2VL = SL modulo lanes."""
+    """InfiniBand kind of the delivery bench: headers with a VL, and SL2VL = SL modulo lanes."""
 
     def __init__(self) -> None:
         parameters = IBSwitchParameters(**setting()["parameters"])
@@ -29,7 +29,7 @@ class InfiniBand:
         return to._replace(vl=lane, sl=source.randrange(16))
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return the header with its outgoing VL, and that VL."""
+        """Return the header with the outgoing VL, and the VL."""
         return header._replace(vl=header.sl % lanes), header.sl % lanes
 
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:

@@ -55,7 +55,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
 
 
 def _gaps() -> tuple[Cross, ...]:
-    """Return the crosses of packets that arrive with gaps; without gaps the rule does not apply."""
+    """Return the crosses of packets that arrive with gaps. Without gaps the rule does not apply."""
     beside = ("granted", "one_flit", "started", "credit returned", "table_written", "anything", *CAUSES)
     return together(*(f"gap x {each}" for each in beside))
 

@@ -84,7 +84,7 @@ class AllocatorProperties(Properties):
         return m
 
     def _lane_turn(self, m: Module, port: int) -> list[Value]:
-        """Claim which lane an input chooses; return, by output, whether the input requests it."""
+        """Claim which lane an input chooses and return, by output, whether the input requests it."""
         a, able, wishes = self.allocator, [], []
         for lane in range(a.vls):
             goes = [self._takes(port, lane, output) for output in range(a.ports)]
@@ -110,7 +110,7 @@ class AllocatorProperties(Properties):
         return wishes
 
     def _takes(self, port: int, lane: int, output: int) -> Value:
-        """Return whether the output of this packet is free and has space for it."""
+        """Return whether the output of this packet is free and has space."""
         a, place = self.allocator, port * self.allocator.vls + lane
         room = at(a.room[output], a.outgoing_vl[place])
         return (a.output[place] == output) & a.output_free[output] & room

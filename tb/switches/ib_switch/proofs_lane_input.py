@@ -32,8 +32,8 @@ def lane_input(*, largest: int, waiting: bool = False) -> LaneInput:
 class LaneInputProperties(Properties):
     """Check an input against a reference model of its lanes, and follow one packet, for any tables and allocation.
 
-    Assumptions: a packet has as many flits as its header says, on one lane, with or without gaps; packets may be larger
-    than allowed. Only free lanes that take part are granted.
+    Assumptions: a packet has as many flits as the header states, on one lane, with or without gaps; packets may be
+    larger than allowed. Only free lanes that take part are granted.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class LaneInputProperties(Properties):
         ]
 
     def _lanes(self, m: Module, head: Value, size: Value) -> Signal:
-        """Model each lane's buffer and crossing packet; return whether a head's packet is accepted."""
+        """Model each lane's buffer and crossing packet, and return whether a head's packet is accepted."""
         p, rx, claim = self.port, self.port.rx, self.claim
         used = [Signal(4, name=f"used_{vl}") for vl in range(VLS)]
         accepts = Signal()
@@ -140,7 +140,7 @@ class LaneInputProperties(Properties):
         return accepts
 
     def _follow(self, m: Module, head: Value, size: Value, accepts: Value) -> None:
-        """Follow one arbitrary packet from its arrival until its last flit has crossed."""
+        """Follow an arbitrary packet from arrival until its last flit has crossed."""
         p, rx, claim = self.port, self.port.rx, self.claim
         starts, once = Signal(), Signal()
         m.d.comb += starts.eq(head & self.mark & ~once)

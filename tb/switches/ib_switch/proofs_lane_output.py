@@ -32,7 +32,7 @@ def lane_output(*, fcp: bool) -> LaneOutput:
 
 
 class LaneOutputProperties(Properties):
-    """Check an output against a reference model of its lanes and its link, and follow one packet.
+    """Check an output against a reference model of its lanes and link, and follow a packet.
 
     Assumptions: packets are granted to a free lane with space; the first flit crosses in the next cycle, the others
     with or without gaps. The scheduler grants only a lane that was reported able. Credit returns are arbitrary.
@@ -84,7 +84,7 @@ class LaneOutputProperties(Properties):
         return m
 
     def _link(self, m: Module, starts: Signal) -> list[Value]:
-        """Claim the flits on the link; return, by lane, whether a flit leaves the buffer."""
+        """Claim the flits on the link and return, by lane, whether a flit leaves the buffer."""
         o, s, claim = self.output, self.output.scheduler, self.claim
         tells = o.turns.takes if o.turns is not None else Value.cast(0)
         on, left, now, lane = Signal(), Signal(2), Signal(2), Signal(4)
@@ -111,7 +111,7 @@ class LaneOutputProperties(Properties):
         return [flows & (carried == vl) for vl in range(VLS)]
 
     def _lane(self, m: Module, lane: int, goes: Value, leaves: Value) -> tuple[Signal, Signal]:
-        """Assume the use of a lane's port, and claim its outputs; return whether a head crosses, and its size."""
+        """Assume the use of a lane's port, claim its outputs, and return whether a head crosses, and its size."""
         o, s, claim, crossing = self.output, self.output.scheduler, self.claim, self.output.crossing[lane]
         reserved = o.reserved[lane]
         left, size, used = (Signal(3, name=f"{name}_{lane}") for name in ("left", "size", "used"))
@@ -146,7 +146,7 @@ class LaneOutputProperties(Properties):
         return head, size
 
     def _far(self, m: Module, lane: int, taken: Value, size: Value) -> Value:
-        """Model a lane's share of the far buffer; return whether ``size`` blocks fit there."""
+        """Model a lane's share of the far buffer and return whether ``size`` blocks fit there."""
         o = self.output
         if o.turns is None:
             owed = Signal(3, name=f"owed_{lane}")
@@ -168,7 +168,7 @@ class LaneOutputProperties(Properties):
         return (heard - sent - size)[:12] <= WINDOW
 
     def _follow(self, m: Module, heads: list[tuple[Signal, Signal]], starts: Signal) -> None:
-        """Follow a flit of one arbitrary packet of one lane from its crossing to the link."""
+        """Follow a flit of an arbitrary packet of a lane from its crossing to the link."""
         o, s = self.output, self.output.scheduler
         following, ahead, data, has, gone = Signal(), Signal(4), Signal(), Signal(), Signal()
         crossing, head, size = (

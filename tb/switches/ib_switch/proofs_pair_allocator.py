@@ -154,7 +154,7 @@ class PairAllocatorProperties(Properties):
         return at([self._asks(pair, to) for pair in self.pairs], self.allocator.source[to])
 
     def _assume_it_stays(self, m: Module, pair: int, joined: Signal) -> None:
-        """Assume that a queued request does not change until it is served."""
+        """Assume that a queued request does not change until served."""
         a = self.allocator
         what = Cat(self._of(a.valid, pair), self._of(a.drop, pair), a.output[pair], a.outgoing_vl[pair], a.sizes[pair])
         was = Signal(len(what), name=f"was_{pair}")

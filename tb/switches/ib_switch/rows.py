@@ -42,7 +42,7 @@ RULES = (*SHARED_RULES, *PAIRS)
 
 
 def rules_shown(parameters: IBSwitchParameters) -> set[str]:
-    """Return the names of the rules that an instance can reach, of those that not every switch can."""
+    """Return the names of the rules reachable in an instance but not in every switch."""
     largest = parameters.largest if parameters.speed > 1 else 0
     return {rule.name for rule in SHARED_RULES} | {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
 
@@ -55,7 +55,7 @@ def lane_numbers(switches: Any) -> int:
 
 @inner
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet with a random SL; its stamp is its VL."""
+    """Draw a packet with a random SL. The stamp is the VL."""
     return _PASSES, below(bits, SL_COUNT), 0, lane
 
 
@@ -78,7 +78,7 @@ def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: ND
 
 @inner
 def count_pairs(switches: FasterIBSwitches, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Count the grants of packets whose flits cross two per cycle; a dropped packet counts only as discarded."""
+    """Count the grants of packets whose flits cross two per cycle. A dropped packet counts only as discarded."""
     cycle = around.regs[CLOCK]
     for index in range(count):
         field = around.packets.pool[around.grants[index].packet]

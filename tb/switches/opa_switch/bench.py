@@ -23,7 +23,7 @@ def _channel(header: LocalRouteHeader) -> int:
 
 
 class OmniPath:
-    """Omni-Path kind of the delivery bench: channels 0 to 7; SC2SC adds 16, SC2VL_t = channel modulo lanes."""
+    """Omni-Path kind of the delivery bench: channels 0 to 7, SC2SC adds 16, SC2VL_t = channel modulo lanes."""
 
     blocks = 3
     vls_apart = False

@@ -1,4 +1,4 @@
-"""Crosses of the Omni-Path switch: the shared ones, paths through the switch, and writes of its maps."""
+"""Crosses of the Omni-Path switch: the shared crosses, paths through the switch, and writes of the maps."""
 
 from __future__ import annotations
 

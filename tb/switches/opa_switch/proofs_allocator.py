@@ -109,7 +109,7 @@ class OPAAllocatorProperties(Properties):
         self.claim(m, name, bounded, when=passed != 0)
 
     def _input(self, m: Module, port: int) -> list[Value]:
-        """Claim which lane an input chooses (OPAS-1); return its requests."""
+        """Claim which lane an input chooses (OPAS-1) and return its requests."""
         a, able, mport = self.allocator, [], port // MPORT
         mine = ports_of(mport, a.ports)
         places = range(port * a.vls, (port + 1) * a.vls)

@@ -1,4 +1,4 @@
-"""Proofs of a central buffer: its links, its space, and the path of one packet from an input to a read port."""
+"""Proofs of a central buffer: links, space, and the path of a packet from an input to a read port."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class CentreProperties(Properties):
     """Check a central buffer against a reference model of its links and lanes, and follow one packet.
 
     Assumptions: grants are those of the allocation. A packet is granted a free link, to a lane with space, from an
-    input that ends its previous packet; a stored lane is granted to a read port if the other one neither continues to
-    read it nor is granted it. Flits cross with or without gaps, those for outputs of the own MPort too. One of the four
-    inputs is idle.
+    input that ends its previous packet; a stored lane is granted to a read port if the second read port neither
+    continues to read nor receives the lane. Flits cross with or without gaps, those for outputs of the own MPort too.
+    One of the four inputs is idle.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class CentreProperties(Properties):
         return self.left[place] == self.buffer.crossing[place].count
 
     def _assume_input(self, m: Module, place: int) -> None:
-        """Assume that granted packets cross, and that an input is granted again only when its packet ends."""
+        """Assume that granted packets cross, and that an input is granted again only at the end of its packet."""
         b, c = self.buffer, self.buffer.crossing[place]
         left, size, lane, granted = self.left[place], self.sizes[place], self.lanes[place], b.source[place]
         to = Signal.like(c.to, name=f"to_{place}")
@@ -161,7 +161,7 @@ class CentreProperties(Properties):
         claim(m, "two-cycles", b.stored[lane] == there.any())
 
     def _follow(self, m: Module) -> None:
-        """Follow one arbitrary packet from its grant until its last flit has left."""
+        """Follow an arbitrary packet from its grant until the last flit has left."""
         b, claim = self.buffer, self.claim
         once, starts, source = Signal(), Signal(), Signal(MPORT)
         lane, size, ahead, got = Signal(1), Signal(2), Signal(3), Signal(3)

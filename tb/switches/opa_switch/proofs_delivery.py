@@ -84,7 +84,7 @@ class OPADeliveryProperties(DeliveryProperties):
         self.each("through-a-centre", self._is_central & self.followed.let_in, when=self.passed)
 
     def _reading(self, m: Module, mport: int, reader: int) -> Crossing:
-        """Return the packet being read by a read port; claim that it is on one lane and goes to another MPort."""
+        """Return the packet that a read port reads. Claim that it has a single lane and goes to another MPort."""
         path, centre = f"centre_{mport}", self.switch.centres[mport]
         busy, lanes, head = (inside(self.fragment, f"{name}_{reader}", path) for name in ("reads", "lane", "read_head"))
         head, read = data.View(centre._head, head), centre.read[reader]
@@ -100,7 +100,7 @@ class OPADeliveryProperties(DeliveryProperties):
         return far & head.blocks.any() & (head.blocks <= self.switch.geometry.largest)
 
     def _over_links(self, m: Module, mport: int) -> list[list[Crossing]]:
-        """Claim that every packet crossing to a central buffer uses one of its links; return the packets by link."""
+        """Claim that every packet crossing to a central buffer uses one of its links. Return the packets by link."""
         s, claim, path = self.switch, self.each, f"centre_{mport}"
         centre, mine = s.centres[mport], ports_of(mport, s.ports)
         sources = [inside(self.fragment, f"source_{link}", path) for link in range(len(centre.links))]

@@ -43,7 +43,7 @@ def lane_numbers(switches: Any) -> int:
 
 @inner
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet with a random channel, which is its stamp; its SL passes through unchanged."""
+    """Draw a packet with a random channel, which is the stamp. Its SL passes through unchanged."""
     channel = below(bits, SC_COUNT)
     return _PASSES, 0, channel, channel
 

@@ -1,4 +1,4 @@
-"""Proofs of Omni-Path's maps: entries return the values written last; SC15 is used with VL15 only."""
+"""Proofs of Omni-Path's maps: entries return the values written last. SC15 is used with VL15 only."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SCProperties(Properties):
     def _entry(
         self, m: Module, table: SCTable, index: Signal, memories: list[Any], where: Value, there: Value | None = None
     ) -> tuple[Signal, Signal]:
-        """Return an entry of the model, and whether it changes in this cycle."""
+        """Return an entry of the model, and whether the entry changes in this cycle."""
         p, name = self.maps.program, table.name.lower()
         written, kept = Signal(name=f"{name}_is_written"), Signal(5, name=f"{name}_entry")
         changes = Signal(name=f"{name}_changes")
@@ -135,7 +135,7 @@ class SCProperties(Properties):
         claim(m, "dropped", (out == 0) & (vl == 0), when=drop)
 
     def _is_lane(self, vl: Value) -> Value:
-        """Return whether the port has a data lane of this number; VL15 is not a data lane."""
+        """Return whether the port has a data lane of this number. VL15 is not a data lane."""
         numbers = [vl for vl in range(SC_COUNT) if vl != SC15][: self.maps.data_vls]
         return Cat(vl == number for number in numbers).any()
 

@@ -16,7 +16,7 @@ def _written(cycles: Cycles) -> Truths:
 
 
 def _written_to(port: int, to: str) -> Event:
-    """Return the event that an input looks up the row that is written in this cycle, or was in the previous one."""
+    """Return the event that an input looks up a row written in this cycle or in the previous cycle."""
 
     def near(cycles: Cycles) -> Truths:
         writes = _written(cycles) & (cycles.on("program__every_input") | (cycles.bits("program__input") == port))
