@@ -1,4 +1,4 @@
-"""A second, plain model of where packets go: one pair after the other, dictionaries, no arrays."""
+"""Plain model of packet paths: one pair after the other, with dictionaries instead of arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PlainTrace:
 
 
 def plain_trace(fabric: Fabric) -> PlainTrace:
-    """Follow every pair of adapters; what goes round is not in traffic and waits."""
+    """Follow every pair of adapters. Pairs in a forwarding loop do not count as traffic or waits."""
     trace = PlainTrace()
     owners = fabric.port_of_lid()
     adapters = {lid: port for lid, port in owners.items() if fabric.nodes[port.guid].kind is not Kind.SWITCH}

@@ -1,4 +1,4 @@
-"""What the check finds beside loops: weights below a packet, what is not checked, and how severe each is."""
+"""Findings besides credit loops: weights below a packet, unchecked properties, severities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def weight_messages(folder: Path) -> list[str]:
 
 
 def test_torus_gives_halves_where_four_to_one_was_meant() -> None:
-    """32:8 with packets of 33 blocks is one packet each; one line per table, not per port."""
+    """Weights 32 and 8 with packets of 33 blocks are reported as shares of one half each.
+
+    The report has one line per table.
+    """
     towards_hosts, between = weight_messages(DATA / "torus44_2qos")
 
     assert towards_hosts.startswith("H0 port 1 and 63 more: packets of 2048 bytes are 33 blocks")
@@ -36,7 +39,7 @@ def test_torus_gives_halves_where_four_to_one_was_meant() -> None:
 
 
 def test_ratio_that_cannot_be_had_is_said_with_the_nearest() -> None:
-    """1 to 64 needs more than the 8 packets that a weight of 255 sends."""
+    """Given a share that weights up to 255 cannot reach, the nearest weights are proposed."""
     (irregular,) = weight_messages(DATA / "irregular_s1")
     (switches,) = weight_messages(DATA / "two_switch")
 
@@ -48,7 +51,7 @@ def test_ratio_that_cannot_be_had_is_said_with_the_nearest() -> None:
 
 @pytest.mark.parametrize(("mtu", "blocks", "said"), [(512, 9, ""), (1024, 17, "66.7 %"), (4096, 65, "50.0 %")])
 def test_mtu_is_the_ports_own(mtu: int, blocks: int, said: str, capture_copy: Any) -> None:
-    """NeighborMTU decides: 32:8 is 4 packets to 1, 2 to 1, and 1 to 1."""
+    """The MTU of each port decides: weights 32 and 8 mean 4:1, 2:1 or 1:1 packets."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
     file.write_text(re.sub(r"(NeighborMTU:\.*)\d+", rf"\g<1>{mtu}", file.read_text()))
@@ -62,7 +65,7 @@ def test_mtu_is_the_ports_own(mtu: int, blocks: int, said: str, capture_copy: An
 
 
 def test_lanes_that_a_port_lacks_have_no_share(capture_copy: Any) -> None:
-    """Their entries are skipped, so what remains gets its share."""
+    """Entries of lanes beyond OperVLs get no share."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
     file.write_text(re.sub(r"(OperVLs:\.*)VL0-7", r"\1VL0-3", file.read_text()))
@@ -71,7 +74,7 @@ def test_lanes_that_a_port_lacks_have_no_share(capture_copy: Any) -> None:
 
 
 def serve(entries: list[VLArbEntry], blocks: int) -> dict[int, int]:
-    """Return the blocks that each lane sends in a round of the list, by the rule of the arbiter."""
+    """Return the blocks each lane sends in one round of a list, by the arbiter's rule."""
     sent: dict[int, int] = {}
     for vl, weight in entries:
         while weight > 0:
@@ -83,7 +86,7 @@ def serve(entries: list[VLArbEntry], blocks: int) -> dict[int, int]:
 @pytest.mark.parametrize("blocks", [1, 5, 33, 65])
 @pytest.mark.parametrize("weights", [(32, 8), (4, 8, 255), (1, 1), (255, 254), (7, 0, 21), (64, 100, 64, 3)])
 def test_shares_are_those_of_a_round_of_the_list(weights: tuple[int, ...], blocks: int) -> None:
-    """Packet by packet, and so of the weights that are proposed."""
+    """Computed shares equal the shares of one simulated round, also for proposed weights."""
     entries = [VLArbEntry(number % 3, weight) for number, weight in enumerate(weights)]
     sent = serve(entries, blocks)
     shares = lane_shares(entries, blocks)
@@ -103,7 +106,7 @@ def test_shares_are_those_of_a_round_of_the_list(weights: tuple[int, ...], block
 
 @pytest.mark.parametrize("weights", [(32, 1), (255, 4, 8), (200, 70, 3), (5, 250, 250)])
 def test_nearest_weights_are_nearest(weights: tuple[int, ...]) -> None:
-    """Nothing that whole packets can give misses the shares by less: every combination tried."""
+    """No combination of whole packets has a smaller deviation than the proposed weights."""
     entries = [VLArbEntry(vl, weight) for vl, weight in enumerate(weights)]
     meant = [weight / sum(weights) for weight in weights]
 
@@ -150,7 +153,10 @@ def test_topology_alone_is_not_checked(capture_copy: Any) -> None:
     ],
 )
 def test_missing_file_leaves_its_findings_unchecked(without: str, code: str, tmp_path: Path) -> None:
-    """One file at a time; the second of two that say the same may be missing."""
+    """Given one missing file, its findings are listed as not checked.
+
+    A second file with the same contents may be missing.
+    """
     whole = write_capture(tmp_path / "whole", tree(2, 2), without=("smpquery-sl2vl.txt",))
     folder = write_capture(tmp_path / "part", tree(2, 2), without=(without,))
 
@@ -162,7 +168,7 @@ def test_missing_file_leaves_its_findings_unchecked(without: str, code: str, tmp
 
 
 def test_ports_without_tables_are_not_checked(capture_copy: Any) -> None:
-    """The file is there and does not speak of them."""
+    """Given ports without arbitration tables, VL_UNSERVED is listed as not checked."""
     folder = capture_copy("torus44_lash")
     text = (folder / "smpquery-vlarb.txt").read_text()
     (folder / "smpquery-vlarb.txt").write_text(text[: text.rindex("$ smpquery")])
@@ -177,7 +183,7 @@ def test_ports_without_tables_are_not_checked(capture_copy: Any) -> None:
 
 
 def test_mtu_that_nobody_knows_is_not_checked(capture_copy: Any) -> None:
-    """PortInfo without the field."""
+    """Given an unknown MTU, WEIGHT_BELOW_MTU is listed as not checked."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
     known = check_fabric(load_fabric(folder))
@@ -202,7 +208,7 @@ MISSING = {
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
 def test_every_finding_has_its_severity(name: str) -> None:
-    """Errors fail, warnings fail a strict check, notes none; nothing changes without --strict."""
+    """Errors fail a check, warnings fail only a strict check, and notes never fail."""
     plain = call("fabric", "check", DATA / name, "--json")
     strict = call("fabric", "check", DATA / name, "--json", "--strict")
 
@@ -217,7 +223,7 @@ def test_every_finding_has_its_severity(name: str) -> None:
 
 
 def test_codes_of_severities_are_codes() -> None:
-    """And every code is on the page."""
+    """Every code with a severity exists, and ``docs/fabric.md`` lists every code."""
     page = (Path(__file__).parent.parent.parent / "docs" / "fabric.md").read_text()
 
     assert set(CODES) >= ERRORS | NOTES
@@ -225,7 +231,7 @@ def test_codes_of_severities_are_codes() -> None:
 
 
 def test_unserved_lanes_are_told_together(capture_copy: Any) -> None:
-    """One line for a lane, however many ports; every port in JSON."""
+    """Unserved lanes are reported in one line per lane, while JSON lists every port."""
     folder = capture_copy("torus44_lash")
     for file, old, new in (
         ("opensm.conf", "0:64,1:64", "0:64,1:0"),
@@ -242,5 +248,5 @@ def test_unserved_lanes_are_told_together(capture_copy: Any) -> None:
 
 
 def test_strict_is_an_option_of_check_alone() -> None:
-    """Show judges nothing."""
+    """``--strict`` is an option of ``check`` only."""
     assert_refused(call("fabric", "show", DATA / "two_switch", "--strict"), "--strict")

@@ -1,4 +1,4 @@
-"""``vlane vlarb explain``: shares against golden's egress, waits against their bound, levels that starve, the page."""
+"""``vlane vlarb explain``: shares, wait bounds, starving levels, the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vlane.sim_top.fabric.vlarb_explained import saturated_shares
 
 
 def test_shares_are_those_of_the_lists() -> None:
-    """Worked by hand: whole packets, the limit, a lane that nobody names."""
+    """Shares equal values computed by hand for whole packets, limits and unlisted lanes."""
     entries = (VLArbEntry(0, 33), VLArbEntry(1, 66))
     assert saturated_shares(VLArbTable(entries, (), 255), {0: 33, 1: 33}, data_vls=2) == {0: 1 / 3, 1: 2 / 3}
     assert saturated_shares(VLArbTable(entries, (), 255), {0: 20, 1: 33}, data_vls=2) == {0: 40 / 106, 1: 66 / 106}
@@ -212,7 +212,7 @@ def test_limits_that_ports_hold_go_first(held: int, source: str, tmp_path: Path)
 
 
 def test_levels_of_a_fabric_are_explained_by_kinds_of_ports() -> None:
-    """Two kinds: hosts and switches have other tables; all ports with cables are there once."""
+    """Ports with equal tables form one group, and every cabled port belongs to one group."""
     done = call("vlarb", "explain", "--fabric", DATA / "two_switch", "--sls", "0,1,2,3", "--json").json()
 
     assert len(done["ports"]) == 2
@@ -230,7 +230,7 @@ def test_levels_of_a_fabric_are_explained_by_kinds_of_ports() -> None:
 
 
 def test_levels_that_get_no_turn_are_told(tmp_path: Path) -> None:
-    """A high list without limit starves the low one; the page says so first."""
+    """Given an unbounded limit, levels without service are reported in text and on the page."""
     fabric = tmp_path / "fabric"
     shutil.copytree(DATA / "two_switch", fabric)
     conf = fabric / "opensm.conf"
@@ -265,7 +265,7 @@ def test_levels_that_get_no_turn_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_bad_options_are_one_line(tmp_path: Path, options: list[str], words: list[str]) -> None:
-    """Exit status 2."""
+    """Given bad options, the command prints one line and exits with 2."""
     file = tmp_path / "file"
     file.touch()
     given = [word.format(file=file) for word in options]
@@ -273,7 +273,7 @@ def test_bad_options_are_one_line(tmp_path: Path, options: list[str], words: lis
 
 
 def test_a_capture_without_tables_is_refused(tmp_path: Path) -> None:
-    """Naming the file that it lacks."""
+    """Given a capture without arbitration tables, the error names the missing file."""
     fabric = tmp_path / "fabric"
     shutil.copytree(DATA / "two_switch", fabric)
     (fabric / "smpquery-vlarb.txt").unlink()
