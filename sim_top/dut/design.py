@@ -37,7 +37,6 @@ _FLAGS = (
     "unique",
 )
 _BUILD = ("--exe", "--build", "-O3", *verilator.SPLIT, "-j", "2")
-_DEFINES = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
 _SECONDS = 300
 _MOST_BYTES = 1 << 26
 _PORT = re.compile(r"^ *VL_(IN|OUT|INOUT)(?:8|16|64|W)?\((&\w+),(\d+),(\d+)(?:,\d+)?\);", re.MULTILINE)
@@ -243,13 +242,7 @@ class Design:
         )
         text = _LINE.sub(lambda at: f'`line {at[1]} "{Path(at[2]).name}"', self.text)  # the same wherever it lies
         library = compile_library(
-            text,
-            _HEAD + wrapper + _TAIL,
-            self.top,
-            flags=(*self._flags(), *_BUILD),
-            defines=_DEFINES,
-            traced=traced,
-            name="design",
+            text, _HEAD + wrapper + _TAIL, self.top, flags=(*self._flags(), *_BUILD), traced=traced, name="design"
         )
         try:
             return ForeignModel(library, ports)

@@ -1,14 +1,16 @@
-"""Names of the cache's entries that a few designs ask for, without making any of them."""
+"""Keys of cache entries, determined without creating the entries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.export.module_text import module_text
 from vlane.tb.machinery.native.code_coverage import compile_covered
+from vlane.tb.machinery.native.kept import kept_folder
 from vlane.tb.machinery.native.model import compile_model
 from vlane.tb.machinery.proofs.prove import prove
 from vlane.tb.machinery.synthesis.flattened import Flattened
@@ -17,11 +19,11 @@ from vlane.tb.machinery.synthesis.netlist import compile_netlist
 
 
 class _AskedError(Exception):
-    """An entry was asked for."""
+    """Raised in place of creating a cache entry."""
 
 
 def kept_keys(block: str) -> dict[str, str]:
-    """Return the names of the entries of a block's models, netlists and verdict, by what they are of."""
+    """Return the cache keys of a block's models, netlists and verdict, by kind."""
     found = BLOCKS[block]
     mutant = Mutant(1, "mutate -mode inv -cell a -port A -portbit 0 -src b.py:1", ("b.py:1",))
     uses: dict[str, Callable[[], object]] = {
@@ -39,7 +41,9 @@ def kept_keys(block: str) -> dict[str, str]:
 def _asked(use: Callable[[], object]) -> str:
     asked: list[str] = []
 
-    def ask(entry: Path | str, *_: object) -> None:
+    def ask(entry: Path | str, *others: Any) -> Path:
+        if isinstance(entry, Path) and entry.parent.name == "verilog":
+            return kept_folder(entry, *others)  # what is asked for depends on the Verilog
         asked.append(entry if isinstance(entry, str) else f"{entry.parent.name}/{entry.name}")
         raise _AskedError
 

