@@ -21,9 +21,9 @@ from vlane.golden.links.room import Rooms, with_others
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import Meters
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Unpaced
 from vlane.golden.network.parts import Alone
+from vlane.golden.network.state import Network
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.inputs import Grant, port_bits_for

@@ -13,9 +13,9 @@ from vlane.golden.engine.barrier import new_barrier
 from vlane.golden.links.remote_credit import fcp_period
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import Meters
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
+from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.packets import Packets, free_packets, set_free
 from vlane.golden.traffic.classes import NEVER

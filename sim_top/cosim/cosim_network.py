@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from vlane.golden.network.network import DONE, Network, run
+from vlane.golden.network.network import DONE, run
 from vlane.golden.network.runs import run_to
+from vlane.golden.network.state import Network
 from vlane.golden.switches.marking import Marking
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.sim_top.blocks import BLOCKS

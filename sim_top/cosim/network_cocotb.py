@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.sim_top.cosim.network_hardware import Cabled, cable, period_of, switch_block

@@ -14,8 +14,8 @@ from vlane.congestion.cc_marker import OF_INPUTS, OF_OUTPUT
 from vlane.credits.credit_schemes import FCP
 from vlane.errors import InputError
 from vlane.golden.network.congestion import Congestion
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.parameters import refused_parameter

@@ -8,8 +8,8 @@ import numpy as np
 
 from vlane.errors import InputError
 from vlane.golden.network.dependencies import find_cycle
-from vlane.golden.network.network import Network
 from vlane.golden.network.paths import Paths, follow_paths
+from vlane.golden.network.state import Network
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
 from vlane.schedulers.plugged import find_scheduler

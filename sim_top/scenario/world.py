@@ -15,7 +15,7 @@ from vlane.golden.network.assembly import Credits, PortSettings, assemble
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import new_meters
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import central_buffers
 from vlane.golden.topologies import topology as topologies
 from vlane.golden.topologies.cabling import CableForm

@@ -235,7 +235,7 @@ def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
     for side, name, first in ((given, "held", 1), (taken, "out", 0)):
         at = first
         for port in side:
-            connected.append(f".{port.name}({name}[{at + port.bits - 1}:{at}])")
+            connected.append(f".\\{port.name} ({name}[{at + port.bits - 1}:{at}])")  # escaped: sl2vl has an "output"
             at += port.bits
     return "\n".join([*lines, f"{top} block({', '.join(connected)});", "endmodule", ""])
 

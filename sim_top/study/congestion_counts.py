@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
+from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import Starvation
 from vlane.golden.switches.marking import Marking
 

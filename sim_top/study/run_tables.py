@@ -22,7 +22,7 @@ from vlane.golden.network.meters import (
     Meters,
     latency_at,
 )
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY, Packets, packets_in_use
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.packets.lrh import channel_bits, pack_lrh, packet_words

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import OneCore, Running, lengthen, running
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
-from vlane.golden.network.network import DONE, STUCK, Network, take_waiting
+from vlane.golden.network.network import DONE, STUCK, take_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
 from vlane.golden.topologies.wiring import NOWHERE

@@ -16,7 +16,7 @@ from tests.network.plain_by_name import plain_serve
 from vlane.errors import InputError
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.buffers import Buffers
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.plain.credits import Credits
 from vlane.golden.plain.fifo import FifoSwitch
 from vlane.golden.plain.link import Sizes

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import assert_refused, call
 from tests.network.networks import IDENTITY, made, pairs_with_traffic
 from vlane.errors import InputError
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
 from vlane.golden.traffic.classes import PairWeights, TrafficClass, drawn_connections

@@ -33,7 +33,7 @@ MAX_ENTRIES = 128
 MAX_SLS = 32
 MAX_WEIGHT = 255
 IB_ENTRIES = 64
-"""Entries of the IB packing: the whole high-priority list."""
+"""Most entries of the IB packing: the whole high-priority list."""
 IB_SLS = 16
 """Requesters of the IB packing: one low-priority entry each holds a deficit."""
 IB_COUNTER_MOST = 255
@@ -190,12 +190,9 @@ class DTableParameters(SchedulerParameters):
         As of ``Parameters``.
     """
 
-    with_form: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "ib": {"entries": IB_ENTRIES},
-        "line_rate": {"requesters": 0, "keep_on_stall": False},
-    }
+    with_form: ClassVar[Mapping[str, Mapping[str, Any]]] = {"line_rate": {"requesters": 0, "keep_on_stall": False}}
 
-    entries: int = whole(64, 2, MAX_ENTRIES, "entries of the table; 64 in the ib form")
+    entries: int = whole(64, 2, MAX_ENTRIES, "entries of the table; at most 64 in the ib form")
     form: str = choice("free", ("free", "ib", "line_rate"), "form of the table")
     keep_on_stall: bool = flag(default=False, about="whether a requester without room keeps its deficit")
     mtu_blocks: int = whole(MAX_PACKET_BLOCKS, 1, MAX_PACKET_BLOCKS, "largest packet; such a requester keeps less")
@@ -212,7 +209,7 @@ class DTableParameters(SchedulerParameters):
                 raise InputError("keep_on_stall", "false in the line_rate form", "true")
             if self.parity:
                 raise InputError("parity", "false in the line_rate form", "true")
-        if self.form == "ib" and self.entries != IB_ENTRIES:
-            raise InputError("entries", f"{IB_ENTRIES} in the ib form", self.entries)
+        if self.form == "ib" and self.entries > IB_ENTRIES:
+            raise InputError("entries", f"2 to {IB_ENTRIES} in the ib form", self.entries)
         if self.form == "ib" and (self.requesters or self.data_vls) > IB_SLS:
             raise InputError("requesters", f"at most {IB_SLS} in the ib form", self.requesters or self.data_vls)

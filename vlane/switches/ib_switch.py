@@ -101,10 +101,10 @@ class IBSwitchParameters(SwitchParameters):
     def check(self) -> None:
         """Refuse what does not suit the crossbar or the credit scheme."""
         super().check()
-        self._check_marking()
         allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar]
         if self.allocation not in allocations:
             raise InputError("allocation", f"{' or '.join(allocations)} with crossbar {self.crossbar}", self.allocation)
+        self._check_marking()
         if self.speed > self.form.most_speed:
             raise InputError("speed", self.form.allowed(self.form.most_speed), self.speed)
         if self.form.vls_apart:

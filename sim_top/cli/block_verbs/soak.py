@@ -1,4 +1,4 @@
-"""``vlane soak``: many instances of a block, switches at random, for as long as is asked for."""
+"""``vlane soak``: many random instances of a block, for as long as is asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def soak(
         list[str] | None, typer.Option("--param", metavar="K=V", help="Only instances with this value; repeatable.")
     ] = None,
     full_size: Annotated[  # noqa: FBT002
-        bool, typer.Option("--full-size", help="Instances of the largest size instead of random or smaller ones.")
+        bool, typer.Option("--full-size", help="Instances of the largest size instead of random ones.")
     ] = False,
     record: Annotated[
         Path | None,
@@ -39,9 +39,10 @@ def soak(
     seed: Seed = 1,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Run instances of a block, switches at random, against golden.
+    """Compare random instances of a block with golden, each with traffic of its own.
 
-    Exit status 1 if one differs; a switch is told as small as it differs, with its command.
+    The parameters are drawn within their bounds; each 50 instances have every value of every choice and flag.
+    Exit status 1 if an instance differs; it is reduced while it differs, and reported with its command.
     """
     found = find_block(block)
     if points < 1:
@@ -62,7 +63,7 @@ def soak(
         difference = run_point(point)
         note(f"{number} of {points}: {'DIFFERS' if difference else 'agrees'}: {command_of(point)}")
         if difference:
-            small = shrunk(point, run_point) if block in SWITCHES else point
+            small = shrunk(point, run_point)
             failures.append({"command": command_of(small), "difference": run_point(small)})
         elif record and done:
             add_records(record, done)
