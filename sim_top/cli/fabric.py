@@ -15,10 +15,10 @@ from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
-app = App(help="A fabric captured from its subnet manager.")
+app = App(help="Inspect and check a fabric captured from its subnet manager.")
 
 Folder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="Folder of dumps: ibnetdiscover.txt and what goes with it.")
+    Path, typer.Argument(metavar="DIR", help="Folder of dumps: ibnetdiscover.txt and optional others (docs/fabric.md).")
 ]
 
 
@@ -49,7 +49,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
         ["hosts", str(len(fabric.of_kind(Kind.CA)))],
         ["links", str(fabric.cables)],
         ["data VLs", str(fabric.data_vls)],
-        ["SL2VL rows", f"{len(fabric.sl2vl)}, {len(fabric.sl2vl.different())} different"],
+        ["SL2VL rows", f"{len(fabric.sl2vl)} ({len(fabric.sl2vl.different())} distinct)"],
         ["host pairs by SL", ", ".join(f"SL {sl}: {sls[sl]}" for sl in sorted(sls)) or "none"],
     ]
     screen.print(table(fabric.name, ["", ">"], rows))
@@ -59,7 +59,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
     ]
     screen.print(
         table(
-            "VL arbitration tables (VL:weight, entries of weight 0 left out)",
+            "VL arbitration tables (VL:weight, without entries of weight 0)",
             ["first port", ">ports", "high", "low", ">limit"],
             listed,
         )
@@ -75,8 +75,8 @@ def _list(entries: tuple[Any, ...]) -> str:
 @app.command(epilog="Example: vlane fabric check tests/data/torus44_2qos. Exit status 1 if the check fails.")
 def check(
     folder: Folder,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings and what is not checked, too.")] = False,  # noqa: FBT002
-    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Also fail on warnings and on checks that were skipped.")] = False,  # noqa: FBT002
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page, index.html.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Check a captured fabric: configured against programmed, credit loops, unreachable pairs, unserved lanes."""
@@ -125,9 +125,9 @@ def _print(fabric: Fabric, report: FabricReport, *, ok: bool) -> None:
     severities = [finding.severity for finding in report.warnings]
     say(f"{fabric.name}: ", end="")
     if ok and report.not_checked:
-        say("holds as far as it was checked", end="", style="yellow")
+        say("passes the checks that ran", end="", style="yellow")
     else:
-        say("holds" if ok else "fails", end="", style="green" if ok else "red")
+        say("passes" if ok else "fails", end="", style="green" if ok else "red")
     counts = [
         ("CREDIT_LOOP", f"{len(report.loops)} credit loops"),
         ("UNREACHABLE", f"{report.unreachable_pairs} unreachable pairs"),

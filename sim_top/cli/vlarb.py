@@ -1,4 +1,4 @@
-"""``vlane vlarb``: what the arbitration tables of a fabric give each service level, and tables for what is wanted."""
+"""``vlane vlarb``: shares and waits given by a fabric's arbitration tables, and tables planned for requirements."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from vlane.sim_top.fabric.vlarb_page import in_words, shown_wait, write_vlarb_pa
 from vlane.sim_top.output.console import emit_json, say, screen, table
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
-app = App(help="Arbitration tables of InfiniBand.")
+app = App(help="Explain and plan InfiniBand VL arbitration tables.")
 
 
 @app.callback()
 def _group() -> None:
-    """Arbitration tables of InfiniBand."""
+    """Explain and plan InfiniBand VL arbitration tables."""
 
 
 @app.command("explain", epilog="Example: vlane vlarb explain --fabric tests/data/two_switch --rate 'EDR 4X'")
 def explain_tables(
-    fabric: Annotated[Path, typer.Option(metavar="DIR", help="A captured fabric.")],
+    fabric: Annotated[Path, typer.Option(metavar="DIR", help="Folder of a captured fabric.")],
     rate: Annotated[
         str, typer.Option("--rate", metavar="GBPS", help="Data rate of every link, in Gb/s or by name (EDR 4X).")
     ] = str(DEFAULT_RATE),
     sls: Annotated[
-        str, typer.Option("--sls", metavar="SL,SL", help="Service levels that send; all 16 unless given.")
+        str, typer.Option("--sls", metavar="SL,SL", help="Service levels that send. [default: all 16]")
     ] = "",
-    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page, index.html.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Explain what each service level of a fabric gets today: share of a full link, Gb/s, longest wait."""
+    """Report each service level's share of a full link, Gb/s and longest wait under a fabric's arbitration tables."""
     clock = LinkClock(rate_of(rate, "--rate"))
     loaded = _fabric_with_tables(fabric)
     groups = explain(loaded, numbers_of("--sls", sls, SL_COUNT - 1) or range(SL_COUNT))
@@ -66,14 +66,14 @@ def explain_tables(
 
 @app.command("plan", epilog="Example: vlane vlarb plan sim_top/configs/vlarb_wants.toml --out table.toml")
 def plan_tables(
-    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Wants: a TOML file with [link] and [[level]].")],
+    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Requirements (TOML) with [link] and [[level]].")],
     fabric: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A captured fabric, whose tables of today are shown beside.")
+        Path | None, typer.Option(metavar="DIR", help="Captured fabric whose present tables are shown for comparison.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write both lists there, as a table file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the planned tables to a table file.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plan arbitration tables from least shares and longest waits of service levels, or say which cannot be met."""
+    """Plan arbitration tables from least shares and longest waits of service levels, or report which cannot be met."""
     wants = read_wants(file)
     planned = plan_vlarb(wants)
     loaded = _fabric_with_tables(fabric) if fabric else None
@@ -101,17 +101,16 @@ def plan_tables(
 
 
 def _fabric_with_tables(folder: Path) -> Fabric:
-    """Return a captured fabric, or refuse one without arbitration tables."""
+    """Return a captured fabric that has arbitration tables."""
     fabric = load_fabric(folder)
     if not fabric.vlarb:
-        raise InputError(
-            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=str(folder)
-        )
+        problem = ": the capture has no arbitration tables (smpquery-vlarb.txt)"
+        raise InputError("--fabric", "a capture with arbitration tables", "none", source=str(folder), problem=problem)
     return fabric
 
 
 def _bound_us(blocks: float, clock: LinkClock) -> float | None:
-    """Return a longest wait in us, or nothing if it has no bound."""
+    """Return a longest wait in us, ``None`` if it is unbounded."""
     return None if isinf(blocks) else clock.ns(blocks) / 1000
 
 
@@ -145,12 +144,12 @@ def _print_plan(planned: VLArbPlan, wants: Wants) -> None:
         ]
         shares = [wanted, f"{100 * each['share']:.2f} %", f"{each['rate_gbps']:,.3g}"]
         rows.append([str(each["sl"]), str(each["vl"]), each["priority"], *shares, *waits])
-    columns = [">SL", ">VL", "list", ">share wanted", ">share", ">Gb/s", ">wait wanted (us)", ">longest wait (us)"]
+    columns = [">SL", ">VL", "list", ">required share", ">share", ">Gb/s", ">required wait (us)", ">longest wait (us)"]
     screen.print(table(f"{wants.rate_gbps:g} Gb/s, MTU {wants.mtu}", columns, rows))
     for line in opensm_lines(planned, wants.data_vls):
         screen.print(line, markup=False, soft_wrap=True)
     if planned.sl2vl[0] == VL_DROP:
-        say("SL 0, which subnet management uses, is dropped: give it a [[level]]", style="yellow")
+        say("warning: SL 0 is dropped, but subnet management uses it: add a [[level]] with sl = 0", style="yellow")
 
 
 def _lists(table: VLArbTable) -> dict[str, Any]:

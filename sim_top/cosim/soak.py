@@ -1,4 +1,4 @@
-"""Instances of a block in lockstep, switches at random; a switch that fails is made smaller for as long as it fails."""
+"""Soaks: many instances of a block in lockstep, random for switches. Failing switches are shrunk."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _BY_FCP = 0.3
 _OTHER_FORM = 0.4
 _MARKS = 0.3
 _MOST_DRAWS = 100_000
-"""Points that are drawn, at most, for one with the values that are asked for."""
+"""Largest number of draws in search of a point with the wanted values."""
 _SEEDS = 1 << 16
 _LONG = 10_000_000
-"""Cycles from which a compiler that takes longer makes up for it."""
+"""Number of cycles above which a slower, better-optimising compilation pays off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One instance and its traffic.
+    """Instance with its traffic.
 
     Parameters
     ----------
     block : str
-        Its name.
+        Name of the block.
     parameters : mapping
-        Of the switch.
+        Parameters of the instance.
     cycles : int
-        Compared at most.
+        Largest number of cycles to compare.
     seed : int
-        Of tables and traffic.
+        Seed of tables and traffic.
     """
 
     block: str
@@ -57,27 +57,28 @@ class Point:
 def points_of(
     block: str, *, count: int, cycles: int, seed: int, wanted: Mapping[str, Any], full_size: bool
 ) -> Iterator[Point]:
-    """Return instances of a block and their traffic, the same for equal arguments; more of them begin with the same.
+    """Yield instances of a block with their traffic. Equal arguments give equal instances; a larger count only appends.
 
     Parameters
     ----------
     block : str
-        A switch's parameters are drawn at random; another block has its defaults and those of its mutants in turn.
+        Name of the block. A switch's parameters are random; other blocks alternate between default parameters and those
+        for mutation testing.
     count : int
-        How many.
+        Number of instances.
     cycles : int
-        Of each.
+        Number of cycles of each.
     seed : int
-        Of what is drawn, and of the seeds of tables and traffic.
+        Seed of the random choices, including the seeds of tables and traffic.
     wanted : mapping
-        Values that every instance has.
+        Values that every instance must have.
     full_size : bool
-        Give every instance the parameters of the largest one.
+        Whether every instance has the parameters of the largest one.
 
     Raises
     ------
     InputError
-        If no instance is drawn, among many, that has the values that are wanted, or the block has none with them.
+        If no random instance has the wanted values, or the block rejects them.
     """
     found, source = find_block(block), random.Random(seed)  # noqa: S311 - a repeatable choice
     for number in range(count):
@@ -94,11 +95,11 @@ def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles:
         if all(point.parameters.get(name) == value for name, value in wanted.items()):
             return point
     given = " ".join(f"{name}={value}" for name, value in wanted.items())
-    raise InputError("--param", "values that random instances have together", given)
+    raise InputError("--param", "a possible combination", given, problem=f": no random instance has {given}")
 
 
 def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
-    """Return an instance that the component accepts: ports, VLs, buffers from tight to roomy, a scheduler, tables."""
+    """Return a random valid instance: ports, VLs, tight or ample buffers, scheduler, tables."""
     kind = _KINDS[block]
     ports, lanes = source.randint(2, 10 if kind.has_centre else 6), source.randint(2, 5)
     if kind.most_vls > MAX_DATA_VLS and source.random() < _MANY_LANES:
@@ -148,9 +149,9 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
 
 
 def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has_rooms: bool) -> dict[str, Any]:
-    """Return whether a switch marks, and what changes with it: buffers and flits must be large enough.
+    """Return random marking parameters, with buffers and flits large enough for marking.
 
-    A switch whose inputs have rooms, which VLs share, may starve them.
+    A switch whose VLs share input buffers may also have credit starvation.
     """
     if source.random() >= _MARKS:
         return {"marking": False, "measure": OF_OUTPUT}
@@ -184,7 +185,9 @@ def run_point(point: Point) -> str:
 
 
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
-    """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
+    """Return a smaller point that still fails: each parameter except buffer sizes is reduced as far as the failure
+    persists.
+    """
     smaller: dict[str, tuple[Any, ...]] = {
         "ports": (2, 3, 4, 5),
         "data_vls": (2, 3),

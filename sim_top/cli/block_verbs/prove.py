@@ -1,4 +1,4 @@
-"""``vlane prove``: the properties of a block, or of its netlist."""
+"""``vlane prove``: proofs of a block's properties, or of its netlist."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ def prove(
     block: BlockName,
     instance: Annotated[
         list[str] | None,
-        typer.Option(help="Name of an instance that is proven; repeat it for several. All of them without it."),
+        typer.Option(help="Name of an instance to prove; repeatable. [default: all]"),
     ] = None,
-    minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
-    covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
+    minutes: Annotated[int, typer.Option(min=1, help="Time limit per instance, in minutes.")] = 30,
+    covers: Annotated[bool, typer.Option(help="Also prove that every property's premise is reachable.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the cache has the verdict.")] = False,  # noqa: FBT002
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the verdict is cached.")] = False,  # noqa: FBT002
 ) -> None:
-    """Prove the block's properties, by k-induction or to a depth, small and full size.
+    """Prove the block's properties, by k-induction or to a bounded depth, at small and full size.
 
-    Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
-    of a small instance is that instance. Verdicts are kept in the cache by design, property, depth and tool versions.
+    Exit status 1 if a property fails or its premise is unreachable. With --netlist, prove instead that the synthesised
+    netlist of a small instance is equivalent to its RTL. Verdicts are cached by design, property, depth and tool
+    versions.
     """
     found = find_block(block)
     check_netlist(netlist)
     if netlist and instance:
-        raise InputError("--instance", "left out with --netlist", instance[0])
+        raise misplaced("--instance", "with --netlist")
     chosen = tuple(map(found.instance, dict.fromkeys(instance))) if instance else found.proofs
     results = _of_netlist(found, netlist, minutes, fresh=fresh) if netlist else []
     if not netlist:
@@ -108,7 +109,7 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         ]
         for each in results
     ]
-    screen.print(table(f"{block}: proofs", ["instance", "of", ">properties", "method", "verdict", ">time"], rows))
+    screen.print(table(f"{block}: proofs", ["instance", "parameters", ">properties", "method", "verdict", ">time"], rows))
     met = [
         [
             cover.property,
@@ -121,7 +122,7 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         for cover in each.covers
     ]
     if met:
-        columns = ["property", "instance", ">premises met", ">after cycles", ">of"]
+        columns = ["property", "instance", ">premises reached", ">after cycles", ">depth limit"]
         screen.print(table(f"{block}: premises", columns, met))
     for each in results:
         if each.proof.detail:
