@@ -1,4 +1,4 @@
-"""A study's congestion control: from its section, or the options of an OpenSM, to what the golden network is given."""
+"""A study's congestion control: settings of the golden network from a study's section or OpenSM options."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _LEAST_TICK, _MOST_TICK = 64, 4096
 
 
 def congestion_settings(study: Study, base: Path) -> Congestion | None:
-    """Return the settings of congestion control; None if there is none.
+    """Return the settings of congestion control, ``None`` without congestion control.
 
     Raises
     ------
     InputError
-        If a cycle is so short or long that 1.024 us, the unit of the timers, are not 64 to 4096 of them; if the options
-        of OpenSM cannot be read, or turn congestion control off.
+        If 1.024 us, the unit of the timers, are not 64 to 4096 cycles, or if the OpenSM options cannot be read or turn
+        congestion control off.
     """
     given = study.congestion
     if given is None:
         return None
     tick = round(TICK_NS / study.link.clock.cycle_ns)
     if not _LEAST_TICK <= tick <= _MOST_TICK:
-        must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles with [congestion]"
+        must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles (with [congestion])"
         raise InputError("link.rate_gbps", must, study.link.rate_gbps)
     attributes = _of_section(given) if given.opensm_conf is None else _of_opensm(base / given.opensm_conf)
     longest = max((len(each.cct or ()) for each in given.write), default=0)
@@ -70,7 +70,7 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
 
 
 def _of_hosts(given: CongestionSection, attributes: Mapping[str, Any]) -> dict[int, NICSettings]:
-    """Return the settings of the hosts that have some of their own."""
+    """Return the settings of hosts that differ from the common settings."""
     levels = [dict(zip(LEVEL_KEYS, level, strict=True)) for level in attributes["levels"]]
     hosts = AllHosts(
         HostSettings(attributes["port_control"], attributes["ccti_limit"], levels, list(attributes["table"]))
@@ -105,19 +105,19 @@ def _element(values: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
-    """Return how many flows of a level to one host congestion control holds, by its timer and by its CCT.
+    """Return the number of flows of a level to one host that congestion control can hold: by its timer and by its CCT.
 
-    A flow that is one of N to a host injects a packet in N packet times. It needs a gap of N - 1 packets, which the
-    CCT must have up to CCTI_Limit; and it receives at most one BECN for each (Marking_Rate + 1) packets, by which its
-    CCTI must rise at least as fast as CCTI_Timer lowers it: N x blocks x (Marking_Rate + 1) <= CCTI_Timer x
-    CCTI_Increase, the timer in cycles. Of hosts that are set apart the one that holds the fewest counts.
+    One of N flows to a host must inject one packet per N packet times. This needs a gap of N - 1 packets, which the CCT
+    must contain at or below CCTI_Limit. The flow receives at most one BECN per (Marking_Rate + 1) packets, and each
+    must raise CCTI as fast as CCTI_Timer lowers it: N x blocks x (Marking_Rate + 1) <= CCTI_Timer x CCTI_Increase, with
+    the timer in cycles. With individual host settings, the smallest result counts.
 
     Parameters
     ----------
     congestion : Congestion
-        The settings.
+        Settings.
     sl, blocks : int
-        The level; blocks of its packets.
+        Service level, and size of its packets in blocks.
     """
     by_timer, by_cct = [], []
     for nic in (congestion.usual, *congestion.hosts.values()):
@@ -147,12 +147,14 @@ def _of_section(given: CongestionSection) -> dict[str, Any]:
 
 
 def _of_opensm(file: Path) -> dict[str, Any]:
-    """Return what OpenSM sends; CCTI_Limit is the last entry of its CCT."""
+    """Return the settings that OpenSM sends; CCTI_Limit is the index of the last CCT entry."""
     options = congestion_options(read_opensm_conf(file))
     if options is None or not options.is_on:
-        raise InputError("congestion_control", "TRUE", "FALSE" if options else "missing", source=str(file))
+        problem = "is FALSE; set it to TRUE" if options else "is missing; set it to TRUE"
+        got = "FALSE" if options else "missing"
+        raise InputError("congestion_control", "TRUE", got, source=str(file), problem=problem)
     if not options.cct:
-        raise InputError("cc_cct", "a list of shift:multiplier", "missing", source=str(file))
+        raise missing_value("cc_cct", "give a list of shift:multiplier", source=str(file))
     threshold, packet_size, marking_rate, mask = options.in_force
     sent = [options.level(sl) for sl in range(SL_COUNT)]
     levels = [(each.ccti_timer, each.ccti_increase, each.trigger_threshold, each.ccti_min) for each in sent]
