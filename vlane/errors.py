@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from vlane.shown import harmless
 
-__all__ = ["InputError", "closest", "misplaced", "missing_value", "unknown_word"]
+__all__ = ["InputError", "closest", "misplaced", "missing_value", "shown", "unknown_word"]
 
 _SHOWN = 80
 """Largest number of characters of a value in a message."""
@@ -64,8 +64,7 @@ class InputError(ValueError):
         self.source, self.line, self.meant = source, line, meant
         where = f"{source}:{line}: " if line else f"{source}: " if source else ""
         hint = f"; did you mean {meant}?" if meant else ""
-        shown = harmless(_text(got))
-        self.shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+        self.shown = shown(got)
         words = problem or f"must be {must}, not {self.shown}"
         said = f"{field}{words}" if words.startswith(":") else f"{field} {words}"
         super().__init__(harmless(f"{where}{said}{hint}"))
@@ -83,6 +82,18 @@ class InputError(ValueError):
     def of(self, field: str) -> InputError:
         """Return this error about another field, for example with its section, and without a place."""
         return _rebuild(field, self.must, self.got, self.problem, "", 0, self.details, self.meant)
+
+
+def shown(got: object) -> str:
+    """Return a value as messages show it: escaped, and shortened to 80 characters.
+
+    Examples
+    --------
+    >>> shown("a\\tb"), shown(True)
+    ('a\\\\tb', 'true')
+    """
+    text = harmless(_text(got))
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def missing_value(field: str, why: str = "", *, source: str = "", line: int = 0) -> InputError:

@@ -39,7 +39,7 @@ def as_cabled(topology: Topology, routes: Routes) -> Cabled:
 
 
 def tuples_of(topology: Topology, routes: Routes) -> Tuples:
-    """Return the 4-tuples (source switch input, output and next hop) that the paths of a network traverse.
+    """Return the 4-tuples that the paths of a network traverse.
 
     Raises
     ------
