@@ -85,12 +85,12 @@ class InputError(ValueError):
 
 
 def shown(got: object) -> str:
-    """Return a value as messages show it: escaped, and shortened to 80 characters.
+    r"""Return a value as messages show it: escaped, and shortened to 80 characters.
 
     Examples
     --------
-    >>> shown("a\\tb"), shown(True)
-    ('a\\\\tb', 'true')
+    >>> shown("a\tb"), shown(True)
+    ('a\\tb', 'true')
     """
     text = harmless(_text(got))
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
@@ -163,15 +163,6 @@ def _text(got: object) -> str:
 
 
 def _rebuild(
-    field: str,
-    must: str,
-    got: object,
-    problem: str,
-    source: str,
-    line: int,
-    details: tuple[str, ...],
-    meant: str,
+    field: str, must: str, got: object, problem: str, source: str, line: int, details: tuple[str, ...], meant: str
 ) -> InputError:
-    return InputError(
-        field, must, got, problem=problem, source=source, line=line, details=details, meant=meant
-    )
+    return InputError(field, must, got, problem=problem, source=source, line=line, details=details, meant=meant)

@@ -1,10 +1,10 @@
-"""Rates of links by number or by name, and what a cycle is at a rate (``docs/network.md``, Units).
+"""Link rates as numbers or names, and the duration of a cycle at a rate (``docs/network.md``, Units).
 
-The rate of a link is its **data rate**: what the line code leaves of the signalling rate for packets and credits.
-Signalling rates and line codes are those of the InfiniBand Architecture Specification, volume 2 (8b/10b to QDR, 64b/66b
-to EDR, 256b/257b with the code RS(544, 514) from HDR on), and Linux' ``ib_rate_to_mbps``; FDR10 is Mellanox's, 10.3125
-Gb/s a lane. Omni-Path's link puts 16 flits, which hold 64 bits of data each, into a link transfer packet of 1056 bits
-(Birrittella and others, "Intel Omni-Path Architecture", Hot Interconnects 2015): 64 in 66 of four times 25.78125 Gb/s.
+The rate of a link is its **data rate**: the signalling rate without the overhead of the line code. Signalling rates and
+line codes are those of the InfiniBand Architecture Specification, volume 2 (8b/10b up to QDR, 64b/66b up to EDR,
+256b/257b with RS(544, 514) from HDR on), and of Linux' ``ib_rate_to_mbps``; FDR10 is Mellanox's, 10.3125 Gb/s per lane.
+An Omni-Path link packs 16 flits with 64 data bits each into a link transfer packet of 1056 bits (Birrittella et al.,
+"Intel Omni-Path Architecture", Hot Interconnects 2015): 64/66 of four times 25.78125 Gb/s.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vlane.units import BLOCK_BYTES
 __all__ = ["DEFAULT_RATE", "NAMED_RATES", "LinkClock", "NamedRate", "rate_of", "shown_ns"]
 
 DEFAULT_RATE = "EDR 4X"
-"""Rate of a study's links if the study names none."""
+"""Default link rate of a study."""
 
 _LEAST_GBPS, _MOST_GBPS = 1e-3, 1e6
 
@@ -37,18 +37,18 @@ _LANES = (
     ("HDR", Fraction("53.125"), _PAM4, (1, 2, 4, 8, 12)),
     ("NDR", Fraction("106.25"), _PAM4, (1, 2, 4, 8, 12)),
 )
-"""Of each generation the signalling rate of a lane in Gb/s, the part that is data, and the widths that exist."""
+"""Generations: name, signalling rate per lane in Gb/s, data fraction, and widths."""
 
 
 class NamedRate(NamedTuple):
-    """A rate that has a name.
+    """Rate with a name.
 
     Parameters
     ----------
     name : str
-        Generation and width, ``EDR 4X``.
+        Generation and width, for example ``EDR 4X``.
     signalling_gbps, data_gbps : float
-        Bits on all lanes together, line code included and without it, in Gb/s.
+        Total bit rates of all lanes with and without line code, in Gb/s.
     """
 
     name: str
@@ -67,7 +67,7 @@ def _rates() -> dict[str, NamedRate]:
 
 
 NAMED_RATES = _rates()
-"""Every rate that has a name."""
+"""All named rates."""
 
 _SYNONYMS = {"OPA100": "OPA 100", "HDR100": "HDR 2X", "NDR200": "NDR 2X"}
 _GENERATION = "|".join(lane[0] for lane in _LANES)
@@ -75,7 +75,7 @@ _NAME = re.compile(rf"({_GENERATION})(?:([0-9]+)X)?|([0-9]+)X({_GENERATION})")
 
 
 def _named(text: str) -> tuple[NamedRate | None, str]:
-    """Return the rate of a name in any spelling, as ``4xEDR``, and nothing; or no rate and a name that is close."""
+    """Return the rate of a name in any spelling, such as ``4xEDR``, and ""; or ``None`` and a similar name."""
     word = re.sub(r"[\s_-]", "", text.upper())
     found = _NAME.fullmatch(word)
     name = f"{found[1] or found[4]} {found[2] or found[3]}X" if found else _SYNONYMS.get(word, "")
@@ -85,12 +85,12 @@ def _named(text: str) -> tuple[NamedRate | None, str]:
 
 
 def rate_of(value: object, field: str = "rate_gbps") -> float:
-    """Return a data rate in Gb/s, from a number or a name.
+    """Return a data rate in Gb/s from a number or a name.
 
     Raises
     ------
     InputError
-        Naming the field and, of an unknown name, the closest.
+        If the rate is unknown or out of range; the error names the field and the closest known name.
 
     Examples
     --------
@@ -109,21 +109,23 @@ def rate_of(value: object, field: str = "rate_gbps") -> float:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         gbps = float(value) if abs(value) <= _MOST_GBPS else math.inf
     if not _LEAST_GBPS <= gbps <= _MOST_GBPS:
-        must = f"{_LEAST_GBPS:g} to {_MOST_GBPS:.0f}, in Gb/s, or a name as {DEFAULT_RATE}"
+        must = f"{_LEAST_GBPS:g} to {_MOST_GBPS:.0f} Gb/s or a name such as {DEFAULT_RATE}"
         raise InputError(field, must, value, meant=meant)
     return gbps
 
 
 @dataclass(frozen=True, slots=True)
 class LinkClock:
-    """What a cycle, in which a link carries one flit, is in time, and a flit per cycle in bits.
+    """Conversion of cycles to time, and of flits per cycle to bit rates.
+
+    A link carries one flit per cycle.
 
     Parameters
     ----------
     rate_gbps : float
-        Data rate of the link.
+        Data rate of the link in Gb/s.
     flit_bytes : int
-        What it carries in a cycle.
+        Bytes per cycle.
 
     Examples
     --------
@@ -137,20 +139,20 @@ class LinkClock:
 
     @property
     def cycle_ns(self) -> float:
-        """Nanoseconds of a cycle."""
+        """Duration of a cycle in nanoseconds."""
         return 8 * self.flit_bytes / self.rate_gbps
 
     def ns(self, cycles: float) -> float:
-        """Return cycles as nanoseconds."""
+        """Return the duration of cycles in nanoseconds."""
         return cycles * self.cycle_ns
 
     def gbps(self, flits_per_cycle: float) -> float:
-        """Return flits per cycle as Gb/s: whole flits, as they take the link."""
+        """Return a rate in flits per cycle as Gb/s, counting whole flits."""
         return flits_per_cycle * self.rate_gbps
 
 
 def shown_ns(ns: float) -> str:
-    """Return a time with the unit that suits it, to four digits.
+    """Return a time with a suitable unit and four significant digits.
 
     Examples
     --------

@@ -68,8 +68,7 @@ class Fabric:
         return self._captured.data_vls
 
     def check(self) -> FabricReport:
-        """Return the findings of ``vlane fabric check``: ``ok``, ``loops``, ``unreachable``, ``unserved``,
-        ``warnings``, ...
+        """Return the findings of ``vlane fabric check``: ``ok``, ``loops``, ``unreachable``, ``warnings``, ...
 
         Each item of ``warnings`` has ``code``, ``severity``, ``where`` and ``message``.
         """
@@ -146,8 +145,9 @@ class Fabric:
         return pl.concat(frames).sort("pair", "hop").select(pl.col(name).cast(kind) for name, kind in _HOPS.items())
 
     def study(self, *, loads: Sequence[float] = (0.2,), changes: Mapping[str, Any] | None = None) -> Study:
-        """Return a study of this fabric with its programmed tables. Every host sends to all others on the SLs of the
-        paths.
+        """Return a study of this fabric with its programmed tables.
+
+        Every host sends to all others on the SLs of the paths.
 
         Parameters
         ----------
@@ -234,8 +234,7 @@ class FabricTables:
 
     @cached_property
     def vlarb(self) -> pl.DataFrame:
-        """One row per entry of the arbitration tables: node, port, ``list``, ``index``, ``vl``, ``weight`` and limit.
-        """
+        """One row per arbitration table entry: node, port, ``list``, ``index``, ``vl``, ``weight`` and limit."""
         rows = [
             (self._name(port.guid), port.number, which, index, entry.vl, entry.weight, table.limit_of_high_priority)
             for port in sorted(self._captured.vlarb)
@@ -247,8 +246,7 @@ class FabricTables:
 
     @cached_property
     def sl2vl(self) -> pl.DataFrame:
-        """One row per SL of each captured SL2VL row: node, ``input`` (0 for an adapter), ``output``, ``sl`` and ``vl``.
-        """
+        """One row per SL of each captured SL2VL row: node, ``input`` (0: adapter), ``output``, ``sl`` and ``vl``."""
         rows = [(self._name(guid), source, to, list(row)) for (guid, source, to), row in self._captured.sl2vl.items()]
         schema: dict[str, Any] = {"node": pl.String, "input": pl.Int64, "output": pl.Int64, "vl": pl.List(pl.Int64)}
         frame = pl.DataFrame(rows, schema=schema, orient="row")

@@ -237,7 +237,9 @@ def _whole(name: str, value: Any, bits: int) -> int:
     except TypeError:
         raise InputError(name, "a whole number", value) from None
     if not 0 <= number < 1 << bits:
-        raise InputError(name, f"0 to {(1 << bits) - 1}" if bits <= _WORD_BITS else f"a number of at most {bits} bits", value)
+        raise InputError(
+            name, f"0 to {(1 << bits) - 1}" if bits <= _WORD_BITS else f"a number of at most {bits} bits", value
+        )
     return number
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.schedulers.by_name import module_of
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.schedulers.writes import SchedulerTable

@@ -12,7 +12,7 @@ from typing import Any
 import vlane.sim_top
 from vlane.documents.files import write_whole
 from vlane.documents.toml_text import toml_document
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, missing_value, unknown_word
 from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.api.results import Results
 from vlane.sim_top.scenario.faults import check_faults

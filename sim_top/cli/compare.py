@@ -23,12 +23,16 @@ app = App()
 @app.command(epilog="Example: vlane compare build/studies/before build/studies/after")
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="Folder of results, or a Parquet file.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Second folder or file; may be A with other rows selected.")],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", help="Second folder or file; may be A with other rows selected.")
+    ],
     where_first: Annotated[
-        list[str] | None, typer.Option("--first", metavar="COLUMN=V[,V]", help="Use only the rows of A with these values; repeatable.")
+        list[str] | None,
+        typer.Option("--first", metavar="COLUMN=V[,V]", help="Use only the rows of A with these values; repeatable."),
     ] = None,
     where_second: Annotated[
-        list[str] | None, typer.Option("--second", metavar="COLUMN=V[,V]", help="Use only the rows of B with these values; repeatable.")
+        list[str] | None,
+        typer.Option("--second", metavar="COLUMN=V[,V]", help="Use only the rows of B with these values; repeatable."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Also list equal columns.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import usable_folder, write_whole
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
@@ -54,7 +54,9 @@ app = App()
 @app.command(epilog="Example: vlane configs tree43_ib --out my_studies")
 def configs(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Example to copy. [default: list all]")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Copy into this folder. [default with NAME: .]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Copy into this folder. [default with NAME: .]")
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """List the shipped examples, or copy one or all of them with the files that they name.
@@ -123,7 +125,10 @@ def _copy(chosen: list[Example], out: Path) -> list[Path]:
     copies = {out / file: (_FOLDER / file).read_bytes() for file in sorted({f for each in chosen for f in each.files})}
     for file, content in copies.items():
         if file.exists() and (not file.is_file() or file.read_bytes() != content):
-            must, problem = "a folder without changed examples", ": a different file exists here; copy to another folder"
+            must, problem = (
+                "a folder without changed examples",
+                ": a different file exists here; copy to another folder",
+            )
             raise InputError("--out", must, "another file", source=str(file), problem=problem)
     for file, content in copies.items():
         usable_folder(file.parent, option="--out")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.golden.schedulers.served import served_lanes
 from vlane.parameters import Parameters
 from vlane.plugins import load_installed
@@ -39,7 +39,9 @@ app = App()
 
 @app.command(epilog="Example: vlane egress --table table.toml --arrivals arrivals.csv --model both")
 def egress(
-    table_file: Annotated[Path, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON) of the scheduler.")],
+    table_file: Annotated[
+        Path, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON) of the scheduler.")
+    ],
     arrivals: Annotated[Path, typer.Option(metavar="FILE", help="Arriving packets (CSV: cycle,vl,bytes[,sl]).")],
     scheduler: Annotated[str, typer.Option(help=f"Scheduler: {', '.join(SCHEDULERS)}.")] = IB_ARBITER,
     model: Annotated[str, typer.Option(help="Model to run: golden, hardware or both.")] = "golden",
@@ -48,7 +50,9 @@ def egress(
     ] = None,
     credit_file: Annotated[
         Path | None,
-        typer.Option("--credits", metavar="FILE", help="Credit limits (CSV: cycle,vl,blocks); VLs without rows are unlimited."),
+        typer.Option(
+            "--credits", metavar="FILE", help="Credit limits (CSV: cycle,vl,blocks); VLs without rows are unlimited."
+        ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Print every departure.")] = False,  # noqa: FBT002
     param: Params = None,

@@ -75,7 +75,9 @@ def _list(entries: tuple[Any, ...]) -> str:
 @app.command(epilog="Example: vlane fabric check tests/data/torus44_2qos. Exit status 1 if the check fails.")
 def check(
     folder: Folder,
-    strict: Annotated[bool, typer.Option("--strict", help="Also fail on warnings and on checks that were skipped.")] = False,  # noqa: FBT002
+    strict: Annotated[  # noqa: FBT002
+        bool, typer.Option("--strict", help="Also fail on warnings and on checks that were skipped.")
+    ] = False,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page, index.html.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:

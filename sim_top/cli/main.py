@@ -29,7 +29,7 @@ VERBS = {
         "voqsw": "Plan virtual output queuing in software: SL2VL tables and path SLs.",
         "cosim": "Run hardware against golden and compare every output in every cycle.",
         "prove": "Prove the block's properties, by k-induction or to a bounded depth, at small and full size.",
-        "plants": "Plant one-line bugs, one at a time, and report which are detected by the proofs and by the lockstep.",
+        "plants": "Plant one-line bugs, one at a time, and report which ones the proofs and the lockstep detect.",
         "mutate": "Run mutants of the block through the lockstep and list survivors.",
         "coverage": "Report the lines, branches and toggles of the block's Verilog that its lockstep reaches.",
         "upsets": "Flip bits of the block's state, one per run, and classify the effect on its outputs.",

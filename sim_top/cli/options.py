@@ -16,10 +16,14 @@ from vlane.units import MOST_CYCLES
 MOST_SEED = (1 << 63) - 1
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="Parameter of the instance; repeatable.")]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", metavar="K=V", help="Parameter of the instance; repeatable.")
+]
 RateOption = Annotated[
     str | None,
-    typer.Option("--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X); adds results in ns and Gb/s."),
+    typer.Option(
+        "--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X); adds results in ns and Gb/s."
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=MOST_SEED, help="Seed of random tables and traffic; equal seeds give equal runs.")
@@ -31,7 +35,8 @@ PluginFiles = Annotated[
 ]
 
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="K=V", help="Change a key of the study, such as buffers.blocks=256; repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="K=V", help="Change a key of the study, such as buffers.blocks=256; repeatable."),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.toml_text import split_values
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, note, screen
@@ -29,13 +29,20 @@ def plot(
     y: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the y axis.")] = "latency_mean_cycles",
     by: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column with one curve per value; repeatable. [default: all varying parameters]"),
+        typer.Option(
+            metavar="COLUMN", help="Column with one curve per value; repeatable. [default: all varying parameters]"
+        ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=V[,V]", help="Use only rows with these values; repeatable.")
     ] = None,
-    table: Annotated[str, typer.Option(metavar="TABLE", help="Table of the folder: results, links, flows or runs.")] = "results",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture or page to write (.png, .svg, .html). [default: RESULTS/plot.png]")] = None,
+    table: Annotated[
+        str, typer.Option(metavar="TABLE", help="Table of the folder: results, links, flows or runs.")
+    ] = "results",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Picture or page to write (.png, .svg, .html). [default: RESULTS/plot.png]"),
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Draw one column of results against another: means over seeds, 95 % intervals."""

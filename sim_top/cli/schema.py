@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table

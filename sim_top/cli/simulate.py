@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.toml_text import split_values
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.network.division import MOST_PARTS
 from vlane.paths import build_dir
 from vlane.rates import LinkClock, rate_of
@@ -53,11 +53,17 @@ def simulate(
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Number of concurrent runs.")] = 1,
     cores: Annotated[int, typer.Option(min=1, max=MOST_PARTS, help="Number of cores that share each run.")] = 1,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")
+    ] = None,
     precision: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Extend runs until the 95 % intervals of means are within this share (run.precision).")
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Extend runs until the 95 % intervals of means are within this share (run.precision)."
+        ),
     ] = None,
     rate: RateOption = None,
     changes: Changes = None,
@@ -151,7 +157,9 @@ def _axes(words: list[str]) -> dict[str, list[Any]]:
     for word in words:
         key, text = key_and_text(word, "--sweep")
         if key in axes:
-            raise InputError(f"--sweep {key}", "given once", "twice", problem="is given twice: list all values in one option")
+            raise InputError(
+                f"--sweep {key}", "given once", "twice", problem="is given twice: list all values in one option"
+            )
         axes[key] = split_values(text, f"--sweep {key}")
     return axes
 
@@ -286,7 +294,9 @@ def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) ->
         for level in run.per_sl
     ]
     columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
-    title = f"rates in Gb/s per host, latencies in ns; {clock.cycle_ns:g} ns per cycle on links of {clock.rate_gbps:g} Gb/s"
+    title = (
+        f"rates in Gb/s per host, latencies in ns; {clock.cycle_ns:g} ns per cycle on links of {clock.rate_gbps:g} Gb/s"
+    )
     screen.print(table(title, columns, rows))
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.paths import build_dir
 from vlane.sim_top.cli.options import AsJson
@@ -36,18 +36,29 @@ app = App()
 @app.command(epilog="Example: vlane study dtable --quick")
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"Study: {', '.join(STUDIES)}.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Make fewer and shorter runs: minutes instead of hours.")] = False,  # noqa: FBT002
-    part: Annotated[str | None, typer.Option(metavar="PART", help="Part of the study. [default: its first part]")] = None,
+    quick: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quick", help="Make fewer and shorter runs: minutes instead of hours.")
+    ] = False,
+    part: Annotated[
+        str | None, typer.Option(metavar="PART", help="Part of the study. [default: its first part]")
+    ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="COLUMN=V[,V]", help="Make only these runs, such as network=tree43 or seed=1,2; repeatable."),
+        typer.Option(
+            "--only",
+            metavar="COLUMN=V[,V]",
+            help="Make only these runs, such as network=tree43 or seed=1,2; repeatable.",
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Number of concurrent runs.")] = 1,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the summary.")] = False,  # noqa: FBT002
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")
+    ] = None,
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Table of finished runs. [default: DIR/summary.parquet]")
     ] = None,

@@ -15,7 +15,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from vlane.errors import InputError, closest, unknown_word
+from vlane.errors import InputError, closest, missing_value, unknown_word
 from vlane.extras import MissingExtraError
 from vlane.shown import harmless
 from vlane.sim_top.output.console import complain

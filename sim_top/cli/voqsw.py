@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, missing_value, unknown_word
 from vlane.fabric.capture import CAPTURED, load_fabric
 from vlane.fabric.dumps.written import DUMPS, write_dumps
 from vlane.fabric.model import Fabric, Port
@@ -82,8 +82,12 @@ class _Checked:
 @app.command(epilog="Example: vlane voqsw --topology irregular:16 --sls 8 --vls 8 --seed 5 --out build/voqsw")
 def voqsw(
     topology: Annotated[str | None, typer.Option(metavar="T", help=f"Network: {', '.join(FORMS.values())}.")] = None,
-    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of a captured fabric, instead of --topology.")] = None,
-    study: Annotated[Path | None, typer.Option(metavar="FILE", help="Study file whose network is planned, instead of --topology.")] = None,
+    fabric: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of a captured fabric, instead of --topology.")
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Study file whose network is planned, instead of --topology.")
+    ] = None,
     sls: Annotated[int, typer.Option(help="Number of service levels to use; above 16, the plan is only counted.")] = 8,
     vls: Annotated[int, typer.Option(help="Number of VLs to use.")] = 8,
     aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs to leave unused.")] = "",
@@ -95,7 +99,9 @@ def voqsw(
         str, typer.Option(metavar="WAY", help="SL of paths outside the planned 4-tuples: lowest or spread.")
     ] = "lowest",
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of a random network's cables.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables to a folder, as a captured fabric.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the tables to a folder, as a captured fabric.")
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Plan virtual output queuing in software: SL2VL tables and path SLs. Exit status 1 if a check fails."""

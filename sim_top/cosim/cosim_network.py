@@ -118,7 +118,9 @@ def cosim_network(
     start = time.thread_time()
     changes = faults_of(world)
     reason, packets = run_to(plain, packets, cycles - 1, changes=changes)
-    marked = _marked(plain, switches)  # a packet that starts in the last cycle reaches the hardware's link one cycle later
+    marked = _marked(
+        plain, switches
+    )  # a packet that starts in the last cycle reaches the hardware's link one cycle later
     if reason == DONE:
         reason, packets = run_to(plain, packets, cycles, changes=changes)
     golden_seconds = time.thread_time() - start

@@ -43,9 +43,7 @@ def cosim_page(result: CosimResult, *, title: str, wave: Path | None, clock: Lin
     if undrawn:
         columns = [Column("where", is_number=False), Column("lists", is_number=False)]
         table_of_lists = Table(
-            "Tables used too briefly to be measured",
-            columns,
-            [(it.where, _lists(it)) for it in undrawn],
+            "Tables used too briefly to be measured", columns, [(it.where, _lists(it)) for it in undrawn]
         )
         sections.append(Section("Other tables", [table_of_lists]))
     sections.append(Section("Counts of rules", [_rules(result)]))
@@ -175,7 +173,9 @@ def _rules(result: CosimResult) -> Table:
     rows = []
     for rule in result.rules:
         count, applies = result.coverage.counts.get(rule.name, 0), rule.name in result.coverage.applicable
-        times = Cell(f"{count:,}", is_number=True) if count or applies else Cell("not applicable", is_number=True, order=-1)
+        times = (
+            Cell(f"{count:,}", is_number=True) if count or applies else Cell("not applicable", is_number=True, order=-1)
+        )
         rows.append((rule.decision, rule.name, rule.text, times))
     columns = [*(Column(name, is_number=False) for name in ("decision", "rule", "meaning")), Column("count")]
     return Table("Rules of the contract, and their counts in this run", columns, rows)

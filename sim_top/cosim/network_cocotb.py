@@ -1,5 +1,4 @@
-"""Switches in hardware under cocotb: a top module with all of them, and a bench that runs golden's network around it.
-"""
+"""Switches in hardware under cocotb: a top module with all of them, and a bench that runs golden's network."""
 
 from __future__ import annotations
 

@@ -185,8 +185,9 @@ def run_point(point: Point) -> str:
 
 
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
-    """Return a smaller point that still fails: each parameter except buffer sizes is reduced as far as the failure
-    persists.
+    """Return a smaller point that still fails.
+
+    Each parameter except buffer sizes is reduced as far as the failure persists.
     """
     smaller: dict[str, tuple[Any, ...]] = {
         "ports": (2, 3, 4, 5),

@@ -91,8 +91,7 @@ class _Delay:
 
 
 def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
-    """Yield the cycles of a run: reset, memory initialisation, golden's cycles, and cycles until the last answers are
-    due.
+    """Yield the cycles of a run: reset, memory initialisation, golden's cycles, and the last answers.
 
     Raises
     ------

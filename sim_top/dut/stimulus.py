@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import misplaced, missing_value
 from vlane.schedulers.programs import program_writes, read_program
 from vlane.schedulers.registry import IB_ARBITER, LINE_RATE, SCHEDULERS
 from vlane.sim_top.blocks import Block

@@ -153,9 +153,7 @@ class Wiring:
     def _places(
         self, section: str, ours: BlockPort, wire: InputWire, row: PortRow
     ) -> tuple[list[tuple[int, int]], list[int]]:
-        """Return (design's bit, block's bit or ``ZERO``) for each bit of the design, and the block's bits without a bit
-        there.
-        """
+        """Return (design's bit, block's bit or ``ZERO``) pairs, and the block's bits that the design lacks."""
         elements = 1 if wire.resize and not ours.is_array and wire.ports is None else ours.elements
         bits = ours.bits // elements
         if elements == 1 and ours.bits > 1 and wire.order == "high_first":
@@ -303,8 +301,9 @@ class Wiring:
     # Rows
 
     def check_rows(self, rows: Words, cycle: int) -> None:
-        """Reject rows of the block's inputs that need a port that the design lacks; ``cycle`` is the number of the
-        first.
+        """Reject rows of the block's inputs that need a port missing in the design.
+
+        The first row belongs to ``cycle``.
 
         Raises
         ------
@@ -320,7 +319,9 @@ class Wiring:
             over = bits_of_rows(rows)[:, places] != 0
             self._refuse_first(("inputs", name), over, "is too narrow: the traffic drives", rows, cycle)
 
-    def _refuse_first(self, path: tuple[str, str], bits: NDArray[np.bool_], words: str, rows: Words, cycle: int) -> None:
+    def _refuse_first(
+        self, path: tuple[str, str], bits: NDArray[np.bool_], words: str, rows: Words, cycle: int
+    ) -> None:
         """Reject the first row with a wrong bit."""
         wrong = np.flatnonzero(bits.any(axis=1))
         if len(wrong):
@@ -334,8 +335,7 @@ class Wiring:
         return rows_of_bits(bits_of_rows(rows)[:, self.source] ^ self.inverted)
 
     def our_rows(self, dut_rows: Words) -> Words:
-        """Return rows of the design's inputs as rows of the block's inputs; inputs that the design lacks are constant.
-        """
+        """Return rows of the design's inputs as rows of the block's inputs; missing inputs are constant."""
         bits = np.zeros((len(dut_rows), 64 * self.inputs.words + 1), np.uint8)
         theirs = bits_of_rows(dut_rows)[:, :-1] ^ self.inverted
         carried = self.source != ZERO
@@ -394,8 +394,7 @@ class Wiring:
         raise AssertionError("every value fits")
 
     def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
-        """Return a row of the design's outputs as values of the block's outputs; a one-hot grant becomes a list of VLs.
-        """
+        """Return a row of the design's outputs as values of the block's outputs; a one-hot grant as a list of VLs."""
         bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self.expected_inverted
         found: dict[str, int | list[int]] = {}
         for name in self.map.outputs:

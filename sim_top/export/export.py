@@ -15,7 +15,7 @@ from typing import Any
 from amaranth.lib.wiring import FlippedSignature
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.hdl.registers.axi_lite import BUS_PREFIX, AxiLite
 from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters

@@ -1,5 +1,4 @@
-"""Export of an oracle: a C library compiled from golden, its header, a DPI-C package and a page (``docs/oracle.md``).
-"""
+"""Export of an oracle: golden as a C library, its header, a DPI-C package and a page (``docs/oracle.md``)."""
 
 from __future__ import annotations
 

@@ -250,7 +250,8 @@ def package(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
 
 _PAGE = """# @NAME@
 
-Cycle-accurate reference model of `@BLOCK@` as a C library, generated from vlane's golden model. Parameters: @PARAMETERS@.
+Cycle-accurate reference model of `@BLOCK@` as a C library, generated from vlane's golden model.
+Parameters: @PARAMETERS@.
 
     cc bench.c -L. -l@NAME@ -Wl,-rpath,$PWD -o bench     # with the shared library
     cc bench.c lib@NAME@.a -o bench                      # with the static library

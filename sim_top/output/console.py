@@ -56,8 +56,9 @@ def complain(line: str) -> None:
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    """Return a table, without a header if all column names are empty; columns whose name starts with ``>`` are
-    right-aligned.
+    """Return a table; without a header if all column names are empty.
+
+    Columns whose name starts with ``>`` are right-aligned.
     """
     has_header = any(column.lstrip(">") for column in columns)
     made = Table(title=Text(harmless(title)), title_justify="left", title_style="bold", show_header=has_header)

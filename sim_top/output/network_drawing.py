@@ -191,9 +191,7 @@ def _layout(
 
 
 def _shown(links: Sequence[Link], switches: int, *, with_hosts: bool) -> tuple[list[tuple[Link, int, int]], list[str]]:
-    """Return the drawn links, each with its index among parallel links and the number of links it represents, and
-    notes.
-    """
+    """Return the drawn links, each with its index and number of parallel links, and notes."""
     drawn = [it for it in links if with_hosts or (it.source < switches and it.target < switches)]
     pairs: dict[tuple[int, int], list[Link]] = {}
     for link in drawn:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.sim_top.study.students_t import students_t
 from vlane.study.file import shown_value
 
@@ -179,7 +179,8 @@ def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, i
         return {**made, "is_certain": _is_unanimous(first) and _is_unanimous(second) and means[0] != means[1]}
     if len(pairs) == 1:
         return {**made, "error": _own(first, second, seeds, column)}
-    # Percentiles are bins of a histogram: seeds that differ by the same number of bins have no spread, so the bin width bounds the error.
+    # Percentiles are bins of a histogram: if seeds differ by the same number of bins, their spread is 0,
+    # and the bin width bounds the error.
     resolution = _RESOLUTION * max(map(abs, means)) if column in {"latency_p50", "latency_p99"} else 0.0
     return {**made, "error": _paired(pairs, resolution)}
 
@@ -191,16 +192,13 @@ def _is_unanimous(side: _Side) -> bool:
 
 
 def _paired(pairs: list[tuple[float, float]], resolution: float) -> tuple[float, int]:
-    """Return standard error and degrees of freedom of the mean difference, paired by seed because equal seeds have
-    equal traffic.
-    """
+    """Return standard error and degrees of freedom of the mean difference, with runs of a seed paired."""
     spread = max(stdev(other - one for one, other in pairs), resolution)
     return spread / sqrt(len(pairs)), len(pairs) - 1
 
 
 def _own(first: _Side, second: _Side, seeds: list[int], column: str) -> tuple[float, int] | None:
-    """Return standard error and degrees of freedom of single runs, from their intervals or batches; ``None`` without.
-    """
+    """Return standard error and degrees of freedom of single runs, from their intervals or batches, or ``None``."""
     errors = []
     for side in (first, second):
         row = next(side.rows[seed] for seed in seeds)

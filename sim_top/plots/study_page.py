@@ -81,7 +81,9 @@ def _verdict(runs: Sequence[RunResult], *, is_replay: bool) -> Verdict:
     full = [(run.load, level.sl) for run, level in levels if level.saturated]
     unsure = sum(not level.decided for _, level in levels)
     detail = (
-        f"Saturation is undecided for {unsure} of {len(levels)} levels because the runs are too short." if unsure else ""
+        f"Saturation is undecided for {unsure} of {len(levels)} levels because the runs are too short."
+        if unsure
+        else ""
     )
     if full:
         load = min(full)[0]
@@ -106,10 +108,7 @@ def _facts(world: World, runs: Sequence[RunResult], clock: LinkClock, *, is_repl
         ("Network", f"{topology.name}: {topology.switches:,} switches, {len(topology.hosts):,} hosts"),
         ("Switches and schedulers", f"{study.switch.kind}, {study.scheduler.name}, {world.data_vls} data VLs"),
         ("Links", f"{clock.rate_gbps:g} Gb/s, {clock.flit_bytes} bytes and {clock.cycle_ns:g} ns per cycle"),
-        (
-            "Length",
-            f"{length} cycles per run ({shown_ns(clock.ns(cycles[-1]))}), measured over the last {measured:,}",
-        ),
+        ("Length", f"{length} cycles per run ({shown_ns(clock.ns(cycles[-1]))}), measured over the last {measured:,}"),
         (
             "Runs",
             f"{len(runs)}: "
@@ -119,7 +118,7 @@ def _facts(world: World, runs: Sequence[RunResult], clock: LinkClock, *, is_repl
         ("Confidence intervals", sure),
         (
             "Cost",
-            f"{sum(run.seconds for run in runs):.1f} CPU seconds, peak memory {max(run.peak_mib for run in runs):.0f} MiB",
+            f"{sum(run.seconds for run in runs):.1f} CPU s, peak memory {max(run.peak_mib for run in runs):.0f} MiB",
         ),
     ]
 
@@ -259,9 +258,7 @@ def _levels(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> 
         for run in runs
         for level in run.per_sl
     ]
-    caption = (
-        "Runs by service level; rates in flits per cycle and host; saturated levels have no steady latency"
-    )
+    caption = "Runs by service level; rates in flits per cycle and host; saturated levels have no steady latency"
     return Table(caption, columns, rows, rest="results.parquet has all")
 
 
@@ -318,6 +315,4 @@ def _runs(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> Ta
         )
         for run in runs
     ]
-    return Table(
-        "Runs; the digest covers every delivery and its cycle", columns, rows, rest="results.parquet has all"
-    )
+    return Table("Runs; the digest covers every delivery and its cycle", columns, rows, rest="results.parquet has all")

@@ -41,12 +41,8 @@ class FileKind:
 SCHEMAS = {
     "study": FileKind("vlane study file", "Network, traffic and runs for vlane simulate.", study_model),
     "tables": FileKind("vlane table file", "Tables of schedulers and SL maps for --table.", table_model),
-    "plan": FileKind(
-        "vlane request for a Deficit Table", "Request for vlane dtable plan.", lambda: RequestFile
-    ),
-    "wants": FileKind(
-        "vlane requirements of service levels", "Requirements for vlane vlarb plan.", lambda: WantsFile
-    ),
+    "plan": FileKind("vlane request for a Deficit Table", "Request for vlane dtable plan.", lambda: RequestFile),
+    "wants": FileKind("vlane requirements of service levels", "Requirements for vlane vlarb plan.", lambda: WantsFile),
     "map": FileKind("vlane map file", "Port map of a design for vlane cosim --dut.", lambda: DutMap),
 }
 """Kinds of files, by their name in ``vlane schema``."""

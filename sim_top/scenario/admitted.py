@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.topologies.routing import Routes
 from vlane.golden.topologies.topology import Topology
 from vlane.planning.admission import Admission, path_deadline

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vlane.congestion.cc_source import TICK_NS
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.fabric.congestion_options import congestion_options
 from vlane.fabric.dumps.opensm_conf import read_opensm_conf
 from vlane.golden.network.congestion import Congestion, NICSettings

@@ -92,7 +92,9 @@ def cables_of(study: Study, topology: Topology) -> dict[End, CableForm]:
             ends = [(each.switch, each.port - 1)]
         for switch, port in ends:
             if (switch, port) not in far and (switch, port) not in hosts:
-                raise InputError(f"cable.{number}.port", f"a cabled port of switch {switch} (numbered from 1)", port + 1)
+                raise InputError(
+                    f"cable.{number}.port", f"a cabled port of switch {switch} (numbered from 1)", port + 1
+                )
             if (switch, port) in named:
                 field = f"cable.{number}.{'hosts' if each.hosts else 'port'}"
                 got = f"switch {switch} port {port + 1}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
 from vlane.golden.network.runs import Change
 from vlane.sim_top.scenario.setting_writes import changes_of_settings, check_settings
@@ -16,8 +16,7 @@ from vlane.tables.lft import UNASSIGNED
 
 
 def check_faults(world: World) -> None:
-    """Reject faults that cannot occur, stalls long enough to look like a deadlock, and double writes of a table in a
-    cycle.
+    """Reject faults that cannot occur, stalls that look like a deadlock, and two writes of a table in a cycle.
 
     Table swaps and written settings of congestion control are checked, too.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.topologies.routing import Routes
 from vlane.golden.topologies.topology import Topology
 from vlane.planning.voqsw import VOQswTables, make_tables, plan_voqsw

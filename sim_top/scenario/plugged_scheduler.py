@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 
 _PARAMETERS = {
     "choose": ("active", "waiting", "sizes", "weights", "memory"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.topologies.captured import Captured
 from vlane.parameters import Parameters

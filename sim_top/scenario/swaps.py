@@ -79,9 +79,13 @@ def _check_place(swap: Swap, number: int, cabled: tuple[int, ...], switches: int
         raise InputError(f"swap.{number}.switch", f"0 to {switches - 1}", swap.switch)
     for place, port in enumerate(ports):
         if port - 1 not in cabled:
-            raise InputError(f"swap.{number}.ports.{place}", f"a cabled port of switch {swap.switch} (numbered from 1)", port)
+            raise InputError(
+                f"swap.{number}.ports.{place}", f"a cabled port of switch {swap.switch} (numbered from 1)", port
+            )
         if port in ports[:place]:
-            raise InputError(f"swap.{number}.ports.{place}", "listed once", port, problem=f": port {port} is listed twice")
+            raise InputError(
+                f"swap.{number}.ports.{place}", "listed once", port, problem=f": port {port} is listed twice"
+            )
 
 
 def _cabled_ports(world: World, switches: Set[int]) -> dict[int, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.fabric.capture import load_fabric
 from vlane.golden.network.assembly import Credits, PortSettings, assemble
 from vlane.golden.network.buffers import Buffers

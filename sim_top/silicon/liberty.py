@@ -58,9 +58,16 @@ class Liberty:
         unit = next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name] > 0), None)
         storage = frozenset(name for name, body in bodies.items() if re.search(r"\bff\s*\(", body))
         if unit is None:
-            raise InputError("--liberty", "a Liberty file with a NAND2 cell", str(path), problem=f": {path} has no NAND2 cell with an area")
+            raise InputError(
+                "--liberty",
+                "a Liberty file with a NAND2 cell",
+                str(path),
+                problem=f": {path} has no NAND2 cell with an area",
+            )
         if not storage:
-            raise InputError("--liberty", "a Liberty file with a flip-flop", str(path), problem=f": {path} has no flip-flop")
+            raise InputError(
+                "--liberty", "a Liberty file with a flip-flop", str(path), problem=f": {path} has no flip-flop"
+            )
         return cls(text, areas, storage, unit, path is None)
 
     def equivalents(self, cells: dict[str, int]) -> float:
@@ -73,7 +80,9 @@ class Liberty:
         """
         for name in cells:
             if name not in self.areas:
-                raise InputError("--liberty", "a Liberty file with all areas", name, problem=f": cell {name} has no area")
+                raise InputError(
+                    "--liberty", "a Liberty file with all areas", name, problem=f": cell {name} has no area"
+                )
         return round(sum(count * self.areas[name] for name, count in cells.items()) / self.unit, 1)
 
 

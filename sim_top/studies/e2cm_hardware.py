@@ -1,6 +1,4 @@
-"""Hardware replay of an E2CM scenario: blocks get their inputs from the network's log, and their decisions are
-compared.
-"""
+"""Hardware replay of an E2CM scenario: decisions of blocks are compared with the network's log."""
 
 from __future__ import annotations
 

@@ -163,7 +163,9 @@ def _tree(levels: int) -> Scenario:
 
 
 def _mixed_fabric() -> Fabric:
-    """Return the mixed-rate network. Slide nodes 1 to 11 are nodes 0 to 10; slide switches 1 and 2 are ends 11 and 12.
+    """Return the mixed-rate network.
+
+    Slide nodes 1 to 11 are nodes 0 to 10; slide switches 1 and 2 are ends 11 and 12.
     """
     cables = [(node, 11, 1_000) for node in range(10)] + [(10, 12, 10_000), (11, 12, 10_000)]
     hops = ((*range(10), 12), (11,) * 10 + (10,))

@@ -204,8 +204,7 @@ def _panel(at: Any, chart: Chart) -> None:
 
 
 def _legends(figure: Any, panels: Sequence[Any], charts: Sequence[Chart]) -> None:
-    """Add legends: one above four or more panels if styles and names correspond across panels, otherwise one per panel.
-    """
+    """Add legends: one above four or more panels whose curves have equal names, otherwise one per panel."""
     looks = [{curve.name: curve.number for curve in chart.curves} for chart in charts]
     together = {name: number for each in looks for name, number in each.items()}
     is_alike = all(each.items() <= together.items() for each in looks)

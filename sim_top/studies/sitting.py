@@ -159,7 +159,9 @@ class _Sitting:
             if self.summary.digest(run) == before:
                 self.summary.take_over(others, model=self.model)
             else:
-                self.runner.remark(f"repeating {len(runs)} runs of {_shown(case)}: results of the current golden differ")
+                self.runner.remark(
+                    f"repeating {len(runs)} runs of {_shown(case)}: results of the current golden differ"
+                )
                 self.summary.drop(others)
 
     def _write_now_and_then(self) -> None:

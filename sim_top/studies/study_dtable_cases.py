@@ -120,8 +120,7 @@ def _variants(part: str, network: _Network, switch: str) -> Iterator[tuple[str, 
 
 
 def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield variations of one factor of the main configuration at a time, and one pair that fitted in a first attempt.
-    """
+    """Yield the main configuration with one factor changed at a time, and one pair of factors."""
     static = _static(network, switch)
     yield "flight_8", {"link.flight_cycles": 8}
     yield "flight_15", {"link.flight_cycles": 15}

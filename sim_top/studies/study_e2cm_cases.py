@@ -127,9 +127,7 @@ def _case(
 
 
 def _in_hardware(scheme: str, flow: str, *, quick: bool) -> DescribedCase:
-    """Return a hardware case of the slides' first scenario: outputs of switch 1 to nodes 1 and 2 and to switch 4, and
-    node 1.
-    """
+    """Return a hardware case of the slides' first scenario: three outputs of switch 1, and node 1."""
     run = _run("legacy", scheme, flow, "bernoulli", {}, _QUICK_HARDWARE_SECONDS if quick else _HARDWARE_SECONDS)
     given = HardwareRun(run, ((7, 0), (7, 1), (7, 10)), 0, hardware_digest())
     return _described(("legacy", scheme, flow, "bernoulli", "in hardware"), given, run, (1,))

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from vlane.documents.toml_text import toml_value
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.rates import LinkClock
 from vlane.sim_top.study.run_store import RunKey
 from vlane.sim_top.study.simulate import PerSL, RunResult
@@ -71,9 +71,7 @@ def run_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataF
 
 
 def level_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
-    """Return one row per run and service level: parameters, load, seed, the level, and the run's results as
-    ``run_...``.
-    """
+    """Return one row per run and service level, with the run's parameters and results (``run_...``)."""
     rows: list[dict[str, Any]] = []
     places: list[int] = []
     for place, run in enumerate(runs):
@@ -129,7 +127,9 @@ def read_table(file: Path) -> pl.DataFrame:
         raise InputError("results", must, problem, source=str(file), problem=problem) from None
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
-        raise InputError("results", must, reason, source=str(file), problem=f"are not a Parquet file: {reason}") from None
+        raise InputError(
+            "results", must, reason, source=str(file), problem=f"are not a Parquet file: {reason}"
+        ) from None
     missing = [name for name in ("load", "seed") if name not in table.columns]
     if missing:
         raise missing_value(f"column {missing[0]}", "the file is not a table of results", source=str(file))

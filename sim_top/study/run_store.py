@@ -228,8 +228,7 @@ class RunStore:
         raise _unusable(self.folder, why)
 
     def whole(self, key: RunKey, tables: list[str]) -> tuple[Any, str]:
-        """Return a run's result as a document and an empty text; or ``None`` and the reason why it is unusable, empty
-        if missing.
+        """Return a run's result and "", or ``None`` and the reason why it is unusable (empty if missing).
 
         Parameters
         ----------

@@ -115,8 +115,7 @@ def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFra
 
 
 def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
-    """Return, by end and lane, the total cycles for which packets requested the link, until their start or until now.
-    """
+    """Return, by end and lane, the cycles for which packets requested the link, until their start or until now."""
     asked = net.out_ports.counters["asked"].copy()
     heads = net.out_ports.queues.queue["head"]
     for end, lane in np.argwhere(heads != NOBODY).tolist():

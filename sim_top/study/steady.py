@@ -82,7 +82,11 @@ class Backlog:
 
 
 def half_width(values: list[float]) -> float | None:
-    """Return half the width of the 95 % interval of the mean of independent values; ``None`` for fewer than two.
+    """Return half the width of the mean latency's 95 % interval, from 20 batch means.
+
+    The result is ``None`` if a batch is empty.
+
+    The result is ``None`` if a batch is empty.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import vlane
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.division import check_parts
 from vlane.sim_top.output.console import note
@@ -184,7 +184,8 @@ def _flows_held(world: World) -> Iterator[str]:
         why = f"{by_timer} by CCTI_Timer and CCTI_Increase, {by_cct} by the CCT"
         names = ", ".join(map(str, sls))
         yield (
-            f"congestion control can hold up to {min(by_timer, by_cct)} flows to one host, with packets of {blocks} blocks "
+            f"congestion control can hold up to {min(by_timer, by_cct)} flows to one host, "
+            f"with packets of {blocks} blocks "
             f"on SL {names} ({why}); more flows remain a hot spot"
         )
 

@@ -98,7 +98,12 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
         _check_axis(key, listed)
     count = prod(len(listed) for key, listed in axes.items() if key not in LISTS)
     if count > MOST_POINTS:
-        raise InputError("sweep", f"at most {MOST_POINTS} points", count, problem=f": {count} points exceed the limit of {MOST_POINTS}")
+        raise InputError(
+            "sweep",
+            f"at most {MOST_POINTS} points",
+            count,
+            problem=f": {count} points exceed the limit of {MOST_POINTS}",
+        )
     base = study.with_({key: list(axes.pop(key)) for key in LISTS if key in axes})
     points: list[SweepPoint] = []
     digests: dict[str, tuple[Any, ...]] = {}

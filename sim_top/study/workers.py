@@ -14,7 +14,7 @@ from multiprocessing import connection, resource_tracker
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 from vlane.extras import require_extra
 from vlane.sim_top.output.interrupts import interrupts_held_back
 from vlane.sim_top.output.progress import show_progress
@@ -134,7 +134,7 @@ def _work(pipe: Any) -> None:
             made, failed = None, None
             try:
                 made = make()
-            except Exception as error:  # noqa: BLE001 - it is raised where the run was asked for
+            except Exception as error:  # noqa: BLE001 - raised again in the parent process
                 failed = _portable(error)
             pipe.send((made, failed))
 
@@ -143,7 +143,7 @@ def _portable(error: Exception) -> Exception:
     """Return an exception that survives pickling: itself, or a ``RuntimeError`` that describes it."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
-    except Exception as reason:  # noqa: BLE001 - whatever it cannot do
+    except Exception as reason:  # noqa: BLE001 - any failure to pickle
         return RuntimeError(f"{error!r} ({reason})")
     return error
 

@@ -57,7 +57,10 @@ class CCSourceParameters(Parameters):
 
     flows: int = whole(64, 2 * WAYS, 256, "number of flow entries, a power of two")
     cct_entries: int = whole(
-        CCT_LEAST_ENTRIES, CCT_LEAST_ENTRIES, CCT_ENTRIES, "number of entries of the Congestion Control Table, a power of two"
+        CCT_LEAST_ENTRIES,
+        CCT_LEAST_ENTRIES,
+        CCT_ENTRIES,
+        "number of entries of the Congestion Control Table, a power of two",
     )
     tick_cycles: int = whole(200, 64, 4096, "cycles per 1.024 us, the unit of CCTI_Timer")
     shift_first: bool = flag(default=False, about="whether the shift precedes the multiplication")

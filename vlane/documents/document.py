@@ -13,7 +13,7 @@ from typing import Any
 
 from vlane.documents import key_lines
 from vlane.documents.textfile import whole_text
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 
 _LOOKED_AT_AGAIN = 1 << 20
 """Size in bytes of the largest file that is reread to find a line."""

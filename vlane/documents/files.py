@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 
 _STDOUT, _STDERR = 1, 2
 _NEW_MODE = 0o666
@@ -21,7 +21,7 @@ _inputs: set[tuple[int, int]] | None = None
 @contextlib.contextmanager
 def inputs_kept() -> Iterator[None]:
     """Within the context, forbid outputs to replace files that were read as inputs."""
-    global _inputs  # noqa: PLW0603 - of the process, as files are
+    global _inputs  # noqa: PLW0603 - one set per process
     before, _inputs = _inputs, set()
     try:
         yield

@@ -121,7 +121,9 @@ class _Keys:
     def _value(self, parts: _Parts, at: Path, gives: str) -> None:
         """Process a value with nested lists and tables; ``gives`` is the separator between key and value."""
         opened: list[tuple[Path, int]] = []  # path of each list or table, and index of the element, -1 in a table
-        begins = True  # whether an element or key starts here; otherwise the token continues a scalar (a date may contain a blank)
+        begins = (
+            True  # an element or key starts here; otherwise the token continues a scalar (a date may contain a blank)
+        )
         while part := parts.next():
             if part == "\n":
                 if not opened and gives == "=":

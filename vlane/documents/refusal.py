@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from vlane.documents.document import Document, key_of
 from vlane.documents.key_lines import Path
-from vlane.errors import InputError, closest
+from vlane.errors import InputError, closest, missing_value
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -110,7 +110,6 @@ def _refusal(model: type[BaseModel], document: Document, found: list[tuple[Path,
 def _must(error: Any) -> str:
     words = WORDS.get(error["type"])
     return words(error.get("ctx", {})) if words else ""
-
 
 
 def _judged(error: ValueError, path: Path, got: object) -> InputError:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, find_block
 from vlane.sim_top.cli.options import AsJson, Params
@@ -33,17 +33,24 @@ def area(
     blocks: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[BLOCK[:K=V,K=V]]...",
-            help=f"Blocks, each with parameters: {', '.join(BLOCKS)}. [default: all]",
+            metavar="[BLOCK[:K=V,K=V]]...", help=f"Blocks, each with parameters: {', '.join(BLOCKS)}. [default: all]"
         ),
     ] = None,
     target: Annotated[str, typer.Option(help=f"Technology: {', '.join(TARGETS)}.")] = "ecp5",
     liberty: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Liberty file with the cells of --target gates. [default: a small generic library]")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Liberty file with the cells of --target gates. [default: a small generic library]"
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Number of placements per instance, 0 for none; --target gates is never placed.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(help="Number of placements per instance, 0 for none; --target gates is never placed.")
+    ] = 1,
     sweep: Annotated[
-        list[str] | None, typer.Option("--sweep", metavar="K=V,V", help="Values of a parameter to synthesise; repeat for all combinations.")
+        list[str] | None,
+        typer.Option(
+            "--sweep", metavar="K=V,V", help="Values of a parameter to synthesise; repeat for all combinations."
+        ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot of the sweep (PNG).")] = None,
     nouns: Annotated[bool, typer.Option("--nouns", help="Show the area of each part of one block (ECP5).")] = False,  # noqa: FBT002
@@ -102,9 +109,13 @@ def _show(title: str, columns: list[str], cells: list[list[str]], *, markdown: b
 def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_json: bool, markdown: bool) -> None:
     """Show the area of each part of a block."""
     if len(blocks) != 1:
-        raise InputError("--nouns", "given with one BLOCK", " ".join(blocks) or "none", problem="needs exactly one BLOCK")
+        raise InputError(
+            "--nouns", "given with one BLOCK", " ".join(blocks) or "none", problem="needs exactly one BLOCK"
+        )
     if target != "ecp5":
-        raise InputError("--target", "ecp5 with --nouns", target, problem=f"{target} cannot be used with --nouns: only ecp5")
+        raise InputError(
+            "--target", "ecp5 with --nouns", target, problem=f"{target} cannot be used with --nouns: only ecp5"
+        )
     if given:
         raise misplaced("--sweep and --plot", "with --nouns")
     block = find_block(blocks[0])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import misplaced, unknown_word
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.machinery.synthesis.netlist import NETLISTS
 
@@ -14,7 +14,10 @@ QUALIFICATION_CYCLES = 2_000_000
 """Number of cycles within which the lockstep must detect a fault."""
 
 BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"Block: {', '.join(BLOCKS)}.")]
-Netlist = Annotated[str, typer.Option(metavar="TARGET", help=f"Run the synthesised netlist instead of the RTL: {' or '.join(NETLISTS)}.")]
+Netlist = Annotated[
+    str,
+    typer.Option(metavar="TARGET", help=f"Run the synthesised netlist instead of the RTL: {' or '.join(NETLISTS)}."),
+]
 
 
 def check_netlist(netlist: str, **beside: object) -> None:

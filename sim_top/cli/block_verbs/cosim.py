@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.parameters import Parameters
 from vlane.rates import LinkClock, shown_ns
@@ -67,23 +67,33 @@ def cosim(
         Path | None, typer.Argument(metavar="[STUDY]", help="Study file (TOML); only with network.")
     ] = None,
     rtl: Annotated[
-        list[str] | None, typer.Option("--rtl", metavar="N[,N]|all", help="Switches to simulate in hardware; only with network.")
+        list[str] | None,
+        typer.Option("--rtl", metavar="N[,N]|all", help="Switches to simulate in hardware; only with network."),
     ] = None,
-    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric; each of its arbitration tables is run.")] = None,
+    fabric: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Captured fabric; each of its arbitration tables is run.")
+    ] = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON) to program.")
     ] = None,
     cycles: Annotated[
-        int | None, typer.Option(help=f"Number of cycles to compare. [default: {_DEFAULT_CYCLES:,}; network: the study's cycles]")
+        int | None,
+        typer.Option(help=f"Number of cycles to compare. [default: {_DEFAULT_CYCLES:,}; network: the study's cycles]"),
     ] = None,
     engine: Annotated[str, typer.Option(help="Simulation engine: native or cocotb.")] = "native",
-    simulator: Annotated[str, typer.Option(help="Simulator: verilator, or icarus with the cocotb engine.")] = "verilator",
-    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD file of the first 2000 cycles.")] = None,
+    simulator: Annotated[
+        str, typer.Option(help="Simulator: verilator, or icarus with the cocotb engine.")
+    ] = "verilator",
+    waves: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a VCD file of the first 2000 cycles.")
+    ] = None,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page and pictures.")] = None,
     netlist: Netlist = "",
     dut: Annotated[
         list[Path] | None,
-        typer.Option("--dut", metavar="FILE", help="Verilog file of your own design, simulated instead of vlane's; repeatable."),
+        typer.Option(
+            "--dut", metavar="FILE", help="Verilog file of your own design, simulated instead of vlane's; repeatable."
+        ),
     ] = None,
     top: Annotated[str | None, typer.Option(metavar="NAME", help="Top module of --dut.")] = None,
     map_file: Annotated[

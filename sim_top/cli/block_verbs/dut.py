@@ -9,7 +9,7 @@ import typer
 
 from vlane.documents.files import not_an_input, note_input, usable_folder
 from vlane.dut_map import Whole
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.sim_top.blocks import find_block
 from vlane.sim_top.cli.options import check_cycles
 from vlane.sim_top.dut.lockstep import Difference, ForeignResult, ForeignRun
@@ -112,7 +112,8 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
     rules = f", {happened}" if happened else ""
     rate = f" ({result.cycles / result.seconds:,.0f} per second)" if result.seconds else ""
     screen.print(
-        f"{result.cycles:,} cycles of golden{rate} in {result.dut_cycles:,} cycles of {top}, {result.decisions:,} decisions, "
+        f"{result.cycles:,} cycles of golden{rate} in {result.dut_cycles:,} cycles of {top}, "
+        f"{result.decisions:,} decisions, "
         f"{result.checked:,} answers compared{rules}",
         markup=False,
         soft_wrap=True,

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import misplaced, missing_value, unknown_word
 from vlane.register_maps import REGISTERED, register_map
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName
 from vlane.sim_top.cli.options import AsJson, Params, Seed
-from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.cli.verbs import App, unexpected_argument
 from vlane.sim_top.export.export import export_block
 from vlane.sim_top.export.oracle_export import export_oracle
 from vlane.sim_top.output.console import emit_json, screen
@@ -34,7 +34,8 @@ def export(
         int, typer.Option(metavar="N", help="Also write a testbench that compares N cycles with golden; 0 for none.")
     ] = 0,
     bus: Annotated[
-        str, typer.Option(metavar="BUS", help="Bus for programming the block's tables: axi_lite. [default: program ports]")
+        str,
+        typer.Option(metavar="BUS", help="Bus for programming the block's tables: axi_lite. [default: program ports]"),
     ] = "",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of module, files and core. [default: BLOCK]")

@@ -21,7 +21,9 @@ def mutate(
     block: BlockName,
     count: Annotated[int, typer.Option(min=1, max=4096, help="Number of mutants.")] = 400,
     cycles: Annotated[int, typer.Option(help="Number of cycles to run each mutant.")] = QUALIFICATION_CYCLES,
-    least: Annotated[float, typer.Option(min=0, max=100, help="Smallest accepted percentage of killed mutants.")] = 99.0,
+    least: Annotated[
+        float, typer.Option(min=0, max=100, help="Smallest accepted percentage of killed mutants.")
+    ] = 99.0,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,

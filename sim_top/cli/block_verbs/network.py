@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 
 from vlane.documents.textfile import number
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.rates import LinkClock, rate_of, shown_ns
 from vlane.sim_top.cli.verbs import CheckFailedError
 from vlane.sim_top.cosim.cosim_network import MixedResult, cosim_network
@@ -89,7 +89,9 @@ def _switches(rtl: list[str], world: World) -> list[int]:
             raise InputError("--rtl", must, word)
         named = set(range(world.topology.switches)) if switch is None else {switch}
         if named & found:
-            raise InputError("--rtl", f"{must}, each switch once", ",".join(rtl), problem=f"names switch {min(named & found)} twice")
+            raise InputError(
+                "--rtl", f"{must}, each switch once", ",".join(rtl), problem=f"names switch {min(named & found)} twice"
+            )
         found |= named
     return sorted(found)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName, Netlist, check_netlist
 from vlane.sim_top.cli.options import AsJson
@@ -24,8 +24,7 @@ app = App()
 def prove(
     block: BlockName,
     instance: Annotated[
-        list[str] | None,
-        typer.Option(help="Name of an instance to prove; repeatable. [default: all]"),
+        list[str] | None, typer.Option(help="Name of an instance to prove; repeatable. [default: all]")
     ] = None,
     minutes: Annotated[int, typer.Option(min=1, help="Time limit per instance, in minutes.")] = 30,
     covers: Annotated[bool, typer.Option(help="Also prove that every property's premise is reachable.")] = True,  # noqa: FBT002
@@ -109,7 +108,9 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         ]
         for each in results
     ]
-    screen.print(table(f"{block}: proofs", ["instance", "parameters", ">properties", "method", "verdict", ">time"], rows))
+    screen.print(
+        table(f"{block}: proofs", ["instance", "parameters", ">properties", "method", "verdict", ">time"], rows)
+    )
     met = [
         [
             cover.property,

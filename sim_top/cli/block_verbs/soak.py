@@ -23,7 +23,9 @@ app = App()
 def soak(
     block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"Block: {', '.join(BLOCKS)}.")] = SWITCHES[0],
     points: Annotated[int, typer.Option(help="Number of instances, each with a seed of its own.")] = 50,
-    cycles: Annotated[int, typer.Option(help="Number of cycles to compare per instance; short runs omit some kinds of traffic.")] = 40_000,
+    cycles: Annotated[
+        int, typer.Option(help="Number of cycles to compare per instance; short runs omit some kinds of traffic.")
+    ] = 40_000,
     param: Annotated[
         list[str] | None, typer.Option("--param", metavar="K=V", help="Fix a parameter of every instance; repeatable.")
     ] = None,
@@ -31,10 +33,7 @@ def soak(
         bool, typer.Option("--full-size", help="Run the largest instances instead of random or smaller ones.")
     ] = False,
     record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Record file: skip recorded instances, append those that agree."
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Record file: skip recorded instances, append those that agree.")
     ] = None,
     seed: Seed = 1,
     as_json: AsJson = False,  # noqa: FBT002

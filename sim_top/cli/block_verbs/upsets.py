@@ -52,7 +52,8 @@ def upsets(
     columns = ["register", ">upsets", *(f">{effect}" for effect in Effect)]
     lasting = sorted(run.effects.items(), key=lambda each: -_lasting(each[1]))
     rows = [_row(register, effects) for register, effects in (("all", run.total), *lasting)]
-    title = f"{block}: {run.flipped_bits:,} of {run.state_bits:,} state bits flipped, {flips.WATCHED:,} cycles observed after each"
+    title = f"{block}: {run.flipped_bits:,} of {run.state_bits:,} state bits flipped"
+    title += f", {flips.WATCHED:,} cycles observed after each"
     screen.print(table(title, columns, rows))
 
 
