@@ -217,7 +217,7 @@ def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0, by_rul
     k, n = _tree(topology)
     if 1 << lmc > k ** (n - 1):
         most = (k ** (n - 1)).bit_length() - 1
-        raise InputError("network.lmc", f"0 to {most}, as a host reaches {k ** (n - 1)} roots", lmc)
+        raise InputError("network.lmc", f"0 to {most} (a host reaches {k ** (n - 1)} roots)", lmc)
     lids = _lids_of_lmc(topology, lmc)
     if (int(lids.sum(axis=1).max()) > FIRST_MULTICAST) if by_rule is None else by_rule:
         lft = np.zeros((topology.switches, 0), np.uint8)
@@ -240,7 +240,8 @@ def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
 
 def _tree(topology: Topology) -> tuple[int, int]:
     if "k" not in topology.shape:
-        raise InputError("routing", "one for this topology; dmodk and valiant are for trees", topology.name)
+        problem = f": dmodk and valiant need a tree; the topology is {topology.name}"
+        raise InputError("routing", "another routing", topology.name, problem=problem)
     return topology.shape["k"], topology.shape["n"]
 
 
@@ -277,9 +278,10 @@ def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = Fa
     own in all that.
     """
     if "size" not in topology.shape:
-        raise InputError("routing", "one for this topology; dor is for tori", topology.name)
+        problem = f": dor needs a torus; the topology is {topology.name}"
+        raise InputError("routing", "another routing", topology.name, problem=problem)
     if not 1 <= classes <= 7:
-        raise InputError("classes", "1 to 7 of two VLs each", classes)
+        raise InputError("classes", "1 to 7 (each has two VLs)", classes)
     size, trunks = topology.shape["size"], topology.shape["trunks"]
     step = [prod(size[:dimension]) for dimension in range(len(size))]
     lids, copies = _lids_of_lmc(topology, lmc), 1 << lmc

@@ -1,4 +1,4 @@
-"""Oracle: the reference behavior of a block, one clock cycle per call, for any test bench (``docs/oracle.md``)."""
+"""Oracle: the reference behaviour of a block, one clock cycle per call, for any test bench (``docs/oracle.md``)."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _whole(name: str, value: Any, bits: int) -> int:
 
 
 def oracle(block: str, /, **parameters: Any) -> Oracle:
-    """Return the oracle of a block: the reference behavior, one clock cycle per call.
+    """Return the oracle of a block: the reference behaviour, one clock cycle per call.
 
     An oracle neither builds nor simulates hardware. Two oracles share no state.
 

@@ -38,7 +38,7 @@ class Scoreboard:
     dut : cocotb handle
         Device under test.
     block : str
-        Block whose behavior the device must match (``docs/catalogue.md``).
+        Block whose behaviour the device must match (``docs/catalogue.md``).
     given : Path, str or DutMap, optional
         Port map; without a map the device has the block's port names.
     table : optional

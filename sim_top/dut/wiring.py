@@ -308,13 +308,14 @@ class Wiring:
         Raises
         ------
         InputError
-            If a row does; names the port and the first cycle.
+            If there is such a row; the error names the port and the first cycle.
         """
         for name, value in self.absent.items():
             port = self.inputs.ports[name]
             wanted = np.array([value >> bit & 1 for bit in range(port.bits)], np.uint8)
             given = bits_of_rows(rows)[:, port.first : port.first + port.bits]
-            self._refuse_first(("absent", name), given != wanted, "but the traffic drives", rows, cycle)
+            words = "is constant in the design, but the traffic drives"
+            self._refuse_first(("absent", name), given != wanted, words, rows, cycle)
         for name, places in self._resized:
             over = bits_of_rows(rows)[:, places] != 0
             self._refuse_first(("inputs", name), over, "is too narrow: the traffic drives", rows, cycle)

@@ -99,8 +99,9 @@ def half_width(values: list[float]) -> float | None:
 
 
 def latency_half_width(part: NDArray[np.int64]) -> float | None:
-    """Return half the width of the 95 % interval of the mean latency, from 20 batch means; ``None`` with an empty
-    batch.
+    """Return half the width of the mean latency's 95 % interval, from 20 batch means.
+
+    The result is ``None`` if a batch is empty.
     """
     packets, latency = (part[:, column].reshape(_BATCHES, 2).sum(axis=1) for column in (TIMED, TIMED_LATENCY))
     return half_width((latency / packets).tolist()) if packets.min() > 0 else None

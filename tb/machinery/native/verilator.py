@@ -93,7 +93,7 @@ SPLIT = ("--output-split-cfuncs", "500")
 def check_plain(path: Path, field: str) -> None:
     """Raise ``InputError`` unless makefiles can hold a path: blanks, quotes and ``$`` have a meaning there."""
     if not _PLAIN.fullmatch(str(path)):
-        raise InputError(field, "a path of letters, digits and . _ - + / only, as makefiles hold it", str(path))
+        raise InputError(field, "a path of letters, digits and . _ - + / (makefiles allow no others)", str(path))
 
 
 def _root() -> Path:
@@ -160,7 +160,8 @@ def toolchain() -> str:
     path = child_environment()["PATH"]
     for name, package in _NEEDED.items():
         if shutil.which(name, path=path) is None:
-            raise InputError(name, f"installed (apt-get install {package})", "missing")
+            problem = f"is not installed (apt-get install {package})"
+            raise InputError(name, "installed", "missing", problem=problem)
     said = subprocess.run(
         [str(shutil.which("c++", path=path)), "--version"], capture_output=True, text=True, check=False
     ).stdout
