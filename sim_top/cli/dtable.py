@@ -16,12 +16,12 @@ from vlane.sim_top.cli.options import AsJson, RateOption, clock_at
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
 
-app = App(help="Deficit Tables.")
+app = App(help="Plan Deficit Tables.")
 
 
 @app.callback()
 def _group() -> None:
-    """Deficit Tables."""
+    """Plan Deficit Tables."""
 
 
 @app.command(epilog="Example: vlane dtable plan sim_top/configs/dtable_plan.toml --out table.toml")

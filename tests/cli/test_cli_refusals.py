@@ -156,11 +156,11 @@ def test_file_and_line_are_data(tmp_path: Path, arrivals: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("blocks = 64", "blocks = 8", "7: buffers.blocks must be at least 9, the minima of all VLs, not 8"),
+        ("blocks = 64", "blocks = 8", "7: buffers.blocks must be at least 9, the sum of minimum_blocks, not 8"),
         (
             "k = 2",
             "k = 128",
-            "3: network.k must be 2 to 127, with n of 1 to 8 and up to 65536 hosts, not 128 with n = 2",
+            "3: network.k must be 2 to 127, with n from 1 to 8 and at most 65536 hosts, not 128 with n = 2",
         ),
         ("blocks = 64", "blocks = 64\nminimum_blocks = 4", "8: buffers.minimum_blocks of VL 1 must be at least 8"),
         ("[buffers]", '[scheduler]\nname = "drr"\n[buffers]', "6: scheduler.table must be given with drr, not missing"),
@@ -208,7 +208,7 @@ def test_a_default_that_does_not_suit_is_told_as_one(tmp_path: Path) -> None:
     called = call("simulate", study, "--out", tmp_path / "out")
 
     assert_refused(
-        called, f"{study}:1: buffers.blocks must be at least 2046, the minima of all VLs, not its default, 1792"
+        called, f"{study}:1: buffers.blocks must be at least 2046, the sum of minimum_blocks, not its default, 1792"
     )
 
 

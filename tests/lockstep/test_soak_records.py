@@ -104,7 +104,7 @@ def test_more_points_begin_with_the_same_ones(block: str) -> None:
         ("[]", "soak.jsonl:2: content must be a section"),
         ('{"block": 3}', "soak.jsonl:2: block must be text, not 3"),
         ('{"blok": "rr"}', "soak.jsonl:2: blok must be a known key"),
-        ("{}", "soak.jsonl:2: block must be given, not missing"),
+        ("{}", "soak.jsonl:2: block is missing"),
         (
             json.dumps({"block": "rrr", "parameters": {}, "full_size": False, "cycles": 1, "seed": 1, **_KEPT}),
             "soak.jsonl:2: BLOCK must be one of",

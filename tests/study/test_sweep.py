@@ -327,7 +327,7 @@ def test_a_point_that_gets_stuck_is_named(study: Path, tmp_path: Path, monkeypat
         ({"sweep": {"buffers.blocks": []}}, "sweep buffers.blocks must be a list of at least one value, not empty"),
         ({"sweep": {"buffers.blocks": 64}}, "sweep buffers.blocks must be a list of values, not 64"),
         ({"sweep": {"buffers.blocks": "64"}}, "sweep buffers.blocks must be a list of values, not 64"),
-        ({"sweep": {"buffers.blocks": [64, 8]}}, "buffers.blocks must be at least 9, the minima of all VLs, not 8"),
+        ({"sweep": {"buffers.blocks": [64, 8]}}, "buffers.blocks must be at least 9, the sum of minimum_blocks, not 8"),
         ({"sweep": {7: [1]}}, "key must be keys joined by dots"),
         ({"resume": True}, "out must be a folder, with trace or resume, not missing"),
         ({"scheduler": "tcp://127.0.0.1:1"}, "--scheduler must be the address of a dask scheduler"),

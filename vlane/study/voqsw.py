@@ -21,9 +21,7 @@ class VOQswSection(Section):
         8, description="Number of service levels for paths, or full: as many as complete virtual output queuing needs."
     )
     vls: int = Field(8, ge=1, le=VL_DROP, description="Number of VLs for the outputs.")
-    search: Literal[SEARCHES] = Field(
-        "growth", description="Search for the number of separate queues if not all queues can be separate."
-    )  # type: ignore[valid-type]
+    search: Literal[SEARCHES] = Field("growth", description="Search for the number of separate queues.")  # type: ignore[valid-type]
     first_vl: Literal["level", "output"] = Field(
         "level",
         description="VL to a path's first switch: selected by the path's SL as in InfiniBand, or by the output of the "
