@@ -34,7 +34,7 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
         return None
     tick = round(TICK_NS / study.link.clock.cycle_ns)
     if not _LEAST_TICK <= tick <= _MOST_TICK:
-        must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles (with [congestion])"
+        must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles with [congestion]"
         raise InputError("link.rate_gbps", must, study.link.rate_gbps)
     attributes = _of_section(given) if given.opensm_conf is None else _of_opensm(base / given.opensm_conf)
     longest = max((len(each.cct or ()) for each in given.write), default=0)

@@ -91,7 +91,7 @@ def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
             "cs_return_delay = [3, 16384]",
             "15: congestion.cs_return_delay.1 must be a multiplier, 0 to 16383, not 16384",
         ),
-        ("cs_return_delay = [4]", "15: congestion.cs_return_delay must be a list of at least 2, not one of 1"),
+        ("cs_return_delay = [4]", "15: congestion.cs_return_delay must be a list of at least 2 elements, not 1 element"),
         ('credit_mask = "some"', "15: congestion.credit_mask must be one of none, hosts, all, not some"),
         ("flows = 12", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 12"),
         ("flows = 4", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 4"),
@@ -106,8 +106,8 @@ def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
         ("ccti_limit = 3\nccti_min = 4", "16: congestion.ccti_min must be at most ccti_limit, 3, not 4"),
         ("cct = [[4, 0]]", "15: congestion.cct.0.0 must be a shift, 0 to 3, not 4"),
         ("cct = [[0, 0],\n [0, 16384]]", "16: congestion.cct.1.1 must be a multiplier, 0 to 16383, not 16384"),
-        ("cct = [[0, 0, 0]]", "15: congestion.cct.0 must be a list of at most 2, not one of 3"),
-        ("cct = []", "15: congestion.cct must be a list of at least 1, not one of 0"),
+        ("cct = [[0, 0, 0]]", "15: congestion.cct.0 must be a list of at most 2 elements, not 3 elements"),
+        ("cct = []", "15: congestion.cct must be a list of at least 1 element, not 0 elements"),
         (
             "ccti_timer = 0",
             "15: congestion.ccti_timer must be at least 1 with a ccti_increase (with 0, the CCTI never stays raised), not 0",
@@ -266,21 +266,21 @@ def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_
     ("new", "said"),
     [
         (f"{PORT}switch = 4\nport = 1\n", "congestion.port.0.switch must be 0 to 3, not 4"),
-        (f"{PORT}switch = 0\nport = 5\n", "congestion.port.0.port must be a cabled port of switch 0, from 1, not 5"),
+        (f"{PORT}switch = 0\nport = 5\n", "congestion.port.0.port must be a cabled port of switch 0 (numbered from 1), not 5"),
         (f"{WRITE}cycle = 5\nswitch = 4\nthreshold = 1\n", "congestion.write.0.switch must be 0 to 3, not 4"),
         (
             f"{WRITE}cycle = 5\nswitch = 0\nport = 5\nthreshold = 1\n",
-            "congestion.write.0.port must be a cabled port of switch 0, from 1, not 5",
+            "congestion.write.0.port must be a cabled port of switch 0 (numbered from 1), not 5",
         ),
-        (f"{HOST}hosts = [3, 4]\nccti_min = 1\n", "congestion.host.0.hosts must be numbers of hosts, 0 to 3, not 4"),
+        (f"{HOST}hosts = [3, 4]\nccti_min = 1\n", "congestion.host.0.hosts must be host numbers from 0 to 3, not 4"),
         (
             f"{WRITE}cycle = 5\nhosts = [4]\nccti_min = 1\n",
-            "congestion.write.0.hosts must be numbers of hosts, 0 to 3, not 4",
+            "congestion.write.0.hosts must be host numbers from 0 to 3, not 4",
         ),
         (f"{WRITE}cycle = 2000\nthreshold = 1\n", "congestion.write.0.cycle must be below the run's cycles, 2000"),
         (
             f"{WRITE}cycle = 5\nthreshold = 1\nmarking_rate = 1\n{NEXT}cycle = 6\nswitch = 2\nthreshold = 2\n",
-            "congestion.write.1.cycle must be one without another write of switch 2 under way, not 6",
+            "congestion.write.1.cycle: another write of switch 2 is still in progress in cycle 6",
         ),
     ],
 )
@@ -305,7 +305,7 @@ def test_settings_at_the_border_are_taken(new: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[link]\n", '[switch]\nkind = "opa"\n[link]\n', "congestion must be left out with switch.kind opa, not given"),
+        ("[link]\n", '[switch]\nkind = "opa"\n[link]\n', "congestion cannot be used with switch.kind opa"),
         (
             "[link]\n",
             '[switch]\ncrossbar = "flits"\n[link]\n',
@@ -332,12 +332,12 @@ def test_switches_without_congestion_control_are_refused(old: str, new: str, sai
         (
             "maximum_blocks = 136",
             "maximum_blocks = 136\n[[traffic]]\nbytes = 2240\nload = 0.0",
-            "maximum_blocks of VL 0 must be at least 140, four largest packets, with congestion control, not 136",
+            ("maximum_blocks of VL 0 must be at least 140 with congestion control (four largest " "packets), not 136"),
         ),
         (
             "data_vls = 2",
             "data_vls = 2\nrate_gbps = 4000",
-            "link.rate_gbps must be such that 1.024 us are 64 to 4096 cycles with [congestion], not 4000",
+            ("link.rate_gbps must be such that 1.024 us are 64 to 4096 cycles (with [congestion]), " "not 4000.0"),
         ),
     ],
 )
@@ -388,12 +388,12 @@ LOADS = "loads = [0.3]"
     ("traffic", "loads", "said"),
     [
         ("", "[1.1]", "run.loads.0 must be at most 1.0, not 1.1"),
-        (HALF, "[0.9, 1.0]", "run.loads must be 0.9, what the classes' own loads make, not 1.0"),
-        (f"{HALF}{HALF.replace('1]', '1, 2]')}", "[1.5]", "must be such that host 1 sends at most 1, not 1.5"),
+        (HALF, "[0.9, 1.0]", "run.loads must be 0.9, the sum of the classes' own loads, not 1.0"),
+        (f"{HALF}{HALF.replace('1]', '1, 2]')}", "[1.5]", "with load 1.5, host 1 sends 1.5 flits per cycle; the limit is 1"),
         (
             f"{HALF}active_cycles = [0, 100]\n{HALF}active_cycles = [99, 200]\n",
             "[1.5]",
-            "run.loads.0 must be such that host 1 sends at most 1, not 1.5, which makes 1.5",
+            "run.loads.0: with load 1.5, host 1 sends 1.5 flits per cycle; the limit is 1",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Absolute credits of InfiniBand: by hand, in lockstep over a lossy link, proven; the flow-control packet."""
+"""InfiniBand absolute credits: by hand, in lockstep over a lossy link, proven; the flow-control packet."""
 
 from __future__ import annotations
 

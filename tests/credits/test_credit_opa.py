@@ -1,4 +1,4 @@
-"""Sender-managed credits of Omni-Path: by hand, in lockstep with live changes, proven."""
+"""Omni-Path sender-managed credits: by hand, in lockstep with live changes, proven."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
             ("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"),
             "--param requesters must be given once, not twice",
         ),
-        (("area", "rr:"), "BLOCK must be a block, or BLOCK:K=V,K=V, not rr:"),
+        (("area", "rr:"), "BLOCK must be BLOCK or BLOCK:K=V,K=V, not rr:"),
         (("area", "rr", "--seeds", "9999999999"), "--seeds must be 0 to 1000"),
         (("area", "rr", "--sweep", "requesters=2,2"), "each value once"),
         (("area", "rr", "--sweep", "requesters=2,3", "--plot", "p.foo"), "ends in .png"),

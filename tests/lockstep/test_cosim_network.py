@@ -1,4 +1,4 @@
-"""Switches in hardware inside the golden network: the same packets in the same cycles, or it is told."""
+"""Switches in hardware inside the golden network: same packets in the same cycles, or it is told."""
 
 from __future__ import annotations
 

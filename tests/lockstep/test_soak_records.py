@@ -125,10 +125,10 @@ def test_lines_that_are_no_records_are_refused(tmp_path: Path, line: str, words:
 
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     assert_refused(call("evidence", tmp_path / "none"), "FILE must be a file of records, not missing")
-    assert_refused(call("evidence", tmp_path), "the file of records must be readable, not Is a directory")
+    assert_refused(call("evidence", tmp_path), "record file must be readable, not Is a directory")
     (tmp_path / "file").touch()
     unwritable = tmp_path / "file" / "soak.jsonl"
-    assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "the file of records must be")
+    assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "record file must be")
 
 
 def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:

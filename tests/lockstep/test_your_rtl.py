@@ -62,7 +62,7 @@ def refusal(where: Path, block: str, design: str, given: str, table: str = "") -
         ("each = 1", "each = 128", r"absent.heads__blocks must be below 128, for 7 bits, not 128"),
         ('encoding = "onehot"', 'active = "lo"', r"map.toml:34: outputs.vl.active must be one of high, low, not lo"),
         ('port = "gnt_o", encoding = "onehot"', 'port = "gnt"', r"outputs.vl.port must be an output of rr_arb \("),
-        ("vl = {", "grant = {", r"outputs.grant.encoding must be number, but for vl of a scheduler, not onehot"),
+        ("vl = {", "grant = {", r"outputs.grant.encoding must be number except for vl of a scheduler, not onehot"),
         ('encoding = "onehot"', 'when = "granted"', r"vl.when must be an output of the block .*did you mean grant"),
         ("N = 4", "M = 4", r"map.toml:22: parameters.M must be a parameter of rr_arb, not unknown"),
         ("N = 4", "N = 5", r"inputs.heads__request.port must be a port of 4 bits.*not req_ni of 5 bits"),
@@ -131,7 +131,7 @@ def test_a_port_that_is_too_narrow_is_refused_when_the_traffic_needs_it(tmp_path
 
     message = refusal(tmp_path, "wrr", WRR, f"{given}\n[parameters]\nWEIGHT_BITS = 4\n")
 
-    assert re.search(r"map.toml:25: inputs.program__weight must be as wide as the traffic needs, not 0x\w+ in", message)
+    assert re.search(r"map.toml:25: inputs.program__weight must be is too narrow: the traffic drives, not 0x\w+ in", message)
 
 
 def wired(given: DutMap, ports: list[Port], block: str = "wrr", **parameters: object) -> Wiring:

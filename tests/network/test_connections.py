@@ -238,8 +238,8 @@ def test_a_cycle_may_carry_less_than_a_block(tmp_path: Path) -> None:
         ({"interval_cycles": pl.date(2026, 1, 1)}, "interval_cycles must be a column of numbers, not one of Date"),
         ({"source": pl.lit(value=True)}, "source must be a column of numbers, not one of Boolean"),
         ({"sl": pl.lit(16)}, "sl must be a whole number, 0 to 15"),
-        ({"sl": pl.lit(4)}, "list.parquet:2: sl must be one that has a VL, by link.vl_of_sl and link.data_vls, not 4"),
-        ({"destination": pl.col("source")}, "list.parquet:2: destination must be another host than the source"),
+        ({"sl": pl.lit(4)}, "list.parquet:2: sl must be an SL with a VL (link.vl_of_sl, link.data_vls), not 4"),
+        ({"destination": pl.col("source")}, "list.parquet:2: destination must be different from the source"),
         ({"interval_cycles": pl.lit(2.0)}, "list.parquet:2: interval_cycles must be at least 4"),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_cache_that_cannot_be_made_is_refused(place: str, monkeypatch: pytest.
     """One line that names the variable."""
     monkeypatch.setenv("VLANE_CACHE", place)
 
-    with pytest.raises(InputError, match="VLANE_CACHE must be a folder that can be written"):
+    with pytest.raises(InputError, match="VLANE_CACHE must be a writable folder"):
         cache_dir("models")
 
 

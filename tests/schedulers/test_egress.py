@@ -23,7 +23,7 @@ _TABLES = "".join(
 
 @pytest.mark.slow
 def test_egress_models_agree_and_write_departures(table: Path, arrivals: Path, tmp_path: Path) -> None:
-    """Golden and hardware send the same packets in the same cycles, also under credits."""
+    """Golden and hardware send same packets in the same cycles, also under credits."""
     room = tmp_path / "credits.csv"
     room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
     out = tmp_path / "departures.csv"
@@ -106,7 +106,7 @@ def test_bad_arrivals_are_refused(text: str, words: list[str], table: Path, tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", list(SCHEDULERS)[1:])
 def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path, tmp_path: Path) -> None:
-    """Golden and hardware send the same packets in the same cycles, lanes behind a map, under credits."""
+    """Golden and hardware send same packets in the same cycles, lanes behind a map, under credits."""
     table, room = tmp_path / "table.toml", tmp_path / "credits.csv"
     table.write_text(_TABLES)
     room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")

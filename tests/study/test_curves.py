@@ -113,7 +113,7 @@ def test_pictures_are_written_and_the_same_again(suffix: str, tmp_path: Path) ->
     assert b"<b>$" not in content
     assert write_curves(curves, tmp_path / f"b{suffix}").read_bytes() == content
     assert len(content) < 1_000_000
-    assert "saturated, no latency:" in [text.get_text() for text in curve_figure(curves).axes[0].texts]
+    assert "saturated (no latency):" in [text.get_text() for text in curve_figure(curves).axes[0].texts]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_pictures_are_written_and_the_same_again(suffix: str, tmp_path: Path) ->
         (["--where", "foo=1"], ["--where column", "one of"]),
         (["--by", "run_digest", "--by", "sl", "--by", "latency_mean_cycles"], ["--by", "at most 40 curves"]),
         (["--table", "link"], ["--table", "did you mean links?"]),
-        (["--table", "links"], ["--table", "left out with a Parquet file"]),
+        (["--table", "links"], ["--table", "with a Parquet file: name a folder of results"]),
         (["--out", "a.pdf"], ["--out", ".png, .svg, .html", "a.pdf"]),
         (["--out", "no/such/folder.png"], ["--out", "a file that can be written"]),
     ],

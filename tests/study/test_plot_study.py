@@ -168,7 +168,7 @@ def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> 
     _, seen = drawn(runs, tmp_path, world, "many")
 
     assert "of 100 loads are drawn; the tables have all." in seen.text
-    assert re.search(r"The first \d+ of 1,600 rows; all are in results.parquet", seen.text)
+    assert re.search(r"The first \d+ of 1,600 rows; results.parquet has all", seen.text)
 
 
 def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_study_that_gains_a_load_keeps_its_runs_and_one_that_changes_is_refuse
             "--out",
             "empty folder",
             "remove this one",
-            "small.toml before it was changed",
+            "small.toml in an earlier version",
         )
     assert {file: file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()} == held
 
@@ -302,7 +302,7 @@ def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
     assert call("simulate", study, "--out", out).status == 0
     (study.parent / "t.toml").write_text("[dtable]\nentries = [[0, 4], [1, 5]]\n")
 
-    assert_refused(call("simulate", study, "--out", out), "small.toml before it was changed")
+    assert_refused(call("simulate", study, "--out", out), "small.toml in an earlier version")
 
 
 def test_the_digest_of_the_model_is_of_all_that_makes_a_result(monkeypatch: pytest.MonkeyPatch) -> None:

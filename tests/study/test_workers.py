@@ -154,7 +154,7 @@ def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Pat
 
     assert called.status == 2
     assert called.err.strip().splitlines() == [
-        f"vlane: --scheduler must be the address of a dask scheduler that answers, tcp://HOST:PORT, not {address}"
+        f"vlane: --scheduler must be the address of a running dask scheduler, tcp://HOST:PORT, not {address}"
     ]
     assert not (tmp_path / "out").exists()
 
