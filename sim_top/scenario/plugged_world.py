@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 from vlane.golden.topologies.routing import Routes
 from vlane.golden.topologies.topology import Topology
 from vlane.plugins import Plugin, found
@@ -112,7 +112,8 @@ def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: A
 
 def _of_type(plugin: Plugin, made: Any, kind: type) -> Any:
     if not isinstance(made, kind):
-        raise _refused(plugin, f"{plugin.kind} {plugin.name}", f"a function that returns {kind.__name__}", f"{made!r}")
+        field, problem = f"{plugin.kind} {plugin.name}", f"returned {shown(made)}, not {kind.__name__}"
+        raise InputError(field, kind.__name__, f"{made!r}", source=plugin.origin.shown, problem=problem)
     return made
 
 

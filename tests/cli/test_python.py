@@ -46,7 +46,7 @@ def test_the_page_names_every_name() -> None:
     ("make", "words"),
     [
         (lambda: vlane.Study.example("tree43"), "example must be one of .* did you mean tree43_"),
-        (lambda: vlane.Study.read("no.toml"), r"no.toml: study file must be readable"),
+        (lambda: vlane.Study.read("no.toml"), r"no.toml: study file cannot be read"),
         (lambda: vlane.Study.from_dict([]), "content must be a mapping of sections, not list"),  # type: ignore[arg-type]
         (lambda: vlane.Study.from_dict({}), "network is missing"),
         (lambda: vlane.component("vlab"), "BLOCK must be one of .* did you mean vlarb?"),
@@ -55,8 +55,8 @@ def test_the_page_names_every_name() -> None:
         (lambda: vlane.component("vlarb", form="fast"), "form must be one of"),
         (lambda: vlane.plan_dtable({"entries": 32}), "dtable_plan.gmtu_blocks is missing"),
         (lambda: vlane.plan_dtable({"entries": 33, "gmtu_blocks": 4}), "dtable_plan.entries must be 32, 64 or 128"),
-        (lambda: vlane.read_tables("no.toml"), "no.toml: table file must be readable"),
-        (lambda: vlane.Results.read("no"), "no: results must be a folder of results"),
+        (lambda: vlane.read_tables("no.toml"), "no.toml: table file cannot be read"),
+        (lambda: vlane.Results.read("no"), "no: results cannot be read"),
         (lambda: vlane.Fabric.read("no"), "no"),
         (lambda: vlane.Fabric.read(DATA / "two_switch").paths(source="H9"), "source must be the LID or the name"),
         (lambda: vlane.Fabric.read(DATA / "two_switch").paths(destination=True), "destination must be the LID"),

@@ -275,11 +275,7 @@ share = 0.5
     ("old", "new", "said"),
     [
         ("k = 2", "k = 1", "4: network.k must be at least 2, not 1"),
-        (
-            "k = 2",
-            "k = 2\ntrunks = 2",
-            "5: network.trunks: unknown key (known: topology, k, n, routing, lmc)",
-        ),
+        ("k = 2", "k = 2\ntrunks = 2", "5: network.trunks: unknown key (known: topology, k, n, routing, lmc)"),
         ("k = 2\n", "", "2: network.k is missing"),
         (
             '"tree"',
@@ -289,7 +285,7 @@ share = 0.5
         (
             'topology = "tree"\n',
             "",
-            ("2: network.topology is missing: give one of tree, fat_tree, torus, irregular, dumbbell, " "edges, fabric"),
+            ("2: network.topology is missing: give one of tree, fat_tree, torus, irregular, dumbbell, edges, fabric"),
         ),
         (
             "[run]",
@@ -321,7 +317,7 @@ share = 0.5
         (
             "data_vls = 2",
             'credits = "fcp"\nfcp_period_cycles = 100000',
-            ("9: link.fcp_period_cycles must be less than run.stuck_cycles, by default 100000, not " "100000"),
+            ("9: link.fcp_period_cycles must be less than run.stuck_cycles, by default 100000, not 100000"),
         ),
         ("share = 0.5\n\n", "share = 0.5\nsl = 16\n\n", "20: traffic.0.sl must be 0 to 15 with switch.kind ib, not 16"),
         ("share = 0.5\n\n", "share = 0.5\nsl = 32\n\n", "20: traffic.0.sl must be below 32 or path, not 32"),
@@ -438,10 +434,7 @@ def test_windows_text_and_its_mark_are_read(tmp_path: Path) -> None:
         (b'{"vlarb": {"high": [],\n "high": []}}', "2: vlarb.high is given twice"),
         (b'{"drr": {"quantum": [1, 2\n}}', "2: content: invalid JSON, expected , between elements: }}"),
         (b'{"drr": {"quantum": [1,\n 256]}}', "2: drr.quantum[1] must be 0 to 255, not 256"),
-        (
-            b'{"drr":\n {"quantums": [1]}}',
-            "2: drr.quantums: unknown key (known: quantum); did you mean quantum?",
-        ),
+        (b'{"drr":\n {"quantums": [1]}}', "2: drr.quantums: unknown key (known: quantum); did you mean quantum?"),
         (
             b'{"vlarb":\n {"high": [[0]],\n "limit_of_high_priority": 1}}',
             "2: vlarb.high[0] must be a pair [VL, weight], not [0]",
@@ -465,7 +458,7 @@ def test_line_of_a_json_table_is_told(content: bytes, said: str, tmp_path: Path)
 
 def test_a_file_without_an_end_is_refused() -> None:
     """What is larger than any table is not read to its end."""
-    with pytest.raises(InputError, match="at most 67108864 bytes, not a larger file"):
+    with pytest.raises(InputError, match="at most 67108864 bytes, not larger"):
         read_document(Path("/dev/zero"), "table file")
 
 

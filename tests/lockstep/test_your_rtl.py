@@ -131,7 +131,9 @@ def test_a_port_that_is_too_narrow_is_refused_when_the_traffic_needs_it(tmp_path
 
     message = refusal(tmp_path, "wrr", WRR, f"{given}\n[parameters]\nWEIGHT_BITS = 4\n")
 
-    assert re.search(r"map.toml:25: inputs.program__weight must be is too narrow: the traffic drives, not 0x\w+ in", message)
+    assert re.search(
+        r"map.toml:25: inputs.program__weight must be is too narrow: the traffic drives, not 0x\w+ in", message
+    )
 
 
 def wired(given: DutMap, ports: list[Port], block: str = "wrr", **parameters: object) -> Wiring:

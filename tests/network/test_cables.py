@@ -243,11 +243,20 @@ def _world(file: Path) -> Any:
         ("[[cable]]\nflight_cycles = 2", ["hosts", "is missing: give hosts, or switch and port"]),
         ("[[cable]]\nhosts = [1]", ["flight_cycles", "is missing: give flight_cycles or relative_rate"]),
         ("[[cable]]\nhosts = [1]\nrelative_rate = 0.001", ["relative_rate", "0.015625", "0.001"]),
-        ("[[cable]]\nhosts = [1]\nflight_cycles = 2\n" * 2, ["cable.1.hosts", "the cable at switch 0 port 2 already has a [[cable]] section", "switch 0 port"]),
+        (
+            "[[cable]]\nhosts = [1]\nflight_cycles = 2\n" * 2,
+            ["cable.1.hosts", "the cable at switch 0 port 2 already has a [[cable]] section", "switch 0 port"],
+        ),
         ("[buffers]\nnic_blocks = 0", ["nic_blocks", "1"]),
         ("[buffers]\nlargest_blocks = 4\nnic_blocks = 2", ["buffers.nic_blocks", "at least 4", "2"]),
-        ("[buffers]\nnic_minimum_blocks = [1, 2]", ["buffers.nic_minimum_blocks", "must be one number or 1 (one per VL), not 2 numbers"]),
-        ("[switch]\ncentral_minimum_blocks = 4", ["switch.central_minimum_blocks", "cannot be used with switch.kind ib", "ib"]),
+        (
+            "[buffers]\nnic_minimum_blocks = [1, 2]",
+            ["buffers.nic_minimum_blocks", "must be one number or 1 (one per VL), not 2 numbers"],
+        ),
+        (
+            "[switch]\ncentral_minimum_blocks = 4",
+            ["switch.central_minimum_blocks", "cannot be used with switch.kind ib", "ib"],
+        ),
         ('[switch]\nkind = "opa"\ncentral_minimum_blocks = 4\ncentral_blocks = 3', ["central_blocks", "at least 4"]),
     ],
 )

@@ -123,7 +123,7 @@ class DTable:
         """
         most, requesters = parameters["entries"], parameters["requesters"] or parameters["data_vls"]
         if len(self.entries) > most:
-            raise too_long("dtable.entries", most, len(self.entries), "entries of the instance's table")
+            raise too_long("dtable.entries", most, len(self.entries), "entries")
         for index, entry in enumerate(self.entries):
             if entry.weight and entry.sl >= requesters:
                 must = f"0 to {requesters - 1}, the instance's requesters"

@@ -98,7 +98,7 @@ class VLArbTable:
         """
         most, longest = parameters["entries"], max(len(self.high), len(self.low))
         if longest > most:
-            raise too_long("vlarb", most, longest, "entries of each list of the instance")
+            raise too_long("vlarb", most, longest, "entries per list")
         return self.padded(most)
 
     def padded(self, entries: int) -> list[Write]:

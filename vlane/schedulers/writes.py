@@ -71,9 +71,9 @@ def value_writes(values: Sequence[int], requesters: int) -> list[Write]:
     return [(int(ScheduleSelect.TABLE), requester, 0, value) for requester, value in enumerate(padded)]
 
 
-def too_long(field: str, most: int, got: int, meaning: str = "requesters of the instance") -> InputError:
+def too_long(field: str, most: int, got: int, meaning: str = "requesters") -> InputError:
     """Return the error about a list that is longer than an instance allows."""
-    return InputError(field, f"at most {most} long", got, problem=f": {got} values for {most} {meaning}")
+    return InputError(field, f"at most {most} long", got, problem=f": {got} values, but the instance has {most} {meaning}")
 
 
 def map_writes(owners: Sequence[int]) -> list[Write]:

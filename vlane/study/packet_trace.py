@@ -43,7 +43,7 @@ def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
     """Return remarks about a trace for a run of ``cycles`` cycles, as sentences."""
     late, own = int((rows[:, 0] >= cycles).sum()), int((rows[:, 1] == rows[:, 2]).sum())
     said = {
-        f"{late} of {len(rows)} packets of the trace are not sent: they start after the last cycle, {cycles}": late,
+        f"{late} of {len(rows)} packets of the trace are not sent: they start after the run's {cycles} cycles": late,
         f"{own} of {len(rows)} packets of the trace have equal source and destination": own,
     }
     return [sentence for sentence, count in said.items() if count]
