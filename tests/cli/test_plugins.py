@@ -158,9 +158,7 @@ def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: py
     broken.write_text("import vlane\n\nnonsense()\n")
     monkeypatch.syspath_prepend(str(info.parent))
 
-    assert_refused(
-        call("simulate", dragonfly_study(tmp_path)), f"{broken}:3: plug-in failed with NameError"
-    )
+    assert_refused(call("simulate", dragonfly_study(tmp_path)), f"{broken}:3: plug-in failed with NameError")
 
 
 @pytest.mark.parametrize(
@@ -181,12 +179,18 @@ def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: py
         ('import vlane\n@vlane.topology("x")\ndef f(k): ...\n', ("parameter k of topology x has no type annotation",)),
         ('import vlane\n@vlane.topology("x")\ndef f(*k: int): ...\n', ("must be a keyword parameter",)),
         ('import vlane\n@vlane.routing("x", vls_per_sl=0)\ndef f(t, v): ...\n', ("vls_per_sl of routing x must be 1",)),
-        ('import vlane\n@vlane.scheduler("x")\nclass S: pass\n', ("choose of scheduler x is missing: define it as a static method",)),
+        (
+            'import vlane\n@vlane.scheduler("x")\nclass S: pass\n',
+            ("choose of scheduler x is missing: define it as a static method",),
+        ),
         (RR.replace("return requester", "return n"), ("choose of scheduler mine returned ", "which cannot send")),
         (RR.replace("return requester", "return requester + 0.5"), ("not a requester or -1",)),
         (RR.replace("n = len(sizes)", "n = len(sizes); memory[0] += 1"), ("changed its arguments",)),
         (RR.replace("memory[0] = ", "weights[0] = 7 + "), ("sent of scheduler mine changed sizes or weights",)),
-        (RR.replace("(active, w", "(active, x"), ("choose of scheduler mine has the parameters (active, x", "expected (active, waiting")),
+        (
+            RR.replace("(active, w", "(active, x"),
+            ("choose of scheduler mine has the parameters (active, x", "expected (active, waiting"),
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_refused(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
@@ -430,8 +434,14 @@ def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
     ("decorate", "words"),
     [
         (lambda: vlane.scheduler("q")(3), "scheduler q must be a class with choose"),
-        (lambda: vlane.pattern("q")(lambda: 3), "pattern q must be a function with two parameters, a host and a topology"),
-        (lambda: vlane.routing("q")(lambda _: 3), "routing q must be a function with two parameters, a topology and the VL of each SL"),
+        (
+            lambda: vlane.pattern("q")(lambda: 3),
+            "pattern q must be a function with two parameters, a host and a topology",
+        ),
+        (
+            lambda: vlane.routing("q")(lambda _: 3),
+            "routing q must be a function with two parameters, a topology and the VL of each SL",
+        ),
     ],
 )
 def test_what_cannot_be_called_is_refused_where_it_is_decorated(decorate: Any, words: str) -> None:

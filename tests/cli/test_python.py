@@ -166,5 +166,5 @@ def test_studies_are_values() -> None:
     assert one == other
     with pytest.raises(AttributeError):
         one.model = None  # type: ignore[misc,assignment]  # the point of the test
-    with pytest.raises(InputError, match="path must be a file that can be written"):
+    with pytest.raises(InputError, match="path: cannot write the file"):
         one.save(DATA)

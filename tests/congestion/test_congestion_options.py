@@ -132,7 +132,9 @@ def test_a_file_and_a_key_beside_it_are_refused(tmp_path: Path) -> None:
     )
     of_sl = 'opensm_conf = "opensm.conf"\n[[congestion.sl]]\nsl = 1\n\n'
     file.write_text(example.split("threshold = 12", 1)[0] + of_sl + example[example.index("[run]") :])
-    assert_refused(call("simulate", file, "--out", tmp_path / "out"), "congestion.sl", "left out with opensm_conf")
+    assert_refused(
+        call("simulate", file, "--out", tmp_path / "out"), "congestion.sl", "cannot be used with opensm_conf"
+    )
 
     head, rest = example.split("threshold = 12", 1)
     file.write_text(head + 'opensm_conf = "opensm.conf"\n' + rest[rest.index("[run]") :])

@@ -113,7 +113,8 @@ def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
         ("cct = []", "15: congestion.cct must be a list of at least 1 element, not 0 elements"),
         (
             "ccti_timer = 0",
-            "15: congestion.ccti_timer must be at least 1 with a ccti_increase (with 0, the CCTI never stays raised), not 0",
+            "15: congestion.ccti_timer must be at least 1 with a ccti_increase (with 0, "
+            "the CCTI never stays raised), not 0",
         ),
         ("cnp_interval_cycles = 2000", f"15: {INTERVAL.format(2000)}, not 2000"),
         ("ccti_increase = 4\ncnp_interval_cycles = 600", f"16: {INTERVAL.format(500)}, not 600"),
@@ -170,7 +171,8 @@ PORT_KEYS = "switch, port, threshold, packet_size, marking_rate, cs_threshold, c
         ),
         (
             f"{SL}sl = 3\nccti_timer = 0\n",
-            "18: congestion.sl.0.ccti_timer must be at least 1 with a ccti_increase (with 0, the CCTI never stays raised), not 0",
+            "18: congestion.sl.0.ccti_timer must be at least 1 with a ccti_increase (with 0, "
+            "the CCTI never stays raised), not 0",
         ),
         (f"{SL}sl = 3\nccti_min = 128\n", "18: congestion.sl.0.ccti_min must be at most ccti_limit, 127, not 128"),
         (f"{HOST}ccti_min = 1\n", "16: congestion.host.0.hosts is missing"),
@@ -198,7 +200,8 @@ PORT_KEYS = "switch, port, threshold, packet_size, marking_rate, cs_threshold, c
         ),
         (
             f"{HOST}hosts = [1]\nccti_timer = 0\n",
-            "18: congestion.host.0.ccti_timer must be at least 1 with a ccti_increase (with 0, the CCTI never stays raised), not 0",
+            "18: congestion.host.0.ccti_timer must be at least 1 with a ccti_increase (with 0, "
+            "the CCTI never stays raised), not 0",
         ),
         (
             f"{HOST}hosts = [1]\ncct = [[0, 0]]\n",

@@ -329,7 +329,7 @@ def test_a_fault_under_cocotb_is_named_by_signal_cycle_and_values() -> None:
     assert called.status == 1, called.err
     done = called.json()
     first, _, seen = done["mismatch"].partition("\n")
-    found = re.fullmatch(r"rr\.(\w+) in cycle (\d+) is (\d+) in the wave, golden says (\d+)", first)
+    found = re.fullmatch(r"rr\.(\w+) in cycle (\d+) is (\d+) in the wave, but (\d+) in golden", first)
     assert found
     name, cycle, shown, wanted = found.groups()
     assert f"cycle {cycle}: {name} is {shown}, golden says {wanted}" in seen

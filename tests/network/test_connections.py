@@ -249,13 +249,13 @@ def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.
 
 
 def test_levels_without_a_distance_are_refused(tmp_path: Path) -> None:
-    said = r"list.parquet:\d+: sl must be below 2, as admission.distances has as many"
+    said = r"list.parquet:\d+: sl must be below 2, the length of admission.distances"
     with pytest.raises(InputError, match=said):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4]})
 
 
 def test_an_admission_of_nobody_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="admission must be one that takes in a connection at least, not none of 20"):
+    with pytest.raises(InputError, match="admission: none of the 20 connections was admitted"):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4, 8, 64], "budget": 1e-9})
 
 
@@ -269,7 +269,7 @@ def test_an_admission_of_nobody_is_refused(tmp_path: Path) -> None:
         ({"switch": {"kind": "opa"}}, "admission"),
         ({"cable": [{"hosts": [0], "relative_rate": 0.5}]}, "cable"),
         ({"link": {"data_vls": 4, "credits": "fcp"}}, "link.credits"),
-        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision must be left out with connections"),
+        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision cannot be used with [connections]"),
     ],
 )
 def test_sections_that_do_not_go_together_are_refused(sections: dict[str, object], field: str) -> None:

@@ -44,7 +44,7 @@ def test_rule_and_tables_of_a_tree_are_one(topology: Topology, lmc: int) -> None
 def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
     """Each in one line."""
     out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
-    assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace must be left out with more than 3 LIDs")
+    assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace cannot be used with more than 3 LIDs")
     assert_refused(call("cosim", "network", study, "--rtl", "0"), "network must be of up to 3 LIDs", "not 4")
     study.write_text(STUDY + rewrite)
     assert_refused(call("simulate", study, "--out", out), "rewrite must be left out of a network that forwards by rule")
@@ -58,4 +58,4 @@ def test_a_run_by_rule_says_so(study: Path) -> None:
     called = call("simulate", study, "--out", study.parent / "out")
 
     assert called.status == 0
-    assert "4 LIDs are more than a subnet's 3: switches forward by rule" in called.err
+    assert "4 LIDs exceed a subnet's 3: switches forward by rule" in called.err

@@ -43,8 +43,8 @@ def test_the_circle_is_printed_whole_by_names_and_numbers(study: Path) -> None:
     first, links = _circle(call("simulate", study, "--out", study.parent / "out"))
 
     assert first == (
-        f"vlane: {study}:1: routes must be free of circles of links that wait for each other, "
-        f"not a circle of {len(links)} links and VLs"
+        f"vlane: {study}:1: routes: {len(links)} channels (link and VL) wait for each other in a cycle, "
+        "which can deadlock"
     )
     assert len(links) >= 3
     switches = []
@@ -208,7 +208,7 @@ def test_a_map_that_gives_a_lane_to_nobody_leaves_it_unserved() -> None:
 @pytest.mark.parametrize(
     ("lmc", "routing", "words"),
     [
-        (2, "dmodk", "network.lmc must be 0 to 1, as a host reaches 2 roots, not 2"),
+        (2, "dmodk", "network.lmc must be 0 to 1 (a host reaches 2 roots), not 2"),
         (1, "updown", "network.lmc must be 0 with routing updown, not 1"),
         (1, "valiant", "network.lmc must be 0 with routing valiant, not 1"),
         (8, "dmodk", "network.lmc must be at most 7, not 8"),

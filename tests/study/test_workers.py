@@ -67,8 +67,8 @@ def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
 
     assert called.status == 1
     assert called.err == (
-        "vlane: two processes ended while they made the run of load 0.5, seed 1; "
-        f"0 of 4 runs are kept in {tmp_path}/out, --resume goes on from there\n"
+        "vlane: two processes died during the run of load 0.5, seed 1; "
+        f"0 of 4 runs are stored in {tmp_path}/out; continue with --resume\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
     assert first.startswith("1 of 4: load 0.2, seed ")
     assert [line for line in rest if " of 4: " not in line] == rest[-1:]
     assert rest[-1].startswith("vlane: interrupted; ")
-    assert rest[-1].endswith(f"of 4 runs are kept in {tmp_path}/out, --resume goes on from there")
+    assert rest[-1].endswith(f"of 4 runs are stored in {tmp_path}/out; continue with --resume")
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "runs").glob("*.json")}
     assert kept
     assert not list((tmp_path / "out").rglob("*.part"))

@@ -73,7 +73,8 @@ def value_writes(values: Sequence[int], requesters: int) -> list[Write]:
 
 def too_long(field: str, most: int, got: int, meaning: str = "requesters") -> InputError:
     """Return the error about a list that is longer than an instance allows."""
-    return InputError(field, f"at most {most} long", got, problem=f": {got} values, but the instance has {most} {meaning}")
+    problem = f": {got} values, but the instance has {most} {meaning}"
+    return InputError(field, f"at most {most} long", got, problem=problem)
 
 
 def map_writes(owners: Sequence[int]) -> list[Write]:
