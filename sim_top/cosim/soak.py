@@ -32,23 +32,23 @@ _SERIES = 50
 """Points of which every choice and every flag has every value; the second half of them fills the gaps of the first."""
 _SEEDS = 1 << 16
 _LONG = 10_000_000
-"""Cycles from which a compiler that takes longer makes up for it."""
+"""Number of cycles above which a slower, better-optimising compilation pays off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One instance and its traffic.
+    """Instance with its traffic.
 
     Parameters
     ----------
     block : str
-        Its name.
+        Name of the block.
     parameters : mapping
         Parameters of the instance.
     cycles : int
-        Compared at most.
+        Largest number of cycles to compare.
     seed : int
-        Of tables and traffic.
+        Seed of tables and traffic.
     """
 
     block: str
@@ -69,20 +69,20 @@ def points_of(
     block : str
         Name of the block.
     count : int
-        How many.
+        Number of instances.
     cycles : int
-        Of each.
+        Number of cycles of each.
     seed : int
-        Of what is drawn, and of the seeds of tables and traffic.
+        Seed of the random choices, including the seeds of tables and traffic.
     wanted : mapping
-        Values that every instance has.
+        Values that every instance must have.
     full_size : bool
-        Give every instance the parameters of the largest one.
+        Whether every instance has the parameters of the largest one.
 
     Raises
     ------
     InputError
-        If no instance is drawn, among many, that has the values that are wanted, or the block has none with them.
+        If no random instance has the wanted values, or the block rejects them.
     """
     found, source = find_block(block), random.Random(seed)  # noqa: S311 - a repeatable choice
     open_values: list[tuple[str, Any]] = []
@@ -170,9 +170,9 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
 
 
 def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has_rooms: bool) -> dict[str, Any]:
-    """Return whether a switch marks, and what changes with it: buffers and flits must be large enough.
+    """Return random marking parameters, with buffers and flits large enough for marking.
 
-    A switch whose inputs have rooms, which VLs share, may starve them.
+    A switch whose VLs share input buffers may also have credit starvation.
     """
     if source.random() >= _MARKS:
         return {"marking": False, "measure": OF_OUTPUT}

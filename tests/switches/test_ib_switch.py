@@ -313,7 +313,7 @@ def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> N
     ("given", "words"),
     [
         ("credit=absolute", ["credit", "returns, fcp", "absolute"]),
-        ("fcp_blocks=3", ["fcp_blocks", "left out with credit returns", "3"]),
+        ("fcp_blocks=3", ["fcp_blocks cannot be used with credit returns"]),
         ("credit=fcp", ["maximum", "minimum, 4, with credit fcp", "36"]),
         ("credit=fcp fcp_period=8", ["fcp_period", "9 to", "8"]),
         ("credit=fcp fcp_blocks=5", ["fcp_blocks", "0 to 4", "5"]),

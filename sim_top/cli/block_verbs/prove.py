@@ -1,4 +1,4 @@
-"""``vlane prove``: the properties of a block, or of its netlist."""
+"""``vlane prove``: proofs of a block's properties, or of its netlist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName, Netlist, check_netlist
 from vlane.sim_top.cli.options import AsJson
@@ -25,11 +25,10 @@ app = App()
 def prove(
     block: BlockName,
     instance: Annotated[
-        list[str] | None,
-        typer.Option(help="Name of an instance that is proven; repeat it for several. All of them without it."),
+        list[str] | None, typer.Option(help="Name of an instance to prove; repeatable. [default: all]")
     ] = None,
-    minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
-    covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
+    minutes: Annotated[int, typer.Option(min=1, help="Time limit per instance, in minutes.")] = 30,
+    covers: Annotated[bool, typer.Option(help="Also prove that every property's premise is reachable.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
     stuck: Annotated[  # noqa: FBT002
@@ -37,7 +36,7 @@ def prove(
     ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the cache has the verdict.")] = False,  # noqa: FBT002
 ) -> None:
-    """Prove the block's properties, by k-induction or to a depth, small and full size.
+    """Prove the block's properties, by k-induction or to a bounded depth, at small and full size.
 
     Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
     of a small instance is that instance. With --stuck, exit status 1 if a fault is refuted by no proof and not listed
@@ -46,8 +45,8 @@ def prove(
     found = find_block(block)
     check_netlist(netlist)
     if netlist and (instance or stuck):
-        given, value = ("--instance", instance[0]) if instance else ("--stuck", "given")
-        raise InputError(given, "left out with --netlist", value)
+        given = "--instance" if instance else "--stuck"
+        raise misplaced(given, "with --netlist")
     chosen = tuple(map(found.instance, dict.fromkeys(instance))) if instance else found.proofs
     if stuck:
         raise typer.Exit(_stuck(found, chosen, minutes, as_json=as_json))
@@ -153,7 +152,9 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         ]
         for each in results
     ]
-    screen.print(table(f"{block}: proofs", ["instance", "of", ">properties", "method", "verdict", ">time"], rows))
+    screen.print(
+        table(f"{block}: proofs", ["instance", "parameters", ">properties", "method", "verdict", ">time"], rows)
+    )
     met = [
         [
             cover.property,
@@ -166,7 +167,7 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         for cover in each.covers
     ]
     if met:
-        columns = ["property", "instance", ">premises met", ">after cycles", ">of"]
+        columns = ["property", "instance", ">premises reached", ">after cycles", ">depth limit"]
         screen.print(table(f"{block}: premises", columns, met))
     for each in results:
         if each.proof.detail:

@@ -21,20 +21,19 @@ app = App()
 
 @app.command(epilog="Example: vlane soak ib_switch --points 20 --param marking=true --param speed=2")
 def soak(
-    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"One of: {', '.join(BLOCKS)}.")] = SWITCHES[0],
-    points: Annotated[int, typer.Option(help="Instances, each with a seed of its own.")] = 50,
-    cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
+    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"Block: {', '.join(BLOCKS)}.")] = SWITCHES[0],
+    points: Annotated[int, typer.Option(help="Number of instances, each with a seed of its own.")] = 50,
+    cycles: Annotated[
+        int, typer.Option(help="Number of cycles to compare per instance; short runs omit some kinds of traffic.")
+    ] = 40_000,
     param: Annotated[
-        list[str] | None, typer.Option("--param", metavar="K=V", help="Only instances with this value; repeatable.")
+        list[str] | None, typer.Option("--param", metavar="K=V", help="Fix a parameter of every instance; repeatable.")
     ] = None,
     full_size: Annotated[  # noqa: FBT002
         bool, typer.Option("--full-size", help="Instances of the largest size instead of random ones.")
     ] = False,
     record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File of records: instances that it holds are left out, those that agree are added."
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Record file: skip recorded instances, append those that agree.")
     ] = None,
     seed: Seed = 1,
     as_json: AsJson = False,  # noqa: FBT002
@@ -58,7 +57,7 @@ def soak(
     for number, point in enumerate(drawn, 1):
         done = SoakRecord.of(point, rtl=rtl_of(block, point.parameters)) if record else None
         if done and done.compared in kept:
-            note(f"{number} of {points}: on record: {command_of(point)}")
+            note(f"{number} of {points}: already recorded: {command_of(point)}")
             continue
         difference = run_point(point)
         note(f"{number} of {points}: {'DIFFERS' if difference else 'agrees'}: {command_of(point)}")
