@@ -1,4 +1,4 @@
-"""Shares that an arbitration list gives when weights are rounded up to whole packets (decision VLA-2)."""
+"""Shares of an arbitration list whose weights are rounded up to whole packets (decision VLA-2)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
 
 
 class LaneShare(NamedTuple):
-    """Share that a lane gets of its list while all lanes of the list have packets.
+    """Share of a lane in its list while all lanes of the list are backlogged.
 
     Parameters
     ----------
     vl : int
-        The lane.
+        Lane.
     meant, given : float
-        The lane's part of the weights, and of the blocks that are sent.
+        The lane's share of the weights, and its share of the blocks sent.
     """
 
     vl: int
@@ -29,16 +29,16 @@ class LaneShare(NamedTuple):
 
 
 class NearestList(NamedTuple):
-    """Weights of the same lanes whose shares are closest to the intended ones, with one entry each.
+    """List with one entry for each lane, and weights whose shares are closest to the intended shares.
 
     Parameters
     ----------
     entries : tuple of VLArbEntry
-        Weights of whole packets.
+        Entries whose weights are whole packets.
     shares : tuple of LaneShare
-        Shares that they give, with the intended ones.
+        Intended and actual shares of these entries.
     exact : bool
-        Whether both are equal.
+        Whether all actual shares equal the intended shares.
     """
 
     entries: tuple[VLArbEntry, ...]
@@ -47,7 +47,7 @@ class NearestList(NamedTuple):
 
 
 def packets_of(weight: int, blocks: int) -> int:
-    """Return the packets of so many blocks that an entry sends in its turn: the last one may overshoot.
+    """Return the number of packets in a turn of an entry, for packets of ``blocks`` blocks; the last may overshoot.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def packets_of(weight: int, blocks: int) -> int:
 
 
 def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, ...]:
-    """Return the shares of every lane of a list whose packets have so many blocks, in the order of the entries.
+    """Return the shares of the lanes of a list, in the order of the entries, for packets of ``blocks`` blocks.
 
     Parameters
     ----------
     entries : sequence of VLArbEntry
-        A list; entries of weight 0 are passed over.
+        Arbitration list; entries of weight 0 are skipped.
     blocks : int
-        Of a packet.
+        Size of a packet, in blocks of 64 bytes.
 
     Examples
     --------
@@ -76,14 +76,14 @@ def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, 
 
 
 def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
-    """Return the least weights of whole packets that give what a list means, or come nearest to it.
+    """Return the smallest whole-packet weights with the intended shares of a list, or with the nearest shares.
 
     Parameters
     ----------
     entries : sequence of VLArbEntry
-        A list with at least one weight above 0; entries of weight 0 are left out.
+        Arbitration list with at least one weight above 0; entries of weight 0 are skipped.
     blocks : int
-        Of a packet.
+        Size of a packet, in blocks of 64 bytes.
 
     Examples
     --------
@@ -118,9 +118,10 @@ def _shares(entries: Sequence[VLArbEntry], packets: Sequence[int]) -> tuple[Lane
 
 
 def _nearest_packets(vls: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return packets of each entry, 1 to ``most``, whose shares miss the weights' least; of equals the fewest.
+    """Return the packets of each entry, 1 to ``most``, with the least deviation from the shares of the weights.
 
-    Tried are all multiples of the weights at which some entry has a whole number of packets, the others rounded.
+    The search tries every multiple of the weights at which some entry has a whole number of packets, and rounds the
+    packets of all other entries. Ties go to the smallest total.
     """
     scales = np.unique(np.arange(1, most + 1)[:, None] / np.unique(weights)[None, :])
     packets = np.clip(np.floor(weights[None, :] * scales[:, None] + 0.5), 1, most).astype(np.int64)
