@@ -310,7 +310,7 @@ def test_dropped_sl_makes_pairs_unreachable(capture_copy: Any) -> None:
         ("0x0005 005 # Channel Adapter portguid 0x0000000000100005: 'H2'\n", "", "no entry for LID 5"),
         ("0x0005 005 #", "0x0005 007 #", "has no cable"),
         ("0x0005 005 #", "0x0005 001 #", "delivered to H0"),
-        ("0x0005 001 #", "0x0005 005 #", "goes round for ever"),
+        ("0x0005 001 #", "0x0005 005 #", "circulates forever"),
     ],
 )
 def test_misrouted_pair_is_unreachable(old: str, new: str, reason: str, capture_copy: Any) -> None:

@@ -70,7 +70,7 @@ def test_cables_come_from_another_file_without_table_links(name: str, topology: 
     assert fabric.topology_file == topology
     assert_same_nodes(fabric, dumps)
     assert check_fabric(fabric).warnings == check_fabric(dumps).warnings
-    assert any("names no LMC" in note for note in fabric.notes)
+    assert any("has no LMC" in note for note in fabric.notes)
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])

@@ -214,10 +214,10 @@ def test_a_file_without_any_option_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("conf", "held", "codes", "words"),
     [
-        ("qos_high_limit 4", 255, {"LIMIT_DIFFERS", "STARVATION"}, "LimitOfHighPriority is 255, this option makes 4"),
+        ("qos_high_limit 4", 255, {"LIMIT_DIFFERS", "STARVATION"}, "LimitOfHighPriority is 255, but OpenSM makes 4"),
         ("qos_high_limit 4", 4, set(), ""),
         ("qos_high_limit 4", 0, set(), ""),
-        ("qos_high_limit -1", 16, {"LIMIT_DIFFERS"}, "is 16, this option makes 0"),
+        ("qos_high_limit -1", 16, {"LIMIT_DIFFERS"}, "is 16, but OpenSM makes 0"),
     ],
 )
 def test_limits_that_ports_hold_are_compared(

@@ -54,7 +54,7 @@ class LidBook:
         owner = self._owners.get(int(lid))
         if owner is None:
             if int(lid) in _NO_LIDS:
-                dump.refuse("LID", "assigned: a port without a LID can only be asked by a directed route", lid)
+                dump.refuse("LID", "an assigned LID (a port without a LID is addressed by a directed route)", lid)
             dump.refuse("LID", f"of a port in {self._source}", lid)
         return owner
 
@@ -85,7 +85,7 @@ class LidBook:
         return Port(owner.guid, value or owner.number)
 
     def ports(self, owner: Port) -> int:
-        """Return how many external ports a port's node has."""
+        """Return the number of external ports of a port's node."""
         return self._nodes[owner.guid].ports
 
     def show(self, port: Port) -> str:

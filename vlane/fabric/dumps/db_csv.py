@@ -1,7 +1,7 @@
 """Reader of ``ibdiagnet2.db_csv``: a file of CSV tables, each between ``START_NAME`` and ``END_NAME``.
 
-Tables that are read: NODES, PORTS, LINKS and VL_ARBITRATION_TABLE. Columns are found by their names; their order and
-number differ between versions of ibdiagnet.
+The reader uses NODES, PORTS, LINKS and VL_ARBITRATION_TABLE. Columns are found by name, because order and number differ
+between versions of ibdiagnet.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class DbCsv:
     Parameters
     ----------
     tables : set of str
-        Names of the tables that were found and are read.
+        Names of the tables found.
     nodes : dict of int to Node
         Nodes by GUID, with cables if the file has LINKS.
     port_infos : dict of Port to PortInfo
-        Lanes and MTU of ports whose OpVLs is known.
+        Lanes and MTU of ports with a known OpVLs.
     vlarb : dict of Port to ProgrammedVLArb
         Arbitration lists by port.
     """
@@ -85,19 +85,18 @@ class DbCsv:
     vlarb: dict[Port, ProgrammedVLArb] = field(default_factory=dict)
 
     def topology(self) -> Topology | None:
-        """Return nodes and cables, or ``None`` if the file lacks one of the tables for them."""
+        """Return nodes and cables, or ``None`` if NODES, PORTS or LINKS is missing."""
         return Topology(self.nodes) if {"NODES", "PORTS", "LINKS"} <= self.tables else None
 
 
 def read_db_csv(path: Path, remarks: Remarks | None = None) -> DbCsv:
-    """Return the tables of the file that describe the fabric.
+    """Return the tables about the fabric.
 
     Raises
     ------
     InputError
-        For a table without a column that is needed, a row of another length, a value out of range, an unknown node,
-        and a table that is not closed, unless the remarks permit leaving the row out. Always for a file that lacks all
-        these tables.
+        For a table without a required column, a row of another length, a value out of range, an unknown node, and an
+        unclosed table, unless the remarks permit leaving the row out. Always for a file without any of these tables.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -116,7 +115,7 @@ def read_db_csv(path: Path, remarks: Remarks | None = None) -> DbCsv:
 
 
 class _Reader:
-    """The tables that were read, and the current one."""
+    """Parser state: complete tables and the current table."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
@@ -148,7 +147,7 @@ class _Reader:
                 self._pending.append((self._dump.line, self._table, row))
 
     def end(self) -> None:
-        """Read the rows that refer to nodes."""
+        """Read the rows of all tables with references to nodes."""
         if self._table:
             error = InputError(
                 f"table {self._table}",
@@ -187,7 +186,7 @@ class _Reader:
             self.made.tables.add(name)
 
     def _forget(self, name: str) -> None:
-        """Remove the content of a table that stands in the file again; NODES begins another output."""
+        """Remove the content of a repeated table; a repeated NODES begins another output."""
         self._pending = [each for each in self._pending if each[1] != name]
         nodes = self.made.nodes.values()
         if name == "NODES":
@@ -216,7 +215,7 @@ class _Reader:
         self._width = line.count(",") + 1
 
     def _row(self, line: str) -> dict[str, str]:
-        """Return the cells that are used; a description may contain quotes and commas, and ends at the last quote."""
+        """Return the required cells. A description may contain quotes and commas, and ends at the last quote."""
         if line.startswith('"') and (end := line.rfind('"')) > 0:
             cells = [line[1:end], *line[end + 2 :].split(",")]
         else:
@@ -230,7 +229,7 @@ class _Reader:
         return self._dump.number(name, row[name], least, most)
 
     def _known(self, row: dict[str, str], name: str, values: dict[int, int]) -> int:
-        """Return the meaning of a code; 0 if it is unknown or not there."""
+        """Return the value for a code; 0 for an unknown or missing code."""
         return 0 if row[name] in _UNKNOWN else values.get(number(row[name]) or 0, 0)
 
     def _node(self, row: dict[str, str]) -> None:

@@ -42,14 +42,14 @@ _HEADINGS = (
 def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
     """Return the nodes of a fabric. Headings of ``ibnetdiscover -g`` and external port numbers are ignored.
 
-    A later description of a node replaces an earlier one. A port whose LID is 0 or 65535, or that has no comment, has
-    no LID.
+    A later description of a node replaces an earlier description. A port with LID 0 or 65535, or without a comment,
+    has no LID.
 
     Raises
     ------
     InputError
-        For a line of no known form, two different cables of one port, and a cable whose far end is missing or
-        differs: a file that was cut off.
+        For a line of unknown form, two different cables at one port, and a cable with only one end described, as in a
+        truncated file.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -72,7 +72,7 @@ def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
 
 
 class _Reader:
-    """The nodes that were read, and the current one."""
+    """Parser state: complete nodes and the current node."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump

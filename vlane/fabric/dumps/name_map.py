@@ -1,4 +1,4 @@
-"""Reader of node-name-map files: names that administrators give to nodes, by GUID."""
+"""Reader of node-name-map files: administrators' names of nodes, by GUID."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LINE = re.compile(r'(?:0x)?([0-9a-fA-F]{1,16})\s+(?:"([^"]{0,256})"|([^\s"#]{1,
 
 
 def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
-    """Return the names of a file whose lines are a GUID and a quoted name; ``#`` begins a comment.
+    """Return names by GUID; every line is a GUID and a quoted name, and ``#`` begins a comment.
 
     Raises
     ------
     InputError
-        For a line of another form, and two names of one GUID, unless the remarks permit leaving the line out.
+        For a line of another form, and two names for one GUID, unless the remarks permit leaving the line out.
     """
     dump = Dump(path, remarks)
     names: dict[int, str] = {}
@@ -43,7 +43,7 @@ def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
 
 
 def apply_names(nodes: dict[int, Node], names: dict[int, str]) -> None:
-    """Replace the descriptions of nodes by their names of a map; GUIDs of other fabrics are ignored."""
+    """Replace the descriptions of nodes by names from a map; unknown GUIDs are ignored."""
     for guid, name in names.items():
         if guid in nodes and name:
             nodes[guid].name = name

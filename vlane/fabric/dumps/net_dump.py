@@ -19,16 +19,16 @@ _COLUMNS = ("#", "IB#", "Sta", "LWA", "LSA", "Neighbor Guid", "N#", "NLID", "Nei
 
 
 def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
-    """Return switches, their cables and the adapters at the far ends; LMC is not in the file and taken as 0.
+    """Return switches, cables and adapters. The file has no LMC, so LMC 0 is assumed.
 
-    An adapter has as many ports as its highest cabled one. Columns are found by their names, which differ between
-    versions of ibdiagnet.
+    The number of an adapter's ports is the number of the highest cabled port. Columns are found by name, because they
+    differ between versions of ibdiagnet.
 
     Raises
     ------
     InputError
-        For a row outside the table of a switch, a missing column, a port or LID out of range, and a far port that no
-        row names.
+        For a row outside the table of a switch, a missing column, a port or LID out of range, and a far port without a
+        row.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -47,11 +47,11 @@ def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
     if not reader.nodes:
         raise InputError("content", "a net_dump with at least one switch", "none", source=str(path))
     reader.join()
-    return Topology(reader.nodes, notes=(f"{path.name} names no LMC: every port is taken to have one LID",))
+    return Topology(reader.nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 
 
 class _Reader:
-    """The switches that were read, and their rows, whose far ends are resolved at the end."""
+    """Parser state: switches and rows; far ends are resolved after the last row."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump

@@ -34,15 +34,15 @@ def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None)
     path : Path
         The dump.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out sections that cannot be read.
+        Record of unreadable sections; by default, the first unreadable section raises its error.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, an unknown LID, two different rows of one place in a section, a
-        section that is not closed, unless the remarks permit leaving the section out.
+        For a line of unknown form, a lane above 15, an unknown LID, two different rows for one place in a section, and
+        an unclosed section, unless the remarks permit leaving the section out.
     """
     dump = Dump(path, remarks)
     rows = _Rows(dump, lids, None)
@@ -79,7 +79,7 @@ def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None)
 
 
 def _reopen(rows: _Rows, lids: LidBook, dump: Dump, line: str) -> None:
-    """Open the section whose heading came before the previous section was closed."""
+    """Open a section with a heading before the end of the previous section."""
     found = _HEAD.match(line.strip())
     try:
         if found:
@@ -89,21 +89,21 @@ def _reopen(rows: _Rows, lids: LidBook, dump: Dump, line: str) -> None:
 
 
 def read_smpquery_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None) -> SL2VLTables:
-    """Return the rows that ``smpquery sl2vl`` printed, keyed as ``read_opensm_sl2vl`` does.
+    """Return the rows printed by ``smpquery sl2vl``, with the keys of ``read_opensm_sl2vl``.
 
     Parameters
     ----------
     path : Path
-        The output of one or more queries.
+        Output of one or more queries.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out tables that cannot be read.
+        Record of unreadable tables; by default, the first unreadable table raises its error.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, an unknown LID, two different rows of one place in a query, a
+        For a line of unknown form, a lane above 15, an unknown LID, two different rows for one place in a query, and a
         query without rows, unless the remarks permit leaving the table out. Always for a file without any table.
     """
     dump = Dump(path, remarks)
@@ -143,12 +143,12 @@ def read_slvl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None
     nodes : dict of int to Node
         Nodes by GUID.
     remarks : Remarks, optional
-        Permits leaving out rows that cannot be read.
+        Record of unreadable rows; by default, the first unreadable row raises its error.
 
     Raises
     ------
     InputError
-        For a row of another form, of an unknown node or port, or one that contradicts an earlier row, unless the
+        For a row of another form, with an unknown node or port, or in contradiction to an earlier row, unless the
         remarks permit leaving the row out. Always for a file without any row.
     """
     dump = Dump(path, remarks)
@@ -183,7 +183,7 @@ def _slvl_row(dump: Dump, nodes: dict[int, Node], tables: SL2VLTables, found: re
 
 
 class _Rows:
-    """The tables that were read, and the rows of the current block; equal texts are read once."""
+    """Parser state: complete tables and the rows of the current block. Equal texts are parsed once."""
 
     def __init__(self, dump: Dump, lids: LidBook, between: str | None) -> None:
         self.dump, self.lids, self.between = dump, lids, between
@@ -214,7 +214,7 @@ class _Rows:
             self.dump.refuse(place_text, "equal to the earlier one of this table", lanes.strip())
 
     def close(self) -> None:
-        """End the block before the next heading; one without rows is an error."""
+        """End the block before the next heading; a block without rows is an error."""
         if self.is_open and not self._block:
             self.is_open = False
             self.dump.refuse("table", "followed by rows", "no row")
@@ -222,7 +222,7 @@ class _Rows:
             self.store()
 
     def store(self) -> None:
-        """Keep the rows of the current block: they replace those of earlier blocks."""
+        """Store the rows of the current block, in place of rows of earlier blocks."""
         replaced = differs = False
         put, guid, ports = self.tables.put, self._owner.guid, self._ports
         for place, number in self._block.items():

@@ -34,12 +34,12 @@ _UP = ("ACT", "ARM", "INI")
 
 
 def read_subnet_lst(path: Path, remarks: Remarks | None = None) -> Topology:
-    """Return the nodes of a fabric; LMC is not in the file and taken as 0. Links that are down are ignored.
+    """Return the nodes of a fabric, without inactive links. The file has no LMC, so LMC 0 is assumed.
 
     Raises
     ------
     InputError
-        For a line of another form, and two descriptions of a node, port or cable that contradict each other.
+        For a line of another form, and contradictory descriptions of a node, port or cable.
     """
     dump = Dump(path, remarks)
     nodes: dict[int, Node] = {}
@@ -53,7 +53,7 @@ def read_subnet_lst(path: Path, remarks: Remarks | None = None) -> Topology:
             _link(dump, nodes, found)
     if not nodes:
         raise InputError("content", "a subnet list with at least one cable", "none", source=str(path))
-    return Topology(nodes, notes=(f"{path.name} names no LMC: every port is taken to have one LID",))
+    return Topology(nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 
 
 def _link(dump: Dump, nodes: dict[int, Node], found: re.Match[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reader of ``smpquery vlarb``: the arbitration lists of each port as they were read back."""
+"""Reader of ``smpquery vlarb``: arbitration lists returned by ports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Table:
 
 
 class _Tables:
-    """The tables that were read, and the current one: equal rows are read once, equal tables are one object."""
+    """Parser state: complete tables and the current table. Equal rows are parsed once, equal tables share an object."""
 
     def __init__(self, dump: Dump, lids: LidBook) -> None:
         self.dump, self.lids = dump, lids
@@ -43,7 +43,7 @@ class _Tables:
         self._cells: dict[tuple[str, str], tuple[int, ...]] = {}
 
     def line(self, text: str) -> None:
-        """Read a line that is neither blank nor a command."""
+        """Read a line other than a blank line or a command."""
         if found := _ROW.match(text):
             if self.table is not None and self.table.current:
                 self._row(self.table, found.group(1), found.group(2))
@@ -68,7 +68,7 @@ class _Tables:
         self.dump.refuse("line", "a row or a heading of smpquery vlarb", text)
 
     def finish(self) -> None:
-        """Keep the current table: it replaces an earlier one of the same port."""
+        """Store the current table, in place of an earlier table of the same port."""
         table, self.table = self.table, None
         if table is None:
             return
@@ -113,21 +113,21 @@ class _Tables:
 
 
 def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = None) -> dict[Port, ProgrammedVLArb]:
-    """Return the lists of every port that was asked.
+    """Return the lists of every queried port.
 
     Parameters
     ----------
     path : Path
-        The output of one or more queries.
+        Output of one or more queries.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out tables that cannot be read.
+        Record of unreadable tables; by default, the first unreadable table raises its error.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity, and a last
+        For a line of unknown form, a lane above 15, a weight above 255, lists shorter than their capacity, and a last
         query without an answer, unless the remarks permit leaving the table out. Always for a file without any table.
     """
     dump = Dump(path, remarks)
