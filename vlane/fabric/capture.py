@@ -158,7 +158,10 @@ class _Files:
         if failed is not None:
             raise failed
         raise InputError(
-            "fabric", f"a folder with nodes and cables ({', '.join(TOPOLOGY)})", "without them", source=str(self.folder)
+            "fabric",
+            f"a folder with a file of nodes and cables ({', '.join(TOPOLOGY)})",
+            "a folder without such a file",
+            source=str(self.folder),
         )
 
     def first(self, readers: dict[str, Callable[[Path], T]]) -> T | None:
@@ -204,8 +207,8 @@ def _check_folder(folder: Path) -> None:
             "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
         )
     if not has_topology:
-        must = f"a folder with {TOPOLOGY[0]}, or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
-        raise InputError("fabric", must, "without them", source=str(folder))
+        must = f"a folder with {TOPOLOGY[0]} or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
+        raise InputError("fabric", must, "a folder without such a file", source=str(folder))
 
 
 def _rename(fabric: Fabric, files: _Files, names: Path | None) -> None:

@@ -46,7 +46,8 @@ class LidBook:
             for lid, port in node.owned_lids():
                 if lid in self._owners:
                     other = nodes[self._owners[lid].guid].name
-                    raise InputError(f"LID {lid}", "of one port", f"of {other} and {node.name}", source=str(source))
+                    got = f"assigned to {other} and {node.name}"
+                    raise InputError(f"LID {lid}", "unique", got, source=str(source))
                 self._owners[lid] = port
 
     def owner(self, dump: TextFile, lid: str) -> Port:
@@ -55,7 +56,7 @@ class LidBook:
         if owner is None:
             if int(lid) in _NO_LIDS:
                 dump.refuse("LID", "an assigned LID (a port without a LID is addressed by a directed route)", lid)
-            dump.refuse("LID", f"of a port in {self._source}", lid)
+            dump.refuse("LID", f"assigned to a port in {self._source}", lid)
         return owner
 
     def addressed(self, dump: TextFile, lid: str | None, route: str | None) -> Port:
@@ -63,7 +64,7 @@ class LidBook:
         if route is None:
             return self.owner(dump, lid or "")
         if lid is None and self._initiator not in self._nodes:
-            must = "from a known node (ibnetdiscover prints it as 'Initiated from node'), or a LID"
+            must = "from a known node ('Initiated from node' in the output of ibnetdiscover), or a LID"
             dump.refuse("directed route", must, route)
         at = self.owner(dump, lid) if lid is not None else Port(self._initiator, 0)
         for step in map(int, route.split(",")[1:]):

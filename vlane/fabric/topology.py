@@ -76,7 +76,8 @@ def connect(node: Node, number: int, far: Port, refuse: object) -> None:
     """Set the far end of a port; call ``refuse`` with field, need and value if another far end is already set."""
     before = node.links.setdefault(number, far)
     if before != far:
-        refuse("port", f"described once, with the cable to {before.guid:#x} port {before.number}", number)  # type: ignore[operator]
+        must, got = (f"{end.guid:#x} port {end.number}" for end in (before, far))
+        refuse(f"far end of port {number}", f"{must}, as in an earlier line", got)  # type: ignore[operator]
 
 
 def check_cables(nodes: Mapping[int, Node], lines: Mapping[Port, int], path: Path) -> None:

@@ -110,7 +110,7 @@ def read_db_csv(path: Path, remarks: Remarks | None = None) -> DbCsv:
     except InputError as error:
         dump.leave_out(error)
     if not reader.made.tables:
-        raise InputError("content", f"at least one table of {', '.join(_COLUMNS)}", "none", source=str(path))
+        raise InputError("file", f"a db_csv with a table {', '.join(_COLUMNS)}", "without tables", source=str(path))
     return reader.made
 
 
@@ -210,7 +210,7 @@ class _Reader:
         if missing:
             table, self._table = self._table, ""
             self.made.tables.discard(table)
-            self._dump.refuse(f"table {table}", f"one with the columns {', '.join(missing)}", "without them")
+            self._dump.refuse(f"table {table}", f"given with columns {', '.join(missing)}", "without")
         self._places = tuple(names.get(name.lower(), -1) for name in wanted)
         self._width = line.count(",") + 1
 
@@ -240,13 +240,13 @@ class _Reader:
             made.device = device_of(made.name, number(row["DeviceID"]) or 0)
         before = self.made.nodes.setdefault(guid, made)
         if before != made:
-            self._dump.refuse(f"node {guid:#x}", "described alike in every row", row["NodeDesc"])
+            self._dump.refuse(f"node {guid:#x}", "described equally in every row", row["NodeDesc"])
 
     def _end(self, row: dict[str, str], guid_name: str, port_name: str, least: int) -> tuple[Node, int]:
         guid = self._number(row, guid_name, 0, (1 << 64) - 1)
         node = self.made.nodes.get(guid)
         if node is None:
-            self._dump.refuse(guid_name, "of a node of table NODES", row[guid_name])
+            self._dump.refuse(guid_name, "a GUID of table NODES", row[guid_name])
         return node, self._number(row, port_name, least, node.ports)
 
     def _port(self, row: dict[str, str]) -> None:
@@ -254,7 +254,7 @@ class _Reader:
         if (node.kind is Kind.SWITCH) == (port == 0) and lid_of(self._number(row, "LID", 0, 0xFFFF)) is not None:
             lid, lmc = self._number(row, "LID", 1, MAX_LID), self._number(row, "LMC", 0, 7) if row["LMC"] else 0
             if node.lids.setdefault(port, lid) != lid:
-                self._dump.refuse("LID", f"{node.lids[port]}, as in another row of the port", lid)
+                self._dump.refuse("LID", f"{node.lids[port]} (another row of the port)", lid)
             node.lmc[port] = lmc
         width = self._known(row, "LinkWidthActv", _WIDTHS)
         speed = _SPEEDS.get(number(row["LinkSpeedActv"]) or 0, "")

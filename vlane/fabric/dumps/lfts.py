@@ -63,7 +63,7 @@ def read_lfts(path: Path, remarks: Remarks | None = None) -> dict[int, bytes]:
     except InputError as error:
         dump.leave_out(error)
     if not reader.tables:
-        raise InputError("content", "forwarding tables", "none", source=str(path))
+        raise InputError("file", "a dump with at least one forwarding table", "a file without tables", source=str(path))
     return reader.tables
 
 
@@ -90,7 +90,7 @@ class _Reader:
             if out > UNASSIGNED:
                 self._dump.refuse("port", f"0 to {UNASSIGNED}", port)
             if before != UNASSIGNED:
-                self._dump.refuse(f"port of LID {at}", f"{before}, as above in the same table", port)
+                self._dump.refuse(f"port of LID {at}", f"{before}, as in an earlier row of the table", port)
             self._table[at] = out
             self._rows += 1
         elif out == UNASSIGNED:
@@ -134,7 +134,7 @@ class _Reader:
     def end(self) -> None:
         """Close the last table."""
         if self.is_open and self._is_counted:
-            self._dump.refuse("last table", "closed by a count of its lids", "cut off")
+            self._dump.refuse("last table", "closed by a count of LIDs", "truncated")
         self._close("")
 
     def _open(self, guid: int, start: int, *, is_counted: bool) -> None:
@@ -150,7 +150,7 @@ class _Reader:
         """Close the open table before the next heading."""
         if self.is_open and self._is_counted:
             error = InputError(
-                "table", "closed by a count of its lids", text, source=str(self._dump.path), line=self._dump.line
+                "table", "closed by a count of LIDs", text, source=str(self._dump.path), line=self._dump.line
             )
             self._dump.leave_out(error)
         elif self.is_open:
@@ -160,11 +160,11 @@ class _Reader:
     def _count(self, count: int, *, is_exact: bool) -> None:
         """Compare the closing count; OpenSM's counts unreachable LIDs, too."""
         if self.is_open and (self._rows > count or (is_exact and self._rows != count)):
-            self._dump.refuse("count of lids", f"the rows above it, {self._rows}", count)
+            self._dump.refuse("count of LIDs", f"{self._rows}, the number of rows above", count)
         if self.is_open:
             self._store()
         elif not self._ignored:
-            self._dump.refuse("count of lids", "below a table", count)
+            self._dump.refuse("count of LIDs", "preceded by a table", count)
         self.is_open = self._ignored = False
 
     def _store(self) -> None:

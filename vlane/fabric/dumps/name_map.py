@@ -36,7 +36,7 @@ def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
                 dump.refuse("line", 'a GUID and a name in quotes, such as 0x0008f10403960984 "leaf 1"', text)
             guid, name = int(found.group(1), 16), found.group(2) or found.group(3) or ""
             if names.setdefault(guid, name) != name:
-                dump.refuse(f"name of {guid:#x}", f"given once, as {names[guid]}", name)
+                dump.refuse(f"name of {guid:#x}", f"{names[guid]}, as in an earlier line", name)
         except InputError as error:
             dump.leave_out(error)
     return names

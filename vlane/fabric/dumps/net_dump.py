@@ -45,7 +45,7 @@ def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
         else:
             reader.row(text)
     if not reader.nodes:
-        raise InputError("content", "a net_dump with at least one switch", "none", source=str(path))
+        raise InputError("content", "a net_dump with at least one switch", "a file without switches", source=str(path))
     reader.join()
     return Topology(reader.nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 
@@ -76,7 +76,7 @@ class _Reader:
         node = self._current
         cells = text.split(" :", len(self.columns) - 1)
         if node is None or not self.columns or len(cells) < self.columns.index("Sta") + 1:
-            self._dump.refuse("line", "a row of a switch's table, under a heading", text)
+            self._dump.refuse("line", "a row below the heading of a switch", text)
         values = dict(zip(self.columns, (cell.strip() for cell in cells), strict=False))
         number = self._dump.number("IB#", values["IB#"], 1, MAX_PORT)
         node.ports = max(node.ports, number)
@@ -95,7 +95,7 @@ class _Reader:
             if number is None:
                 number = self._dump.number("N#", label, 1, MAX_PORT)
             if is_switch and number > self.nodes[guid].ports:
-                self._dump.refuse("N#", f"of a port of {self.nodes[guid].name}", label)
+                self._dump.refuse("N#", f"a port number of {self.nodes[guid].name}", label)
             self._adapter(guid, number, values)
             rate = _rate(values)
             for end, far in ((here, Port(guid, number)), (Port(guid, number), here)):

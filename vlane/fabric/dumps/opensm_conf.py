@@ -320,7 +320,7 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
     dump = TextFile(path)
     conf = _parsed(path.name, ((line, dump.line) for line in dump))
     if not any(_NAME.fullmatch(option.name) for option in conf.options):
-        raise InputError("content", "OpenSM options", "none", source=str(path))
+        raise InputError("file", "an OpenSM options file", "a file without options", source=str(path))
     return conf
 
 

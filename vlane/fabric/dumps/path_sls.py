@@ -65,7 +65,7 @@ def read_path_csv(path: Path, remarks: Remarks | None = None) -> PathSLs:
 
 def _check_header(dump: Dump, header: list[str], line: str) -> None:
     if len(set(header)) != len(header):
-        dump.refuse("header", "a CSV row of different names", line)
+        dump.refuse("header", "a CSV row without repeated names", line)
     if missing := [name for name in _COLUMNS if name not in header]:
         dump.refuse("header", f"a CSV row with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}")
 
@@ -147,7 +147,7 @@ class _Saquery:
             return
         value = self._dump.number(name, text, 0, 15 if name == "sl" else _MAX_LID)
         if self.record.setdefault(name, value) != value:
-            self._dump.refuse(name, f"{self.record[name]}, as above in the same record", value)
+            self._dump.refuse(name, f"{self.record[name]}, as in an earlier line of the record", value)
 
     def store(self) -> None:
         """Keep the current record."""
@@ -210,7 +210,7 @@ def read_psl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None)
             if found := _PSL.match(line.strip()):
                 guid = int(found.group(1), 16)
                 if guid not in nodes:
-                    dump.refuse("node GUID", "of a node of the topology", hex(guid))
+                    dump.refuse("node GUID", "a GUID of the topology", hex(guid))
                 dlid, sl = dump.number("dlid", found.group(2), 1, _MAX_LID), dump.number("sl", found.group(3), 0, 15)
                 for slid in nodes[guid].lids.values():
                     sls.put(slid, dlid, sl)

@@ -74,7 +74,9 @@ def read_portinfo(path: Path, lids: LidBook, remarks: Remarks | None = None) -> 
             dump.leave_out(error)
     reader.finish()
     if not reader.infos:
-        raise InputError("content", "PortInfo with OperVLs", "none", source=str(path), line=dump.line)
+        raise InputError(
+            "file", "a PortInfo dump with OperVLs", "a file without OperVLs", source=str(path), line=dump.line
+        )
     return reader.infos
 
 
@@ -99,7 +101,7 @@ class _Reader:
             if found is not None and self._port is not None:
                 self._set("OperVLs", self._dump.number("OperVLs", found.group(1) or "0", 0, 14) + 1)
             elif not self._ignored and (self._port is None or not _UNKNOWN.match(text)):
-                self._dump.refuse("OperVLs", "VL0, VL0-n or No change, under a port's heading", text)
+                self._dump.refuse("OperVLs", "VL0, VL0-n or No change, below a port's heading", text)
         elif self._port is not None and (found := _MTU.match(text)):
             self._set("NeighborMTU", int(found.group(1)))
         elif self._port is not None and (found := _LIMIT.match(text)):
@@ -123,4 +125,4 @@ class _Reader:
 
     def _set(self, name: str, value: int) -> None:
         if self._fields.setdefault(name, value) != value:
-            self._dump.refuse(name, f"{self._fields[name]}, as above in the same query", value)
+            self._dump.refuse(name, f"{self._fields[name]}, as in an earlier line of the query", value)

@@ -74,7 +74,9 @@ def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None)
                 rules = 0
                 _reopen(rows, lids, dump, line)
     if rows.is_open:
-        dump.leave_out(InputError("section", "closed by a line of dashes", "cut off", source=str(path), line=dump.line))
+        dump.leave_out(
+            InputError("section", "closed by a line of dashes", "truncated", source=str(path), line=dump.line)
+        )
     return rows.tables
 
 
@@ -129,7 +131,7 @@ def read_smpquery_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = Non
     except InputError as error:
         dump.leave_out(error)
     if not rows.is_used:
-        raise InputError("content", "at least one SL2VL table", "none", source=str(path))
+        raise InputError("file", "a dump with at least one SL2VL table", "a file without tables", source=str(path))
     return rows.tables
 
 
@@ -162,14 +164,14 @@ def read_slvl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None
         except InputError as error:
             dump.leave_out(error)
     if not tables:
-        raise InputError("content", "SL2VL rows", "none", source=str(path))
+        raise InputError("file", "a dump with SL2VL rows", "a file without rows", source=str(path))
     return tables
 
 
 def _slvl_row(dump: Dump, nodes: dict[int, Node], tables: SL2VLTables, found: re.Match[str]) -> None:
     guid, source, to, lanes = int(found.group(1), 16), *map(int, found.groups()[1:3]), found.group(4)
     if guid not in nodes:
-        dump.refuse("node GUID", "of a node of the topology", hex(guid))
+        dump.refuse("node GUID", "a GUID of the topology", hex(guid))
     ports = nodes[guid].ports
     for name, value in (("in port", source), ("out port", to)):
         if value > ports:
@@ -179,7 +181,7 @@ def _slvl_row(dump: Dump, nodes: dict[int, Node], tables: SL2VLTables, found: re
     before = tables.put(guid, ports, source, to, number)
     if before not in (number, SL2VLTables.NONE):
         tables.put(guid, ports, source, to, before)
-        dump.refuse(f"row of input {source} and output {to}", "equal to the earlier one of this node", lanes.strip())
+        dump.refuse(f"row of input {source} and output {to}", "equal to the node's earlier row", lanes.strip())
 
 
 class _Rows:
@@ -211,13 +213,13 @@ class _Rows:
         place = in_port * _MOST_PORTS + (out_port or self._owner.number)
         if self._block.setdefault(place, number) != number:
             place_text = f"row of input {in_port} and output {out_port}"
-            self.dump.refuse(place_text, "equal to the earlier one of this table", lanes.strip())
+            self.dump.refuse(place_text, "equal to the earlier row of the table", lanes.strip())
 
     def close(self) -> None:
         """End the block before the next heading; a block without rows is an error."""
         if self.is_open and not self._block:
             self.is_open = False
-            self.dump.refuse("table", "followed by rows", "no row")
+            self.dump.refuse("table", "followed by rows", "empty")
         if self.is_open:
             self.store()
 

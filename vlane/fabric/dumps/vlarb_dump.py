@@ -96,11 +96,11 @@ class _Tables:
             self._cells[what, cells] = values
         if what == "VL":
             if table.vls and table.vls != values:
-                self.dump.refuse("row", "of weights, below a row of VLs", "another row of VLs")
+                self.dump.refuse("row", "a row of weights below a row of VLs", "another row of VLs")
             table.vls = values
             return
         if len(values) != len(table.vls):
-            self.dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
+            self.dump.refuse("row of weights", f"of length {len(table.vls)}, like the row of VLs", len(values))
         table.lists[table.current] += map(VLArbEntry, table.vls, values)
         table.vls = ()
 
@@ -149,9 +149,15 @@ def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = Non
     try:
         tables.finish()
         if asked and dump.diagnostics == diagnostics:
-            dump.refuse("last query", "followed by its tables", "cut off")
+            dump.refuse("last query", "followed by tables", "truncated")
     except InputError as error:
         dump.leave_out(error)
     if not tables.by_port:
-        raise InputError("content", "at least one arbitration table", "none", source=str(path), line=dump.line)
+        raise InputError(
+            "file",
+            "a dump with at least one arbitration table",
+            "a file without tables",
+            source=str(path),
+            line=dump.line,
+        )
     return tables.by_port
