@@ -64,7 +64,7 @@ def test_mtu_is_the_ports_own(mtu: int, blocks: int, said: str, capture_copy: An
     assert mtu_blocks(mtu) == blocks
     assert bool(said_of) == bool(said)
     assert all(f"packets of {mtu} bytes are {blocks} blocks" in line for line in said_of)
-    assert not said or f"VL 0 gets {said} of 80.0 %" in said_of[0]
+    assert not said or f"VL 0 gets {said} (configured: 80.0 %)" in said_of[0]
 
 
 def test_lanes_that_a_port_lacks_have_no_share(capture_copy: Any) -> None:

@@ -234,4 +234,4 @@ def test_limits_that_ports_hold_are_compared(
     found = [each for each in report.warnings if each.code in ("LIMIT_DIFFERS", "STARVATION")]
     assert {each.code for each in found} == codes
     assert all(words in each.message for each in found if each.code == "LIMIT_DIFFERS")
-    assert any("VLHighLimit 0" in each for each in report.assumptions) == (held == 0)
+    assert any("VLHighLimit is 0" in each for each in report.assumptions) == (held == 0)
