@@ -12,7 +12,7 @@ from vlane.golden.topologies.topology import End, Topology
 
 
 def read_edges(path: Path) -> Topology:
-    """Return the topology of a text file with a cable of two names, or names of hosts, in each line.
+    """Return the topology of a text file; each line is a cable of two names, or a declaration of hosts.
 
     ``host NAME ...`` declares hosts, by names or by patterns with ``*`` and ``?``; all other names are switches. ``#``
     begins a comment. Ports are numbered in the order of the lines.
@@ -20,8 +20,8 @@ def read_edges(path: Path) -> Topology:
     Raises
     ------
     InputError
-        If no host is declared, a host has no cable or several, two hosts are cabled, a line is no cable, or parts of
-        the network are cut off.
+        If no host is declared, a host has no cable or several cables, a cable connects two hosts, a line is malformed,
+        or the network is not connected.
     """
     try:
         lines = whole_text(path, "edge list").splitlines()
@@ -41,7 +41,7 @@ def read_edges(path: Path) -> Topology:
 
 
 class _Edges:
-    """The lines of an edge list."""
+    """Parsed lines of an edge list."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,7 +51,7 @@ class _Edges:
         self._following: dict[int, int] = {}
 
     def topology(self) -> Topology:
-        """Return the network."""
+        """Return the topology."""
         if not self.cables:
             raise InputError("edge list", "at least one line", "none", source=str(self._path))
         declared = self._declared()
@@ -110,7 +110,7 @@ class _Edges:
         return switch, self._following[switch]
 
     def _check_connected(self, cables: list[tuple[End, End]]) -> None:
-        """Refuse a network of several parts, and name a switch of each."""
+        """Raise an error if the network is not connected; the error names a switch of each part."""
         part = list(range(len(self._numbers)))
 
         def first(switch: int) -> int:
