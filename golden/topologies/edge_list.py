@@ -35,7 +35,7 @@ def read_edges(path: Path) -> Topology:
         elif len(words) == 2:
             edges.cables.append((number, words[0], words[1]))
         elif words:
-            must = "two names, a cable, or host and the names of hosts"
+            must = "a cable of two names, or host and the names of hosts"
             raise InputError("line", must, line.strip(), source=str(path), line=number)
     return edges.topology()
 
@@ -60,7 +60,7 @@ class _Edges:
         for number, *names in self.cables:
             of_hosts = [name for name in names if name in declared]
             if len(of_hosts) == 2:
-                raise self._refusal("cable", "of at most one host", " ".join(names), number)
+                raise self._refusal("cable", "between two switches or a switch and a host", " ".join(names), number)
             if not of_hosts:
                 cables.append((self._port_of(names[0]), self._port_of(names[1])))
                 continue
@@ -99,7 +99,7 @@ class _Edges:
         for number, pattern in self.patterns:
             matching = {name for name in names if fnmatchcase(name, pattern)}
             if not matching:
-                raise self._refusal("host", "a name, or a pattern of names, that has a cable", pattern, number)
+                raise self._refusal("host", "a name or pattern of cabled nodes", pattern, number)
             found |= matching
         return found
 
@@ -129,4 +129,4 @@ class _Edges:
                 f"{names[root]} ({count} switch{'es' if count > 1 else ''})" for root, count in sorted(sizes.items())
             ]
             shown = ", ".join(each[:6]) + (", ..." if len(each) > 6 else "")
-            raise self._refusal("cables", "a connected network", f"{len(each)} parts: those of {shown}")
+            raise self._refusal("cables", "a connected network", f"{len(each)} parts, with {shown}")

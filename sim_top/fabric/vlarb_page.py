@@ -42,7 +42,7 @@ def in_words(level: LevelGets, clock: LinkClock) -> str:
     if level.dropped:
         return "packets of this level are dropped here"
     if not level.served:
-        return "packets of this level get no turn here under load: no entry names the lane, or the high list starves the lane"
+        return "packets of this level get no turn here under load: no entry names the lane, or the high list starves it"
     low, high = (f"{share * clock.rate_gbps:.3g}" for share in (level.least, level.most))
     gets = f"{low} to {high} Gb/s of a full cable" if low != high else f"{low} Gb/s of a full cable"
     if isinf(level.wait_blocks):

@@ -275,7 +275,7 @@ def test_programmed_table_that_opensm_would_not_make_is_reported(capture_copy: A
 
     assert codes(report) == {"VLARB_DIFFERS"}
     (differs,) = (finding for finding in report.warnings if finding.code == "VLARB_DIFFERS")
-    assert "entry 0 is VL 0 weight 5; OpenSM makes VL 0 weight 4" in differs.message
+    assert "entry 0 is VL 0 weight 5, but OpenSM programs VL 0 weight 4" in differs.message
 
 
 def test_lane_with_traffic_and_no_entry_is_unserved(capture_copy: Any) -> None:

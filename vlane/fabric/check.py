@@ -175,8 +175,8 @@ def _unserved_findings(fabric: Fabric, unserved: tuple[Unserved, ...]) -> list[F
         Finding(
             "VL_UNSERVED",
             fabric.show_all([each.port for each in same]),
-            f"VL {vl} carries {max(each.pairs for each in same)} pairs"
-            f"{' and fewer' if len(same) > 1 else ''} but no entry with a weight serves it",
+            f"VL {vl} carries {'up to ' if len(same) > 1 else ''}{max(each.pairs for each in same)} pairs, "
+            "but no weighted entry serves the lane",
             tuple(each.port for each in same),
         )
         for vl, same in by_lane.items()

@@ -120,7 +120,7 @@ def _compare_narrowed(
         yield Finding(
             "VLARB_DIFFERS",
             where,
-            f"{at} {list(entries)} is not what {_ENGINE_WITH_OWN_TABLES} makes of this option",
+            f"{at} {list(entries)} differs from {_ENGINE_WITH_OWN_TABLES}'s result for this option",
             tuple(ports),
         )
 
@@ -135,10 +135,10 @@ def _lanes(fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind)
     for lanes, ports in running.items():
         runs = f"{fabric.show_all(ports)} {'runs' if len(ports) == 1 else 'run'} {lanes} data lanes"
         if configured.max_vls.line and configured.most_lanes != lanes:
-            text = f"{shortened(configured.max_vls.value)} has no effect: {runs}; max_op_vls limits them"
+            text = f"{shortened(configured.max_vls.value)} has no effect: {runs}; max_op_vls limits the lanes"
             yield Finding("MAX_VLS_IGNORED", option_place(conf, configured.max_vls, kind), text, tuple(ports))
         if option and conf.max_op_vls is not None and lanes > conf.max_op_vls:
-            text = f"{shortened(option.value)} allows {conf.max_op_vls} data lanes, {runs}"
+            text = f"{shortened(option.value)} allows {conf.max_op_vls} data lanes, but {runs}"
             yield Finding("MAX_OP_VLS_EXCEEDED", option_place(conf, option, kind), text, tuple(ports))
 
 
@@ -170,8 +170,8 @@ def _compare_list(
             "VLARB_DIFFERS",
             where,
             f"{fabric.show(ports[0])}{_more(ports)} entry {index} is VL {entries[index][0]} "
-            f"weight {entries[index][1]}; "
-            f"OpenSM makes VL {expected[index].vl} weight {expected[index].weight} of this option",
+            f"weight {entries[index][1]}, but "
+            f"OpenSM programs VL {expected[index].vl} weight {expected[index].weight} for this option",
             tuple(ports),
         )
         return
@@ -182,14 +182,14 @@ def _compare_list(
             yield Finding(
                 "VL_MASKED",
                 where,
-                f"entry {index}: VL {signed(pair.vl)} was programmed as VL {entry[0]}, weight {entry[1]}",
+                f"entry {index}: VL {signed(pair.vl)} was programmed as VL {entry[0]} (weight {entry[1]})",
                 tuple(ports),
             )
         if pair.weight != entry[1]:
             yield Finding(
                 "WEIGHT_WRAPPED",
                 where,
-                f"entry {index}: VL {pair.vl} weight {signed(pair.weight)} was programmed as {entry[1]}",
+                f"entry {index}: VL {pair.vl} weight {signed(pair.weight)} was programmed as weight {entry[1]}",
                 tuple(ports),
             )
 
@@ -205,7 +205,7 @@ def _exceeded(fabric: Fabric, groups: _Groups) -> Iterator[Finding]:
             yield Finding(
                 "OPER_VLS_EXCEEDED",
                 fabric.show(ports[0]) + _more(ports).rstrip(":"),
-                f"arbitration entries name VL {', '.join(map(str, beyond))}, the ports run VL 0 to {vls - 1}: "
+                f"arbitration entries name VL {', '.join(map(str, beyond))}, but the ports run VL 0 to {vls - 1}: "
                 "these entries are skipped, and another heavy sweep would program other lanes",
                 tuple(ports),
             )
@@ -227,12 +227,12 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
         at = f"{fabric.show(Port(guid, to))} from port {source}" + (f" and {count - 1} more rows" if count > 1 else "")
         ports = tuple(sorted(places.outputs))
         if row not in made:
-            text = f"{at}: {_spell(row)} is not what OpenSM makes of this option"
+            text = f"{at}: {_spell(row)} differs from OpenSM's result for this option"
             yield Finding("SL2VL_DIFFERS", where, text, ports)
             continue
         cut = [sl for sl, vl in enumerate(written) if vl != row[sl]]
         if cut and option.line:
-            said = ", ".join(f"SL {sl} to VL {row[sl]} not {written[sl]}" for sl in cut[:4])
+            said = ", ".join(f"SL {sl} maps to VL {row[sl]} instead of VL {written[sl]}" for sl in cut[:4])
             more = f" and {len(cut) - 4} more" if len(cut) > 4 else ""
             yield Finding("SL2VL_MASKED", where, f"{at}: {said}{more}", ports)
         if any(vl >= lanes for vl in row if vl != VL_DROP):

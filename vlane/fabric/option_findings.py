@@ -76,7 +76,7 @@ def reduced_findings(conf: OpenSMConf, kind: Kind, vls: int) -> Iterator[Finding
             )
     row, where = configured.programmed_row(vls), option_place(conf, configured.sl2vl, kind)
     cut = [
-        f"SL {sl} to VL {vl} not {lane}"
+        f"SL {sl} maps to VL {vl} instead of VL {lane}"
         for sl, (lane, vl) in enumerate(zip(configured.lanes(), row, strict=True))
         if vl not in (lane, VL_DROP)
     ]

@@ -33,8 +33,8 @@ def _replaced(remarks: Remarks) -> list[Finding]:
         Finding(
             "BLOCK_REPLACED",
             file,
-            f"{blocks} elements are described again, the first of them {first}; {differing} of the later descriptions "
-            "differ: the later ones are used",
+            f"{blocks} elements are described twice (first: {first}), {differing} of them with differences: "
+            "the later description is used",
         )
         for file, (blocks, differing, first) in remarks.replaced.items()
     ]
