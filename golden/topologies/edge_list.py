@@ -12,7 +12,7 @@ from vlane.golden.topologies.topology import End, Topology
 
 
 def read_edges(path: Path) -> Topology:
-    """Return the topology of a text file; each line is a cable of two names, or a declaration of hosts.
+    """Return the topology of a text file. Each line is a cable of two names, or a declaration of hosts.
 
     ``host NAME ...`` declares hosts, by names or by patterns with ``*`` and ``?``; all other names are switches. ``#``
     begins a comment. Ports are numbered in the order of the lines.
@@ -110,7 +110,7 @@ class _Edges:
         return switch, self._following[switch]
 
     def _check_connected(self, cables: list[tuple[End, End]]) -> None:
-        """Raise an error if the network is not connected; the error names a switch of each part."""
+        """Raise an error if the network is not connected. The error names a switch of each part."""
         part = list(range(len(self._numbers)))
 
         def first(switch: int) -> int:

@@ -22,7 +22,7 @@ _MOST_ASSUMED = 40
 
 
 def write_fabric_page(fabric: Fabric, report: FabricReport, trace: Trace, folder: Path, *, ok: bool) -> Path:
-    """Write ``index.html`` of a fabric into a folder; return it.
+    """Write ``index.html`` of a fabric into a folder, and return it.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def shown_wait(level: LevelGets, clock: LinkClock) -> str:
 
 
 def write_vlarb_page(name: str, groups: Sequence[PortsAlike], clock: LinkClock, folder: Path) -> Path:
-    """Write ``index.html`` into a folder; return it.
+    """Write ``index.html`` into a folder, and return it.
 
     Raises
     ------

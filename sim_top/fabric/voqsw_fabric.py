@@ -27,7 +27,7 @@ _ENTRIES, _WEIGHT, _MTU = 8, 66, 2048
 
 
 def as_fabric(topology: Topology, routes: Routes, *, data_vls: int) -> Fabric:
-    """Return a topology and its routes as a fabric; all VLs of all ports have equal weights, in the low list.
+    """Return a topology and its routes as a fabric. All VLs of all ports have equal weights, in the low list.
 
     GUIDs follow the numbers of switches and hosts; LIDs of switches follow the LIDs of hosts.
 

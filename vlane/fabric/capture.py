@@ -178,7 +178,7 @@ class _Files:
 
     @cached_property
     def db_csv(self) -> DbCsv:
-        """Tables of ``ibdiagnet2.db_csv``; empty if the file is unreadable."""
+        """Tables of ``ibdiagnet2.db_csv``. Empty if the file is unreadable."""
         try:
             return read_db_csv(self.folder / _DB_CSV, self.remarks)
         except InputError as error:

@@ -96,7 +96,7 @@ class FabricReport:
 
 
 def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
-    """Check a fabric along the paths of all pairs; without ``trace``, the paths are traced first."""
+    """Check a fabric along the paths of all pairs. Without ``trace``, the paths are traced first."""
     trace = trace or trace_pairs(fabric)
     loops = credit_loops(trace)
     unserved = _unserved(fabric, trace)

@@ -125,14 +125,14 @@ class CongestionOptions:
 
     @property
     def in_force(self) -> tuple[int, int, int, int]:
-        """Threshold, Packet_Size, Marking_Rate and Victim_Mask; 0 for components that Control_Map excludes."""
+        """Threshold, Packet_Size, Marking_Rate and Victim_Mask, or 0 for components that Control_Map excludes."""
         has_limit, has_rate = (self.control_map >> bit & 1 for bit in (_THRESHOLD_BIT, _RATE_BIT))
         mask = self.victim_mask if self.control_map >> _VICTIM_BIT & 1 else 0
         return self.threshold * has_limit, self.packet_size * has_limit, self.marking_rate * has_rate, mask
 
     @property
     def starvation(self) -> tuple[int, int, tuple[int, int]]:
-        """Credit_Mask, CS_Threshold and CS_ReturnDelay; 0 for components that Control_Map excludes."""
+        """Credit_Mask, CS_Threshold and CS_ReturnDelay, or 0 for components that Control_Map excludes."""
         mask = self.credit_mask if self.control_map >> _CREDIT_BIT & 1 else 0
         if not self.control_map >> _STARVATION_BIT & 1:
             return mask, 0, (0, 0)
@@ -144,7 +144,7 @@ class CongestionOptions:
 
 
 def congestion_options(conf: OpenSMConf) -> CongestionOptions | None:
-    """Return the options of congestion control as parsed by OpenSM; ``None`` if the file has none."""
+    """Return the options of congestion control as parsed by OpenSM, or ``None`` if the file has none."""
     lines = {option.name: option for option in conf.options if option.name.startswith(_PREFIX)}
     if not lines:
         return None

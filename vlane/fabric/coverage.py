@@ -106,7 +106,7 @@ def _pairs_without_lid(fabric: Fabric) -> int:
 
 
 def _unserved(fabric: Fabric, trace: Trace) -> Coverage:
-    """Count the ports in use; a switch without a forwarding table may use all of its ports."""
+    """Count the ports in use. A switch without a forwarding table may use all of its ports."""
     if trace.pairs and not trace.traffic.any():
         return Coverage("ports in use", 0, len(fabric.cabled))
     used = trace.traffic.reshape(-1, LANES).sum(axis=1)

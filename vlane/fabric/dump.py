@@ -53,7 +53,7 @@ class Remarks:
     skipped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def leave_out(self, file: str, error: InputError) -> None:
-        """Record an unreadable part of a file; raise the error unless ``partial`` is set."""
+        """Record an unreadable part of a file, and raise the error unless ``partial`` is set."""
         if not self.partial:
             raise error
         found = self.unreadable.setdefault(file, [])
@@ -90,7 +90,7 @@ class Dump(TextFile):
         self.remarks = Remarks() if remarks is None else remarks
 
     def is_noise(self, line: str) -> bool:
-        """Return whether a line is blank or a diagnostic; record the diagnostic.
+        """Return whether a line is blank or a diagnostic, and record the diagnostic.
 
         Readers call this only for unrecognised lines, because the test is slower than the recognition of a row.
         """
@@ -109,7 +109,7 @@ class Dump(TextFile):
         return len(self.remarks.diagnostics.get(self.path.name, ()))
 
     def leave_out(self, error: InputError) -> None:
-        """Record an unreadable part; raise the error unless unreadable parts may be left out."""
+        """Record an unreadable part, and raise the error unless unreadable parts may be left out."""
         self.remarks.leave_out(self.path.name, error)
 
     def replace(self, element: str, *, differs: bool) -> None:

@@ -51,7 +51,7 @@ class LidBook:
                 self._owners[lid] = port
 
     def owner(self, dump: TextFile, lid: str) -> Port:
-        """Return the port that owns a LID of the current line; an unknown LID is an error."""
+        """Return the port that owns a LID of the current line. An unknown LID is an error."""
         owner = self._owners.get(int(lid))
         if owner is None:
             if int(lid) in _NO_LIDS:
@@ -81,7 +81,7 @@ class LidBook:
         return at if at.number else Port(node.guid, min(node.links, default=1))
 
     def port(self, dump: TextFile, owner: Port, number: str) -> Port:
-        """Return a port of an addressed port's node; 0 is the addressed port itself."""
+        """Return a port of an addressed port's node. Number 0 means the addressed port."""
         value = dump.number("port", number, 0, self._nodes[owner.guid].ports)
         return Port(owner.guid, value or owner.number)
 

@@ -31,7 +31,7 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
 
 
 def only_loops(held: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Return the (held, wanted) channels on a loop or between two loops; empty without a loop."""
+    """Return the (held, wanted) channels on a loop or between two loops. Empty without a loop."""
     held, wanted = _ahead_of_a_loop(held, wanted)
     wanted, held = _ahead_of_a_loop(wanted, held)
     return held, wanted
@@ -107,7 +107,7 @@ def _shortest_loop(waits: Mapping[int, Sequence[int]], knot: set[int], trace: Tr
 
 
 def _ahead_of_a_loop(tail: Ints, head: Ints) -> tuple[Ints, Ints]:
-    """Remove hops without an incoming edge, with their edges, until all hops have one; return the remaining edges.
+    """Remove hops without an incoming edge until every hop has one. Return the remaining edges.
 
     Every edge is visited once, in layers. Most fabrics have no loop, so no edge remains.
     """

@@ -24,7 +24,7 @@ __all__ = ["Fabric", "Kind", "Location", "Node", "Port", "ProgrammedVLArb"]
 
 
 class Kind(Enum):
-    """Kind of a node; the value is the letter before the node's GUID in ibnetdiscover."""
+    """Kind of a node. The value is the letter before the node's GUID in ibnetdiscover."""
 
     SWITCH = "S"
     CA = "H"
@@ -222,17 +222,17 @@ class Fabric:
 
     @cached_property
     def mtu(self) -> int:
-        """Largest MTU in PortInfo, in bytes, assumed for ports without an MTU; 0 if no port has an MTU."""
+        """Largest MTU in PortInfo, in bytes, assumed for ports without an MTU, or 0 if no port has an MTU."""
         return max((info.mtu for info in self.port_infos.values()), default=0)
 
     def mtu_of(self, port: Port) -> int:
-        """Return the MTU of a port, in bytes; 0 if no MTU was captured."""
+        """Return the MTU of a port, in bytes, or 0 if no MTU was captured."""
         info = self.port_infos.get(port)
         return info.mtu if info is not None and info.mtu else self.mtu
 
     @cached_property
     def configured_limits(self) -> dict[Kind, tuple[int, str]]:
-        """LimitOfHighPriority from ``opensm.conf`` and its source, for each kind of node; 0 without a file or QoS."""
+        """LimitOfHighPriority from ``opensm.conf`` and its source, by kind of node. The limit is 0 without QoS."""
         conf, found = self.conf, {}
         for kind in Kind:
             option = conf.configured(kind).limit_option() if conf and conf.qos else None
@@ -242,7 +242,7 @@ class Fabric:
 
     @cached_property
     def held_limits(self) -> dict[Port, int]:
-        """LimitOfHighPriority in PortInfo, by port; empty if all values are 0, as on simulators."""
+        """LimitOfHighPriority in PortInfo, by port. Empty if all values are 0, as on simulators."""
         held = {port: info.high_limit for port, info in self.port_infos.items() if info.high_limit is not None}
         return held if any(held.values()) else {}
 
@@ -273,7 +273,7 @@ class Fabric:
         return made
 
     def distinct_tables(self) -> dict[VLArbTable, list[Port]]:
-        """Return the ports of every different table; tables are in the order of their first ports."""
+        """Return the ports of every different table. Tables are in the order of their first ports."""
         same: dict[int, tuple[VLArbTable, list[Port]]] = {}
         for port in sorted(self.vlarb):
             table = self.table_of(port)

@@ -48,7 +48,7 @@ class PairPaths:
 
 
 def follow_pairs(fabric: Fabric, slids: list[int] | None = None, dlids: list[int] | None = None) -> PairPaths:
-    """Follow every pair of adapter LIDs, by default all; two LIDs of one port do not form a pair.
+    """Follow every pair of adapter LIDs, by default all. Two LIDs of one port do not form a pair.
 
     A path longer than the number of switches is a forwarding loop, so its packets do not arrive.
     """

@@ -173,7 +173,7 @@ class Senders:
         )
 
     def _unsure(self, many: int, key: Ints, known: NDArray[np.bool_], own: tuple[Ints, Ints]) -> Ints:
-        """Count the pairs with an assumed SL or first lane; return the counts by destination and kind."""
+        """Count the pairs with an assumed SL or first lane, and return the counts by destination and kind."""
         is_unsure = ~known | self._row_is_assumed[None, :]
         is_unsure[own] = False
         to, sender = np.nonzero(is_unsure)

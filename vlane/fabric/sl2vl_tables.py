@@ -34,14 +34,14 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         self._tables: dict[int, tuple[int, array[int]]] = {}
 
     def number_of(self, row: SL2VLRow) -> int:
-        """Return the number of a row; add a new row to the different rows."""
+        """Return the number of a row, and add a new row to the different rows."""
         number = self._numbers.setdefault(row, len(self.rows))
         if number == len(self.rows):
             self.rows.append(row)
         return number
 
     def put(self, guid: int, ports: int, source: int, to: int, number: int) -> int:
-        """Set the row number of a place; return the previous number, or ``NONE``."""
+        """Set the row number of a place, and return the previous number, or ``NONE``."""
         known = self._tables.get(guid)
         if known is None:
             known = self._tables[guid] = (ports + 1, array("i", [_NONE]) * (ports + 1) ** 2)
@@ -51,7 +51,7 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         return before
 
     def table(self, guid: int) -> NDArray[np.int32] | None:
-        """Return a node's row numbers by input and output, -1 without a row; ``None`` if the node has no rows."""
+        """Return a node's row numbers by input and output, -1 without a row, or ``None`` if the node has no rows."""
         known = self._tables.get(guid)
         if known is None:
             return None

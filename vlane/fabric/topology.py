@@ -43,7 +43,7 @@ class Topology(NamedTuple):
 
 
 def device_of(name: str, device_id: int = 0) -> str:
-    """Return the device type of a channel adapter without a host; empty for an adapter of a host.
+    """Return the device type of a channel adapter without a host, or empty for an adapter of a host.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def device_of(name: str, device_id: int = 0) -> str:
 
 
 def rate_name(text: str) -> str:
-    """Return a rate printed as ``4xEDR`` in the form ``EDR 4X``; empty without a rate.
+    """Return a rate printed as ``4xEDR`` in the form ``EDR 4X``, or empty without a rate.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def lid_of(value: int) -> int | None:
 
 
 def connect(node: Node, number: int, far: Port, refuse: object) -> None:
-    """Set the far end of a port; call ``refuse`` with field, need and value if another far end is already set."""
+    """Set the far end of a port. Call ``refuse`` with field, need and value if another far end is already set."""
     before = node.links.setdefault(number, far)
     if before != far:
         must, got = (f"{end.guid:#x} port {end.number}" for end in (before, far))
@@ -81,7 +81,7 @@ def connect(node: Node, number: int, far: Port, refuse: object) -> None:
 
 
 def check_cables(nodes: Mapping[int, Node], lines: Mapping[Port, int], path: Path) -> None:
-    """Check that both ends of every cable name each other; a mismatch means a truncated file.
+    """Check that both ends of every cable name each other. A mismatch means a truncated file.
 
     Parameters
     ----------

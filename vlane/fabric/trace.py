@@ -113,7 +113,7 @@ class _Packets:
 
 
 def trace_pairs(fabric: Fabric) -> Trace:
-    """Follow every ordered pair of adapter LIDs; a pair without a path record takes SL 0.
+    """Follow every ordered pair of adapter LIDs. A pair without a path record takes SL 0.
 
     Without any forwarding table, pairs are followed only if the fabric has no switch. A pair is followed up to the
     first switch without a table and then counts as unsure.
@@ -177,7 +177,7 @@ class _Tracer:
             trace.bare.update(zip(self.wiring.first[self.wiring.node[ports]].tolist(), ports.tolist(), strict=True))
 
     def _follow(self, sent: Sent) -> Ints | None:
-        """Follow packets to the ends of the paths; return reasons for loss (0: arrives), or ``None`` without loss."""
+        """Follow packets to the ends of the paths. Return reasons for loss (0: arrives), or ``None`` without loss."""
         out, why = self._routed(sent.to, sent.entered)
         on = np.flatnonzero(out != NOWHERE)
         none = np.zeros(0, np.int64)
@@ -240,7 +240,7 @@ class _Tracer:
             self.trace.unsure += int((pairs[unknown] - unsure[unknown]).sum())
 
     def _leave(self, packets: _Packets) -> tuple[Ints, Ints, Ints]:
-        """Send packets through their outputs; return reasons for loss, the packets at a next switch, and lanes."""
+        """Send packets through their outputs. Return reasons for loss, the packets at a next switch, and lanes."""
         wiring, trace = self.wiring, self.trace
         rows = wiring.rows(packets.source, packets.out)
         if wiring.captured_rows:
@@ -276,7 +276,7 @@ class _Tracer:
         return why, left, vl
 
     def _merged(self, packets: _Packets, on: Ints, vl: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Merge equivalent packets; return each packet's group, a member of each group, its pairs and unsure pairs."""
+        """Merge equivalent packets. Return each packet's group, and of each group a member, pairs and unsure pairs."""
         if not len(on):
             return on, on, on, on
         switch = self.wiring.switch[self.wiring.node[packets.out[on]]]

@@ -16,7 +16,7 @@ def verdict(report: FabricReport, *, ok: bool) -> str:
 
 
 def counts(report: FabricReport) -> list[str]:
-    """Return the counts of errors, warnings and notes; error counts include the coverage if it is incomplete."""
+    """Return the counts of errors, warnings and notes. Error counts include the coverage if it is incomplete."""
     severities = [finding.severity for finding in report.warnings]
     numbers = [
         ("CREDIT_LOOP", len(report.loops), "credit loop"),

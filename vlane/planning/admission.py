@@ -60,7 +60,7 @@ class Admission:
         FillIn(fit=fit)
 
     def ask(self, path: Sequence[Port], *, vl: int, distance: int, load: float | Fraction) -> int | None:
-        """Admit a connection at every port of its path and return its number; return ``None`` if a port rejects it.
+        """Admit a connection at every port of its path. Return its number, or ``None`` if a port rejects it.
 
         Parameters
         ----------

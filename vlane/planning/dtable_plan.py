@@ -135,7 +135,7 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
 
 
 def _largest_w(request: TableRequest) -> Fraction:
-    """Return the largest w, in steps of 0.1, with weights of 8 bits; in the ib form the deficit counter has 8 bits."""
+    """Return the largest w, in steps of 0.1, for weights of 8 bits and, in the ib form, a deficit counter of 8 bits."""
     most = MAX_WEIGHT if request.form == "free" else IB_COUNTER_MOST - (request.gmtu_blocks - 1)
     return Fraction(10 * most // request.gmtu_blocks, 10)
 
@@ -173,7 +173,7 @@ def _least_slack(request: TableRequest, k: Fraction) -> ServiceLevel | None:
 def _weights(request: TableRequest, k: Fraction, total: Fraction) -> dict[int, int]:
     """Return the weight of each SL: the pool, enlarged by rounding up every entry, divided by bandwidth.
 
-    Rounding alone would change the shares; dividing the enlarged pool restores the shares.
+    Rounding would change the shares; dividing the enlarged pool restores the shares.
     """
     pool = k * request.entries * request.gmtu_blocks
     raised = 0

@@ -180,7 +180,7 @@ def read_request(path: Path) -> TableRequest:
 
 
 def request_of(content: Mapping[str, Any]) -> TableRequest:
-    """Return the request of a mapping with the keys of ``[dtable_plan]``; a float has its printed decimal value.
+    """Return the request of a mapping with the keys of ``[dtable_plan]``. A float has its printed decimal value.
 
     Raises
     ------

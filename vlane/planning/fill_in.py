@@ -172,7 +172,7 @@ class FillIn:
         return [(level, offset) for level, offsets in enumerate(self._free) for offset in sorted(offsets)]
 
     def admit(self, *, vl: int, distance: int, weight: int) -> int | None:
-        """Admit a connection and return its number; return ``None`` if no entries are left for it.
+        """Admit a connection. Return its number, or ``None`` if no entries are left for it.
 
         The connection joins a sequence of the same VL and distance with enough spare weight, or gets a new sequence.
 
@@ -218,7 +218,7 @@ class FillIn:
         return None if found is None else Room(vl, asked, weight, None, found, level)
 
     def take(self, room: Room) -> int:
-        """Admit a connection at a place returned by ``room``, with no admission or release since; return its number."""
+        """Admit a connection at the place from ``room``, with no admission or release since. Return its number."""
         if room.sequence is not None:
             return self._join(room.sequence, room.weight)
         taken = room.level, room.free[1]
@@ -226,7 +226,7 @@ class FillIn:
         return self._add(room.vl, room.asked, taken, room.weight)
 
     def release(self, connection: int) -> list[Move]:
-        """Release a connection; return the resulting moves of sequences, in order.
+        """Release a connection, and return the resulting moves of sequences, in order.
 
         Raises
         ------
@@ -279,7 +279,7 @@ class FillIn:
         return min(sufficient, key=lambda each: reversed_bits(each[1], level), default=None)
 
     def _split(self, free: Set, taken: Set) -> None:
-        """Allocate a part of a free set; the remainder becomes free sets of half the size, a quarter, and so on."""
+        """Allocate a part of a free set. The remainder becomes free sets of half the size, a quarter, and so on."""
         (level, offset), (last, first) = free, taken
         self._free[level].remove(offset)
         for below in range(level + 1, last + 1):

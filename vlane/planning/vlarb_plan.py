@@ -159,13 +159,13 @@ def _arrivals(lanes: Iterable[_Lane]) -> dict[int, Arrivals]:
 
 
 def _sent_at_most(lanes: Sequence[_Lane]) -> Fraction:
-    """Return the bound on the total rate of lanes, as a share of the link; 1 if a lane has no bound."""
+    """Return the bound on the total rate of lanes, as a share of the link, or 1 if a lane has no bound."""
     rates = [each.arrivals.rate for each in lanes if each.arrivals is not None]
     return min(Fraction(1), sum(rates, Fraction(0))) if len(rates) == len(lanes) else Fraction(1)
 
 
 def _planned(lanes: Sequence[_Lane], mtu: int) -> VLArbTable | None:
-    """Return tables that meet the requirements of all lanes, with the smallest possible limit; ``None`` if none do.
+    """Return tables that meet all requirements with the smallest possible limit, or ``None`` if none exist.
 
     The smallest limit leaves the low list most. If the high list has an upper bound, a larger limit may shorten the
     waits of the low list. The next trials are therefore the smallest limit under which the bound applies, and no limit.
@@ -219,7 +219,7 @@ def _part(limit: int, mtu: int) -> Fraction:
 
 
 def _list(lanes: Sequence[_Lane], part: Fraction, mtu: int, table_of: _TableOf, arrivals: _Arrivals) -> _Entries | None:
-    """Return a list that meets the requirements of its lanes with a share of the link; ``None`` if none was found."""
+    """Return a list that meets its lanes' requirements with a share of the link, or ``None`` if none was found."""
     waiting = [each for each in lanes if each.wait < inf]
     if not part:
         entries = _spread(lanes, [1] * len(lanes), [1] * len(lanes), mtu)
@@ -282,7 +282,7 @@ def _candidates(
 def _swapped(
     lanes: Sequence[_Lane], waits: list[float], entries: _Entries, mtu: int, table_of: _TableOf, arrivals: _Arrivals
 ) -> tuple[list[float], _Entries]:
-    """Swap pairs of entries of a short list while the waits get shorter; return the final waits and list."""
+    """Swap pairs of entries of a short list while the waits get shorter, and return the final waits and list."""
     while True:
         tried = []
         for one, other in combinations(range(len(entries)), 2):
@@ -296,7 +296,7 @@ def _swapped(
 
 
 def _waits(lanes: Sequence[_Lane], table: VLArbTable, mtu: int, arrivals: _Arrivals) -> list[float]:
-    """Return the ratio of longest wait to required wait of each lane; 0 for a lane without a required wait."""
+    """Return the ratio of longest wait to required wait of each lane, or 0 for a lane without a required wait."""
     most = {entry.vl: mtu for entry in (*table.high, *table.low)}
     return [
         longest_wait(table, each.vl, most=most, arrivals=arrivals) / each.wait if each.wait < inf else 0.0
@@ -305,7 +305,7 @@ def _waits(lanes: Sequence[_Lane], table: VLArbTable, mtu: int, arrivals: _Arriv
 
 
 def _splits(lanes: Sequence[_Lane], packets: Sequence[int], mtu: int) -> Iterator[_Entries]:
-    """Yield lists of these packets, largest entries first; lanes with a required wait also with one packet an entry."""
+    """Yield lists of these packets, largest entries first. Lanes with a required wait also get one-packet entries."""
     most = min(_most_packets(mtu), max(packets))
     sizes = sorted({min(most, -(-max(packets) // parts)) for parts in range(1, max(packets) + 1)}, reverse=True)
     seen = set()
@@ -318,7 +318,7 @@ def _splits(lanes: Sequence[_Lane], packets: Sequence[int], mtu: int) -> Iterato
 
 
 def _spread(lanes: Sequence[_Lane], packets: Sequence[int], each_most: Sequence[int], mtu: int) -> _Entries:
-    """Return evenly spaced entries of at most ``each_most`` packets for each lane; empty if 64 entries are too few."""
+    """Return evenly spaced entries of at most ``each_most`` packets. Empty if 64 entries are too few."""
     placed = []
     for lane, count, size in zip(lanes, packets, each_most, strict=True):
         parts = -(-count // size)
@@ -405,14 +405,14 @@ def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fract
 
 
 def _most_of(wants: Wants, *, high: bool) -> Fraction:
-    """Return the bound on the total rate of a list, as a share of the link; 1 if a level has no bound."""
+    """Return the bound on the total rate of a list, as a share of the link, or 1 if a level has no bound."""
     rates = [each.at_most for each in wants.levels if each.high is high]
     bounded = [rate for rate in rates if rate is not None]
     return min(Fraction(1), sum(bounded, Fraction(0))) if len(bounded) == len(rates) else Fraction(1)
 
 
 def _ways(wants: Wants) -> str:
-    """Return advice to add ``at_most`` to levels of the high list without an upper bound; empty if all have one."""
+    """Return advice to add ``at_most`` to levels of the high list. Empty if all levels have an upper bound."""
     unbounded = [
         f"level.{place} (SL {each.sl})" for place, each in enumerate(wants.levels) if each.high and each.at_most is None
     ]

@@ -130,7 +130,7 @@ def _wait_behind_arrivals(
 
 
 def _checked(vl: int, most: Mapping[int, int], least: Mapping[int, int] | None) -> tuple[list[int], list[int]]:
-    """Return the largest and the smallest packet by VL; 0 for a VL without packets."""
+    """Return the largest and the smallest packet by VL, or 0 for a VL without packets."""
     if vl not in most:
         raise InputError("vl", f"a VL with packet sizes ({', '.join(map(str, sorted(most)))})", vl)
     largest, smallest = [0] * (VL15 + 1), [0] * (VL15 + 1)

@@ -121,7 +121,7 @@ def lanes_of_hops(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> Ints:
 
 
 def waiting_circle(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> list[tuple[int, int, int]]:
-    """Return the links of a credit loop, each as (switch, output, VL); empty if there is no loop.
+    """Return the links of a credit loop, each as (switch, output, VL), or empty if there is no loop.
 
     A packet in the buffer of a VL behind one output waits for free space of the next VL behind the next output.
     """

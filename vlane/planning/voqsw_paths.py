@@ -111,7 +111,7 @@ class Tuples:
     passed: Ints
 
     def share(self, considered: int) -> float:
-        """Return the share of VOQ of the first tuples, by weight; 1 if there are no tuples."""
+        """Return the share of VOQ of the first tuples, by weight, or 1 if there are no tuples."""
         whole = int(self.weight.sum())
         return int(self.weight[:considered].sum()) / whole if whole else 1.0
 

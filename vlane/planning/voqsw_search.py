@@ -69,7 +69,7 @@ def largest(tuples: Tuples, sls: int) -> int:
 
 
 def _try(tuples: Tuples, sls: int, least: int, fields: int, *, first_only: bool) -> list[int]:
-    """Try ``least``, ``least + 1``, ... considered tuples; return the numbers, from 0, of the trials that fail.
+    """Try ``least``, ``least + 1``, ... considered tuples. Return the numbers, from 0, of the failed trials.
 
     A trial fails if the SLs do not suffice. With ``first_only``, only the first failure is searched and returned.
     """

@@ -1,4 +1,4 @@
-"""Service of the arbitration lists in integers: the longest wait of a VL, and the exact shares of a saturated link.
+"""Service of arbitration lists in integers: longest wait of a VL, and exact shares of a saturated link.
 
 All functions use the compiler's subset of Python (``docs/compiler.md``), so the same source runs in Python and
 compiled. Lists are two sequences of equal length, VLs and weights. ``most``, ``least`` and ``sizes`` are indexed by VL
@@ -87,7 +87,7 @@ def _high_turns(
 
 
 def _largest(vls: _Numbers, weights: _Numbers, most: _Numbers, vl: int) -> int:
-    """Return the largest packet of other VLs in a list; 0 if there is none."""
+    """Return the largest packet of other VLs in a list, or 0 if there is none."""
     found = 0
     for entry in range(len(vls)):
         if vls[entry] != vl and _serves(vls[entry], weights[entry], most):
@@ -96,7 +96,7 @@ def _largest(vls: _Numbers, weights: _Numbers, most: _Numbers, vl: int) -> int:
 
 
 def _smallest(vls: _Numbers, weights: _Numbers, most: _Numbers, least: _Numbers, vl: int) -> int:
-    """Return the smallest packet of other VLs in a list; 1 if there is none."""
+    """Return the smallest packet of other VLs in a list, or 1 if there is none."""
     found = 0
     for entry in range(len(vls)):
         if vls[entry] != vl and _serves(vls[entry], weights[entry], most):
@@ -199,7 +199,7 @@ def wait_after_exchange_blocks(
 
 
 def _turn_packets(vl: int, weight: int, sizes: _Numbers) -> int:
-    """Return the packets of one turn of an entry; 0 for a skipped entry."""
+    """Return the packets of one turn of an entry, or 0 for a skipped entry."""
     return -(-weight // sizes[vl]) if sizes[vl] > 0 else 0
 
 
@@ -233,7 +233,7 @@ def _send_burst(
     times: int,
     sent: MutableSequence[int],
 ) -> tuple[int, int, int]:
-    """Send at least ``left`` blocks of High; return the next place in the list and the number of packets.
+    """Send at least ``left`` blocks of High, and return the next place in the list and the number of packets.
 
     A place in the list is ``entry`` and ``done``, the number of packets already sent in the turn of the entry. The
     blocks, multiplied by ``times``, are added to ``sent``.
@@ -269,7 +269,7 @@ def saturated_service(
     sizes: _Numbers,
     sent: MutableSequence[int],
 ) -> int:
-    """Fill ``sent`` with the blocks of each VL in one period of the service order; return the packets of the period.
+    """Fill ``sent`` with the blocks of each VL in one period of the service order. Return the packets of the period.
 
     Every VL with a size has a permanent backlog of packets of this size. Between two packets of Low, High sends until
     its full counter expires, so the place in High after a burst depends only on the place before the burst. Brent's

@@ -47,7 +47,7 @@ class NearestList(NamedTuple):
 
 
 def packets_of(weight: int, blocks: int) -> int:
-    """Return the number of packets in a turn of an entry, for packets of ``blocks`` blocks; the last may overshoot.
+    """Return the number of packets of ``blocks`` blocks in a turn of an entry. The last packet may overshoot.
 
     Examples
     --------

@@ -186,7 +186,7 @@ class _Reader:
             self.made.tables.add(name)
 
     def _forget(self, name: str) -> None:
-        """Remove the content of a repeated table; a repeated NODES begins another output."""
+        """Remove the content of a repeated table. A repeated NODES begins another output."""
         self._pending = [each for each in self._pending if each[1] != name]
         nodes = self.made.nodes.values()
         if name == "NODES":
@@ -229,7 +229,7 @@ class _Reader:
         return self._dump.number(name, row[name], least, most)
 
     def _known(self, row: dict[str, str], name: str, values: dict[int, int]) -> int:
-        """Return the value for a code; 0 for an unknown or missing code."""
+        """Return the value for a code, or 0 for an unknown or missing code."""
         return 0 if row[name] in _UNKNOWN else values.get(number(row[name]) or 0, 0)
 
     def _node(self, row: dict[str, str]) -> None:

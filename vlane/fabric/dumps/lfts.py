@@ -158,7 +158,7 @@ class _Reader:
         self.is_open = self._ignored = False
 
     def _count(self, count: int, *, is_exact: bool) -> None:
-        """Compare the closing count; OpenSM's counts unreachable LIDs, too."""
+        """Compare the closing count. OpenSM's count includes unreachable LIDs."""
         if self.is_open and (self._rows > count or (is_exact and self._rows != count)):
             self._dump.refuse("count of LIDs", f"{self._rows}, the number of rows above", count)
         if self.is_open:

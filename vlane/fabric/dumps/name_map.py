@@ -17,7 +17,7 @@ _LINE = re.compile(r'(?:0x)?([0-9a-fA-F]{1,16})\s+(?:"([^"]{0,256})"|([^\s"#]{1,
 
 
 def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
-    """Return names by GUID; every line is a GUID and a quoted name, and ``#`` begins a comment.
+    """Return names by GUID. Every line is a GUID and a quoted name, and ``#`` begins a comment.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
 
 
 def apply_names(nodes: dict[int, Node], names: dict[int, str]) -> None:
-    """Replace the descriptions of nodes by names from a map; unknown GUIDs are ignored."""
+    """Replace the descriptions of nodes by names from a map. Unknown GUIDs are ignored."""
     for guid, name in names.items():
         if guid in nodes and name:
             nodes[guid].name = name

@@ -51,7 +51,7 @@ def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
 
 
 class _Reader:
-    """Parser state: switches and rows; far ends are resolved after the last row."""
+    """Parser state: switches and rows. Far ends are resolved after the last row."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump

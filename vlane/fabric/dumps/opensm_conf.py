@@ -172,11 +172,11 @@ class Configured:
         return tuple(_filled(entries, cap))
 
     def lanes(self) -> list[int]:
-        """Return the 16 lanes of the sl2vl option as parsed by OpenSM; missing lanes are 0."""
+        """Return the 16 lanes of the sl2vl option as parsed by OpenSM. Missing lanes are 0."""
         return _lanes(self.sl2vl.value)
 
     def programmed_row(self, vls: int) -> SL2VLRow:
-        """Return the SL2VL row programmed into a port with ``vls`` lanes; 15 stays 15."""
+        """Return the SL2VL row programmed into a port with ``vls`` lanes. VL 15 stays 15."""
         return tuple(vl if vl == _DROP else vl & _mask(vls) for vl in (vl & 0xF for vl in self.lanes()))
 
     def limit(self) -> int:
@@ -230,12 +230,12 @@ class OpenSMConf:
         return {option.name: option for option in self.options}
 
     def get(self, name: str) -> Option | None:
-        """Return the last line of a text option; ``None`` without a line, or if the value is ``(null)``."""
+        """Return the last line of a text option, or ``None`` if there is no line or the value is ``(null)``."""
         option = self._last.get(name)
         return None if option is None or option.value == NOT_SET else option
 
     def number(self, name: str, most: int) -> tuple[Option, int] | None:
-        """Return the last line of a numeric option without a parse error, and its value; ``None`` without a line."""
+        """Return the last line of a numeric option without a parse error, and its value. ``None`` without a line."""
         for option in reversed(self.options):
             if option.name == name:
                 value, whole = strtoul(_bytes(option.value))
@@ -380,7 +380,7 @@ def is_misread(option: Option) -> bool:
 
 
 def _options_of(line: str, number: int) -> Iterator[Option]:
-    """Yield the options of a line; OpenSM splits lines longer than its buffer."""
+    """Yield the options of a line. OpenSM splits lines longer than its buffer."""
     for start in range(0, len(line), _LINE_CHARACTERS):
         text = line[start : start + _LINE_CHARACTERS].split("#", 1)[0].lstrip(" \t")
         name = re.split(r"[ \t]", text, maxsplit=1)
@@ -389,7 +389,7 @@ def _options_of(line: str, number: int) -> Iterator[Option]:
 
 
 def _cleaned(text: str) -> str:
-    """Strip the blanks around a value, then one pair of quotes; keep blanks inside the quotes."""
+    """Strip the blanks around a value, then one pair of quotes, and keep blanks inside the quotes."""
     text = text.strip(_BLANKS)
     if text[:1] in ("'", '"') and text[-1:] == text[:1]:
         return text[1:-1]

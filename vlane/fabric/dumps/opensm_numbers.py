@@ -85,7 +85,7 @@ def scan(text: Sequence[int], start: int) -> Scanned:
 
 
 def read_list(text: Sequence[int], numbers: MutableSequence[int]) -> int:
-    """Fill ``numbers`` with OpenSM's parse of a list; return the count of numbers before the end of the text.
+    """Fill ``numbers`` with OpenSM's parse of a list. Return the count of numbers before the end of the text.
 
     OpenSM cuts each number to 32 bits and skips one arbitrary character after the number (``parse_one_unsigned`` of
     ``osm_qos.c``). A missing number is 0, and all numbers beyond the end of the text are 0.

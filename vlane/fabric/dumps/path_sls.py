@@ -24,7 +24,7 @@ _PSL = re.compile(r"0x([0-9a-fA-F]{1,16})\s+([0-9]{1,5})\s+([0-9]{1,2})\s*$")
 
 
 def read_path_csv(path: Path, remarks: Remarks | None = None) -> PathSLs:
-    """Return the SL by (SLID, DLID) of a CSV with columns slid, dlid and sl; further columns are ignored.
+    """Return the SL by (SLID, DLID) of a CSV with columns slid, dlid and sl. Further columns are ignored.
 
     Concatenated files are allowed: after a repeated header, pairs replace earlier pairs.
 
@@ -79,7 +79,7 @@ class _PathSLs:
         self._earlier: PathSLs | None = None
 
     def restart(self) -> None:
-        """Begin another part of the file; its records replace earlier records."""
+        """Begin another part of the file. Its records replace earlier records."""
         if self.sls:
             self._earlier = self.sls.copy()
 

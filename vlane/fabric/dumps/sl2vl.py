@@ -27,7 +27,7 @@ _SLVL = re.compile(r"0x([0-9a-fA-F]{1,16}) ([0-9]{1,9}) ([0-9]{1,9})((?: 0x[0-9a
 
 
 def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None) -> SL2VLTables:
-    """Return the rows of ``opensm-sl2vl.dump`` by (GUID, input, output); (GUID, 0, port) of an adapter.
+    """Return the rows of ``opensm-sl2vl.dump`` by (GUID, input, output), or (GUID, 0, port) of an adapter.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class _Rows:
             self.dump.refuse(place_text, "equal to the earlier row of the table", lanes.strip())
 
     def close(self) -> None:
-        """End the block before the next heading; a block without rows is an error."""
+        """End the block before the next heading. A block without rows is an error."""
         if self.is_open and not self._block:
             self.is_open = False
             self.dump.refuse("table", "followed by rows", "empty")

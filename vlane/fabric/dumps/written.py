@@ -19,7 +19,7 @@ _RULE = "#--------------------------------------------------------\n"
 
 
 def write_dumps(fabric: Fabric, folder: Path, names: tuple[str, ...] = (), *, option: str = "--out") -> list[Path]:
-    """Write a fabric's files into a folder, created if missing; return the files.
+    """Write a fabric's files into a folder, created if missing, and return the files.
 
     Parameters
     ----------
