@@ -237,7 +237,7 @@ def test_labels_of_ports_are_resolved(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ("LID:0004", "LID:ffff", ""),
-        ("{ SW Ports:08", "{ XX Ports:08", "two ends of a cable"),
+        ("{ SW Ports:08", "{ XX Ports:08", "a description of both ends of a cable"),
         ("PN:05 } { SW", "PN:09 } { SW", "PN must be 1 to 0x8, not 09"),
         ("LOG=ACT", "LOG=DWN", ""),
     ],
@@ -262,7 +262,7 @@ def test_long_line_of_a_subnet_list_is_refused_at_once(tmp_path: Path) -> None:
     line = (DATA / "two_switch" / "opensm-subnet.lst").read_text().split("PHY")[0]
     (tmp_path / "opensm-subnet.lst").write_text(line * 2000)
 
-    with pytest.raises(InputError, match="two ends of a cable"):
+    with pytest.raises(InputError, match="a description of both ends of a cable"):
         read_subnet_lst(tmp_path / "opensm-subnet.lst")
 
 

@@ -42,7 +42,7 @@ def write_dumps(fabric: Fabric, folder: Path, names: tuple[str, ...] = (), *, op
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(option, "a writable folder", f"{error.strerror or 'unwritable'}", source=str(folder)) from None
+        raise InputError(option, "a writable folder", error.strerror or "unwritable", source=str(folder)) from None
     written = []
     for name in names or DUMPS:
         text = "".join(DUMPS[name](fabric))
