@@ -441,7 +441,7 @@ def test_ibdmchk_gives_the_same_verdict(name: str, tmp_path: Path) -> None:
         ("smpquery-sl2vl.txt", "ports: in  0, out  1:", "ports: in  0, out 200:", "0 to 8"),
         ("smpquery-sl2vl.txt", "Lid 2", "Lid 77", "in ibnetdiscover"),
         ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 49152 lmc 0", "1 to"),
-        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 5 lmc 0", "of one port"),
+        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 5 lmc 0", "LID 5 must be unique, not assigned to S1 and H2"),
         ("ibnetdiscover.txt", "Switch\t8", "Switch\t\u0668", "a node"),
         ("opensm-lfts.dump", "6 lids dumped", "9" * 5000 + " lids dumped", "row or a heading"),
         ("path-sl.csv", "1,4,0,", "1,4,16,", "0 to 15"),
