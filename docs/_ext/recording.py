@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -29,9 +30,9 @@ COMMANDS = (
     "vlane cosim vlarb --fabric tests/data/irregular_s1",
     "vlane cosim network sim_top/configs/fabric_rtl.toml --rtl 3",
 )
-COLUMNS = 92
+COLUMNS = 96
 """Width of the terminal in characters."""
-_ADVANCE, _LEADING, _MARGIN, _BAR = 8.0, 18, 16, 30
+_ADVANCE, _LEADING, _MARGIN, _BAR = 8.0, 16, 16, 30
 """Width of a character, height of a line, margin and height of the title bar, in pixels."""
 _PROMPT_SECONDS, _LINE_SECONDS, _READING_SECONDS = 1.2, 0.06, 5.0
 """Time from a command to its output, from line to line, and from the last line to the next scene."""
@@ -46,7 +47,7 @@ class Scene:
     command : str
         Command line as a user types it.
     lines : tuple of str
-        Output, wrapped at ``COLUMNS``.
+        Output, wrapped at words to ``COLUMNS``.
     """
 
     command: str
@@ -68,10 +69,7 @@ def record(command: str) -> Scene:
         raise SystemExit(f"{command}: exit status {done.returncode}\n{done.stderr}")
     text = re.sub(r"\([\d,]+ a second\)", "(... a second)", done.stdout)
     lines = [_without_seconds(line.rstrip()) for line in text.splitlines()]
-    return Scene(
-        command,
-        tuple(line[start : start + COLUMNS] for line in lines for start in range(0, max(1, len(line)), COLUMNS)),
-    )
+    return Scene(command, tuple(part for line in lines for part in textwrap.wrap(line, COLUMNS) or [""]))
 
 
 def draw(scenes: Sequence[Scene]) -> str:
