@@ -28,11 +28,12 @@ def named(text: str) -> set[str]:
 
 
 def defined() -> list[tuple[str, str]]:
-    """Return (page, id) of every row that begins with an id."""
+    """Return (page, id) of every row, and of every item of a list, that begins with an id."""
+    begins = re.compile(r"^(?:\| |\* \*\*)([A-Z0-9]+-[A-Z]?\d{1,2})(?: \||\*\* )", re.MULTILINE)
     return [
         (page.name, rule)
         for page in sorted(DOCS.glob("*.md"))
-        for rule in re.findall(r"^\| ([A-Z0-9]+-[A-Z]?\d{1,2}) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for rule in begins.findall(page.read_text(encoding="utf-8"))
     ]
 
 
