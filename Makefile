@@ -27,10 +27,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
+.PHONY: help env cosim cocotb tools test long live-conf budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(READY)  ## .venv with everything, pinned; quiet when up to date
 $(READY): pyproject.toml requirements.txt sim_top/setup.sh
@@ -54,6 +54,9 @@ test: $(READY)  ## all tests but the long ones
 
 long: $(READY)  ## more instances of what the tests show: whole switches, full sizes
 	@$(PYTEST) -m long
+
+live-conf: $(READY)  ## random options through an installed OpenSM on a simulated fabric, against vlane's reading
+	@$(PYTEST) -n 0 -rs tests/fabric/test_opensm_live.py
 
 budget: $(READY)  ## commit the processor time of each test file, of the last make test, to tests/cpu_budget.json
 	@$(PYTHON) -m tests.cpu_budget update

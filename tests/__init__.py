@@ -1,6 +1,6 @@
 """Tests of vlane.
 
-Settings of the terminal that ``make test`` was started from are removed here, before anything reads them on import.
+This module removes terminal settings inherited from the shell before any library reads them on import.
 """
 
 import os

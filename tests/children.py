@@ -1,4 +1,4 @@
-"""Child processes of tests: default signals, a session of their own, and nothing left behind."""
+"""Child processes of tests: default signals, a session of their own, killed at the end."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _POLL_SECONDS = 0.01
 
 
 def signals_reset(command: Sequence[str | Path], *, ignored: Collection[int] = ()) -> list[str]:
-    """Return a command that runs another one with default signals, whatever this process has inherited.
+    """Return a command that starts another command with default signal handling.
 
     Parameters
     ----------
     command : sequence of str or Path
         Program and arguments.
     ignored : collection of int
-        Signals that the program finds ignored, as a shell ignores SIGINT for a command in the background.
+        Signals that the program ignores from the start, as a shell ignores SIGINT for background commands.
     """
     numbers = ",".join(str(int(number)) for number in ignored)
     return [sys.executable, "-I", "-S", "-c", _LAUNCH, numbers, *map(str, command)]
@@ -41,18 +41,18 @@ def signals_reset(command: Sequence[str | Path], *, ignored: Collection[int] = (
 def started(
     command: Sequence[str | Path], *, ignored: Collection[int] = (), **more: Any
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a program with default signals in a session of its own; kill its process group when the context ends.
+    """Start a program in a new session with default signals and kill its process group at the end.
 
-    The group's id is the program's. Its pipes are closed and the program is reaped, also when the test fails.
+    The group id equals the program's process id. Pipes are closed and the program is reaped even when the test fails.
 
     Parameters
     ----------
     command : sequence of str or Path
         Program and arguments.
     ignored : collection of int
-        Signals that the program finds ignored.
+        Signals that the program ignores from the start.
     **more
-        Arguments of ``Popen``; stdin is empty, stdout and stderr are pipes of text unless given.
+        Arguments of ``Popen``. By default stdin is empty and stdout and stderr are text pipes.
     """
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
     with subprocess.Popen(signals_reset(command, ignored=ignored), start_new_session=True, **given) as child:
@@ -63,7 +63,7 @@ def started(
 
 
 def living(group: int) -> list[int]:
-    """Return the ids of the processes of a group that have not ended."""
+    """Return the ids of the live processes of a process group."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # the process has ended
@@ -74,7 +74,7 @@ def living(group: int) -> list[int]:
 
 
 def assert_ended(group: int) -> None:
-    """Assert that the processes of a group end by themselves, or have ended.
+    """Assert that all processes of a group end by themselves within 10 seconds.
 
     Python's resource tracker ends some milliseconds after the process that started it.
     """
@@ -85,7 +85,7 @@ def assert_ended(group: int) -> None:
 
 
 def end_group(group: int) -> None:
-    """Kill the processes of a group and wait until they have ended."""
+    """Kill the processes of a group and wait until all have ended."""
     last = time.monotonic() + _PATIENCE_SECONDS
     while living(group):
         assert time.monotonic() < last, f"processes {living(group)} of group {group} do not end"

@@ -1,4 +1,4 @@
-"""What the tests share: the captures, the arbiters, and rows of the native model."""
+"""Shared fixtures and helpers: captured subnets, calls of the command line, sample input files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ settings.load_profile("vlane")
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is loaded to no garbage collection: scanning it again and again takes a tenth of the time."""
+    """Exclude loaded objects from garbage collection, whose scans cost a tenth of the test time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -73,7 +73,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _environment_stays() -> Iterator[None]:
-    """Check that a test leaves the environment as it was: processes that later tests start inherit it."""
+    """Check that each test restores the environment for processes of later tests."""
     before = environment()
     yield
     assert environment() == before
@@ -87,39 +87,39 @@ def _servers_ended() -> Iterator[None]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without what pytest and polars write into it, and without the cache's place.
+    """Return the environment without the variables that pytest, polars and the cache set.
 
-    The place of the cache is made absolute once.
+    The cache makes its path absolute once.
     """
     told = {"PYTEST_CURRENT_TEST", "VLANE_CACHE", "_RJEM_MALLOC_CONF"}
     return {name: value for name, value in os.environ.items() if name not in told}
 
 
 def long_but(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
-    """Return parameters of a test of which all but those named are for long runs."""
+    """Mark all parameter values except ``kept`` as long."""
     return [value if value in kept else pytest.param(value, marks=pytest.mark.long) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """How the command line answered."""
+    """Result of one call of the command line."""
 
     status: int
     out: str
     err: str
 
     def json(self) -> Any:
-        """Return stdout as its one JSON document."""
+        """Return stdout parsed as one JSON document."""
         return json.loads(self.out)
 
 
 def call(*arguments: str | Path) -> Called:
-    """Run ``vlane`` in this process, which is spared three seconds of imports, from the folder of the repository."""
+    """Run ``vlane`` within this process, in the repository's root, without three seconds of imports."""
     out, err = io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", ["vlane", *map(str, arguments)]),
         mock.patch.dict(os.environ, COLUMNS="160"),
-        mock.patch("vlane.sim_top.cli.main.show_progress"),  # what is compiled depends on what was called before
+        mock.patch("vlane.sim_top.cli.main.show_progress"),  # shown lines depend on what earlier calls compiled
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         contextlib.chdir(ROOT),
@@ -130,7 +130,7 @@ def call(*arguments: str | Path) -> Called:
 
 
 def assert_lint_clean(folder: Path, top: str) -> None:
-    """Check that Verilator -Wall, with the one waiver file, has nothing to say of a module's file."""
+    """Check that Verilator's ``-Wall`` with the project's waiver file reports no warning for a module."""
     said = subprocess.run(
         [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), f"{top}.v", "--top", top],
         cwd=folder,
@@ -144,7 +144,7 @@ def assert_lint_clean(folder: Path, top: str) -> None:
 
 
 def call_apart(*arguments: str | Path, cwd: Path = ROOT) -> Called:
-    """Run ``vlane`` as a user does, in a process of its own."""
+    """Run ``vlane`` in a process of its own, as a user does."""
     done = subprocess.run(
         [sys.executable, "-m", "vlane", *map(str, arguments)],
         capture_output=True,
@@ -157,7 +157,7 @@ def call_apart(*arguments: str | Path, cwd: Path = ROOT) -> Called:
 
 
 def uncompiled(expression: str, module: str) -> str:
-    """Return what an expression of a test module prints in a process in which golden is not compiled."""
+    """Return the printed value of an expression of a test module, evaluated with uncompiled golden code."""
     done = subprocess.run(
         [sys.executable, "-c", f"import {module}; print({module}.{expression})"],
         cwd=ROOT,
@@ -171,7 +171,7 @@ def uncompiled(expression: str, module: str) -> str:
 
 
 def assert_refused(called: Called, *words: str) -> None:
-    """Assert one line on stderr that holds the words, status 2, nothing on stdout."""
+    """Assert exit status 2, empty stdout and exactly one line on stderr that contains the given words."""
     assert called.status == 2, called
     assert called.out == ""
     lines = called.err.splitlines()
@@ -183,7 +183,7 @@ def assert_refused(called: Called, *words: str) -> None:
 
 @pytest.fixture
 def default_signals() -> Iterator[None]:
-    """Set Python's own handlers of signals, whatever this process inherited."""
+    """Set Python's default signal handlers, whichever handlers this process inherited."""
     own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in own.items()}
     yield
@@ -193,7 +193,7 @@ def default_signals() -> Iterator[None]:
 
 @pytest.fixture
 def capture_copy(tmp_path: Path) -> Any:
-    """Return a function that copies a capture for a test to spoil."""
+    """Return a function that copies a captured subnet into a folder the test may modify."""
 
     def copy(name: str) -> Path:
         folder = tmp_path / name
@@ -207,7 +207,7 @@ def capture_copy(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Return a table file."""
+    """Return a table file for the VL arbiter."""
     file = tmp_path / "table.toml"
     file.write_text(TABLE)
     return file
@@ -223,7 +223,7 @@ def study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def arrivals(tmp_path: Path) -> Path:
-    """Return a file of arrivals."""
+    """Return a CSV file with 400 random packet arrivals."""
     file = tmp_path / "arrivals.csv"
     source = np.random.default_rng(1)
     cycle = 0

@@ -1,7 +1,8 @@
-"""Budget of processor time for the test suite: ``python -m tests.cpu_budget check`` or ``update``, after ``make test``.
+"""Processor-time budget of the test suite (``python -m tests.cpu_budget check`` or ``update``).
 
-``check`` compares ``build/test_cpu.json`` with the committed ``tests/cpu_budget.json``. Exit status 1: the suite takes
-more than the budget by over a quarter. ``update`` replaces the committed seconds of the files that the run measured.
+``check`` compares the measurement of the last ``make test`` (``build/test_cpu.json``) with the committed budget
+(``tests/cpu_budget.json``) and exits with 1 if the suite exceeds the budget by more than 25 %. ``update`` replaces the
+committed seconds of every measured file.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 1.25
-"""Factor on the budget up to which the suite passes: shared machines differ by that much."""
+"""Factor on the budget up to which the suite passes, because shared machines vary this much."""
 _SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Processor time of a run.
+    """Processor time of one test run.
 
     Parameters
     ----------
     total : float
-        Seconds of all processes: user and system time.
+        User plus system time of all processes, in seconds.
     files : mapping of str to float
         Seconds by test file.
     lost_workers : int
-        Number of workers that crashed, whose time is missing.
+        Number of crashed workers, whose time is missing.
     """
 
     total: float
@@ -41,14 +42,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Budget:
-    """Committed processor time.
+    """Committed processor-time budget.
 
     Parameters
     ----------
     total : float
-        Seconds that the whole suite may take.
+        Seconds the whole suite may take.
     files : mapping of str to float
-        Seconds by test file, of an earlier run.
+        Seconds by test file, measured by an earlier run.
     """
 
     total: float
@@ -56,7 +57,7 @@ class Budget:
 
 
 def table(measured: Measured, most: int = _SHOWN) -> list[str]:
-    """Return lines with the total and the dearest files."""
+    """Return report lines: the total, the most expensive files and the start-up time of the processes."""
     minutes = f"{measured.total / 60:.1f} minutes"
     lines = [f"processor time of tests and their child processes: {measured.total:.1f} s ({minutes})"]
     for file, seconds in sorted(measured.files.items(), key=lambda each: (-each[1], each[0]))[:most]:
@@ -69,7 +70,7 @@ def table(measured: Measured, most: int = _SHOWN) -> list[str]:
 
 
 def excess(measured: Measured, budget: Budget, most: int = _SHOWN) -> list[str]:
-    """Return lines that name the files that grew most; none if the suite is within the budget and its tolerance."""
+    """Return report lines naming the files that grew most, or none if the suite stays within tolerance."""
     limit = TOLERANCE * budget.total
     if measured.total <= limit:
         return []
@@ -84,9 +85,10 @@ def excess(measured: Measured, budget: Budget, most: int = _SHOWN) -> list[str]:
 
 
 def updated(measured: Measured, budget: Budget, present: set[str], total: float | None = None) -> Budget:
-    """Return the budget with the seconds of a run, without files that are not ``present`` any more.
+    """Return the budget updated with the seconds of a run.
 
-    Files that the run did not measure keep their seconds, and the total stays unless it is given.
+    Files missing from ``present`` are removed, and files the run did not measure keep their seconds. The total changes
+    only if ``total`` is given.
     """
     files = {file: seconds for file, seconds in budget.files.items() if file in present}
     files |= {file: round(seconds, 1) for file, seconds in measured.files.items() if file in present}
@@ -94,7 +96,7 @@ def updated(measured: Measured, budget: Budget, present: set[str], total: float 
 
 
 def write_measured(measured: Measured, file: Path) -> None:
-    """Write the time of a run as JSON, in one step."""
+    """Write a measurement as JSON and replace the file atomically."""
     document = {
         "total_seconds": round(measured.total, 2),
         "lost_workers": measured.lost_workers,
@@ -104,13 +106,13 @@ def write_measured(measured: Measured, file: Path) -> None:
 
 
 def read_measured(file: Path) -> Measured:
-    """Return the time that ``write_measured`` wrote."""
+    """Read a measurement written by ``write_measured``."""
     document = json.loads(file.read_text(encoding="utf-8"))
     return Measured(document["total_seconds"], document["files"], document["lost_workers"])
 
 
 def read_budget(file: Path) -> Budget:
-    """Return a committed budget."""
+    """Read a committed budget."""
     document = json.loads(file.read_text(encoding="utf-8"))
     return Budget(document["total_seconds"], document["files"])
 
@@ -123,7 +125,7 @@ def _write(document: object, file: Path) -> None:
 
 
 def main(words: list[str], root: Path = ROOT) -> int:
-    """Check or update the budget of a checkout; return the exit status."""
+    """Check or update the budget of a checkout and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.cpu_budget", description="Processor time of the tests.")
     parser.add_argument("verb", choices=["check", "update"], help="compare the last run with the budget, or commit it")
     parser.add_argument("--total", type=float, help="update: seconds that the whole suite may take [default: as now]")

@@ -1,8 +1,8 @@
-"""pytest plug-in that measures the processor time of each test file, children included.
+"""pytest plug-in that measures the processor time of each test file, including child processes.
 
-The time of a file is user and system time of the test process, and of the child processes that it waited for, while the
-file is collected and its tests run. With xdist the workers report to the controller, which adds up. The result is
-printed as a table of the dearest files and written to ``build/test_cpu.json``.
+A file is charged the user and system time spent while it is collected and its tests run, by the test process and by
+child processes the test process waited for. With xdist, workers report to the controller, which sums the results,
+prints the most expensive files and writes ``build/test_cpu.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.cpu_budget import Measured, table, write_measured
 
 RESULT = Path("build") / "test_cpu.json"
 _OUTPUT = "vlane_cpu"
-"""Key of a worker's result among those that xdist carries to the controller."""
+"""Key of a worker's result in the data xdist sends to the controller."""
 
 
 def _seconds(who: int) -> float:
@@ -37,12 +37,12 @@ def _all_seconds() -> float:
 
 
 class CpuTime:
-    """Collector of the processor time of one process, and, in a controller, of its workers.
+    """Collector of the processor time of one process and, in an xdist controller, of its workers.
 
     Parameters
     ----------
     config : pytest.Config
-        Of the session.
+        Configuration of the session.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -59,13 +59,13 @@ class CpuTime:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Charge a test, with the fixtures that are set up before it and torn down after it, to its file."""
+        """Charge a test, including set-up and tear-down of its fixtures, to its file."""
         with self._charged(item.nodeid.partition("::")[0]):
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Any:
-        """Charge the import of a test file to the file."""
+        """Charge the import of a test file to that file."""
         if not isinstance(collector, pytest.Module):
             return (yield)
         with self._charged(collector.nodeid):
@@ -73,7 +73,7 @@ class CpuTime:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Keep the result of a worker that ended."""
+        """Store the result of a worker that ended, or count the worker as lost."""
         output = getattr(node, "workeroutput", {}).get(_OUTPUT)
         if output is None:
             self._lost_workers += 1
@@ -82,12 +82,12 @@ class CpuTime:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Hand the result of a worker to xdist."""
+        """Send the result of a worker to xdist's controller."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_OUTPUT] = {"files": dict(self._files), "total": _all_seconds()}
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the dearest files, and write the time of every file."""
+        """Print the most expensive files and write the time of every file."""
         measured = self.measured()
         if measured.files:
             write_measured(measured, self._config.rootpath / RESULT)
@@ -95,9 +95,9 @@ class CpuTime:
                 terminalreporter.write_line(line)
 
     def measured(self) -> Measured:
-        """Return the time of this process and of its workers.
+        """Return the time of this process and its workers.
 
-        The workers are children of the controller, so its own children do not count beside their results.
+        Workers are children of the controller, so the controller's child time is left out when workers report.
         """
         files = Counter(self._files)
         total = _own_seconds() if self._workers or self._lost_workers else _all_seconds()
@@ -108,5 +108,5 @@ class CpuTime:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the collector."""
+    """Register the collector as a pytest plug-in."""
     config.pluginmanager.register(CpuTime(config), "vlane-cpu-time")

@@ -12,6 +12,7 @@ __all__ = [
     "MAX_PACKET_BLOCKS",
     "MAX_PACKET_BYTES",
     "MOST_CYCLES",
+    "MTUS",
     "blocks_of",
     "mtu_blocks",
 ]
@@ -33,6 +34,9 @@ MOST_CYCLES = 10**11
 
 MAX_DATA_VLS = 15
 """Most data VLs of a port (IBA 7.6.4); VL15 carries management only."""
+
+MTUS = (256, 512, 1024, 2048, 4096)
+"""Largest payloads of packets that ports can have, in bytes (IBA 7.7.8)."""
 
 HEADER_BITS = 64
 """Bits of the local route header, on top of a packet's first flit (IBA 7.7)."""

@@ -1,6 +1,6 @@
-"""Reference behaviour of VL buffers in one storage (``docs/vlbuffer.md``).
+"""Golden model of VL buffers in one storage: VLB-1 to VLB-8 (``docs/vlbuffer.md``).
 
-Golden keeps the flits of each lane in a ring buffer; how the hardware arranges them in its storage is not observable.
+Golden stores the flits of each lane in a ring buffer; the layout of the hardware's storage is not observable.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 
 RULES = (
-    Rule("reserved", "VLB-1", "a packet's room was taken"),
-    Rule("refused", "VLB-2", "a packet's room was not there: nothing was taken"),
-    Rule("within_minimum", "VLB-3", "room was taken from what the lane is guaranteed"),
-    Rule("from_shared", "VLB-3", "room was taken that lanes share"),
-    Rule("at_maximum", "VLB-2", "a lane was full to its maximum"),
-    Rule("shared_gone", "VLB-2", "what lanes share was gone; only guaranteed room was left"),
+    Rule("reserved", "VLB-1", "space for a packet was reserved"),
+    Rule("refused", "VLB-2", "there was no space for a packet: nothing was reserved"),
+    Rule("within_minimum", "VLB-3", "guaranteed space of the lane was reserved"),
+    Rule("from_shared", "VLB-3", "shared space was reserved"),
+    Rule("at_maximum", "VLB-2", "a lane had reached its maximum"),
+    Rule("shared_gone", "VLB-2", "all shared space was in use"),
     Rule("written", "VLB-4", "flits were written"),
     Rule("several_written", "VLB-4", "a port wrote several flits in a cycle"),
     Rule("two_writers", "VLB-4", "two ports wrote in a cycle"),
-    Rule("not_reserved", "VLB-5", "a flit came without reserved room: discarded"),
+    Rule("not_reserved", "VLB-5", "a flit arrived without reserved space: discarded"),
     Rule("read", "VLB-6", "flits were read"),
     Rule("several_read", "VLB-6", "a port read several flits in a cycle"),
     Rule("two_readers", "VLB-6", "two ports read in a cycle"),
-    Rule("same_lane_refused", "VLB-7", "a second port asked for a lane that another reads: it got nothing"),
-    Rule("emptied_and_filled", "VLB-8", "the last flit of a lane was read in the cycle in which one was written"),
+    Rule("same_lane_refused", "VLB-7", "a second port read a lane that another reads: it got nothing"),
+    Rule("emptied_and_filled", "VLB-8", "the last flit of a lane was read in the cycle of a write"),
 )
 (
     RESERVED,
@@ -57,12 +57,12 @@ class VLBufferState(NamedTuple):
     Parameters
     ----------
     vls, flits, minimum, maximum, mtu_flits, write_flits, read_flits : int
-        Number of lanes, size of the storage, guaranteed and largest number of flits of a lane, largest packet, largest
-        number of flits of a writing and of a reading port per cycle.
+        Number of lanes, size of the storage, guaranteed and maximum number of flits per lane, largest packet, maximum
+        number of flits per writing and per reading port and cycle.
     ring : array of int64, (vls, maximum)
         Flits of each lane.
     first, held, used : array of int64, (vls,)
-        Place of the oldest flit; number of flits held; number of flits reserved, including those held.
+        Index of the oldest flit; number of stored flits; number of reserved flits, including stored ones.
     """
 
     vls: int
@@ -101,7 +101,7 @@ def new_state(
 
 @kernel
 def reset(state: VLBufferState) -> None:
-    """Return to the state after reset."""
+    """Reset: all lanes are empty."""
     state.first[:] = 0
     state.held[:] = 0
     state.used[:] = 0
@@ -109,7 +109,7 @@ def reset(state: VLBufferState) -> None:
 
 @inner
 def shared_in_use(state: VLBufferState) -> int:
-    """Return the number of flits that the lanes use beyond their minima."""
+    """Return the number of flits that lanes use in excess of their minima."""
     total = 0
     for vl in range(state.vls):
         total += beyond(state.used[vl], state.minimum)
@@ -118,20 +118,20 @@ def shared_in_use(state: VLBufferState) -> int:
 
 @kernel
 def fits(state: VLBufferState, vl: int, flits: int) -> bool:
-    """Tell whether so many more flits of a lane can be reserved."""
+    """Return whether ``flits`` more flits of a lane can be reserved."""
     shared = state.flits - state.vls * state.minimum
     return within_room(state.used[vl], flits, state.minimum, state.maximum, shared_in_use(state), shared)
 
 
 @kernel
 def readable(state: VLBufferState, vl: int) -> int:
-    """Return how many flits of a lane a reading port can read."""
+    """Return the number of flits of a lane that a reading port can read."""
     return min(state.held[vl], state.read_flits) if vl < state.vls else 0
 
 
 @kernel
 def shown(state: VLBufferState, vl: int, place: int) -> int:
-    """Return the flit at a distance from the oldest flit of a lane; 0 if there is none."""
+    """Return the flit at a distance from the oldest flit of a lane, or 0 for none."""
     if place >= readable(state, vl):
         return 0
     return state.ring[vl, (state.first[vl] + place) % state.maximum]
@@ -149,18 +149,18 @@ def step(
     read_count: NDArray[np.int64],
     rules: NDArray[np.int64],
 ) -> int:
-    """Run one clock cycle and return the number of discarded flits; a reservation of 0 flits reserves nothing.
+    """Run a clock cycle and return the number of discarded flits.
 
     Parameters
     ----------
     reserve_vl, reserve_flits : int
-        Lane and size of the packet for which room is reserved.
+        Lane and size of the packet for which space is reserved; size 0 for none.
     write_vl, write_count : array of int64, (writers,)
         Lane and number of flits of each writing port.
     write_data : array of int64, (writers, write_flits)
-        Flits that are written.
+        Written flits.
     read_vl, read_count : array of int64, (readers,)
-        Lane that each reading port reads, and the number of flits that it removes.
+        Lane of each reading port, and number of flits that it removes.
     """
     taken = reserve_flits > 0 and reserve_vl < state.vls and fits(state, reserve_vl, reserve_flits)
     if reserve_flits > 0:

@@ -1,1 +1,1 @@
-"""A translator from golden's subset of Python to C++20 (``docs/compiler.md``)."""
+"""Translator from golden's subset of Python to C++20 (``docs/compiler.md``)."""

@@ -1,4 +1,4 @@
-"""Translation of assignments, and the types of the variables that they give."""
+"""Translation of assignments, and inference of the types of the assigned variables."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _AUGMENTED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.BitAnd: "&=", as
 
 
 class Assignments(Expressions):
-    """The part of a function's translation that deals with assignments."""
+    """Translation of assignments."""
 
     scopes: Scopes
-    """Where the variables are declared."""
+    """Declarations of the variables."""
     acts: bool
-    """Whether the function changes memory or may raise an error."""
+    """The function changes memory or may raise an error."""
     temporaries: int
-    """Number of variables that only the translation needs."""
+    """Number of temporary variables."""
 
     def temporary(self) -> str:
-        """Return the name of a variable that only the translation needs."""
+        """Return the name of a new temporary variable."""
         self.temporaries += 1
         return f"held_{self.temporaries}"
 
     @staticmethod
     def settled(found: Value, kind: Type | None) -> Type:
-        """Return the type of a value: a constant that is not negative has that of an unsigned number if asked for."""
+        """Return the type of a value, unsigned for a non-negative constant if ``kind`` is unsigned."""
         if kind is UINT and found.type is INT and found.number is not None and found.number >= 0:
             return UINT
         return found.type
 
     def stmt_assign(self, node: ast.Assign) -> Iterator[str]:
-        """Yield an assignment to one target or several."""
+        """Yield an assignment to one or several targets."""
         if len(node.targets) == 1:
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -56,7 +56,10 @@ class Assignments(Expressions):
             yield from self._assign(node, target, found)
 
     def stmt_annassign(self, node: ast.AnnAssign) -> Iterator[str]:
-        """Yield an assignment with an annotation, which says nothing new."""
+        """Yield an annotated assignment.
+
+        The annotation is ignored.
+        """
         if node.value is not None:
             yield from self._assign(node, node.target, self.value(node.value))
 
@@ -106,7 +109,7 @@ class Assignments(Expressions):
             raise self.source.error(node, f"`{ast.unparse(target)}` cannot be assigned in a kernel")
 
     def note(self, node: ast.stmt, name: str, kind: Type) -> None:
-        """Note that a variable holds a value of a type."""
+        """Record that a variable holds a value of a type."""
         if kind is VOID:
             raise self.source.error(node, f"{name} is assigned the result of a function that returns nothing")
         before = self.types.get(name)
@@ -118,7 +121,7 @@ class Assignments(Expressions):
         self.types[name] = together
 
     def declaration(self, name: str) -> str:
-        """Return the beginning of the declaration of a variable."""
+        """Return the start of a variable's declaration."""
         kind = self.types[name]
         once = self.scopes.stores[name] == 1
         if isinstance(kind, Record):
@@ -133,7 +136,7 @@ class Assignments(Expressions):
         if kind is INT and self.types.get(name) is UINT and found.number is None:
             raise self.source.error(node, f"{name} is a signed number here, and elsewhere an unsigned one")
         if kind is UINT and self.types.get(name) is INT and name not in self.source.parameters:
-            self.types[name] = UINT  # so far only constants were assigned, or a later pass says so
+            self.types[name] = UINT  # only constants were assigned so far
         self.note(node, name, kind)
         kind = self.types[name]
         if (id(node), name) in self.scopes.at:
@@ -146,7 +149,7 @@ class Assignments(Expressions):
         return f"{text}{identifier(name)} = {value};"
 
     def unpack(self, node: ast.stmt, target: ast.Tuple, found: Value) -> Iterator[str]:
-        """Yield assignments of the items of a tuple that an expression returns."""
+        """Yield assignments of the items of a tuple-valued expression."""
         kind = found.type
         if isinstance(kind, Struct | Tuple):
             items: tuple[Type, ...] = kind.items
@@ -182,7 +185,7 @@ class Assignments(Expressions):
         return f"{owner.member(identifier(target.attr))} = {found.text};"
 
     def _stores(self, target: ast.expr, found: Value) -> None:
-        """Note that memory is written."""
+        """Record that memory is written."""
         if not found.is_number:
             raise self.source.error(target, f"`{ast.unparse(target)}` must be given a number, not {found.type}")
         self.acts = True
@@ -207,7 +210,7 @@ class Assignments(Expressions):
         return f"{place.text} = {found.text};"
 
     def stmt_augassign(self, node: ast.AugAssign) -> Iterator[str]:
-        """Yield an assignment with an operator."""
+        """Yield an augmented assignment."""
         found = self.number(node.value)
         self.acts |= found.acts
         if isinstance(node.target, ast.Name):
@@ -230,7 +233,7 @@ class Assignments(Expressions):
         yield f"{before.text} = {result.text};"
 
     def _target(self, target: ast.expr) -> Value:
-        """Return the place that an assignment with an operator changes."""
+        """Return the target of an augmented assignment."""
         if isinstance(target, ast.Attribute):
             owner = self.value(target.value)
             if not isinstance(owner.type, Record):

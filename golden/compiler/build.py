@@ -1,4 +1,4 @@
-"""Compilation of translated programs by the machine's C++ compiler, and the cache of compiled kernels."""
+"""Compilation of translated programs by the installed C++ compiler, and the cache of compiled kernels."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from vlane.isolation import guarded_variables
 from vlane.paths import cache_dir
 
 RUNTIME = Path(__file__).with_name("runtime.hpp")
-"""The C++ header that every program includes."""
+"""C++ header that every program includes."""
 
 FLAGS = ("-std=c++20", "-O3", "-fwrapv", "-fPIC", "-fvisibility=hidden", "-w")
-"""Options for every program: signed numbers wrap around as numpy's do."""
+"""Compiler options of every program; signed numbers wrap around, as in numpy."""
 
 _log = logging.getLogger("vlane.golden.engine.kernel")
 _announced = False
@@ -36,12 +36,12 @@ _announced = False
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A kernel for arguments of certain types.
+    """A kernel compiled for arguments of certain types.
 
     Parameters
     ----------
     entry : callable
-        The C function that ``entry.ENTRY`` describes.
+        C function described by ``entry.ENTRY``.
     returns : Type
         Type of the result.
     """
@@ -56,7 +56,7 @@ def translated(function: Callable[..., object], types: tuple[Type, ...], *, chec
     Raises
     ------
     UntranslatableError
-        If a function that it calls is outside the subset.
+        If a called function is outside the subset.
     """
     program = Program(checked=checked)
     made = program.call(function, types)
@@ -65,7 +65,7 @@ def translated(function: Callable[..., object], types: tuple[Type, ...], *, chec
 
 
 def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, checked: bool = False) -> Compiled:
-    """Load a compiled kernel from the cache, or translate and compile the kernel.
+    """Load a compiled kernel from the cache, or translate and compile it.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, 
     types : tuple of Type
         Types of the arguments.
     key : str
-        Everything that determines the C++ program: a digest of the sources, the function's name, the types.
+        Everything that determines the C++ program: digest of the sources, name of the function, types.
     checked : bool
-        Whether indices are checked.
+        Check indices at run time.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, 
         if library.is_file():
             return _loaded(library, returns)
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, ImportError):
-        pass  # missing or damaged: it is written anew
+        pass  # a missing or damaged index is written again
     text, returns = translated(function, types, checked=checked)
     options = ("-DVLANE_CHECKED=1",) if checked else ()
     name = f"{_digest(text, _runtime_text(), machine(), *options, *FLAGS, *_compiler_identity())}.so"
@@ -112,7 +112,7 @@ def _loaded(library: Path, returns: Type) -> Compiled:
 
 
 def _announce() -> None:
-    """Log once that something is compiled."""
+    """Log the first compilation of the process."""
     global _announced  # noqa: PLW0603 - once in a process
     if not _announced:
         _announced = True
@@ -143,9 +143,9 @@ def run_compiler(folder: Path, *options: str) -> None:
     Raises
     ------
     InputError
-        If there is none.
+        If there is no C++ compiler.
     RuntimeError
-        If it reports an error, which a correct translation does not cause.
+        If the compiler reports an error, which a correct translation does not cause.
     """
     done = subprocess.run(
         [*compiler(), *options],
@@ -157,7 +157,7 @@ def run_compiler(folder: Path, *options: str) -> None:
     )
     if done.returncode:
         first = next((line for line in done.stderr.splitlines() if "error:" in line), done.stderr[:500])
-        raise RuntimeError(f"the C++ compiler refused translated code: {first}")
+        raise RuntimeError(f"the C++ compiler rejected translated code: {first}")
 
 
 @functools.cache
@@ -167,20 +167,20 @@ def compiler() -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If there is none.
+        If there is no C++ compiler.
     """
     given = shlex.split(os.environ.get("CXX", ""))
     for words in [given] if given else [["g++"], ["c++"], ["clang++"]]:
         found = shutil.which(words[0], path=guarded_variables()["PATH"])
         if found:
             return (found, *words[1:])
-    must = "a C++ compiler that is installed (apt-get install g++)"
-    raise InputError("CXX", must, given[0] if given else "unset, and no g++", source="environment")
+    must = "an installed C++ compiler (apt-get install g++)"
+    raise InputError("CXX", must, given[0] if given else "unset, without g++ on the path", source="environment")
 
 
 @functools.cache
 def _compiler_identity() -> tuple[str, ...]:
-    """Return the compiler's command, file, size and time: a new installation changes one of them."""
+    """Return the compiler's command, file, size and time, of which a new installation changes at least one."""
     command = compiler()
     file = Path(command[0]).resolve()
     status = file.stat()
@@ -189,7 +189,7 @@ def _compiler_identity() -> tuple[str, ...]:
 
 @functools.cache
 def machine() -> str:
-    """Return the processor's features: code for this machine may use all of them."""
+    """Return the processor's features, because compiled code may use all of them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -208,7 +208,7 @@ def _digest(*parts: str) -> str:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write a file at once: no other process sees a part of it."""
+    """Write a file atomically."""
     descriptor, name = tempfile.mkstemp(prefix="index.", dir=file.parent)
     with os.fdopen(descriptor, "wb") as temporary:
         temporary.write(content)

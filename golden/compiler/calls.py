@@ -1,4 +1,4 @@
-"""Translation of calls: Python's and numpy's own functions, NamedTuples, methods of arrays, functions of the subset."""
+"""Translation of calls: built-in and numpy functions, NamedTuples, array methods, functions of the subset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORD_BITS = 64
 
 
 class Calls(Operators):
-    """The part of a function's translation that deals with calls."""
+    """Translation of calls."""
 
     def expr_call(self, node: ast.Call) -> Value:
         """Return the result of a call."""
@@ -53,7 +53,7 @@ class Calls(Operators):
         return [given[name] for name in parameters]
 
     def _builtin(self, node: ast.Call, function: Any) -> Value | None:
-        """Return the code of a call of Python's or numpy's functions, ``None`` for all others."""
+        """Return the code of a call of a built-in or numpy function, ``None`` for all others."""
         if function is len:
             return self._length(node)
         if function is range:
@@ -68,7 +68,7 @@ class Calls(Operators):
         return self._converted(node, function) if function in _CASTS and len(node.args) == 1 else None
 
     def _converted(self, node: ast.Call, function: Any) -> Value:
-        """Return a number as another type of numbers."""
+        """Return a number converted to another numeric type."""
         found, kind = self.number(node.args[0]), UINT if function is np.uint64 else INT
         if function in {int, np.int64, np.uint64}:
             return cast(found, kind) if found.type is not kind or found.number is not None else found
@@ -109,7 +109,7 @@ class Calls(Operators):
         return found
 
     def _made(self, node: ast.Call, made: Any) -> Value:
-        """Return a NamedTuple that a kernel makes."""
+        """Return the code that constructs a NamedTuple."""
         values = [self.value(each) for each in self._by_name(node, made)]
         kind = Struct(made, tuple(each.type for each in values))
         texts = [self.to(each, each.type) for each in values]
@@ -121,7 +121,7 @@ class Calls(Operators):
         )
 
     def _method(self, node: ast.Call) -> Value:
-        """Return the code of a method of an array."""
+        """Return the code of a call of an array method."""
         if isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
             owner = self.value(node.func.value)
             results = {"any": BOOL, "all": BOOL, "sum": INT}
@@ -131,7 +131,7 @@ class Calls(Operators):
         raise self.source.error(node, f"`{ast.unparse(node.func)}` cannot be called in a kernel")
 
     def _user_call(self, node: ast.Call, function: Any, arguments: Sequence[ast.expr]) -> Value:
-        """Return the code of a call of a function that is translated too."""
+        """Return the code of a call of a translated function."""
         if not callable(function):
             raise self.source.error(node, f"`{ast.unparse(node.func)}` is no function")
         values = [self.value(each) for each in arguments]

@@ -1,4 +1,4 @@
-"""The C function through which Python calls a kernel, and the words that it is given and returns."""
+"""C entry of a kernel: the function that Python calls, and the encoding of arguments and results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import BOOL, INT, UINT, VOID, Array, Number, RecordArray, Struct, Tuple, Type
 
 ENTRY = "vlane_entry"
-"""Name of the C function: ``int32_t vlane_entry(const uint64_t *words, int64_t *numbers)``.
+"""Name of the C function ``int32_t vlane_entry(const uint64_t *words, int64_t *numbers)``.
 
 ``words`` has the addresses, shapes and numbers of all arguments but plain numbers, in order; ``numbers`` has the plain
 numbers, and after the call the items of the result. The function returns 0, or the number of a ``Fault``.
@@ -53,7 +53,7 @@ def entry_text(program: Program, made: Instance) -> str:
 
 
 def _built(program: Program, kind: Type, words: Iterator[int]) -> str:
-    """Return the code that makes an argument out of its words."""
+    """Return the code that constructs an argument from its words."""
     if isinstance(kind, Array | RecordArray):
         item = kind.item_cpp if isinstance(kind, Array) else program.cpp(kind.kind)
         first = f"reinterpret_cast<{item} *>(words[{next(words)}])"
@@ -81,7 +81,7 @@ def _items(kind: Type, code: str) -> Iterator[str]:
 
 
 def described(kind: Type) -> str:
-    """Return the type of a result as a word that ``result_type`` reads."""
+    """Return the description of a result type, which ``result_type`` parses."""
     if isinstance(kind, Struct):
         made = kind.made
         return f"{{{made.__module__}:{made.__qualname__};{''.join(map(described, kind.items))}}}"
@@ -91,7 +91,7 @@ def described(kind: Type) -> str:
 
 
 def result_type(word: str) -> Type:
-    """Return the type of a result from its description."""
+    """Return the result type of a description."""
     kind, rest = _read(word)
     if rest:
         raise ValueError(word)
@@ -115,7 +115,7 @@ def _read(word: str) -> tuple[Type, str]:
 
 
 def decoded(kind: Type, numbers: Iterator[int]) -> Any:
-    """Return a result from its numbers."""
+    """Return a result decoded from its numbers."""
     if kind is INT:
         return next(numbers)
     if kind is BOOL:

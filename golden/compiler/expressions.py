@@ -7,4 +7,4 @@ from vlane.golden.compiler.places import Places
 
 
 class Expressions(Places, Calls):
-    """The part of a function's translation that deals with expressions: places, operators and calls."""
+    """Translation of expressions: places, operators and calls."""

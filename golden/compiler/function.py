@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from vlane.golden.compiler.program import Program
 
 _MOST_PASSES = 8
-"""Passes over a function after which the types of its variables must be known."""
+"""Maximum number of passes over a function until the types of its variables are stable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A function for arguments of certain types.
+    """A function translated for arguments of certain types.
 
     Parameters
     ----------
     name : str
-        Name in C++, with its namespace.
+        C++ name, with namespace.
     returns : Type
         Type of the result.
     acts : bool
-        Whether a call changes memory or may raise an error.
+        A call changes memory or may raise an error.
     parameters : tuple of Type
         Types of the arguments.
     """
@@ -51,7 +51,7 @@ def translate(program: Program, source: Source, types: tuple[Type, ...]) -> Inst
     UntranslatableError
         If a line of the function is outside the subset.
     TypeError
-        If the function has another number of parameters.
+        If the function has a different number of parameters.
     """
     if len(types) != len(source.parameters):
         raise TypeError(f"{source.name} has {len(source.parameters)} parameters, not {len(types)}")
@@ -71,7 +71,7 @@ def translate(program: Program, source: Source, types: tuple[Type, ...]) -> Inst
 
 
 class _Function(Assignments):
-    """The translation of a function."""
+    """Translation of a function."""
 
     def __init__(self, program: Program, source: Source, types: tuple[Type, ...]) -> None:
         self.program, self.source = program, source
@@ -85,7 +85,7 @@ class _Function(Assignments):
         self._said: set[int] = set()
 
     def lines_of_all_passes(self) -> list[str]:
-        """Return the lines of the body, once the types of all variables are known."""
+        """Return the lines of the body, translated repeatedly until the types of all variables are stable."""
         for _ in range(_MOST_PASSES):
             known = (dict(self.types), self.returns)
             self.acts, self.temporaries, self._said = False, 0, set()
@@ -104,14 +104,14 @@ class _Function(Assignments):
     def _block(self, statements: list[ast.stmt]) -> Iterator[str]:
         for statement in statements:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                continue  # a docstring
+                continue  # skip the docstring
             if self.program.comments:
                 yield from self._comments(statement)
             yield from self._declared(self.scopes.before.get(id(statement), []))
             yield from self._statement(statement)
 
     def _comments(self, statement: ast.stmt) -> Iterator[str]:
-        """Yield the comments above a statement, and the one behind its first line."""
+        """Yield the comments above a statement and at the end of its first line."""
         found = []
         line = statement.lineno
         if line in self.source.comments:
@@ -162,7 +162,7 @@ class _Function(Assignments):
         yield "continue;"
 
     def stmt_expr(self, node: ast.Expr) -> Iterator[str]:
-        """Yield an expression whose value nobody takes."""
+        """Yield an expression statement."""
         found = self.value(node.value)
         self.acts |= found.acts
         yield f"{found.text};"
@@ -183,7 +183,7 @@ class _Function(Assignments):
             yield f"return {self.to(found, returns)};"
 
     def _returns(self, node: ast.stmt, kind: Type) -> Type:
-        """Note the type of a result, and return the type of all results so far."""
+        """Record the type of a result, and return the common type of all results so far."""
         together = kind if self.returns is None else joined(self.returns, kind)
         if together is None:
             raise self.source.error(node, f"{self.source.name} returns {kind}, and elsewhere {self.returns}")
@@ -250,7 +250,7 @@ class _Function(Assignments):
         yield "}"
 
     def _unpacking(self, node: ast.For, target: ast.Tuple) -> Iterator[str]:
-        """Yield a loop over tuples, whose items become variables."""
+        """Yield a loop over tuples with unpacked items."""
         items = self.value(node.iter)
         kind = self._items(node, items)
         held = self.temporary()
@@ -261,7 +261,7 @@ class _Function(Assignments):
         yield "}"
 
     def _items(self, node: ast.For, items: Value) -> Type:
-        """Return the type of what a loop goes through."""
+        """Return the type of the items that a loop iterates over."""
         if items.type is RANGE:
             return INT
         if isinstance(items.type, Tuple) and items.type.is_uniform:

@@ -1,4 +1,7 @@
-"""Functions whose compiled form is written in C++, in ``runtime.hpp`` or generated for the types of their arguments."""
+"""Functions whose compiled form is written in C++.
+
+The C++ code is in ``runtime.hpp`` or generated for the types of the arguments.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 _RESULTS: dict[Any, Type] = {int: INT, bool: BOOL, type(None): VOID, None: VOID}
 
 Expansion = Callable[[Any, tuple[Type, ...]], tuple[str, Type]]
-"""Returns the C++ name of a function for a program and the types of the arguments, and the type of the result."""
+"""Maps a program and argument types to the C++ name of a function and the type of its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intrinsic:
-    """The compiled form of a function.
+    """Compiled form of a function.
 
     Parameters
     ----------
     expand : callable
-        As ``Expansion`` describes.
+        An ``Expansion``.
     acts : bool
-        Whether a call changes memory.
+        A call changes memory.
     """
 
     expand: Expansion
@@ -33,16 +36,18 @@ class Intrinsic:
 
 
 def intrinsic(name: str = "", *, acts: bool = False, expand: Expansion | None = None) -> Callable[[F], F]:
-    """Declare the compiled form of a function; Python calls the function itself.
+    """Declare the compiled form of a function.
+
+    Python calls the function itself.
 
     Parameters
     ----------
     name : str
-        Name of the C++ function; the result has the type that the Python function's annotation states.
+        Name of the C++ function; the type of the result is the return annotation of the Python function.
     acts : bool
-        Whether a call changes memory.
+        A call changes memory.
     expand : callable, optional
-        Finds name and result for the types of the arguments, instead of ``name``.
+        Function that determines name and result type from the types of the arguments, instead of ``name``.
     """
 
     def decorate(function: F) -> F:
@@ -58,17 +63,17 @@ def intrinsic(name: str = "", *, acts: bool = False, expand: Expansion | None = 
 
 
 def intrinsic_of(function: Any) -> Intrinsic | None:
-    """Return the compiled form of a function, ``None`` if it has none of its own."""
+    """Return the compiled form of a function, ``None`` for functions without one."""
     found = getattr(function, "intrinsic", None)
     return found if isinstance(found, Intrinsic) else None
 
 
 def expand_at_port(program: Any, types: tuple[Type, ...]) -> tuple[str, Type]:
-    """Return the function that selects one port of a batch: an array loses its first axis, a number stays."""
+    """Return the function that selects one port of a batch: arrays lose their first axis, numbers are unchanged."""
     batch = types[0]
     result = _port_type(batch)
     if isinstance(batch, Array):
-        return "rt_port", result  # only structures are passed by kernels
+        return "rt_port", result  # never called: kernels pass only structures
     return program.helper(("at_port", batch), lambda: _define_at_port(program, batch, result)), result
 
 
@@ -135,5 +140,5 @@ def _copies(kind: Type, to: str, source: str) -> list[str]:
 
 
 def expand_counters(_program: Any, _types: tuple[Type, ...]) -> tuple[str, Type]:
-    """Return counters that nobody reads."""
+    """Return counters that are never read."""
     return "rt::new_counters", COUNTERS

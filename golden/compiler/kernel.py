@@ -17,7 +17,7 @@ from vlane.golden.compiler.entry import decoded
 from vlane.golden.compiler.types import INT, VOID, Number, Type, type_of
 
 MODE = os.environ.get("VLANE_KERNELS", "") or "compiled"
-"""How kernels run: ``compiled``; ``checked``, compiled with checks of every index; ``python``, not compiled."""
+"""Mode of all kernels: ``compiled``, ``checked`` (compiled with index checks) or ``python`` (not compiled)."""
 
 _FAULTS: dict[int, tuple[type[Exception], str]] = {
     1: (ZeroDivisionError, "integer division by zero"),
@@ -26,15 +26,15 @@ _FAULTS: dict[int, tuple[type[Exception], str]] = {
     4: (IndexError, "slice out of bounds"),
     5: (ValueError, "arrays of different sizes"),
 }
-"""Python's error for each ``Fault`` of ``runtime.hpp``."""
+"""Python exception for each ``Fault`` of ``runtime.hpp``."""
 
 _CALLS_BETWEEN = 32
-"""Calls with other arguments after which those that only kernels hold are forgotten."""
+"""Number of calls with new arguments between two releases of arguments that only kernels reference."""
 
 _calls = 0
 _lock = threading.Lock()
 _memories: set[Kernel] = set()
-"""Kernels that remember their last arguments."""
+"""Kernels that keep their last arguments."""
 
 
 class _Call:
@@ -43,13 +43,13 @@ class _Call:
     Parameters
     ----------
     compiled : Compiled
-        The kernel for these types.
+        Kernel compiled for these types.
     types : tuple of Type
         Types of the arguments.
     held : list of (int, object, Type, list of int)
-        Arguments that are no plain numbers: place, value, type, words.
+        Arguments other than plain numbers: position, value, type, words.
     numbers : list of (int, type)
-        Plain numbers: place, type in Python.
+        Plain numbers: position, Python type.
     """
 
     __slots__ = ("_buffer", "_entry", "_places", "_returns", "_words", "held", "numbers", "types")
@@ -84,15 +84,15 @@ class _Call:
 class Kernel:
     """A golden function that is translated to C++ and compiled for the types of its arguments.
 
-    A kernel releases the interpreter lock while it runs. The kernel keeps its last arrays and structures: a call with
-    the same arguments takes microseconds.
+    A kernel releases the interpreter lock while it runs. The last arrays and structures are kept, so that a repeated
+    call takes microseconds.
 
     Parameters
     ----------
     function : callable
-        A function within the subset (``docs/compiler.md``).
+        Function within the subset (``docs/compiler.md``).
     key : callable
-        Returns a digest of the sources that determine the compiled code.
+        Function that returns a digest of the sources that determine the compiled code.
     """
 
     def __init__(self, function: Callable[..., Any], key: Callable[[], str]) -> None:
@@ -111,7 +111,7 @@ class Kernel:
         Raises
         ------
         TypeError
-            If an argument is of a type that kernels do not take.
+            If an argument has a type that kernels do not accept.
         UntranslatableError
             If the kernel is outside the subset.
         """
@@ -129,7 +129,7 @@ class Kernel:
         return self._call_with_others(arguments, last)
 
     def _call_with_others(self, arguments: tuple[Any, ...], last: _Call | None) -> Any:
-        """Run the kernel with other arguments than the last ones, of which some may be the same."""
+        """Run the kernel with arguments of which at least one differs from the last call."""
         if MODE not in {"compiled", "checked"}:
             if MODE != "python":
                 raise InputError("VLANE_KERNELS", "compiled, checked or python", MODE, source="environment")
@@ -158,7 +158,7 @@ class Kernel:
         return call(arguments)
 
     def compiled(self, types: tuple[Type, ...]) -> Compiled:
-        """Return the compiled kernel for arguments of certain types."""
+        """Return the kernel compiled for arguments of certain types."""
         key = (MODE, types)
         found = self._compiled.get(key)
         if found is None:
@@ -170,13 +170,13 @@ class Kernel:
         return found
 
     def forget(self) -> None:
-        """Forget the last arguments."""
+        """Release the last arguments."""
         self._last = None
         _memories.discard(self)
 
 
 def _remember(kernel: Kernel) -> None:
-    """Note that a kernel remembers arguments; now and then, forget those that nobody can pass again."""
+    """Register a kernel that keeps arguments, and release unused arguments from time to time."""
     global _calls  # noqa: PLW0603 - a count of the process
     _memories.add(kernel)
     _calls += 1
@@ -185,10 +185,10 @@ def _remember(kernel: Kernel) -> None:
 
 
 def _forget_unused() -> None:
-    """Forget arguments that only kernels still hold: nobody can pass them again, and they may be large."""
+    """Release arguments that only kernels reference: they cannot be passed again and may be large."""
     calls = [(kernel, kernel._last) for kernel in list(_memories) if kernel._last is not None]
     held = [each for _, call in calls for each in call.held]
-    entries = {id(each): each for each in held}.values()  # each refers to its argument once
+    entries = {id(each): each for each in held}.values()  # each references its argument once
     counts = Counter(id(each[1]) for each in entries)
     unused = {id(each[1]) for each in entries if sys.getrefcount(each[1]) <= counts[id(each[1])] + 1}
     for kernel, call in calls:
@@ -197,7 +197,7 @@ def _forget_unused() -> None:
 
 
 def _count(kind: Type) -> int:
-    """Return the count of numbers of a result."""
+    """Return the number of numbers in a result."""
     items = getattr(kind, "items", None)
     return sum(map(_count, items)) if items is not None else 1
 

@@ -17,6 +17,9 @@ _RESERVED = frozenset(
 
 
 def identifier(name: str) -> str:
-    """Return a Python name as C++ accepts it: reserved words get an underscore."""
+    """Return a Python name as a C++ identifier.
+
+    Reserved words get an underscore.
+    """
     found = re.sub(r"\W", "_", name)
     return f"{found}_" if found in _RESERVED else found

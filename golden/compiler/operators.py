@@ -1,4 +1,4 @@
-"""Translation of operators: C++ computes what Python does, with 64 bits."""
+"""Translation of operators: C++ computes the results of Python, with 64 bits."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _WORD_BITS = 64
 
 
 class Operators(Translation):
-    """The part of a function's translation that deals with operators."""
+    """Translation of operators."""
 
     def expr_binop(self, node: ast.BinOp) -> Value:
         """Return the result of a binary operator."""
         return self.operation(node, node.op, self.number(node.left), self.number(node.right))
 
     def operation(self, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
-        """Return the result of a binary operator."""
+        """Return the result of a binary operator on translated operands."""
         kind = self._common(node, op, left, right)
         if left.number is not None and right.number is not None:
             folded = self._folded(op, left.number, right.number)
@@ -63,7 +63,7 @@ class Operators(Translation):
             symbol, level, _ = _OPERATORS[type(op)]
             if kind is not BOOL:
                 left, right = widened(left, right)
-            above = level + 1  # operators of one level are read from the left
+            above = level + 1  # operators of equal precedence associate to the left
 
             def text(texts: list[str], pair: tuple[Value, Value] = (left, right)) -> str:
                 one, other = (replace(each, text=said) for each, said in zip(pair, texts, strict=True))
@@ -75,7 +75,7 @@ class Operators(Translation):
         return self._called(node, op, kind, left, right)
 
     def _called(self, node: ast.AST, op: ast.operator, kind: Type, left: Value, right: Value) -> Value:
-        """Return the result of an operator for which C++ has none of the same meaning."""
+        """Return the result of an operator without an equivalent C++ operator."""
         name, _ = _CALLED[type(op)]
         number = right.number
         left = left.wide
@@ -127,7 +127,7 @@ class Operators(Translation):
         return bool(found) if isinstance(found, bool) else int(found)
 
     def _common(self, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Type:
-        """Return the type of an operator's result: that of unsigned numbers if an operand has it."""
+        """Return the result type of an operator: unsigned if an operand is unsigned."""
         if isinstance(op, ast.LShift | ast.RShift):
             return UINT if left.type is UINT else INT
         if UINT in {left.type, right.type}:
@@ -140,7 +140,7 @@ class Operators(Translation):
         return INT
 
     def expr_unaryop(self, node: ast.UnaryOp) -> Value:
-        """Return the result of an operator with one operand."""
+        """Return the result of a unary operator."""
         if isinstance(node.op, ast.Not):
             found = self.condition(node.operand)
             if found.number is not None:
@@ -156,7 +156,7 @@ class Operators(Translation):
         return replace(operand, text=text, level=UNARY, number=None, name=False)
 
     def expr_boolop(self, node: ast.BoolOp) -> Value:
-        """Return the operand that `and` or `or` returns."""
+        """Return the result of ``and`` or ``or``."""
         values = [self.number(each) for each in node.values]
         is_and = isinstance(node.op, ast.And)
         if any(each.type is not BOOL for each in values):
@@ -171,7 +171,7 @@ class Operators(Translation):
         )
 
     def _chosen(self, node: ast.BoolOp, values: list[Value], *, is_and: bool) -> Value:
-        """Return the operand that Python's ``and`` or ``or`` returns, where one is no truth value."""
+        """Return the operand that ``and`` or ``or`` selects, if an operand is not a truth value."""
         found = values[-1]
         for each in reversed(values[:-1]):
             kind = joined(each.type, found.type)
@@ -203,7 +203,7 @@ class Operators(Translation):
         return self.condition(node)
 
     def expr_compare(self, node: ast.Compare) -> Value:
-        """Return the truth of a comparison or of a chain of them."""
+        """Return the truth of a comparison or of a chain of comparisons."""
         parts, left = [], node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
             parts.append(self._comparison(node, op, left, right))
@@ -280,9 +280,7 @@ class Operators(Translation):
             raise self.source.error(node, f"`{ast.unparse(node)}` is {then.type} or {otherwise.type}")
         one, other = self.to(then, kind), self.to(otherwise, kind)
         if kind.cpp and (then.number is not None or (then.reads and otherwise.name)):
-            one = (
-                f"{kind.cpp}({one})"  # of two places C++ would make a reference, which a packed record's field has not
-            )
+            one = f"{kind.cpp}({one})"  # two lvalues would yield a reference, which packed fields forbid
         text = f"{test.within(OR)} ? {_branch(then, one)} : {_branch(otherwise, other)}"
         return Value(
             kind,
@@ -294,7 +292,7 @@ class Operators(Translation):
         )
 
     def _constant_as(self, one: Value, other: Value) -> Type | None:
-        """Return the type of unsigned numbers if one operand has it and the other is a constant that fits."""
+        """Return the unsigned type if one operand is unsigned and the other a non-negative constant."""
         for first, second in ((one, other), (other, one)):
             if first.type is UINT and second.type is INT and second.number is not None and second.number >= 0:
                 return UINT
@@ -306,14 +304,14 @@ def _branch(value: Value, text: str) -> str:
 
 
 def cast(value: Value, kind: Number) -> Value:
-    """Return a number as another type of numbers."""
+    """Return a number converted to another numeric type."""
     if value.number is not None:
         return literal(value.number, kind)
     return replace(value, type=kind, text=f"{kind.cpp}({value.text})", level=PRIMARY, narrow=False, name=False)
 
 
 def widened(left: Value, right: Value) -> tuple[Value, Value]:
-    """Widen an operand if both are narrow: C++ would compute with 32 bits."""
+    """Widen an operand to 64 bits if both are narrow, because C++ would compute with 32 bits."""
     left, right = (each.wide if each.type is BOOL else each for each in (left, right))
     small_left, small_right = (
         each.narrow or (each.number is not None and "int64_t" not in each.text) for each in (left, right)

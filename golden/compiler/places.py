@@ -12,7 +12,7 @@ from vlane.golden.compiler.values import ADD, PRIMARY, Value, literal
 
 
 class Places(Translation):
-    """The part of a function's translation that deals with places in memory."""
+    """Translation of places in memory."""
 
     def expr_name(self, node: ast.Name) -> Value:
         """Return a variable or a parameter."""
@@ -24,7 +24,7 @@ class Places(Translation):
         return Value(kind, identifier(node.id), name=True, pointer=node.id in self.pointers)
 
     def expr_attribute(self, node: ast.Attribute) -> Value:
-        """Return a field of a structure or a record, or the shape or size of an array."""
+        """Return a field of a structure or record, or the shape or size of an array."""
         owner = self.value(node.value)
         if isinstance(owner.type, Struct) and (kind := owner.type.field(node.attr)) is not None:
             return Value(kind, owner.member(identifier(node.attr)), acts=owner.acts, reads=owner.reads, name=owner.name)
@@ -56,7 +56,7 @@ class Places(Translation):
         return self.place(node, owner)
 
     def place(self, node: ast.Subscript, owner: Value) -> Value:
-        """Return the item, the record or the part of an array that a subscript selects."""
+        """Return the item, record or part of an array that a subscript selects."""
         if isinstance(owner.type, Tuple):
             return self._item(node, owner, owner.type)
         if owner.type is COUNTERS:
@@ -92,7 +92,7 @@ class Places(Translation):
         return part if sliced is None else self._sliced(sliced, part)
 
     def _index(self, node: ast.expr, owner: Value, dimension: int) -> Value:
-        """Return an index; a negative constant counts from the end."""
+        """Return the code of an index, where a negative constant counts from the end."""
         found = self.number(node)
         if found.number is not None and found.number < 0:
             return Value(INT, f"{owner.within(PRIMARY)}.shape[{dimension}] - {-found.number}", level=ADD)
@@ -133,7 +133,7 @@ class Places(Translation):
         values = [self.value(each) for each in node.elts]
         kind = Tuple(tuple(each.type for each in values))
         texts = [self.to(each, each.type) for each in values]
-        if not kind.is_uniform:  # std::tuple refers to its arguments, which a field of a packed record does not allow
+        if not kind.is_uniform:  # std::tuple's constructor takes references, which packed fields forbid
             texts = [
                 f"{each.type.cpp}({text})" if each.is_number and each.reads else text
                 for each, text in zip(values, texts, strict=True)

@@ -1,4 +1,4 @@
-"""A program of translated functions: structures, records, constants and functions, each in the order of its use."""
+"""A program of translated functions: structures, records, constants and functions, in the order of first use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vlane.golden.compiler.types import Array, Kind, Record, RecordArray, Struct
 
 
 class Program:
-    """Translated functions and all that they use.
+    """Translated functions and their dependencies.
 
     Parameters
     ----------
     checked : bool
-        Whether indices are checked and errors name their line.
+        Check indices, and name the line in errors.
     comments : bool
-        Whether comments and the first lines of docstrings are kept.
+        Keep comments and the first lines of docstrings.
     """
 
     def __init__(self, *, checked: bool = False, comments: bool = False) -> None:
@@ -44,13 +44,16 @@ class Program:
         self._parts.append(text)
 
     def helper(self, key: Any, make: Callable[[], str]) -> str:
-        """Return the name of a generated function; ``make`` defines it and returns the name at the first call."""
+        """Return the name of a generated function.
+
+        On the first call ``make`` defines it and returns the name.
+        """
         if key not in self._helpers:
             self._helpers[key] = make()
         return self._helpers[key]
 
     def fresh(self, space: str, name: str) -> str:
-        """Return a name that a namespace does not have yet."""
+        """Return an unused name in a namespace."""
         used = self._names.setdefault(space, set())
         name = identifier(name)
         found, number = name, 1
@@ -61,7 +64,7 @@ class Program:
         return found
 
     def namespace(self, module: str) -> str:
-        """Return the namespace of a Python module: its last name, with the package before it if that is taken."""
+        """Return the namespace of a Python module: its last name, with its package in front if that name is in use."""
         if module not in self._modules:
             parts = module.split(".")
             for count in range(1, len(parts) + 1):
@@ -74,7 +77,10 @@ class Program:
         return self._modules[module]
 
     def cpp(self, kind: Type) -> str:
-        """Return the C++ name of a type; a structure is defined at its first use."""
+        """Return the C++ name of a type.
+
+        A structure is defined at its first use.
+        """
         if kind.cpp:
             return kind.cpp
         if kind not in self._types:
@@ -118,7 +124,7 @@ class Program:
         raise TypeError(kind)
 
     def constant(self, module: str, name: str, kind: str, text: str) -> str:
-        """Return the name of a constant of a module; it is defined at its first use."""
+        """Return the name of a module's constant, which is defined at its first use."""
         key = (module, name)
         space = self.namespace(module)
         if key not in self._constants:
@@ -128,18 +134,18 @@ class Program:
         return self._constants[key]
 
     def call(self, function: Callable[..., Any], types: Sequence[Type]) -> Instance:
-        """Return the function for arguments of certain types; it is translated at its first use.
+        """Return a function for arguments of certain types, translated at its first use.
 
         Raises
         ------
         UntranslatableError
-            If it cannot be translated.
+            If the function is outside the subset.
         TypeError
-            If the function is no Python function, calls itself, has another number of parameters, or has no
+            If the function is not a Python function, calls itself, has a different number of parameters, or has no
             implementation for the type of the first argument.
         """
         choices = getattr(function, "choices", None)
-        while choices is not None:  # a function that is chosen by the type of its first argument
+        while choices is not None:  # dispatch on the type of the first argument
             chosen = choices.get(types[0].made) if types and isinstance(types[0], Struct) else None
             if chosen is None:
                 name = getattr(function, "__name__", repr(function))

@@ -1,6 +1,6 @@
-"""Array-of-structs storage: the fields of one record are adjacent, and a field access compiles to one load.
+"""Array-of-structs storage: the fields of a record are adjacent, and a field access compiles to one load.
 
-``docs/engine.md`` shows how a kernel reaches a field.
+``docs/engine.md`` shows how a kernel accesses a field.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Records(Generic[R]):
     Parameters
     ----------
     array : array of records
-        Contiguous array; it is shared, not copied.
+        Contiguous array, which is shared, not copied.
     kind : str
-        Name of the class that describes a record; compiled code calls the record's structure by it.
+        Name of the class that describes a record; compiled code uses it as the name of the structure.
     """
 
     def __init__(self, array: NDArray[Any], kind: str) -> None:
@@ -37,7 +37,7 @@ class Records(Generic[R]):
     @overload
     def __getitem__(self, place: str) -> NDArray[Any]: ...
     def __getitem__(self, place: Any) -> Any:
-        """Return the record at a place, or one field of all records."""
+        """Return the record at an index, or one field of all records."""
         return self.array[place]
 
     def __setitem__(self, place: slice | str, value: NDArray[Any] | Records[R] | int | Sequence[int]) -> None:
@@ -45,29 +45,31 @@ class Records(Generic[R]):
         self.array[place] = value.array if isinstance(value, Records) else value
 
     def held_in(self, array: NDArray[Any]) -> Records[R]:
-        """Return records of this kind with another array as their memory."""
+        """Return records of this kind with a different array as memory."""
         return Records(array, self.kind)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the count of records along each dimension."""
+        """Number of records along each dimension."""
         return self.array.shape
 
     def __len__(self) -> int:
-        """Return the count of records along the first dimension."""
+        """Return the number of records along the first dimension."""
         return len(self.array)
 
 
 def new_records(kind: type[R], *counts: int) -> Records[R]:
-    """Return zeroed records; the fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``.
+    """Return zeroed records.
+
+    The fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``.
 
     Raises
     ------
     TypeError
-        If a field has the name of an attribute that numpy's records have: uncompiled, it could not be reached.
+        If a field has the name of an attribute of numpy's records, because uncompiled code could not access it.
     """
     fields = [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
     hidden = [name for name, _ in fields if hasattr(np.record, name)]
     if hidden:
-        raise TypeError(f"fields of {kind.__name__} that numpy's records hide: {', '.join(hidden)}")
+        raise TypeError(f"fields of {kind.__name__} are hidden by attributes of numpy's records: {', '.join(hidden)}")
     return Records(np.zeros(counts, np.dtype((np.record, fields))), kind.__name__)

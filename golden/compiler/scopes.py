@@ -1,8 +1,8 @@
-"""Where C++ declares the variables of a Python function: a Python variable lives as long as its function.
+"""Placement of C++ declarations for the variables of a Python function, which exist until the function ends.
 
 A declaration moves into the block of the first assignment if that block contains all uses and the assignment precedes
-them. All other variables are declared earlier, with a zero: before the statement that contains all uses, or, if that
-statement is in a loop, at the start of the function, because a variable keeps its value from pass to pass.
+them. All other variables are declared earlier and initialized to zero: before the statement that contains all uses or,
+if that statement is in a loop, at the start of the function, because a variable keeps its value between iterations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _Path = tuple[tuple[int, int], ...]
-"""Blocks around a statement, outermost first: identity of the list of statements, and the place in the list."""
+"""Blocks around a statement, outermost first: identity of the list of statements, and index in the list."""
 
 
 @dataclass(slots=True)
@@ -28,12 +28,12 @@ class Scopes:
 
     Parameters
     ----------
-    at : dict of (int, str)
-        Statements whose assignment declares a variable: identity of the statement, and name.
+    at : set of (int, str)
+        Assignments that declare a variable: identity of the statement, and name.
     before : dict of int to list of str
-        Variables that are declared before a statement, by its identity.
+        Variables declared before a statement, by its identity.
     first : list of str
-        Variables that are declared at the start of the function.
+        Variables declared at the start of the function.
     stores : dict of str to int
         Number of assignments of each variable.
     """
@@ -94,7 +94,7 @@ def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def assigned_names(tree: ast.AST) -> set[str]:
-    """Return the variables that are assigned within a tree."""
+    """Return the variables assigned within a tree."""
     return {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
@@ -123,7 +123,7 @@ def _walk(
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the expressions of a statement without those in its blocks."""
+    """Yield the expressions of a statement, without those in its blocks."""
     for name, value in ast.iter_fields(statement):
         if name in {"body", "orelse", "finalbody"}:
             continue
@@ -135,7 +135,7 @@ def _names(tree: ast.AST) -> set[str]:
 
 
 def _direct(target: ast.expr) -> set[str]:
-    """Return the variables that a target names, alone or in a tuple."""
+    """Return the variables that a target names, single or in a tuple."""
     if isinstance(target, ast.Name):
         return {target.id}
     if isinstance(target, ast.Tuple):

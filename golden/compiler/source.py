@@ -1,4 +1,4 @@
-"""The syntax tree of a function, the values of its names, and errors that name file and line."""
+"""Syntax tree of a function, values of its names, and errors that name file and line."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _trees: dict[tuple[str, int], dict[int, ast.FunctionDef]] = {}
 
 
 class UntranslatableError(InputError):
-    """Code outside the subset of Python that the translator knows.
+    """Code outside the subset of Python that the translator supports.
 
     Parameters
     ----------
     reason : str
-        What the translator does not know.
+        Description of the unsupported code.
     file : str
         File of the code.
     line : int
@@ -41,26 +41,26 @@ class UntranslatableError(InputError):
 
 
 def python_function(function: Callable[..., Any]) -> FunctionType:
-    """Return the Python function behind a kernel or a function.
+    """Return the Python function of a kernel, or the function itself.
 
     Raises
     ------
     TypeError
-        If there is none.
+        If the object is not a Python function.
     """
     found = getattr(function, "python_function", function)
     if not isinstance(found, FunctionType):
-        raise TypeError(f"{function!r} is no Python function")
+        raise TypeError(f"{function!r} is not a Python function")
     return found
 
 
 class Source:
-    """A function as its file has it.
+    """Source of a function.
 
     Parameters
     ----------
     function : function
-        A Python function whose source can be read.
+        Python function whose source can be read.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Source:
 
     @cached_property
     def comments(self) -> dict[int, str]:
-        """Comments of the function by line, without the number sign; those for linters are left out."""
+        """Comments of the function by line, without the number sign and without linter directives."""
         lines = linecache.getlines(self.file, self.function.__globals__)
         first, last = self.tree.lineno, self.tree.end_lineno or self.tree.lineno
         text = "".join(lines[first - 1 : last])
@@ -146,7 +146,7 @@ def _first_line(tree: ast.FunctionDef) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each comment that is for readers."""
+    """Yield line and text of each comment, except linter directives."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

@@ -1,4 +1,4 @@
-"""The base of a function's translation: constants, and the order in which operands are evaluated."""
+"""Base of a function's translation: constants, and the evaluation order of operands."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from vlane.golden.compiler.program import Program
 
 NOT_KNOWN = object()
-"""The value of an expression that depends on the call."""
+"""Result of ``constant`` for an expression that depends on the call."""
 
 
 class Translation:
-    """The translation of a function, without its expressions and statements."""
+    """Translation of a function, without its expressions and statements."""
 
     program: Program
     source: Source
     types: dict[str, Type]
-    """Types of parameters and variables, as far as they are known."""
+    """Types of parameters and variables known so far."""
     pointers: set[str]
     """Variables that hold the address of a record."""
     local: set[str]
-    """Names that the function assigns, and its parameters."""
+    """Parameters and assigned names."""
 
     def value(self, node: ast.expr) -> Value:
         """Return the code of an expression."""
@@ -61,7 +61,7 @@ class Translation:
     # constants
 
     def constant(self, node: ast.expr) -> Any:
-        """Return the Python object that an expression always is, ``NOT_KNOWN`` if it depends on the call."""
+        """Return the Python object of a constant expression, or ``NOT_KNOWN``."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -82,7 +82,7 @@ class Translation:
         return NOT_KNOWN
 
     def _known(self, node: ast.expr, constant: Any) -> Value | None:
-        """Return the code of a constant, ``None`` if it is no value of translated code."""
+        """Return the code of a constant, ``None`` if translated code has no such values."""
         if isinstance(constant, np.uint64):
             return self._named(node, int(constant), UINT)
         if isinstance(constant, bool | np.bool_):
@@ -103,7 +103,7 @@ class Translation:
         return replace(plain, text=self._constant_name(node, kind.cpp, plain.text), level=PRIMARY)
 
     def _constant_name(self, node: ast.expr, kind: str, text: str) -> str:
-        """Return the name of a constant: of the module that the expression names, or of the function's own."""
+        """Return the name of a constant, in the module that the expression names or in the function's own module."""
         module, name = self.source.function.__module__, ast.unparse(node)
         if isinstance(node, ast.Attribute):
             owner = self.constant(node.value)
@@ -114,7 +114,7 @@ class Translation:
             else:
                 return text
         elif isinstance(node, ast.Name) and node.id in self.source.function.__code__.co_freevars:
-            return text  # it may differ between functions that one place of the source makes
+            return text  # closures of one definition may have different values
         return self.program.constant(module, name, kind, text)
 
     def _sequence(self, node: ast.expr, constant: Any) -> tuple[Type, str]:
@@ -132,7 +132,7 @@ class Translation:
         return kind, f"{self.program.cpp(kind)}{{{', '.join(text for _, text in parts)}}}"
 
     def to(self, value: Value, kind: Type) -> str:
-        """Return the code of a value, converted to a type that it may have."""
+        """Return the code of a value, converted to a compatible type."""
         if isinstance(kind, Record):
             return value.reference
         if kind is UINT and value.number is not None:
@@ -145,14 +145,14 @@ class Translation:
         return value.text
 
     def where(self, node: ast.AST) -> str:
-        """Return file and line of a node, as a checked kernel names them."""
+        """Return file and line of a node, as a checked kernel reports them."""
         file = self.source.file.replace("\\", "/")
         return f"{file}:{getattr(node, 'lineno', 0)}".replace('"', "'")
 
     def ordered(self, values: Sequence[Value], text: Callable[[list[str]], str], *, acts: bool = False) -> Value:
-        """Return an expression of several operands, which Python evaluates from the left.
+        """Return an expression of several operands, which Python evaluates from left to right.
 
-        C++ evaluates them in any order. Where that could matter, the operands become variables of a lambda.
+        C++ evaluates them in any order. If the order matters, the operands become variables of a lambda.
         """
         any_acts = [place for place, each in enumerate(values) if each.acts]
         matters = any_acts and any(

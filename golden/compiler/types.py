@@ -1,7 +1,7 @@
 """Types of translated code: numbers, arrays, records, NamedTuples, tuples.
 
-Types are interned: two types are equal if and only if they are the same object. ``docs/compiler.md`` lists which Python
-value has which type.
+Types are interned: two types are equal if and only if they are the same object. ``docs/compiler.md`` lists the type of
+each Python value.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class Type:
     """A type of translated code."""
 
     text: str
-    """The type as error messages name it."""
+    """Name of the type in error messages."""
 
     cpp: str
-    """The type's name in C++; empty for a ``Struct`` and a ``Kind``, which a program names."""
+    """C++ name of the type; empty for ``Struct`` and ``Kind``, which a program names."""
 
     def __repr__(self) -> str:
         return self.text
@@ -39,7 +39,7 @@ UINT = Number("an unsigned integer", "uint64_t")
 BOOL = Number("a truth value", "bool")
 VOID = Number("no value", "void")
 RANGE = Number("a range", "rt::Range")
-COUNTERS = Number("counters that nobody reads", "rt::Counters")
+COUNTERS = Number("counters that are never read", "rt::Counters")
 
 _ELEMENTS = {
     "bool": ("bool", BOOL),
@@ -52,7 +52,7 @@ _ELEMENTS = {
     "uint32": ("uint32_t", INT),
     "uint64": ("uint64_t", UINT),
 }
-"""C++ type of an array's element, and the type of its value, by the name of the dtype."""
+"""C++ type of an array's element and type of its value, by dtype name."""
 
 
 class Array(Type):
@@ -73,7 +73,7 @@ class Array(Type):
     _known: dict[tuple[str, int], Array] = {}  # noqa: RUF012 - the table that makes equal types one object
 
     def __new__(cls, element: str, ndim: int) -> Array:
-        """Return the one type of these parts."""
+        """Return the interned type."""
         made = cls._known.get((element, ndim))
         if made is None:
             made = cls._known[element, ndim] = super().__new__(cls)
@@ -90,7 +90,7 @@ class Array(Type):
 
 
 class Kind(Type):
-    """The layout of a record.
+    """Layout of a record.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Kind(Type):
     _known: dict[tuple[str, tuple[tuple[str, str], ...]], Kind] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, name: str, fields: tuple[tuple[str, str], ...]) -> Kind:
-        """Return the one type of these parts."""
+        """Return the interned type."""
         made = cls._known.get((name, fields))
         if made is None:
             made = cls._known[name, fields] = super().__new__(cls)
@@ -114,18 +114,18 @@ class Kind(Type):
         return made
 
     def element(self, field: str) -> str | None:
-        """Return the dtype of a field, ``None`` if there is none of that name."""
+        """Return the dtype of a field, ``None`` for an unknown field."""
         return dict(self.fields).get(field)
 
 
 class Record(Type):
-    """One record of an array of records."""
+    """A single record of an array of records."""
 
     kind: Kind
     _known: dict[Kind, Record] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, kind: Kind) -> Record:
-        """Return the one type of these parts."""
+        """Return the interned type."""
         made = cls._known.get(kind)
         if made is None:
             made = cls._known[kind] = super().__new__(cls)
@@ -141,7 +141,7 @@ class RecordArray(Type):
     _known: dict[tuple[Kind, int], RecordArray] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, kind: Kind, ndim: int) -> RecordArray:
-        """Return the one type of these parts."""
+        """Return the interned type."""
         made = cls._known.get((kind, ndim))
         if made is None:
             made = cls._known[kind, ndim] = super().__new__(cls)
@@ -151,12 +151,12 @@ class RecordArray(Type):
 
 
 class Struct(Type):
-    """A NamedTuple whose fields have certain types.
+    """A NamedTuple with fields of certain types.
 
     Parameters
     ----------
     made : type
-        The NamedTuple's class.
+        Class of the NamedTuple.
     items : tuple of Type
         Types of the fields, in order.
     """
@@ -167,7 +167,7 @@ class Struct(Type):
     _known: dict[tuple[type, tuple[Type, ...]], Struct] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, made: type, items: tuple[Type, ...]) -> Struct:
-        """Return the one type of these parts."""
+        """Return the interned type."""
         struct = cls._known.get((made, items))
         if struct is None:
             struct = cls._known[made, items] = super().__new__(cls)
@@ -177,7 +177,7 @@ class Struct(Type):
         return struct
 
     def field(self, name: str) -> Type | None:
-        """Return the type of a field, ``None`` if there is none of that name."""
+        """Return the type of a field, ``None`` for an unknown field."""
         place = self.places.get(name)
         return None if place is None else self.items[place]
 
@@ -189,7 +189,7 @@ class Tuple(Type):
     _known: dict[tuple[Type, ...], Tuple] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, items: tuple[Type, ...]) -> Tuple:
-        """Return the one type of these parts."""
+        """Return the interned type."""
         made = cls._known.get(items)
         if made is None:
             made = cls._known[items] = super().__new__(cls)
@@ -199,7 +199,7 @@ class Tuple(Type):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all items have the same type: then the index may be a variable."""
+        """Whether all items have the same type, so that the index may be a variable."""
         return len(set(self.items)) == 1
 
 
@@ -219,13 +219,13 @@ def joined(first: Type, second: Type) -> Type | None:
 
 
 _array_types: dict[tuple[Any, int], Array] = {}
-"""Types of arrays by dtype and number of dimensions; a dtype's name takes longer to find."""
+"""Array types by dtype and number of dimensions, a cache because looking up a dtype's name is slow."""
 
 
 def type_of(value: Any, words: list[int] | None = None) -> Type:
-    """Return the type of a Python value; append the words with which it is passed, if a list is given.
+    """Return the type of a Python value, and append the words that represent it to ``words``, if given.
 
-    The words are the address and the shape of an array, the words of a tuple's items, and a number itself.
+    An array is represented by its address and shape, a tuple by the words of its items, a number by itself.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def _array_type(value: NDArray[Any], words: list[int] | None) -> Array:
 
 
 _kinds: dict[tuple[str, Any], Kind] = {}
-"""Layouts by the name of the record and the dtype."""
+"""Layouts by record name and dtype."""
 
 
 def kind_of(records: Records[Any]) -> Kind:

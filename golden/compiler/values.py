@@ -1,4 +1,4 @@
-"""Expressions of C++ with their types."""
+"""C++ expressions with their types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from vlane.golden.compiler.types import BOOL, INT, UINT, Type
 
 (TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, COMPARE, ADD, MULTIPLY, UNARY, PRIMARY) = range(12)
-"""Levels of C++ operators: an operand of a lower level than its operator needs parentheses."""
+"""Precedence levels of C++ operators; an operand with a lower level than its operator needs parentheses."""
 
 _INT32 = 1 << 31
 _INT64 = 1 << 63
@@ -20,23 +20,23 @@ class Value:
     Parameters
     ----------
     type : Type
-        Its type.
+        Type of the expression.
     text : str
         C++ code.
     level : int
-        Level of its outermost operator.
+        Precedence level of the outermost operator.
     number : int or bool, optional
-        The value of a constant.
+        Value of a constant.
     acts : bool
-        Whether evaluation changes memory or may raise an error, so that its order matters.
+        Evaluation changes memory or may raise an error, so its order matters.
     reads : bool
-        Whether evaluation reads memory that another expression may change.
+        Evaluation reads memory that another expression may change.
     narrow : bool
-        Whether C++ would compute with fewer than 64 bits.
+        C++ would compute with fewer than 64 bits.
     pointer : bool
-        Whether a record is given by its address.
+        A record is given by its address.
     name : bool
-        Whether the code is a variable or a part of one, so that it may be repeated and referred to.
+        The code is a variable or a part of one, so it may be repeated and referenced.
     """
 
     type: Type
@@ -50,7 +50,7 @@ class Value:
     name: bool = False
 
     def within(self, level: int) -> str:
-        """Return the code as an operand of an operator of a level."""
+        """Return the code as an operand of an operator with the given precedence level."""
         return self.text if self.level >= level else f"({self.text})"
 
     @property
@@ -97,7 +97,10 @@ class Value:
 
 
 def literal(number: int, kind: Type | None = None) -> Value:
-    """Return a constant; a Python integer beyond 64 bits keeps the lowest 64."""
+    """Return a constant.
+
+    A Python integer beyond 64 bits keeps its lowest 64 bits.
+    """
     if kind is None:
         kind = BOOL if isinstance(number, bool) else INT
     if kind is BOOL:

@@ -1,1 +1,1 @@
-"""Golden models of InfiniBand's congestion control: where packets are marked, and how sources are paced."""
+"""Golden models of InfiniBand's congestion control: marking of packets and pacing of sources."""

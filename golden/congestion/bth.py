@@ -1,4 +1,4 @@
-"""Base transport header in a packet's first flit, byte by byte: may it be marked, and the mark (CCM-8 to CCM-11)."""
+"""Base transport header in a packet's first flit: whether it may be marked, and the mark (CCM-8 to CCM-11)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, 
 from vlane.packets.lrh import LNH_BTH
 
 NO_HEADER, OUT_OF_REACH = -1, -2
-"""Places of a header: the packet has none; the flit does not reach its FECN."""
+"""Header positions: the packet has no header; the flit ends before its FECN."""
 
 _LNH_BYTE = 1
 
 
 @inner
 def header_at(flit: NDArray[np.int64]) -> int:
-    """Return the byte at which the header begins, ``NO_HEADER`` or ``OUT_OF_REACH``.
+    """Return the byte position of the header, ``NO_HEADER`` or ``OUT_OF_REACH``.
 
     Parameters
     ----------
     flit : array of int64, (bytes,)
-        The bytes that are carried of a packet's first flit, in the order in which they are sent.
+        Bytes of a packet's first flit, in transmission order.
     """
     lnh = flit[_LNH_BYTE] & 3
     if lnh == LNH_BTH:
@@ -34,17 +34,17 @@ def header_at(flit: NDArray[np.int64]) -> int:
 
 @inner
 def is_cnp(flit: NDArray[np.int64], at: int) -> bool:
-    """Tell whether the header at a byte is that of a congestion notification packet."""
+    """Return whether the header is that of a congestion notification packet."""
     return flit[at] == CNP_OPCODE
 
 
 @inner
 def has_fecn(flit: NDArray[np.int64], at: int) -> bool:
-    """Tell whether the header at a byte has FECN."""
+    """Return whether the header has FECN."""
     return flit[at + FECN_BYTE] & FECN_IN_BYTE != 0
 
 
 @inner
 def set_fecn(flit: NDArray[np.int64], at: int) -> None:
-    """Set FECN in the header at a byte."""
+    """Set FECN in the header."""
     flit[at + FECN_BYTE] |= FECN_IN_BYTE

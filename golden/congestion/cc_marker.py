@@ -1,4 +1,4 @@
-"""Marking at one output port, cycle by cycle: reference behaviour (``docs/cc_marker.md``)."""
+"""Golden model of marking at one output port, cycle by cycle: CCM-1 to CCM-15 (``docs/cc_marker.md``)."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from vlane.packets.bth import BTH_AT
 RULES = (
     Rule("over", "CCM-1", "a packet of a lane over its limit started"),
     Rule("not_over", "CCM-1", "a packet of a lane below its limit started"),
-    Rule("never", "CCM-2", "with threshold 0 a packet of a lane started that threshold 1 would call over"),
-    Rule("became_busy", "CCM-3", "the level reached the busy level"),
-    Rule("ceased_to_be_busy", "CCM-3", "the level fell below the busy level"),
-    Rule("level_full", "CCM-3", "the level was held at its highest value"),
-    Rule("level_empty", "CCM-3", "an idle cycle would have taken more than there was"),
-    Rule("starved", "CCM-4", "a lane came to be starved"),
+    Rule("never", "CCM-2", "with threshold 0, a packet started whose lane would be over with threshold 1"),
+    Rule("became_busy", "CCM-3", "the link became busy"),
+    Rule("ceased_to_be_busy", "CCM-3", "the link ceased to be busy"),
+    Rule("level_full", "CCM-3", "the level saturated at its maximum"),
+    Rule("level_empty", "CCM-3", "the level saturated at 0"),
+    Rule("starved", "CCM-4", "a lane became starved"),
     Rule("fed", "CCM-4", "a packet of a starved lane started"),
     Rule("root", "CCM-5", "a packet of a root started"),
     Rule("victim", "CCM-5", "a packet of a victim started"),
     Rule("neither", "CCM-5", "a packet of a lane over its limit started on a link that was not busy"),
-    Rule("masked", "CCM-6", "a packet was eligible for the mask alone"),
+    Rule("masked", "CCM-6", "a packet was eligible only because of the mask"),
     Rule("not_masked", "CCM-6", "a packet of a lane over its limit was not eligible without the mask"),
     Rule("too_small", "CCM-7", "a packet was smaller than Packet_Size"),
     Rule("cnp", "CCM-8", "a CNP was not marked where another packet would have counted"),
     Rule("no_header", "CCM-8", "a packet without a transport header was not marked where another would have counted"),
-    Rule("absent_lane", "CCM-8", "a packet on VL15 or on a lane that is not there started"),
-    Rule("out_of_reach", "CCM-9", "a packet with a GRH was not eligible, as the flit ends before its FECN"),
+    Rule("absent_lane", "CCM-8", "a packet on VL15 or on an absent lane started"),
+    Rule("out_of_reach", "CCM-9", "a packet with a GRH was not eligible because the flit ends before its FECN"),
     Rule("grh_marked", "CCM-9", "a packet with a GRH was marked"),
     Rule("marked", "CCM-10", "a packet was marked"),
     Rule("passed", "CCM-10", "an eligible packet passed unmarked"),
-    Rule("fecn_set", "CCM-11", "a packet was marked that had no FECN"),
-    Rule("fecn_kept", "CCM-11", "a packet passed unmarked with the FECN it came with"),
+    Rule("fecn_set", "CCM-11", "a packet without FECN was marked"),
+    Rule("fecn_kept", "CCM-11", "an unmarked packet kept its FECN"),
     Rule("written", "CCM-12", "a setting was written in the cycle in which a packet started"),
     Rule("port_element", "CCM-13", "a packet started under the port's own element"),
-    Rule("starvation_element", "CCM-13", "a packet started beside a valid element of credit starvation"),
-    Rule("begun_again", "CCM-14", "a write of the rate ended a count"),
+    Rule("starvation_element", "CCM-13", "a packet started while the port had a valid element of credit starvation"),
+    Rule("begun_again", "CCM-14", "a write of the rate reset a counter"),
     Rule("written_with_mark", "CCM-14", "a write of the rate won over a mark in the same cycle"),
 )
 (
@@ -87,9 +87,9 @@ class CCMarkerState(NamedTuple):
     Parameters
     ----------
     markers : Markers
-        Of one port.
+        Marker of one port.
     data_vls : int
-        Its lanes.
+        Number of lanes.
     """
 
     markers: Markers
@@ -97,17 +97,17 @@ class CCMarkerState(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a port sees in a cycle.
+    """Inputs of a port in a cycle.
 
     Parameters
     ----------
     measure : array of int64, (data_vls,)
-        How full each lane is, in blocks.
-    values : array of int64, (13,)
+        Fill of each lane in blocks.
+    values : array of int64, (14,)
         free, asks, fits, start, start_vl, start_blocks, then the write: enable, select, victim_mask, threshold,
         packet_size, marking_rate, valid and control_type; ``asks`` and ``fits`` have a bit per lane.
     flit : array of int64, (bytes,)
-        The flit, byte by byte in the order in which they are sent.
+        Bytes of the flit, in transmission order.
     """
 
     measure: NDArray[np.int64]
@@ -135,7 +135,7 @@ class Inputs(NamedTuple):
 
 
 def new_inputs(data_vls: int, data_bits: int) -> Inputs:
-    """Return inputs that do nothing."""
+    """Return idle inputs."""
     return Inputs(np.zeros(data_vls, np.int64), np.zeros(VALUES, np.int64), np.zeros(data_bits // 8, np.int64))
 
 
@@ -164,7 +164,7 @@ def new_state(
 
 @kernel
 def reset(state: CCMarkerState) -> None:
-    """Return to the state after reset (CCM-15)."""
+    """Reset the marker (CCM-15)."""
     markers.reset(state.markers, 0)
 
 
@@ -182,7 +182,7 @@ def _measure_of(state: CCMarkerState, given: Inputs) -> int:
 
 @inner
 def decision_of(state: CCMarkerState, given: Inputs) -> Decision:
-    """Return what is decided in a cycle; nothing without a packet that starts."""
+    """Return the marking decision of a cycle, or ``NOTHING`` if no packet starts."""
     values = given.values
     if values[START] == 0:
         return NOTHING
@@ -193,9 +193,9 @@ def decision_of(state: CCMarkerState, given: Inputs) -> Decision:
 
 @inner
 def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
-    """Run one clock cycle: a packet starts or the link idles, heads wait, a setting is written.
+    """Run a clock cycle and return whether the packet that starts is marked.
 
-    Returns whether the packet is marked; FECN is then set in ``given.flit``.
+    FECN is then set in ``given.flit``.
     """
     values, own = given.values, state.markers.port[0]
     count_rules(state, given, rules)
@@ -226,7 +226,7 @@ def _write(
     mark: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> None:
-    """Write what is selected, from the next cycle on (CCM-12)."""
+    """Write the selected setting, from the next cycle on (CCM-12)."""
     values, select = given.values, given.values[W_SELECT]
     rules[WRITTEN] += values[START] != 0
     if select in (_RATE, _PORT):
@@ -255,7 +255,7 @@ def _write(
 
 @inner
 def count_rules(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> None:
-    """Count the rules that a cycle shows before it changes anything."""
+    """Count the rules that a cycle exercises, from the state before the cycle."""
     values, own, most = given.values, state.markers.port[0], state.markers.level_blocks
     if values[START] == 0:
         rules[EMPTY] += values[FREE] != 0 and 0 < own.level < state.markers.idle_blocks

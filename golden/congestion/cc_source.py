@@ -1,4 +1,4 @@
-"""Pacing of one source by flow, cycle by cycle: reference behaviour (``docs/cc_source.md``)."""
+"""Golden model of a source's pacing by flow, cycle by cycle: CCS-1 to CCS-15 (``docs/cc_source.md``)."""
 
 from __future__ import annotations
 
@@ -91,37 +91,37 @@ __all__ = [
 ]
 
 RULES = (
-    Rule("unknown", "CCS-1", "a flow that is not known was asked about"),
+    Rule("unknown", "CCS-1", "an unknown flow requested injection"),
     Rule("injected", "CCS-2", "a known flow injected a packet"),
     Rule("without_gap", "CCS-2", "a known flow injected a packet with a gap of 0"),
     Rule("shortest_gap", "CCS-2", "a packet and its gap took fewer than 8 cycles"),
     Rule("held", "CCS-3", "a known flow was held"),
-    Rule("held_by_a_cycle", "CCS-3", "a known flow was held that may inject in the next cycle"),
-    Rule("just_in_time", "CCS-3", "a known flow injected in its not-before cycle"),
+    Rule("held_by_a_cycle", "CCS-3", "a known flow was held one cycle before its not-before"),
+    Rule("just_in_time", "CCS-3", "a known flow injected in the cycle of its not-before"),
     Rule("first_packet", "CCS-3", "a known flow injected its first packet"),
     Rule("raised", "CCS-4", "a BECN raised the CCTI of a known flow"),
     Rule("limited", "CCS-4", "CCTI_Limit stopped the CCTI of a known flow"),
     Rule("taken", "CCS-5", "a BECN made a flow known"),
     Rule("last_of_set", "CCS-5", "a flow took the last free entry of its set"),
-    Rule("lost", "CCS-5", "a BECN was lost, as its set was full"),
-    Rule("by_level", "CCS-6", "flows were SLs when a BECN acted"),
+    Rule("lost", "CCS-5", "a BECN was lost because its set was full"),
+    Rule("by_level", "CCS-6", "a BECN took effect while flows were SLs"),
     Rule("timer_started", "CCS-7", "a BECN started the timer of a flow that was known and at CCTI_Min"),
     Rule("visit_waited", "CCS-8", "the sweep waited for a BECN"),
-    Rule("passed_over", "CCS-8", "a visit passed over an entry, as a BECN of its flow had come just before"),
+    Rule("passed_over", "CCS-8", "a visit skipped an entry whose flow had just received a BECN"),
     Rule("lowered", "CCS-9", "a visit lowered a CCTI"),
-    Rule("caught_up", "CCS-9", "a timer's next end was over when a visit lowered the CCTI"),
-    Rule("timer_runs", "CCS-9", "a visit came before the end of a timer"),
+    Rule("caught_up", "CCS-9", "a visit lowered the CCTI when the timer's next end had passed, too"),
+    Rule("timer_runs", "CCS-9", "a visit preceded the end of a timer"),
     Rule("freed", "CCS-10", "a visit freed an entry"),
-    Rule("kept_for_gap", "CCS-10", "a visit kept an entry at CCTI_Min, as the flow is still held"),
-    Rule("kept_for_packet", "CCS-10", "a visit kept an entry at CCTI_Min, as the flow injected in the same cycle"),
-    Rule("asked_and_told", "CCS-11", "a flow injected in the cycle in which a BECN of it acted"),
-    Rule("asked_and_visited", "CCS-11", "a flow injected in the cycle in which it was visited"),
+    Rule("kept_for_gap", "CCS-10", "a visit kept an entry at CCTI_Min because the flow is still held"),
+    Rule("kept_for_packet", "CCS-10", "a visit kept an entry at CCTI_Min because the flow injected in the same cycle"),
+    Rule("asked_and_told", "CCS-11", "a flow injected in the cycle in which its BECN took effect"),
+    Rule("asked_and_visited", "CCS-11", "a flow injected in the cycle of its visit"),
     Rule("logged", "CCS-12", "a BECN was logged"),
     Rule("above_trigger", "CCS-12", "a BECN raised a CCTI that was at Trigger_Threshold already"),
     Rule("above_limit", "CCS-13", "a known flow injected with a CCTI above the limit"),
     Rule("limit_capped", "CCS-13", "a limit above the last entry of the CCT was written"),
-    Rule("absent_entry", "CCS-13", "an entry that the CCT lacks was written"),
-    Rule("written_in_use", "CCS-13", "an entry of the CCT was written in the cycle in which it was used"),
+    Rule("absent_entry", "CCS-13", "an absent CCT entry was written"),
+    Rule("written_in_use", "CCS-13", "a CCT entry was written in the cycle of its use"),
     Rule("mode_changed", "CCS-14", "Port_Control changed while flows were known"),
 )
 (
@@ -164,19 +164,19 @@ _LEVEL = int(CCSourceSelect.LEVEL)
 
 
 class Inputs(NamedTuple):
-    """What a source is given in a cycle, what it was given in the cycle before, and what it shows.
+    """Inputs of a source in this cycle and in the previous one, and outputs.
 
     Parameters
     ----------
     asks, asked : array of int64, (4,)
-        A question, its DLID, SL and blocks: presented in this cycle, and acting in this cycle.
+        Injection request, DLID, SL and blocks: presented in this cycle; taking effect in this cycle.
     tells, told : array of int64, (3,)
-        A BECN, its DLID and SL, in the same way.
+        BECN, DLID and SL: presented in this cycle; taking effect in this cycle.
     written : array of int64, (11,)
         enable, select, index, port_mode, limit, timer, increase, trigger, minimum, shift, multiplier.
     shown : array of int64, (SHOWN_CYCLES + 1, 9)
-        What comes of it, of this cycle on top and of those before below it, the last of which the outputs show: may,
-        known, ccti, lost, log, its DLID and SL; entries in use and BECNs that were lost as that cycle started.
+        Results of this cycle (first row) and of the previous ones; the last row is at the outputs: may, known, ccti,
+        lost, log, DLID and SL of the log; entries in use and lost BECNs at the start of the cycle.
     """
 
     asks: NDArray[np.int64]
@@ -193,7 +193,7 @@ class Inputs(NamedTuple):
 
 
 def new_inputs() -> Inputs:
-    """Return inputs that do nothing."""
+    """Return idle inputs."""
     asks, tells = np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64)
     return Inputs(
         asks[0], asks[1], tells[0], tells[1], np.zeros(11, np.int64), np.zeros((SHOWN_CYCLES + 1, 9), np.int64)
@@ -202,14 +202,14 @@ def new_inputs() -> Inputs:
 
 @inner
 def forget(given: Inputs) -> None:
-    """Forget what was presented in the cycle before, and what is not shown yet, as a reset does."""
+    """Clear the requests of the previous cycle and the pending results, as a reset does."""
     given.asked[ASK] = given.told[TELL] = 0
     given.shown[:] = 0
 
 
 @inner
 def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run one cycle of the first source: the question, the BECN or the visit, the write (CCS-8, CCS-11).
+    """Run a cycle of the first source: the injection request, the BECN or the visit, the write (CCS-8, CCS-11).
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> 
 
 @inner
 def _pass_on(shown: NDArray[np.int64]) -> None:
-    """Make what was shown a cycle older, and what this cycle shows 0."""
+    """Shift the results by a cycle and clear those of this cycle."""
     for age in range(SHOWN_CYCLES, 0, -1):
         for value in range(shown.shape[1]):
             shown[age, value] = shown[age - 1, value]
@@ -255,7 +255,10 @@ def _pass_on(shown: NDArray[np.int64]) -> None:
 
 @inner
 def _present(made: Sources, given: Inputs) -> None:
-    """Let what is presented act in the next cycle; while flows are SLs, their DLID counts as 0 (CCS-14)."""
+    """Store the presented inputs, which take effect in the next cycle (CCS-14).
+
+    While flows are SLs, the DLID becomes 0.
+    """
     for value in range(len(given.asks)):
         given.asked[value] = given.asks[value]
     for value in range(len(given.tells)):
@@ -266,7 +269,10 @@ def _present(made: Sources, given: Inputs) -> None:
 
 @inner
 def _hear(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
-    """Let a BECN act; show and count what comes of it (CCS-12)."""
+    """Apply a BECN.
+
+    Output and count its effects (CCS-12).
+    """
     told, shown = given.told, given.shown[0]
     was_known = find(made, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
     place, before = hear(made, 0, told[TELL_DLID], told[TELL_SL], cycle)

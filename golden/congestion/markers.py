@@ -1,7 +1,7 @@
-"""Marking state of many output ports, for one block and for a network: rules CCM-1 to CCM-15 of ``docs/cc_marker.md``.
+"""Marking state of many output ports, for the block and for networks: CCM-1 to CCM-15 (``docs/cc_marker.md``).
 
-A network calls ``starts`` when a packet starts, ``starve`` when a head waits for room on a free link, and ``idle`` for
-idle cycles, which may be several at a time.
+A network calls ``starts`` when a packet starts, ``starve`` when a head lacks credit on a free link, and ``idle`` for
+one or more idle cycles.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
 
 _NEVER = 1 << 30
-"""A limit that no measure reaches."""
+"""Limit that no measure reaches, for threshold 0."""
 
 
 class PortMarking:
-    """What a port keeps for all its lanes.
+    """State of a port, common to all lanes.
 
     Parameters
     ----------
     level : int
-        How much was sent of late, less what idle cycles took away.
+        Level of the busy detector in blocks (CCM-3).
     victim_mask, threshold, packet_size, marking_rate : int
-        What the SwitchCongestionSetting says for this port.
+        SwitchCongestionSetting of this port.
     valid, control_type, port_threshold, port_packet_size, port_marking_rate : int
-        The port's SwitchPortCongestionSettingElement.
+        SwitchPortCongestionSettingElement of this port.
     """
 
     level: Int32
@@ -47,14 +47,14 @@ class PortMarking:
 
 
 class LaneMarking:
-    """What a port keeps for each lane.
+    """State of a lane.
 
     Parameters
     ----------
     starved : int
-        Whether a head waited for room at the far end since the last packet of the lane started.
+        Whether a head lacked credit since the lane's last packet started.
     left : int
-        Eligible packets that still pass unmarked.
+        Number of eligible packets that pass unmarked before the next mark.
     """
 
     starved: Int32
@@ -73,7 +73,7 @@ class Markers(NamedTuple):
     limits : array of int64, (lanes, 16)
         Measure from which a lane is over, by threshold.
     busy_blocks, level_blocks, idle_blocks : int
-        Of the level: from where on the link is busy, the highest, the fall in an idle cycle.
+        Busy detector: level from which the link is busy, maximum level, decrease in an idle cycle.
     """
 
     port: Records[PortMarking]
@@ -85,14 +85,14 @@ class Markers(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What is decided of a packet that starts.
+    """Marking decision for a packet that starts.
 
     Parameters
     ----------
     over, root, victim : bool
-        Its lane is over, is a root, is a victim.
+        The packet's lane is over, is a root, is a victim.
     eligible, mark : bool
-        It takes part in the count, and it is marked.
+        The packet is counted; the packet is marked.
     """
 
     over: bool
@@ -103,13 +103,16 @@ class Decision(NamedTuple):
 
 
 NOTHING = Decision(over=False, root=False, victim=False, eligible=False, mark=False)
-"""Of a packet that no lane of the port has, or of no packet."""
+"""Decision without a packet, or for a packet on an absent lane."""
 
 
 def new_markers(
     *, ports: int, maximum: tuple[int, ...], largest: int, busy_blocks: int, level_blocks: int, idle_blocks: int
 ) -> Markers:
-    """Return markers after reset; ``maximum`` holds, per lane, the blocks that it may take of the measured buffer."""
+    """Return markers after reset.
+
+    ``maximum`` is the largest number of blocks of each lane in the measured buffer.
+    """
     limits = [
         [_NEVER, *(marking_limit(each, maximum=most, largest=largest) for each in range(1, LARGEST_THRESHOLD + 1))]
         for most in maximum
@@ -126,7 +129,7 @@ def new_markers(
 
 @kernel
 def reset(markers: Markers, port: int) -> None:
-    """Return a port to the state after reset (CCM-15)."""
+    """Reset a port (CCM-15)."""
     own = markers.port[port]
     own.level = 0
     own.victim_mask, own.threshold, own.packet_size, own.marking_rate = 0, 0, 0, 0
@@ -139,7 +142,7 @@ def reset(markers: Markers, port: int) -> None:
 
 @inner
 def in_force(markers: Markers, port: int) -> tuple[int, int, int]:
-    """Return (Threshold, Packet_Size, Marking_Rate) that rule a port (CCM-13)."""
+    """Return the Threshold, Packet_Size and Marking_Rate in force at a port (CCM-13)."""
     own = markers.port[port]
     if own.valid != 0 and own.control_type == 0:
         return own.port_threshold, own.port_packet_size, own.port_marking_rate
@@ -148,7 +151,7 @@ def in_force(markers: Markers, port: int) -> tuple[int, int, int]:
 
 @inner
 def is_over(markers: Markers, port: int, lane: int, measure: int) -> bool:
-    """Tell whether a lane with that measure, in blocks, is over its limit (CCM-1, CCM-2)."""
+    """Return whether a lane with the given measure in blocks is over its limit (CCM-1, CCM-2)."""
     return measure >= markers.limits[lane, in_force(markers, port)[0]]
 
 
@@ -161,18 +164,18 @@ def decide(
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> Decision:
-    """Return what happens to a packet that starts now; nothing is changed (CCM-5 to CCM-10).
+    """Return the marking decision for a packet that starts now, without changing the state (CCM-5 to CCM-10).
 
     Parameters
     ----------
     lane : int
-        Its lane; VL15 and lanes that the port lacks mark nothing.
+        Lane of the packet; VL15 and absent lanes mark nothing.
     measure : int
-        How full its lane is, in blocks.
+        Fill of the lane in blocks.
     blocks : int
-        Its size.
+        Packet size.
     markable : bool
-        It has a header that can be marked, and is no CNP.
+        The packet has a header that can be marked and is not a CNP.
     """
     if lane >= len(markers.limits):
         return NOTHING
@@ -194,7 +197,10 @@ def starts(
     blocks: int,
     markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> bool:
-    """Let a packet start; return whether it is marked. Parameters as of ``decide``."""
+    """Register the start of a packet and return whether it is marked.
+
+    The parameters are those of ``decide``.
+    """
     decision = decide(markers, port, lane, measure, blocks, markable)
     own = markers.port[port]
     own.level = min(own.level + blocks, markers.level_blocks)
@@ -210,33 +216,33 @@ def starts(
 
 @inner
 def starve(markers: Markers, port: int, lane: int) -> None:
-    """Note that, in a cycle in which the link is free, the head of a lane does not fit (CCM-4)."""
+    """Register that the head of a lane lacks credit in a cycle with a free link (CCM-4)."""
     markers.lane[port, lane].starved = 1
 
 
 @inner
 def idle(markers: Markers, port: int, cycles: int) -> None:
-    """Let so many idle cycles pass (CCM-3)."""
+    """Register ``cycles`` idle cycles (CCM-3)."""
     own = markers.port[port]
     own.level = max(own.level - cycles * markers.idle_blocks, 0)
 
 
 @inner
 def set_victim_mask(markers: Markers, port: int, mask: int) -> None:
-    """Write the port's bit of Victim_Mask."""
+    """Set the port's bit of Victim_Mask."""
     markers.port[port].victim_mask = mask
 
 
 @inner
 def set_threshold(markers: Markers, port: int, threshold: int, packet_size: int) -> None:
-    """Write Threshold and Packet_Size of the switch."""
+    """Set Threshold and Packet_Size of the switch."""
     markers.port[port].threshold = threshold
     markers.port[port].packet_size = packet_size
 
 
 @inner
 def set_marking_rate(markers: Markers, port: int, rate: int) -> None:
-    """Write Marking_Rate of the switch; counts begin again (CCM-14)."""
+    """Set Marking_Rate of the switch and reset the counters (CCM-14)."""
     markers.port[port].marking_rate = rate
     _begin_again(markers, port)
 
@@ -245,7 +251,7 @@ def set_marking_rate(markers: Markers, port: int, rate: int) -> None:
 def set_port_element(
     markers: Markers, port: int, valid: int, control_type: int, threshold: int, packet_size: int, rate: int
 ) -> None:
-    """Write the port's element; counts begin again (CCM-14)."""
+    """Set the port's element and reset the counters (CCM-14)."""
     own = markers.port[port]
     own.valid, own.control_type = valid, control_type
     own.port_threshold, own.port_packet_size, own.port_marking_rate = threshold, packet_size, rate
@@ -259,7 +265,10 @@ def _begin_again(markers: Markers, port: int) -> None:
 
 
 def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite) -> None:
-    """Write settings of a switch whose outputs are these; an element of an output that is absent changes nothing."""
+    """Apply a settings write to the outputs of a switch.
+
+    An element of an absent output is ignored.
+    """
     for number, output in enumerate(outputs):
         if write.select == CCMarkerSelect.VICTIM_MASK:
             set_victim_mask(markers, output, write.victim_mask >> number & 1)

@@ -1,4 +1,4 @@
-"""Flows of many sources that are slowed down: rules CCS-1 to CCS-15 of ``docs/cc_source.md``, without a clock."""
+"""Throttled flows of many sources: CCS-1 to CCS-15 (``docs/cc_source.md``), without a clock."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ _LEVEL = int(CCSourceSelect.LEVEL)
 
 
 class Flow:
-    """An entry.
+    """A flow-table entry.
 
     Parameters
     ----------
     known : int
-        Whether a flow has it.
+        Whether the entry is in use.
     dlid, sl : int
-        The flow.
+        Flow.
     ccti : int
-        Its index of the CCT.
+        Index in the CCT.
     injects : int
-        Whether it injected something since it is known.
+        Whether the flow has injected since it is known.
     not_before : int
-        Then: first cycle in which it may inject again.
+        First cycle in which the flow may inject again, if ``injects``.
     ends : int
-        Tick at which its timer ends.
+        Tick at which the timer ends.
     told : int
-        Cycle of its last BECN.
+        Cycle of the last BECN.
     """
 
     not_before: Int64
@@ -69,14 +69,14 @@ class Flow:
 
 
 class Sweep:
-    """Where the sweep is, what was counted.
+    """Position of the sweep, and counters.
 
     Parameters
     ----------
     next : int
-        Entry that is visited next.
+        Entry of the next visit.
     taken, lost : int
-        Entries in use; BECNs that found none.
+        Number of entries in use; number of lost BECNs.
     """
 
     next: Int32
@@ -85,26 +85,26 @@ class Sweep:
 
 
 class Sources(NamedTuple):
-    """Sources, each with settings of its own.
+    """Sources, each with its own settings.
 
     Parameters
     ----------
     flow : Records of Flow, (sources, flows)
-        The entries; those of a set stand together.
+        Flow tables; the entries of a set are adjacent.
     sweep : Records of Sweep, (sources,)
-        Of each source.
+        Sweep of each source.
     port : array of int64, (sources, 2)
         Whether flows are SLs; CCTI_Limit.
     level : array of int64, (sources, 16, 4)
-        Of each SL: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
+        CCTI_Timer, CCTI_Increase, Trigger_Threshold and CCTI_Min by SL.
     table : array of int64, (sources, cct_entries, 2)
-        The CCT: shift, multiplier.
+        CCT: shift and multiplier.
     set_bits : int
-        Bits that number a set.
+        Width of a set number.
     tick_cycles : int
-        Cycles of a tick.
+        Number of cycles per tick.
     shift_first : bool
-        Whether the size is shifted before it is multiplied.
+        The size is shifted before the multiplication.
     """
 
     flow: Records[Flow]
@@ -118,7 +118,10 @@ class Sources(NamedTuple):
 
 
 def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: bool, sources: int = 1) -> Sources:
-    """Return sources after power-on: no flow is known, the CCT and all settings are 0."""
+    """Return sources after power-on: no known flows.
+
+    CCT and settings are 0.
+    """
     return Sources(
         new_records(Flow, sources, flows),
         new_records(Sweep, sources),
@@ -133,7 +136,10 @@ def new_sources(*, flows: int, cct_entries: int, tick_cycles: int, shift_first: 
 
 @kernel
 def reset(made: Sources, source: int) -> None:
-    """Forget all flows, Port_Control and the limit; the CCT and the settings of the SLs stay (CCS-15)."""
+    """Clear all flows, Port_Control and the limit.
+
+    CCT and SL settings are kept (CCS-15).
+    """
     for place in range(made.flow.shape[1]):
         made.flow[source, place].known = 0
     sweep = made.sweep[source]
@@ -149,7 +155,7 @@ def set_of(made: Sources, dlid: int, sl: int) -> int:
 
 @inner
 def find(made: Sources, source: int, dlid: int, sl: int) -> int:
-    """Return the entry of a flow, ``NOBODY`` if it is not known."""
+    """Return the entry of a flow, or ``NOBODY``."""
     first = WAYS * set_of(made, dlid, sl)
     for place in range(first, first + WAYS):
         entry = made.flow[source, place]
@@ -160,7 +166,7 @@ def find(made: Sources, source: int, dlid: int, sl: int) -> int:
 
 @inner
 def vacant(made: Sources, source: int, dlid: int, sl: int) -> int:
-    """Return the lowest free entry of a flow's set, ``NOBODY`` if there is none."""
+    """Return the lowest free entry of a flow's set, or ``NOBODY``."""
     first = WAYS * set_of(made, dlid, sl)
     for place in range(first, first + WAYS):
         if made.flow[source, place].known == 0:
@@ -170,26 +176,29 @@ def vacant(made: Sources, source: int, dlid: int, sl: int) -> int:
 
 @inner
 def is_held(entry: Flow, cycle: int) -> bool:
-    """Tell whether the flow of an entry may not inject in a cycle (CCS-3)."""
+    """Return whether the flow of an entry may not inject in a cycle (CCS-3)."""
     return entry.injects != 0 and cycle < entry.not_before
 
 
 @inner
 def is_settling(entry: Flow, cycle: int) -> bool:
-    """Tell whether a BECN of an entry's flow came so few cycles ago that a visit passes over it (CCS-8)."""
+    """Return whether the flow of an entry received a BECN so recently that a visit skips the entry (CCS-8)."""
     return cycle - entry.told <= SETTLING_CYCLES
 
 
 @inner
 def gap_of(made: Sources, source: int, ccti: int, blocks: int) -> int:
-    """Return the cycles that a flow of a source keeps after a packet of so many blocks (CCS-2)."""
+    """Return the gap in cycles after a packet of ``blocks`` blocks (CCS-2)."""
     shift, multiplier = made.table[source, ccti, SHIFT], made.table[source, ccti, MULTIPLIER]
     return (blocks >> shift) * multiplier if made.shift_first else (blocks * multiplier) >> shift
 
 
 @inner
 def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> bool:
-    """Let the flow of an entry inject a packet in a cycle, if it may; return whether it does (CCS-1 to CCS-3)."""
+    """Return whether the flow of an entry may inject a packet in a cycle (CCS-1 to CCS-3).
+
+    If the flow may, its not-before is set.
+    """
     if place == NOBODY:
         return True
     entry = made.flow[source, place]
@@ -202,7 +211,10 @@ def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> b
 
 @inner
 def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
-    """Take a BECN of a flow in a cycle; return its entry, ``NOBODY`` if it is lost, and the CCTI before."""
+    """Apply a BECN (CCS-4, CCS-5).
+
+    Return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI.
+    """
     place = find(made, source, dlid, sl)
     least = made.level[source, sl, MINIMUM]
     before = least
@@ -225,7 +237,10 @@ def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[in
 
 @inner
 def visit(made: Sources, source: int, place: int, cycle: int) -> None:
-    """Visit an entry in a cycle; one that a BECN has just changed is passed over (CCS-8 to CCS-10)."""
+    """Visit an entry in a cycle.
+
+    Skip it if a BECN has just changed it (CCS-8 to CCS-10).
+    """
     entry = made.flow[source, place]
     if entry.known == 0 or is_settling(entry, cycle):
         return
@@ -241,7 +256,10 @@ def visit(made: Sources, source: int, place: int, cycle: int) -> None:
 
 @inner
 def write(made: Sources, source: int, written: NDArray[np.int64]) -> None:
-    """Write a setting of a source; absent entries of the CCT are not written (CCS-13)."""
+    """Write a setting of a source.
+
+    Absent CCT entries are ignored (CCS-13).
+    """
     select, index = written[W_SELECT], written[W_INDEX]
     if select == _PORT_CONTROL:
         made.port[source, PORT_MODE] = written[W_PORT_MODE]

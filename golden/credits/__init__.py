@@ -1,1 +1,1 @@
-"""Golden models of both credit schemes, sender and receiver."""
+"""Golden models of both credit schemes, for sender and receiver."""

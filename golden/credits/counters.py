@@ -1,7 +1,7 @@
-"""Arithmetic of InfiniBand's absolute credits, modulo 4096 (IBA 7.9.4.3), for the port and for the network.
+"""Arithmetic of InfiniBand's absolute credits modulo 4096 (IBA 7.9.4.3), for ports and networks.
 
-Counters may also be whole numbers that never wrap, as in the network: they differ from each other by at most 2048, so
-the results are the same.
+The functions also accept counters that never wrap, such as the network's. Such counters differ by at most 2048, so the
+results are equal.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _MASK = COUNTER_MODULUS - 1
 
 @inner
 def within_limit(limit: int, sent: int, blocks: int) -> bool:
-    """Tell whether a packet's blocks, after those sent, are within the limit (CIB-2, IBS-C1)."""
+    """Return whether a packet's blocks, after those already sent, are within the limit (CIB-2, IBS-C1)."""
     return (limit - sent - blocks) & _MASK <= CREDIT_CAP
 
 
 @inner
 def has_advanced(limit: int, said: int, step: int) -> bool:
-    """Tell whether a limit is ahead of the one sent last by so many blocks, 2048 at most (CIB-6, IBS-C3)."""
+    """Return whether a limit exceeds the limit sent last by ``step`` to 2048 blocks (CIB-6, IBS-C3)."""
     return step <= (limit - said) & _MASK <= CREDIT_CAP
 
 
 @inner
 def next_due(due: int, last: int) -> int:
-    """Return the VL whose flow-control packet is sent: the first of those due after the last one (CIB-7, IBS-C4)."""
+    """Return the VL whose flow-control packet is sent next: the first due VL after the last one (CIB-7, IBS-C4)."""
     return next_of(due, last)

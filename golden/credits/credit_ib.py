@@ -1,4 +1,4 @@
-"""Absolute credits of an InfiniBand link, both ends of one port: reference behaviour (``docs/credit_ib.md``)."""
+"""Golden model of InfiniBand's absolute credits at both ends of a port: CIB-1 to CIB-14 (``docs/credit_ib.md``)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from vlane.packets.fcp import COUNTER_MODULUS, CREDIT_CAP, Op
 
 RULES = (
     Rule("granted", "CIB-1", "a packet used credit"),
-    Rule("no_credit", "CIB-2", "a head packet did not fit into the credit there was"),
-    Rule("accepted", "CIB-3", "a packet arrived and its room was taken"),
-    Rule("discarded", "CIB-4", "a packet arrived without room for it: discarded, ABR stayed"),
+    Rule("no_credit", "CIB-2", "a head packet exceeded the available credit"),
+    Rule("accepted", "CIB-3", "a packet arrived and its buffer space was taken"),
+    Rule("discarded", "CIB-4", "a packet arrived without buffer space: discarded, ABR unchanged"),
     Rule("freed", "CIB-5", "a block left the buffer"),
     Rule("sent_for_advance", "CIB-6", "an FCP was sent because the limit had advanced"),
-    Rule("sent_for_period", "CIB-7", "an FCP was sent because its period was over, with nothing new"),
+    Rule("sent_for_period", "CIB-7", "an FCP was sent at the end of its period with an unchanged limit"),
     Rule("waited_for_packet", "CIB-8", "a due FCP waited for the end of a packet"),
     Rule("taken_over", "CIB-9", "an FCP set the limit and ABR"),
     Rule(
         "blocks_returned",
         "CIB-10",
-        "an FCP set ABR to another value: blocks of lost packets came back, and an FCP is due at once",
+        "an FCP changed ABR: blocks of lost packets were returned, and an FCP is due at once",
     ),
-    Rule("corrupt", "CIB-11", "an FCP with a wrong check sum, operand or lane was ignored"),
+    Rule("corrupt", "CIB-11", "an FCP with a wrong checksum, op or lane was ignored"),
     Rule("counter_wrapped", "CIB-12", "FCTBS went past 4095"),
     Rule("initializing", "CIB-13", "an initial FCP was sent, nothing fitted"),
-    Rule("overdue", "CIB-14", "a lane heard of no FCP for a whole watchdog period"),
+    Rule("overdue", "CIB-14", "a lane received no FCP for a whole watchdog period"),
 )
 (
     GRANTED,
@@ -60,13 +60,14 @@ class CreditIBState(NamedTuple):
     Parameters
     ----------
     data_vls, buffer_blocks, fcp_blocks, fcp_period, watchdog_cycles : int
-        Parameters of the component; ``fcp_blocks`` resolved.
+        Parameters of the component, with the default of ``fcp_blocks`` resolved.
     fctbs, fccl : array of int64, (data_vls,)
-        Blocks sent, limit received: the sender.
+        Sender: blocks sent; limit received.
     abr, room, said : array of int64, (data_vls,)
-        Blocks received, blocks free, limit sent last: the receiver.
+        Receiver: blocks received; free blocks; limit sent last.
     regs : array of int64, (7,)
-        Timers, lane of the last FCP, packet being sent, lanes whose period is over, lanes heard of, overdue.
+        FCP timer, watchdog timer, lane of the last FCP, packet in transmission, lanes whose period is over, lanes
+        with an FCP in this watchdog window, overdue lanes.
     """
 
     data_vls: int
@@ -83,7 +84,7 @@ class CreditIBState(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a port sees in a cycle; every field is an array of one, but ``blocks``.
+    """Inputs of a port in a cycle.
 
     Parameters
     ----------
@@ -105,15 +106,18 @@ GRANT_VL, GRANT_BLOCKS, FCP_IN, ARRIVED_VL, ARRIVED_BLOCKS, FREED_VL = range(6)
 
 
 def new_inputs(data_vls: int) -> Inputs:
-    """Return inputs that do nothing."""
+    """Return idle inputs."""
     return Inputs(np.ones(data_vls, np.int64), np.zeros(7, np.int64), np.zeros(6, np.int64))
 
 
 def new_state(
     *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int, parity: bool = False
 ) -> CreditIBState:
-    """Return the state after reset; ``fcp_blocks`` 0 is a quarter of the buffer."""
-    del parity  # golden has no upsets
+    """Return the state after reset.
+
+    ``fcp_blocks`` 0 means a quarter of the buffer.
+    """
+    del parity  # golden models no bit flips
     advance = fcp_blocks or max(1, buffer_blocks // 4)
     lanes = np.zeros((5, data_vls), np.int64)
     state = CreditIBState(
@@ -135,7 +139,7 @@ def new_state(
 
 @kernel
 def reset(state: CreditIBState) -> None:
-    """Return to the state after reset: nothing sent, nothing received, all room free, no credit."""
+    """Reset: nothing sent or received, all buffers empty, no credit."""
     state.fctbs[:] = 0
     state.fccl[:] = 0
     state.abr[:] = 0
@@ -152,25 +156,25 @@ def fits(
     blocks: int,
     initializing: bool,  # noqa: FBT001 - a signal of the hardware
 ) -> bool:
-    """Tell whether a packet's blocks are within the limit, modulo 4096 (IBA 7.9.4.3)."""
+    """Return whether a packet's blocks are within the limit, modulo 4096 (IBA 7.9.4.3)."""
     return not initializing and counters.within_limit(state.fccl[vl], state.fctbs[vl], blocks)
 
 
 @kernel
 def limit(state: CreditIBState, vl: int) -> int:
-    """Return the credit limit to be sent: blocks received and what can still be taken, 2048 at most."""
+    """Return the credit limit to send: blocks received plus free blocks, at most 2048."""
     return (state.abr[vl] + min(state.room[vl], CREDIT_CAP)) & _MASK
 
 
 @inner
 def has_advanced(state: CreditIBState, vl: int) -> bool:
-    """Tell whether the limit has advanced enough for an FCP before its period is over."""
+    """Return whether the limit has advanced enough for an FCP before the period is over."""
     return counters.has_advanced(limit(state, vl), state.said[vl], state.fcp_blocks)
 
 
 @inner
 def due_lanes(state: CreditIBState) -> int:
-    """Return a bit per lane whose FCP is due."""
+    """Return a bit mask of the lanes whose FCP is due."""
     due = state.regs[PENDING]
     for vl in range(state.data_vls):
         if has_advanced(state, vl):
@@ -180,7 +184,7 @@ def due_lanes(state: CreditIBState) -> int:
 
 @kernel
 def body_crc(body: int) -> int:
-    """Return the LPCRC over 32 bits: bytes from the top, lowest bit first."""
+    """Return the LPCRC over 32 bits, most significant byte first, least significant bit of each byte first."""
     crc = 0xFFFF
     for byte in range(4):
         crc ^= (body >> 8 * (3 - byte)) & 0xFF
@@ -191,7 +195,7 @@ def body_crc(body: int) -> int:
 
 @inner
 def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
-    """Return (lane, packet) of the FCP that may be sent now; lane -1 if none, or a packet is under way."""
+    """Return (lane, packet) of the FCP that may be sent now, with lane -1 if none is due or a packet is being sent."""
     if state.regs[BUSY] != 0:
         return -1, 0
     due = due_lanes(state)
@@ -206,7 +210,7 @@ def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa:
 
 @inner
 def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
-    """Return (lane, fctbs, fccl) of a packet that arrived; lane -1 if it must be ignored."""
+    """Return (lane, FCTBS, FCCL) of an arrived FCP, with lane -1 if it must be ignored."""
     body = packet >> 16
     vl = (body >> 12) & 15
     if body_crc(body) != packet & 0xFFFF or body >> 28 > _INITIALIZE or vl >= state.data_vls:
@@ -216,14 +220,17 @@ def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
 
 @inner
 def accepts(state: CreditIBState, given: Inputs) -> bool:
-    """Tell whether the packet that arrives in this cycle has its room."""
+    """Return whether there is buffer space for the packet that arrives in this cycle."""
     vl = given.values[ARRIVED_VL]
     return given.flags[ARRIVED] != 0 and vl < state.data_vls and state.room[vl] >= given.values[ARRIVED_BLOCKS]
 
 
 @kernel
 def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: what arrives, what leaves, what is sent; an FCP counts before a packet of its cycle."""
+    """Run a clock cycle.
+
+    An arriving FCP is applied before an arriving packet.
+    """
     regs, flags, values = state.regs, given.flags, given.values
     initializing = flags[INIT] != 0
     sent_vl, _ = offer(state, initializing)
@@ -269,7 +276,7 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
 
 @inner
 def _hear(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
-    """Take over what a sound FCP says (CIB-9 to CIB-11); return its lane as a bit, 0 if it is ignored."""
+    """Apply a valid FCP (CIB-9 to CIB-11) and return the mask of its lane, 0 if it is ignored."""
     vl, fctbs, fccl = read_fcp(state, packet)
     if vl < 0:
         rules[CORRUPT] += 1
@@ -284,7 +291,7 @@ def _hear(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
 
 @inner
 def run_timers(state: CreditIBState, heard: int, rules: NDArray[np.int64]) -> None:
-    """Let the period of all lanes and the watchdog's window go on."""
+    """Advance the FCP period and the watchdog."""
     regs = state.regs
     every = (1 << state.data_vls) - 1
     regs[PERIOD] += 1

@@ -1,4 +1,7 @@
-"""Sender-managed credits of an Omni-Path link, both ends of one port: reference behaviour (``docs/credit_opa.md``)."""
+"""Golden model of Omni-Path's sender-managed credits at both ends of a port: COPA-1 to COPA-6.
+
+The rules are in ``docs/credit_opa.md``.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,18 @@ from vlane.golden.engine.rule import Rule
 
 RULES = (
     Rule("granted", "COPA-1", "a packet used credit"),
-    Rule("from_dedicated", "COPA-2", "all of it was dedicated to its lane"),
-    Rule("from_shared", "COPA-2", "some of it was shared"),
-    Rule("lane_full", "COPA-3", "a head packet was above its lane's limits"),
-    Rule("shared_full", "COPA-3", "a head packet was within its lane's limits, above the shared limit of all"),
+    Rule("from_dedicated", "COPA-2", "a packet used only dedicated units of its lane"),
+    Rule("from_shared", "COPA-2", "a packet used shared units"),
+    Rule("lane_full", "COPA-3", "a head packet exceeded its lane's limits"),
+    Rule("shared_full", "COPA-3", "a head packet was within its lane's limits but exceeded the overall limit"),
     Rule("returned", "COPA-4", "a return arrived"),
     Rule("returned_one", "COPA-4", "a return of a single unit"),
     Rule("returned_most", "COPA-4", "a return of the largest code"),
-    Rule("return_too_large", "COPA-5", "a return of more than was outstanding: an error, nothing is owed any more"),
-    Rule("resized", "COPA-6", "a new division of the buffer was in force"),
+    Rule("return_too_large", "COPA-5", "a return exceeded the outstanding units: error, none are outstanding any more"),
+    Rule("resized", "COPA-6", "new limits came into force"),
     Rule("shared_drained", "COPA-6", "a change waited for shared units to come back"),
     Rule("dedicated_drained", "COPA-6", "a change waited for dedicated units to come back"),
-    Rule("overall_shrank", "COPA-6", "the shared limit of all became smaller, so all lanes gave up sharing first"),
+    Rule("overall_shrank", "COPA-6", "the overall limit shrank, so all lanes stopped sharing first"),
 )
 (
     GRANTED,
@@ -58,12 +61,12 @@ class CreditOPAState(NamedTuple):
     Parameters
     ----------
     vls, vcu : int
-        Lanes, and the exponent of the credit unit.
+        Number of lanes; exponent of the credit unit.
     used, dedicated, shared, new_dedicated, new_shared, owed : array of int64, (vls,)
-        Units outstanding, limits in force, limits to come: the sender. Units to be returned: the receiver.
+        Sender: outstanding units, limits in force, pending limits. Receiver: units to be returned.
     regs : array of int64, (9,)
-        Shared limit of all, the one to come, step of the change, lanes that change; the return being heard and its
-        LTPs, the return being said and its LTPs, lane of the last return.
+        Overall limit; pending overall limit; step of the change; lanes that change; return being received and number
+        of its LTPs; return being sent and number of its LTPs; lane of the last return.
     """
 
     vls: int
@@ -78,12 +81,12 @@ class CreditOPAState(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a port sees in a cycle.
+    """Inputs of a port in a cycle.
 
     Parameters
     ----------
     blocks : array of int64, (vls,)
-        Sizes of the head packets, in units.
+        Sizes of the head packets in units.
     flags : array of int64, (6,)
         grant, ltp_arrived, ltp_sent, freed, program enable, apply.
     values : array of int64, (8,)
@@ -100,13 +103,13 @@ GRANT_VL, GRANT_BLOCKS, CREDIT_IN, FREED_VL, FREED_BLOCKS, SELECT, TO_VL, UNITS 
 
 
 def new_inputs(vls: int) -> Inputs:
-    """Return inputs that do nothing."""
+    """Return idle inputs."""
     return Inputs(np.ones(vls, np.int64), np.zeros(6, np.int64), np.zeros(8, np.int64))
 
 
 def new_state(*, vls: int, vcu: int, parity: bool = False) -> CreditOPAState:
     """Return the state after reset: no limits, so nothing fits."""
-    del parity  # golden has no upsets
+    del parity  # golden models no bit flips
     lanes = np.zeros((6, vls), np.int64)
     state = CreditOPAState(
         vls=vls,
@@ -125,7 +128,7 @@ def new_state(*, vls: int, vcu: int, parity: bool = False) -> CreditOPAState:
 
 @kernel
 def reset(state: CreditOPAState) -> None:
-    """Return to the state after reset: no limits, nothing outstanding, nothing owed."""
+    """Reset: no limits, no outstanding units, no units to return."""
     for counters in (state.used, state.dedicated, state.shared, state.new_dedicated, state.new_shared, state.owed):
         counters[:] = 0
     state.regs[:] = 0
@@ -134,13 +137,13 @@ def reset(state: CreditOPAState) -> None:
 
 @kernel
 def excess(state: CreditOPAState, vl: int) -> int:
-    """Return the units a lane has outstanding beyond those dedicated to it."""
+    """Return the outstanding units of a lane in excess of its dedicated units."""
     return beyond(state.used[vl], state.dedicated[vl])
 
 
 @inner
 def shared_in_use(state: CreditOPAState) -> int:
-    """Return the shared units that are outstanding on all lanes."""
+    """Return the outstanding shared units of all lanes."""
     total = 0
     for vl in range(state.vls):
         total += excess(state, vl)
@@ -149,32 +152,38 @@ def shared_in_use(state: CreditOPAState) -> int:
 
 @inner
 def within_lane(state: CreditOPAState, vl: int, blocks: int) -> bool:
-    """Tell whether a packet is within what its lane may have."""
+    """Return whether a packet is within its lane's limits."""
     return state.used[vl] + blocks <= state.dedicated[vl] + state.shared[vl]
 
 
 @kernel
 def fits(state: CreditOPAState, vl: int, blocks: int) -> bool:
-    """Tell whether a packet is within its lane's limits and the shared limit of all; dedicated units go first."""
+    """Return whether a packet is within its lane's limits and the overall limit (COPA-3).
+
+    Dedicated units are used first.
+    """
     dedicated, in_use = state.dedicated[vl], shared_in_use(state)
     return within_room(state.used[vl], blocks, dedicated, dedicated + state.shared[vl], in_use, state.regs[OVERALL])
 
 
 @kernel
 def units_of(state: CreditOPAState, code: int) -> int:
-    """Return the units that a return code stands for."""
+    """Return the units that a return code represents."""
     return code if code < 2 else 1 << (code - 1 + state.vcu)
 
 
 @inner
 def outgoing(state: CreditOPAState) -> int:
-    """Return the two bits that the next LTP carries: the return being said, lowest bits first."""
+    """Return the two bits for the next LTP, part of the return being sent, lowest bits first."""
     return (state.regs[SAYING] >> 2 * state.regs[SAID_LTPS]) & 3
 
 
 @inner
 def next_return(state: CreditOPAState) -> int:
-    """Take the next return from what is owed: the next lane in order, the largest code; 0 if nothing is owed."""
+    """Return the next credit return as ``lane << 3 | code``, or 0 for none.
+
+    The next lane in order returns the largest code that its units allow; the units are subtracted.
+    """
     for step_on in range(1, state.vls + 1):
         vl = (state.regs[LAST] + step_on) % state.vls
         if state.owed[vl] != 0:
@@ -189,7 +198,10 @@ def next_return(state: CreditOPAState) -> int:
 
 @inner
 def hear(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
-    """Take two bits of a return; the last ones complete it. Tell whether it returned more than was outstanding."""
+    """Receive two bits of a return and apply the return when complete.
+
+    Return whether the return exceeds the outstanding units.
+    """
     regs = state.regs
     heard = regs[HEARD] | (bits << 2 * regs[HEARD_LTPS])
     regs[HEARD_LTPS] += 1
@@ -215,7 +227,7 @@ def hear(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
 
 @inner
 def is_error(state: CreditOPAState, given: Inputs) -> bool:
-    """Tell whether the two bits of this cycle complete a return of more than is outstanding."""
+    """Return whether the two bits of this cycle complete a return that exceeds the outstanding units."""
     if given.flags[LTP_ARRIVED] == 0 or state.regs[HEARD_LTPS] < 3:
         return False
     heard = state.regs[HEARD] | (given.values[CREDIT_IN] << 6)
@@ -225,7 +237,7 @@ def is_error(state: CreditOPAState, given: Inputs) -> bool:
 
 @kernel
 def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
-    """Write a limit to come."""
+    """Write a pending limit."""
     if select == _OVERALL:
         state.regs[NEW_OVERALL] = units
     elif select == _DEDICATED and vl < state.vls:
@@ -236,7 +248,10 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
 
 @inner
 def _begin_change(state: CreditOPAState, rules: NDArray[np.int64]) -> None:
-    """Note the lanes that change, all if the shared limit of all shrinks; they stop sharing."""
+    """Determine the lanes that change and stop their sharing (COPA-6).
+
+    All lanes change if the overall limit shrinks.
+    """
     regs = state.regs
     shrinks = regs[NEW_OVERALL] < regs[OVERALL]
     rules[OVERALL_SHRANK] += shrinks
@@ -255,7 +270,10 @@ def run_change(
     apply: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> None:
-    """Go on with a change of the limits: sharing stops and drains, dedicated ones shrink and drain, then all grow."""
+    """Advance a change of the limits (COPA-6).
+
+    Sharing stops and drains, dedicated limits shrink and drain, then all limits grow.
+    """
     regs = state.regs
     if regs[STEP] == _IDLE:
         if apply:
@@ -289,7 +307,10 @@ def run_change(
 
 @kernel
 def step(state: CreditOPAState, given: Inputs, rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle; the change of limits looks at the counters as they were when it began."""
+    """Run a clock cycle.
+
+    A change of limits uses the counters from the start of the cycle.
+    """
     flags, values, regs = given.flags, given.values, state.regs
     for vl in range(state.vls):
         inside = within_lane(state, vl, given.blocks[vl])

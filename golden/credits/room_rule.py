@@ -1,6 +1,6 @@
-"""The room rule of a buffer that VLs share, for storage and for whoever counts credits of it.
+"""Allocation rule of a buffer shared by VLs, for storage and for credit counting.
 
-Each VL has a guaranteed minimum and a maximum. What VLs hold beyond their minima comes out of what the minima leave.
+Each VL has a guaranteed minimum and a maximum. VLs share the part of the buffer that the minima leave.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from vlane.golden.engine.kernel import inner
 
 @inner
 def beyond(held: int, minimum: int) -> int:
-    """Return what a VL that holds so much has beyond its minimum."""
+    """Return the amount that a VL holds in excess of its minimum."""
     return max(held, minimum) - minimum
 
 
 @inner
 def grown(before: int, after: int, minimum: int) -> int:
-    """Return by how much more a VL exceeds its minimum after a change; negative if less."""
+    """Return the change of a VL's excess over its minimum, possibly negative."""
     return max(after, minimum) - max(before, minimum)
 
 
 @inner
 def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> bool:
-    """Tell whether a VL may take so much more.
+    """Return whether an additional amount fits in the space of a VL.
 
     Parameters
     ----------
     before, more : int
-        What the VL holds, and what it would take.
+        Amount that the VL holds; additional amount.
     minimum, maximum : int
-        Guaranteed to and allowed for the VL.
+        Guaranteed and maximum amount of the VL.
     in_use : int
-        What all VLs together hold beyond their minima.
+        Amount that all VLs hold in excess of their minima.
     shared : int
-        What the minima leave of the buffer.
+        Size of the buffer minus all minima.
     """
     after = before + more
     return after <= maximum and in_use + grown(before, after, minimum) <= shared

@@ -1,1 +1,1 @@
-"""How golden functions are compiled: kernels, records, bits, random numbers, rules."""
+"""Compilation of golden functions: kernels, records, bit sets, random numbers and rules."""

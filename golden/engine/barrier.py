@@ -1,7 +1,7 @@
-"""A barrier for kernels that run at the same time: nobody passes before all have arrived.
+"""A barrier for concurrent kernels: no thread passes before all have arrived.
 
-The threads spin: a window of a network takes microseconds, and waking a thread takes longer. After a while without
-success a thread offers its core to others, so that more threads than cores still get on.
+Threads spin, because a window of a network takes microseconds and waking a thread takes longer. A thread that spins for
+long yields its core, so that more threads than cores still make progress.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.engine.kernel import inner
 
 _ARRIVED, _PASSED = 0, 8
-"""Places in a barrier: threads that have arrived; times that all have passed. They are in cache lines of their own."""
+"""Indices in a barrier, in separate cache lines: number of arrived threads; number of completed barriers."""
 
 _SPINS = 4096
-"""Looks before a thread offers its core."""
+"""Spin iterations before yielding."""
 
 _one_at_a_time = threading.Lock()
 
 
 def new_barrier() -> NDArray[np.int64]:
-    """Return a barrier that nobody has arrived at."""
+    """Return a barrier without arrived threads."""
     return np.zeros(16, np.int64)
 
 
 @intrinsic("rt::fetch_add", acts=True)
 def _raised(words: NDArray[np.int64], place: int, more: int) -> int:
-    """Add to a word at once, whatever other threads do; return what it was. All that was written before is seen."""
+    """Add to a word atomically and return its previous value.
+
+    Writes made before become visible to other threads.
+    """
     with _one_at_a_time:
         before = int(words[place])
         words[place] += more
@@ -40,20 +43,23 @@ def _raised(words: NDArray[np.int64], place: int, more: int) -> int:
 
 @intrinsic("rt::load_shared", acts=True)
 def _seen(words: NDArray[np.int64], place: int) -> int:
-    """Return a word as it is now, whoever wrote it."""
+    """Return the current value of a word that other threads write."""
     return int(words[place])
 
 
 @intrinsic("rt::yield_core", acts=True)
 def _offer_core() -> None:
-    """Let other threads have the core."""
+    """Yield the core to other threads."""
     time.sleep(0)
 
 
 @inner
 def meet(barrier: NDArray[np.int64], threads: int) -> None:
-    """Wait until so many threads have arrived; what each wrote before is seen by all after."""
-    passed = _seen(barrier, _PASSED)  # before arriving: afterwards the others may already have passed
+    """Wait until ``threads`` threads have arrived.
+
+    Their earlier writes are then visible to all.
+    """
+    passed = _seen(barrier, _PASSED)  # read before arriving, because the others may pass right afterwards
     if _raised(barrier, _ARRIVED, 1) == threads - 1:
         _raised(barrier, _ARRIVED, -threads)
         _raised(barrier, _PASSED, 1)

@@ -1,4 +1,4 @@
-"""Histograms with bins that are as fine as a part of their value, and a digest of what is counted."""
+"""Histograms with logarithmic bins, and the mixing function of digests."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ FACTORS = (0x9E3779B97F4A7C15 & MASK, 0xC2B2AE3D27D4EB4F & MASK, 0x165667B19E377
 
 @inner
 def bin_of(value: int, fine_bits: int) -> int:
-    """Return the bin of a value: each power of two has 2**``fine_bits`` of them."""
+    """Return the bin of a value.
+
+    Each power of two has 2**``fine_bits`` bins.
+    """
     shift = max(0, length(value) - fine_bits - 1)
     return (shift << fine_bits) + (value >> shift)
 
 
 def least_of(bin_number: int, fine_bits: int) -> int:
-    """Return the least value of a bin."""
+    """Return the smallest value of a bin."""
     shift = max(0, (bin_number >> fine_bits) - 1)
     return (bin_number - (shift << fine_bits)) << shift
 
 
 @inner
 def mixed(first: int, second: int) -> int:
-    """Return 62 bits in which every bit of both shows; products may lose bits beyond those."""
+    """Return 62 bits that depend on every bit of both numbers.
+
+    Products may exceed 62 bits.
+    """
     both = (first * FACTORS[0] ^ second * FACTORS[1]) & MASK
     return (both ^ both >> 31) * FACTORS[2] & MASK

@@ -1,6 +1,6 @@
 """Sets of small numbers as bits of an integer.
 
-Larger sets have several integers, their words: member ``m`` is bit ``m & 63`` of word ``m >> WORD_BITS``.
+Larger sets have several integers (words): member ``m`` is bit ``m & 63`` of word ``m >> WORD_BITS``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.engine.kernel import inner
 
 WORD_BITS = 6
-"""A word has 2 to this power members at most."""
+"""Log2 of the maximum number of members per word."""
 
 
 @inner
@@ -23,7 +23,7 @@ def has(members: int, number: int) -> bool:
 
 @intrinsic("rt::lowest")
 def lowest(members: int) -> int:
-    """Return the least member of a set that is not empty."""
+    """Return the smallest member of a non-empty set."""
     return int(members & -members).bit_length() - 1
 
 
@@ -35,14 +35,17 @@ def length(number: int) -> int:
 
 @inner
 def next_of(members: int, last: int) -> int:
-    """Return the first member above ``last``, or the least member if none is above; the set must not be empty."""
+    """Return the first member above ``last``, otherwise the smallest member.
+
+    The set must not be empty.
+    """
     above = members & -(2 << int(last))
     return lowest(above if above != 0 else members)
 
 
 @inner
 def next_or_none(members: int, last: int) -> int:
-    """Return the first member above ``last``, or the least member if none is above; -1 if the set is empty."""
+    """Return the first member above ``last``, otherwise the smallest member, or -1 if the set is empty."""
     return next_of(members, last) if members != 0 else -1
 
 
@@ -53,23 +56,24 @@ def size(members: int) -> int:
 
 
 LIST_MARGIN = 3
-"""Spare places that a list needs behind its last number: ``list_members`` overwrites them."""
+"""Number of spare elements that a list needs after its last number, because ``list_members`` overwrites them."""
 
 
 @inner
 def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int64]) -> int:
-    """Write the members of all sets to ``numbers``, member ``m`` of set ``s`` as ``(s << bits) + m``.
+    """Write the members of all sets to ``numbers`` and return their number.
 
-    Returns the count of members. Each pass of the inner loop writes four entries, so that its branch is predictable;
-    the surplus is overwritten by the next set, or lies behind the count (``docs/engine.md``).
+    Member ``m`` of set ``s`` is written as ``(s << bits) + m``. Each pass of the inner loop writes four elements, so
+    that its branch is predictable. Surplus elements are overwritten by the next set, or lie after the last member
+    (``docs/engine.md``).
     """
     count = 0
     for number in range(len(sets)):
-        place, left = count, sets[number]  # begins right behind the previous set's members, over its surplus
+        place, left = count, sets[number]  # overwrites the surplus of the previous set
         while left != 0:
             for _ in range(LIST_MARGIN + 1):
                 numbers[place] = (number << bits) + lowest(left)
-                left &= left - 1  # clears the lowest member; of an empty set nothing
+                left &= left - 1  # clears the lowest member, if any
                 place += 1
         count += size(sets[number])
     return count

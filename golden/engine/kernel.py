@@ -1,6 +1,6 @@
-"""Decorators for golden functions: the same source runs compiled, or uncompiled under a debugger.
+"""Decorators for golden functions: the same source runs compiled, or as Python under a debugger.
 
-``docs/compiler.md`` describes the subset of Python, ``docs/engine.md`` what golden functions share.
+``docs/compiler.md`` describes the subset of Python, ``docs/engine.md`` the common structure of golden functions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def source_digest() -> str:
 
 
 def _digest(file: Path) -> str:
-    """Return a digest that changes with vlane's sources, with plug-ins that have schedulers, and with a file."""
+    """Return a digest of vlane's sources, of plug-ins with schedulers, and of a file."""
     return f"{source_digest()}-{_plugins_digest(tuple(plugins_of('scheduler').values()))}-{_file_digest(file)}"
 
 
@@ -47,15 +47,19 @@ def _file_digest(file: Path) -> str:
 
 
 def kernel(function: F) -> F:
-    """Declare a function that Python calls and that runs compiled; it releases the interpreter lock while it runs.
+    """Declare a compiled function that Python can call.
 
-    A kernel takes numbers, arrays, records and NamedTuples of them, and returns numbers or tuples of numbers.
+    It releases the interpreter lock while it runs. A kernel takes numbers, arrays, records and NamedTuples of these,
+    and returns numbers or tuples of numbers.
     """
     return cast("F", Kernel(function, functools.partial(_digest, Path(inspect.getfile(function)))))
 
 
 def inner(function: F) -> F:
-    """Mark a function that kernels call: it is compiled with them. Python calls the uncompiled function."""
+    """Mark a function called by kernels and compiled with them.
+
+    Called from Python it runs as Python.
+    """
     return function
 
 
@@ -65,8 +69,8 @@ def by_type(choices: Mapping[type, Callable[..., Any]]) -> Callable[[F], F]:
     Parameters
     ----------
     choices : mapping of type to function
-        Functions of the same arguments, each an ``inner`` or a ``kernel``; the decorated one gives only its name and
-        its contract. Types may be added until a kernel that calls the function is compiled for one of them.
+        Functions with equal parameters, each an ``inner`` or a ``kernel``. The decorated function supplies only its
+        name and its docstring. Types may be added until a kernel that calls the function is compiled for one of them.
     """
 
     def decorate(function: F) -> F:

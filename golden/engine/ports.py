@@ -1,6 +1,6 @@
-"""Batches of states: NamedTuples of arrays to which a leading port axis is added.
+"""Batches of states: NamedTuples of arrays with an additional leading port axis.
 
-Kernels take one port out of a batch without copying: arrays become views of that port, numbers stay what they are.
+Kernels select one port of a batch without copying: arrays become views of that port, numbers are unchanged.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ State = TypeVar("State")
 
 
 def batch_of(state: State, ports: int) -> State:
-    """Return a batch of that many ports, each a copy of one port's state; numbers are shared by all ports."""
+    """Return a batch of ``ports`` copies of one port's state.
+
+    Numbers are shared by all ports.
+    """
     return _mapped(state, lambda array: np.repeat(array[np.newaxis], ports, axis=0))
 
 
 @intrinsic(expand=expand_at_port)
 def at_port(batch: State, port: int) -> State:
-    """Return the state of one port of a batch; its arrays are views."""
+    """Return the state of one port of a batch.
+
+    Its arrays are views.
+    """
     return _mapped(batch, lambda array: array[port])
 
 

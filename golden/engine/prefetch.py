@@ -1,4 +1,7 @@
-"""A hint to the processor that a record will be needed soon; it changes no result (``docs/engine.md``)."""
+"""Prefetch hint for a record that is needed soon.
+
+It changes no result (``docs/engine.md``).
+"""
 
 from __future__ import annotations
 
@@ -12,4 +15,7 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic("rt::prefetch", acts=True)
 def prefetch(records: Records[Any] | NDArray[Any], number: int) -> None:
-    """Prefetch the cache line of a record or number, counted through all dimensions; the place need not exist."""
+    """Prefetch the cache line of a record or number, counted through all dimensions.
+
+    The index may be out of range.
+    """

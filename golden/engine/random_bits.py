@@ -1,4 +1,4 @@
-"""A pseudo-random sequence of 64-bit words, the same on every machine, compiled or not (xorshift, Marsaglia 2003)."""
+"""Pseudo-random 64-bit words, equal on all machines, compiled or not (xorshift, Marsaglia 2003)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORD = 0xFFFF_FFFF
 _POOL, _SHIFT = 4, np.uint32(16)
 _INIT_POOL, _POOL_FACTOR, _LEFT, _RIGHT = 0x43B0_D7E5, 0x931E_8875, 0xCA01_F9DD, 0x4973_F715
 _INIT_STATE, _STATE_FACTOR = 0x8B51_F9DD, 0x58F3_8DED
-"""Of numpy's ``SeedSequence``: words of its pool, and what it multiplies with."""
+"""Constants of numpy's ``SeedSequence``: pool size, shift and multipliers."""
 
 _HALF = np.uint64(32)
 _A, _B, _C, _KEEP = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(2)
@@ -24,19 +24,19 @@ def seeded(*parts: int) -> NDArray[np.uint64]:
 
 
 def seeded_each(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
-    """Return the states of many generators at once, each that of ``seeded`` for its numbers.
+    """Return the states of many generators at once, equal to those of ``seeded``.
 
-    Large networks have hundreds of thousands, of which numpy makes each in 30 microseconds.
+    Large networks have hundreds of thousands of generators, and numpy needs 30 microseconds for each.
 
     Parameters
     ----------
     parts : array of int64 or int
-        Up to four, of shapes that broadcast.
+        Up to four seed parts, of shapes that broadcast.
 
     Returns
     -------
     array of uint64
-        Of the common shape.
+        States, in the broadcast shape.
     """
     words = [np.asarray(part, np.int64).astype(np.uint32) for part in parts]
     every = np.broadcast_arrays(*words, *[np.uint32(0)] * (_POOL - len(words)))
@@ -60,7 +60,7 @@ def seeded_each(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
 
 
 def _hashed(words: NDArray[np.uint32], before: int, after: int) -> NDArray[np.uint32]:
-    """Return words, scrambled with two numbers of which the lowest 32 bits count."""
+    """Return words hashed with the lowest 32 bits of two numbers."""
     words = (words ^ np.uint32(before & _WORD)) * np.uint32(after & _WORD)
     return words ^ words >> _SHIFT
 
@@ -78,6 +78,9 @@ def draw(bits: NDArray[np.uint64]) -> int:
 
 @kernel
 def below(bits: NDArray[np.uint64], bound: int) -> int:
-    """Return a random integer of 0 to ``bound`` - 1, ``bound`` at most 2**32; the bias is below ``bound`` / 2**32."""
-    product = np.uint64(draw(bits) >> 30) * np.uint64(bound)  # up to 2**64 - 2**32, more than a signed number holds
+    """Return a random integer from 0 to ``bound`` - 1, with ``bound`` at most 2**32.
+
+    The bias is below ``bound`` / 2**32.
+    """
+    product = np.uint64(draw(bits) >> 30) * np.uint64(bound)  # up to 2**64 - 2**32, so unsigned
     return int(product >> _HALF)

@@ -1,4 +1,4 @@
-"""A nested state copied onto another of the same type and size, in compiled code too."""
+"""Copy of a nested state onto another of the same type and size, in Python and in compiled code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from vlane.golden.compiler.records import Records
 
 @intrinsic(acts=True, expand=expand_restore)
 def restore(to: Any, source: Any) -> None:
-    """Copy all arrays and records of a nested state onto those of another; its numbers are of the type, and equal."""
+    """Copy all arrays and records of ``source`` to ``to``.
+
+    Numbers are not copied; they must be equal.
+    """
     if isinstance(to, np.ndarray):
         to[...] = source
     elif isinstance(to, Records):

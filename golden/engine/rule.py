@@ -1,4 +1,4 @@
-"""Events of a block that a run counts, each of which shows a rule of its page."""
+"""Countable events of a block, each of which exercises a rule of its docs page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """One countable event.
+    """A countable event.
 
     Parameters
     ----------
     name : str
         Name of the event in reports.
     decision : str
-        Id of the rule that it shows; several are separated by commas.
+        Id of the rule that it exercises; several ids are separated by commas.
     text : str
         Description of the event.
     """

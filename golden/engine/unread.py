@@ -1,4 +1,4 @@
-"""Counters that nobody reads: the compiler leaves out what counts them (``docs/engine.md``)."""
+"""Counters that are never read, so that the compiler omits the counting (``docs/engine.md``)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from vlane.golden.compiler.intrinsics import expand_counters, intrinsic
 
 @intrinsic(expand=expand_counters)
 def unread(count: int) -> NDArray[np.int64]:
-    """Return counters that a kernel raises and never reads: compiled code does not count.
+    """Return counters that a kernel increments but never reads.
 
-    The translator refuses a kernel that reads such a counter.
+    Compiled code omits the increments. The translator rejects a kernel that reads such a counter.
     """
     return np.zeros(count, np.int64)

@@ -1,4 +1,7 @@
-"""Adapters of an Ethernet network: orders to the reaction point, frames that may start, probes that are back."""
+"""Adapters of an Ethernet network (ETH-12 to ETH-18).
+
+They give orders to the reaction point, start granted frames, and send probes and replies.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ from vlane.golden.ethernet.messages import begun
 from vlane.golden.ethernet.network import CYCLE_BITS, DIGEST, FINE_BITS, FRAME_BYTES, WAITING, Ethernet
 
 _AHEAD = 2
-"""Frames that may wait for the wire after they were let start (ETH-14)."""
+"""Maximum number of granted frames that wait for the wire (ETH-14)."""
 _CYCLE = (1 << CYCLE_BITS) - 1
 _FAR = 1 << 38
-"""A cycle that does not come."""
+"""A cycle beyond any run."""
 _PROBE = int(Notice.PROBE)
 
 
 @inner
 def ask_to_serve(net: Ethernet, node: int, time: int) -> None:
-    """Look for an adapter's next order from a time on, as soon as its reaction point is ready (ETH-12)."""
+    """Schedule the adapter's next order for ``time`` or later, when its reaction point is ready (ETH-12)."""
     own = net.adapter[node]
     at = max((time + _CYCLE) & ~_CYCLE, own.ready << CYCLE_BITS)
     if own.served == NONE or at < own.served:
@@ -31,7 +34,7 @@ def ask_to_serve(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def serve(net: Ethernet, node: int, time: int) -> None:
-    """Give the reaction point its next order, if it is ready and there is one (ETH-12 to ETH-14)."""
+    """Give the reaction point its next order, if it is ready: feedback first, then questions (ETH-12 to ETH-14)."""
     own = net.adapter[node]
     if time != own.served:
         return
@@ -74,7 +77,10 @@ def serve(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _wait(net: Ethernet, node: int, time: int) -> None:
-    """Look again when tokens may be there; while they are waited for, many events may look before."""
+    """Schedule a retry for when tokens can suffice.
+
+    Do not schedule the same time twice.
+    """
     own = net.adapter[node]
     own.served = time
     if own.waited != time:
@@ -84,7 +90,10 @@ def _wait(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _grant(net: Ethernet, node: int, flow: int, cycle: int) -> None:
-    """Take a frame whose tokens are there; it carries the tag of its limiter (ETH-13)."""
+    """Grant a frame whose tokens suffice.
+
+    It carries the tag of its limiter (ETH-13).
+    """
     limiters.may(net.limiters, node, flow, FRAME_BYTES, cycle)
     place = new_frame(net.frames, DATA, node, flow, FRAME_BYTES)
     frame, limiter = net.frames.frame[place], net.limiters.flow[node, flow]
@@ -109,7 +118,10 @@ def _log(
 
 @inner
 def next_frame(net: Ethernet, node: int, time: int) -> int:
-    """Take the frame that an adapter sends next: probes and replies go ahead of data (ETH-15, ETH-16)."""
+    """Return the next frame that an adapter sends.
+
+    Probes and replies precede data (ETH-15, ETH-16).
+    """
     cycle = time >> CYCLE_BITS
     place = take(net.frames, net.control[node])
     if place != NONE:
@@ -134,7 +146,7 @@ def next_frame(net: Ethernet, node: int, time: int) -> int:
 
 @inner
 def receive(net: Ethernet, node: int, place: int, time: int) -> bool:
-    """Receive a frame; tell whether a reply waits to be sent (ETH-16, ETH-17)."""
+    """Receive a frame and return whether a reply is ready to be sent (ETH-16, ETH-17)."""
     frame = net.frames.frame[place]
     cycle = time >> CYCLE_BITS
     if frame.kind == DATA:
@@ -160,7 +172,7 @@ def receive(net: Ethernet, node: int, place: int, time: int) -> bool:
 
 @inner
 def _deliver(net: Ethernet, frame: Frame, time: int) -> None:
-    """Count data that arrived, and its message if it is whole (ETH-18)."""
+    """Count a delivered data frame, and its message if it is complete (ETH-18)."""
     flow, cycle = net.flow[frame.source, frame.destination], time >> CYCLE_BITS
     flow.delivered += 1
     who = frame.source * net.adapter.shape[0] + frame.destination

@@ -1,4 +1,4 @@
-"""Prober of one source, cycle by cycle: reference behaviour (``docs/e2cm_prober.md``)."""
+"""Golden model of the prober of one source, cycle by cycle: EPR-1 to EPR-14 (``docs/e2cm_prober.md``)."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from vlane.golden.ethernet.probers import Probers
 RULES = (
     Rule("counted", "EPR-1", "the bytes of a frame were counted"),
     Rule("first", "EPR-2", "a probe followed the first frame of a flow"),
-    Rule("due", "EPR-2", "a probe followed a frame as enough bytes were sent since the last one"),
-    Rule("just_due", "EPR-2", "a probe followed a frame with which exactly as many bytes as needed were sent"),
+    Rule("due", "EPR-2", "a probe followed a frame because enough bytes were sent since the last probe"),
+    Rule("just_due", "EPR-2", "a probe followed a frame after exactly probe_bytes bytes"),
     Rule("not_due", "EPR-2", "no probe followed a frame"),
-    Rule("one_short", "EPR-2", "no probe followed a frame as one byte lacked"),
-    Rule("unlimited", "EPR-3", "no probe followed a frame as its flow had no limiter"),
+    Rule("one_short", "EPR-2", "no probe followed a frame because one byte was missing"),
+    Rule("unlimited", "EPR-3", "no probe followed a frame because its flow had no limiter"),
     Rule("first_again", "EPR-3", "a probe followed the first frame with a limiter after one without"),
     Rule("carried", "EPR-4", "a probe started with bytes of its flow"),
-    Rule("lower", "EPR-6", "a reply lowered the least delay"),
-    Rule("below_given", "EPR-6", "a delay below the given one counted as equal"),
-    Rule("no_excess", "EPR-7", "a delay was the least one"),
-    Rule("most_excess", "EPR-7", "the excess was taken as the largest"),
-    Rule("most_bytes", "EPR-7", "the bytes were taken as the largest"),
-    Rule("most_occupancy", "EPR-7", "the occupancy was taken as the largest"),
-    Rule("first_reply", "EPR-8", "the first reply of a flow gave no feedback"),
+    Rule("lower", "EPR-6", "a reply lowered the minimum delay"),
+    Rule("below_given", "EPR-6", "a delay below the given minimum counted as equal"),
+    Rule("no_excess", "EPR-7", "a delay equalled the minimum"),
+    Rule("most_excess", "EPR-7", "the excess saturated"),
+    Rule("most_bytes", "EPR-7", "the byte count saturated"),
+    Rule("most_occupancy", "EPR-7", "the occupancy saturated"),
+    Rule("first_reply", "EPR-8", "the first reply of a flow yielded no feedback"),
     Rule("second_reply", "EPR-8", "the second reply counted the change of occupancy as 0"),
     Rule("negative", "EPR-9", "a feedback was negative"),
     Rule("positive", "EPR-9", "a feedback was positive"),
-    Rule("towards_zero", "EPR-9", "a difference of less than 64 bytes gave feedback 0"),
-    Rule("least", "EPR-9", "a feedback was saturated at the most negative one"),
-    Rule("most", "EPR-9", "a feedback was saturated at the most positive one"),
-    Rule("same_cycle", "EPR-10", "a reply was ignored as its probe arrived in the cycle of the one before"),
-    Rule("earlier", "EPR-10", "a reply was ignored as its probe arrived before the one before"),
-    Rule("lost", "EPR-11", "a reply came after the bytes of two probes"),
-    Rule("given", "EPR-12", "the least delay of a flow was written"),
-    Rule("given_beside", "EPR-14", "the least delay of a flow was written as a reply of it was taken"),
-    Rule("absent", "EPR-14", "the least delay of a flow that is not there was written"),
-    Rule("too_early", "EPR-13", "an order was given while records were cleared"),
+    Rule("towards_zero", "EPR-9", "a difference of less than 64 bytes yielded feedback 0"),
+    Rule("least", "EPR-9", "a feedback saturated at the most negative value"),
+    Rule("most", "EPR-9", "a feedback saturated at the most positive value"),
+    Rule("same_cycle", "EPR-10", "a reply was ignored because its probe arrived in the same cycle as the previous one"),
+    Rule("earlier", "EPR-10", "a reply was ignored because its probe arrived before the previous one"),
+    Rule("lost", "EPR-11", "a reply arrived after the bytes of at least two probes"),
+    Rule("given", "EPR-12", "the minimum delay of a flow was written"),
+    Rule("given_beside", "EPR-14", "the minimum delay of a flow was written in the cycle of its reply"),
+    Rule("absent", "EPR-14", "the minimum delay of an absent flow was written"),
+    Rule("too_early", "EPR-13", "an order was given while records were being cleared"),
 )
 (
     COUNTED,
@@ -89,10 +89,10 @@ class E2CMProberState(NamedTuple):
     Parameters
     ----------
     made : Probers
-        Of one source.
+        Probers of one source.
     kept : array of int64, (7,)
-        Cycles until the next order may be given; whether records are cleared until then; whether an answer is shown
-        then; the answer: follow, sent, valid, feedback.
+        Cycles until the next order is accepted; whether records are cleared until then; whether an answer is shown
+        then; answer: follow, sent, valid, feedback.
     """
 
     made: Probers
@@ -100,12 +100,12 @@ class E2CMProberState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: those of an order, in the order of the ports, and what is written."""
+    """Return idle inputs: those of an order, in the order of the ports, and those of a write."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: Any) -> E2CMProberState:
-    """Return the state after reset, with given delays 0; parameters as of ``E2CMProberParameters``."""
+    """Return the state after reset, with given delays 0, for the parameters of ``E2CMProberParameters``."""
     state = E2CMProberState(probers.new_probers(**parameters), np.zeros(KEPT, np.int64))
     reset(state)
     return state
@@ -113,7 +113,7 @@ def new_state(**parameters: Any) -> E2CMProberState:
 
 @kernel
 def reset(state: E2CMProberState) -> None:
-    """Return to the state after reset (EPR-12, EPR-13)."""
+    """Reset (EPR-12, EPR-13)."""
     probers.reset(state.made, 0)
     state.kept[:] = 0
     state.kept[LEFT], state.kept[CLEARS] = state.made.probe.shape[1], 1
@@ -121,13 +121,13 @@ def reset(state: E2CMProberState) -> None:
 
 @inner
 def is_ready(state: E2CMProberState) -> bool:
-    """Tell whether an order may be given in a cycle."""
+    """Return whether an order is accepted in this cycle."""
     return state.kept[LEFT] == 0
 
 
 @inner
 def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: take an order, or go on; then write a least delay."""
+    """Run a clock cycle: accept an order or continue with the previous one, then write a given delay."""
     kept = state.kept
     if is_ready(state):
         kept[CLEARS:KEPT] = 0
@@ -150,7 +150,10 @@ def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.in
 
 @inner
 def _write(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Write the least delay of a flow that is there (EPR-14)."""
+    """Write the given delay of a flow.
+
+    Ignore an absent flow (EPR-14).
+    """
     if values[W_FLOW] >= made.probe.shape[1]:
         rules[ABSENT] += 1
         return

@@ -1,4 +1,4 @@
-"""Congestion point of one output, cycle by cycle: reference behaviour (``docs/ecm_cp.md``)."""
+"""Golden model of the congestion point of one output, cycle by cycle: ECP-1 to ECP-12 (``docs/ecm_cp.md``)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from vlane.golden.ethernet.points import Points
 RULES = (
     Rule("joined", "ECP-1", "a frame joined the queue"),
     Rule("left", "ECP-1", "a frame left the queue"),
-    Rule("both", "ECP-1", "a frame joined and another one left in the same cycle"),
-    Rule("emptied", "ECP-1", "more left than there was"),
-    Rule("longest", "ECP-1", "a frame joined a queue that was then held at its longest"),
-    Rule("unmanaged", "ECP-2", "a frame joined that is not sampled whatever its size"),
+    Rule("both", "ECP-1", "a frame joined in the cycle in which another left"),
+    Rule("emptied", "ECP-1", "more bytes left than the queue held"),
+    Rule("longest", "ECP-1", "a frame joined and the queue saturated at its maximum"),
+    Rule("unmanaged", "ECP-2", "an unmanaged frame joined"),
     Rule("sampled", "ECP-3", "a frame was sampled at random"),
     Rule("passed", "ECP-3", "a managed frame was not sampled at random"),
-    Rule("reached", "ECP-4", "the bytes of managed frames reached the number of a sample"),
-    Rule("exactly", "ECP-4", "they did so to the byte"),
-    Rule("added", "ECP-4", "a managed frame was added to the bytes before the next sample"),
-    Rule("drawn", "ECP-5", "the random sequence went on"),
-    Rule("stood", "ECP-6", "the random sequence stood still as no managed frame joined"),
-    Rule("growing", "ECP-7", "a queue below Qeq that grew gave a negative feedback"),
-    Rule("falling", "ECP-7", "a queue above Qeq that fell gave a positive feedback"),
+    Rule("reached", "ECP-4", "the bytes of managed frames reached the sampling interval"),
+    Rule("exactly", "ECP-4", "the bytes of managed frames reached the sampling interval exactly"),
+    Rule("added", "ECP-4", "a managed frame was counted but not sampled"),
+    Rule("drawn", "ECP-5", "the random sequence advanced"),
+    Rule("stood", "ECP-6", "the random sequence did not advance because no managed frame joined"),
+    Rule("growing", "ECP-7", "a growing queue below Qeq yielded negative feedback"),
+    Rule("falling", "ECP-7", "a shrinking queue above Qeq yielded positive feedback"),
     Rule("first", "ECP-7", "the first sample after reset was taken"),
-    Rule("least", "ECP-8", "the feedback was saturated at its most negative value"),
-    Rule("most", "ECP-8", "the feedback was saturated at its most positive value"),
+    Rule("least", "ECP-8", "the feedback saturated at its most negative value"),
+    Rule("most", "ECP-8", "the feedback saturated at its most positive value"),
     Rule("rounded", "ECP-8", "a negative feedback was rounded towards 0"),
-    Rule("beyond_max", "ECP-9", "the queue was above max_bytes and the feedback would have been another one"),
+    Rule("beyond_max", "ECP-9", "the queue was above max_bytes, which changed the feedback"),
     Rule("negative", "ECP-10", "a negative feedback was sent"),
     Rule("positive", "ECP-10", "a positive feedback was sent"),
-    Rule("untagged", "ECP-10", "a positive feedback was not sent as the frame had no tag"),
-    Rule("other_tag", "ECP-10", "a positive feedback was not sent as the tag was of another point"),
+    Rule("untagged", "ECP-10", "a positive feedback was not sent because the frame had no tag"),
+    Rule("other_tag", "ECP-10", "a positive feedback was not sent because the tag names another point"),
     Rule("zero", "ECP-10", "a feedback was 0 in units of 64 bytes"),
     Rule("stopped", "ECP-11", "BCN(0,0) was sent"),
 )
@@ -76,16 +76,16 @@ SAMPLES, WAITING = range(2)
 
 
 class ECMCPState(NamedTuple):
-    """State of one point.
+    """State of one congestion point.
 
     Parameters
     ----------
     made : Points
-        One point.
+        One congestion point.
     shown : array of int64, (7, 4)
-        What the outputs show, and will show in each of the next six cycles: sampled, notify, stop, feedback.
+        Outputs of this cycle and of the next six: sampled, notify, stop, feedback.
     kept : array of int64, (2,)
-        Samples since reset; the queue as the cycle before started.
+        Samples since reset; bytes in the queue at the start of the previous cycle.
     """
 
     made: Points
@@ -94,18 +94,18 @@ class ECMCPState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: enter, enter_bytes, managed, tagged, tag, cpid, leave, leave_bytes."""
+    """Return idle inputs: enter, enter_bytes, managed, tagged, tag, cpid, leave, leave_bytes."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: Any) -> ECMCPState:
-    """Return the state after reset; parameters as of ``ECMCPParameters``."""
+    """Return the state after reset, for the parameters of ``ECMCPParameters``."""
     return ECMCPState(points.new_points(**parameters), np.zeros((SHOWN_CYCLES, 4), np.int64), np.zeros(2, np.int64))
 
 
 @kernel
 def reset(state: ECMCPState) -> None:
-    """Return to the state after reset (ECP-12)."""
+    """Reset (ECP-12)."""
     points.reset(state.made, 0)
     state.shown[:] = 0
     state.kept[:] = 0
@@ -113,7 +113,10 @@ def reset(state: ECMCPState) -> None:
 
 @inner
 def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle; ``state.shown[0]`` is then what the outputs show in the next one."""
+    """Run a clock cycle.
+
+    ``state.shown[0]`` holds the outputs of the next cycle afterwards.
+    """
     made, shown, own = state.made, state.shown, state.made.point[0]
     joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]
     for value in range(shown.shape[1]):
@@ -151,7 +154,7 @@ def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64])
 def _count_sample(
     state: ECMCPState, found: points.Notification, last: int, values: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> None:
-    """Count the rules that a sample shows."""
+    """Count the rules that a sample exercises."""
     made = state.made
     queue = made.point[0].queue
     plain = made.set_point - queue - made.weight * (queue - last)

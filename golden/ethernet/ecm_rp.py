@@ -1,4 +1,4 @@
-"""Rate limiters of one source, cycle by cycle: reference behaviour (``docs/ecm_rp.md``)."""
+"""Golden model of the rate limiters of one source, cycle by cycle: ERP-1 to ERP-16 (``docs/ecm_rp.md``)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from vlane.golden.ethernet import limiters
 from vlane.golden.ethernet.limiters import Limiters
 
 RULES = (
-    Rule("unlimited", "ERP-1", "a frame of a flow without a limiter was let start"),
+    Rule("unlimited", "ERP-1", "a frame of a flow without a limiter was admitted"),
     Rule("started", "ERP-2", "a frame took its tokens"),
-    Rule("short", "ERP-2", "a frame was held as tokens lacked"),
-    Rule("just_enough", "ERP-2", "a frame took all the tokens there were"),
+    Rule("short", "ERP-2", "a frame was held because of missing tokens"),
+    Rule("just_enough", "ERP-2", "a frame took all tokens of its bucket"),
     Rule("oversized", "ERP-2", "a frame larger than the bucket took a full bucket"),
-    Rule("full", "ERP-3", "the bucket of a flow was held at its size"),
+    Rule("full", "ERP-3", "the bucket of a flow was full"),
     Rule("held", "ERP-4", "a frame of a stopped flow was held"),
     Rule("installed", "ERP-5", "negative feedback installed a limiter"),
-    Rule("largest", "ERP-6", "a feedback was taken as 1"),
+    Rule("largest", "ERP-6", "the fraction of a feedback saturated at 1"),
     Rule("lowered", "ERP-7", "a rate was lowered"),
-    Rule("at_least", "ERP-7", "a rate was held at the least one"),
+    Rule("at_least", "ERP-7", "a rate was limited to the minimum"),
     Rule("raised", "ERP-8", "a congestion point raised a rate"),
     Rule("probe_raised", "ERP-8", "a probe raised a rate"),
-    Rule("other_point", "ERP-9", "a congestion point that had not lowered the rate did not raise it"),
+    Rule("other_point", "ERP-9", "feedback of a point that had not lowered the rate did not raise it"),
     Rule("any_probe", "ERP-9", "a probe raised a rate that it had not lowered"),
     Rule("strict_probe", "ERP-9", "a probe that had not lowered the rate did not raise it"),
     Rule("removed", "ERP-10", "a limiter was removed at the link's rate"),
@@ -39,7 +39,7 @@ RULES = (
     Rule("drifted", "ERP-13", "a drift raised a rate"),
     Rule("drawn", "ERP-14", "a stop took a random number"),
     Rule("visited", "ERP-16", "a visit began"),
-    Rule("visit_waits", "ERP-16", "an order was taken although a visit was due"),
+    Rule("visit_waits", "ERP-16", "an order was accepted while a visit was due"),
 )
 (
     UNLIMITED,
@@ -81,10 +81,10 @@ class ECMRPState(NamedTuple):
     Parameters
     ----------
     made : Limiters
-        Of one source.
+        Limiters of one source.
     kept : array of int64, (10,)
-        The cycle; cycles until the next order may be given; whether an answer is shown then; whether a visit is due;
-        the answer: may, limited, rate, probe, tag; and the limiters that are shown until then.
+        Cycle; cycles until the next order is accepted; whether an answer is shown then; whether a visit is due;
+        answer: may, limited, rate, probe, tag; number of limiters shown until then.
     """
 
     made: Limiters
@@ -92,31 +92,31 @@ class ECMRPState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: order, ask, flow, frame_bytes, notice, cpid, feedback."""
+    """Return idle inputs: order, ask, flow, frame_bytes, notice, cpid, feedback."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: Any) -> ECMRPState:
-    """Return the state after reset; parameters as of ``ECMRPParameters``."""
+    """Return the state after reset, for the parameters of ``ECMRPParameters``."""
     return ECMRPState(limiters.new_limiters(**parameters), np.zeros(KEPT, np.int64))
 
 
 @kernel
 def reset(state: ECMRPState) -> None:
-    """Return to the state after reset (ERP-15)."""
+    """Reset (ERP-15)."""
     limiters.reset(state.made, 0)
     state.kept[:] = 0
 
 
 @inner
 def is_ready(state: ECMRPState) -> bool:
-    """Tell whether an order may be given in a cycle."""
+    """Return whether an order is accepted in this cycle."""
     return state.kept[LEFT] == 0
 
 
 @inner
 def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle: take an order, begin a visit, or go on."""
+    """Run a clock cycle: accept an order, start a visit, or continue with either."""
     made, kept = state.made, state.kept
     if is_ready(state):
         kept[ANSWERS] = 0

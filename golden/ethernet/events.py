@@ -1,4 +1,4 @@
-"""How an Ethernet network runs: its events in order, until nothing is left or a time is reached."""
+"""Event loop of an Ethernet network, until nothing is left to do or a time is reached."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _DRIFT_NOTICE = int(Notice.DRIFT)
 
 
 class Running:
-    """A network that runs.
+    """A running network.
 
     Parameters
     ----------
     net : Ethernet
-        After ``new_ethernet``.
+        Result of ``new_ethernet``.
     """
 
     def __init__(self, net: Ethernet) -> None:
@@ -69,7 +69,7 @@ class Running:
         push(net.heap, net.look, LOOK, 0)
 
     def until(self, seconds: float) -> None:
-        """Run until a time, or until the last frame was delivered after the sources stopped."""
+        """Run until a time, or until the last frame is delivered after the sources stopped."""
         to = times_of(seconds)
         while int(self.net.common[NOW]) < to and not is_over(self.net):
             nodes = len(self.net.adapter)
@@ -85,7 +85,7 @@ class Running:
 
 
 def is_over(net: Ethernet) -> bool:
-    """Tell whether the sources stopped and nothing is left of what they sent."""
+    """Return whether the sources stopped and all their frames are delivered or dropped."""
     common, frames = net.common, net.frames
     return bool(common[NOW] >= common[STOP] and common[WAITING] == 0 and frames.unused[1] == len(frames.frame))
 
@@ -111,7 +111,7 @@ def _run(net: Ethernet, to: int) -> None:
         elif kind == AGAIN:
             net.channel[place].is_said = 0
             if watermarks.refreshes_at(net.marks, place) <= time >> CYCLE_BITS:
-                tried = place ^ 1  # it is said as soon as the transmitter is free
+                tried = place ^ 1  # sent as soon as the transmitter is free
             else:
                 say_again(net, place)
         elif kind == RESUME:
@@ -134,7 +134,10 @@ def _run(net: Ethernet, to: int) -> None:
 
 @inner
 def _arrive(net: Ethernet, channel: int, time: int) -> int:
-    """Handle a frame at the far end of a link; return the transmitter that may start then (ETH-2, ETH-5, ETH-6)."""
+    """Handle a frame at the far end of a link (ETH-2, ETH-5, ETH-6).
+
+    Return the transmitter that may start then, or ``NONE``.
+    """
     own, nodes = net.channel[channel], net.adapter.shape[0]
     place = _next_of(net, net.entering[channel], time >> CYCLE_BITS)
     if place == NONE:
@@ -156,7 +159,7 @@ def _arrive(net: Ethernet, channel: int, time: int) -> int:
 
 @inner
 def _next_of(net: Ethernet, late: Queue, cycle: int) -> int:
-    """Take the first of the frames that could not join before and were not tried in this cycle."""
+    """Remove and return the first frame that could not join earlier and was not tried in this cycle, or ``NONE``."""
     first = late.first
     if first == NONE or net.frames.frame[first].ready == cycle:
         return NONE
@@ -178,7 +181,7 @@ def _notify(net: Ethernet, output: int, time: int) -> int:
 
 @inner
 def _generate(net: Ethernet, node: int, time: int) -> None:
-    """Let a source make its next message, until sources stop (ETH-11)."""
+    """Generate the next message of a source, until sources stop (ETH-11)."""
     if time >= net.common[STOP]:
         return
     to, frames, slots = make(net.messages, node, time >> CYCLE_BITS)
@@ -192,7 +195,7 @@ def _generate(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _drift(net: Ethernet, node: int, time: int) -> None:
-    """Raise every rate of an adapter a little (ERP-13)."""
+    """Queue a drift order for every installed limiter of an adapter (ERP-13)."""
     for flow in range(net.adapter.shape[0]):
         if limiters.is_limited(net.limiters, node, flow):
             place = new_frame(net.frames, NOTIFICATION, flow, node, CONTROL_BYTES)
@@ -204,7 +207,7 @@ def _drift(net: Ethernet, node: int, time: int) -> None:
 
 @inner
 def _look(net: Ethernet, time: int) -> None:
-    """Note the bytes of the queues that are watched."""
+    """Record the bytes in the watched queues."""
     at = time // net.look - 1
     if at < net.looked.shape[0]:
         for place in range(net.watched.shape[0]):

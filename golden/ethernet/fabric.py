@@ -1,4 +1,4 @@
-"""What an Ethernet network is made of: nodes, switches, links and static routes (``docs/ethernet.md``)."""
+"""Structure of an Ethernet network: nodes, switches, links and static routes (``docs/ethernet.md``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vlane.errors import InputError
 
 Cable = tuple[int, int, int]
-"""Two ends and Mb/s; nodes come first, node 0 being end 0, then switches."""
+"""Two ends and the rate in Mb/s. Nodes are ends 0 and up, switches follow."""
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,18 @@ class Fabric:
     Parameters
     ----------
     nodes, switches : int
-        How many.
+        Number of nodes and switches.
     cables : tuple of Cable
-        Each node has one, to a switch; two ends have at most one.
+        Cables: one for each node, to a switch; at most one between two ends.
     hops : tuple of tuple of int
-        Of each switch, by destination: the end that a frame goes to next.
+        Next end of a frame, by switch and destination.
     managed : tuple of bool
-        Of each switch: whether its outputs are congestion points.
+        Whether the outputs of each switch are congestion points.
 
     Raises
     ------
     InputError
-        If an end does not exist, a node has not exactly one cable, or a route uses none.
+        If an end does not exist, a node does not have exactly one cable, or a route uses no cable.
     """
 
     nodes: int
@@ -41,14 +41,14 @@ class Fabric:
         ends, beside = self.nodes + self.switches, set[tuple[int, int]]()
         for one, other, mbps in self.cables:
             if not (0 <= one < ends and 0 <= other < ends) or one == other or (one, other) in beside:
-                raise InputError("cables", f"between two of {ends} ends, once", f"{one} and {other}")
+                raise InputError("cables", f"between two different ends below {ends}, once", f"{one} and {other}")
             if mbps not in (1_000, 10_000):
                 raise InputError("cables", "of 1000 or 10000 Mb/s", mbps)
             beside |= {(one, other), (other, one)}
         for node in range(self.nodes):
             links = [other for one, other in beside if one == node]
             if len(links) != 1 or links[0] < self.nodes:
-                raise InputError("cables", "one of each node, to a switch", f"node {node} with {len(links)}")
+                raise InputError("cables", "one per node, to a switch", f"node {node} with {len(links)}")
         if len(self.hops) != self.switches or len(self.managed) != self.switches:
             raise InputError("hops", f"a row for each of {self.switches} switches", len(self.hops))
         for switch, row in enumerate(self.hops):
@@ -57,11 +57,14 @@ class Fabric:
                 raise InputError("hops", f"a neighbour of switch {switch} for each node", wrong or len(row))
 
     def channels(self) -> list[Cable]:
-        """Return both directions of every cable: from, to, Mb/s; that against channel c is c ^ 1."""
+        """Return both directions of every cable as (from, to, Mb/s).
+
+        The reverse of channel c is c ^ 1.
+        """
         return [way for one, other, mbps in self.cables for way in ((one, other, mbps), (other, one, mbps))]
 
     def path(self, source: int, destination: int) -> list[int]:
-        """Return the channels that frames of a flow take."""
+        """Return the channels on the path of a flow."""
         number = {(one, other): channel for channel, (one, other, _) in enumerate(self.channels())}
         at, found = (
             next(other for one, other in number if one == source),

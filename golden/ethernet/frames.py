@@ -1,4 +1,4 @@
-"""Frames of an Ethernet network and the queues that they stand in: linked lists in one pool."""
+"""Frames of an Ethernet network and their queues: linked lists in one pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.golden.engine.kernel import inner
 
 DATA, PROBE, REPLY, NOTIFICATION, PAUSE = range(5)
 CONTROL_BYTES = 64
-"""Size of every frame that carries no data."""
+"""Size of a frame without data, in bytes."""
 NONE = -1
 
 
@@ -22,25 +22,26 @@ class Frame:
     Parameters
     ----------
     born : int
-        Of data: cycle in which its message was made.
+        Data: cycle in which the message was generated.
     stamp, arrival, counted : int
-        Of a probe: cycles in which it started and arrived, and the bytes of its flow.
+        Probe: cycle of its start, cycle of its arrival, and byte count of its flow.
     serial, of : int
-        Of data: which message of its flow, and how many frames that has.
+        Data: number of the message within its flow, and number of frames in the message.
     after : int
-        The next frame of the queue that it stands in.
+        Next frame of the same queue.
     source, destination, length, kind : int
-        What it is; its length in bytes.
+        Source, destination, length in bytes, and kind.
     input : int
-        The channel that it came from, in whose memory it stands; ``NONE`` for what a switch made itself.
+        Channel of arrival, whose memory holds the frame; ``NONE`` for frames made by the switch.
     ready : int
-        Of data in an adapter: the cycle from which on it may start; in a switch: when it could not join a queue last.
+        Data in an adapter: first cycle in which it may start. In a switch: last cycle in which it could not join a
+        queue.
     tag : int
-        CPID of the limiter of its flow, of data; of the congestion point, of a notification.
+        CPID: of the flow's limiter for data, of the congestion point for a notification.
     feedback, notice : int
-        What a notification says; the time of a PAUSE, in quanta.
+        Feedback and kind of a notification; ``feedback`` is the time of a PAUSE, in quanta.
     is_tagged, is_last : int
-        Data of a flow that a congestion point limited; the last frame of a message.
+        Data of a flow limited by a congestion point; last frame of a message.
     """
 
     born: Int64
@@ -64,21 +65,24 @@ class Frame:
 
 
 class Queue:
-    """A list of frames, ``NONE`` at both ends if it is empty."""
+    """A list of frames.
+
+    ``first`` is ``NONE`` if it is empty.
+    """
 
     first: Int32
     last: Int32
 
 
 class Frames(NamedTuple):
-    """All frames.
+    """The frame pool.
 
     Parameters
     ----------
     frame : Records of Frame
-        The pool.
+        Frames.
     unused : array of int64, (2,)
-        The first unused frame, and how many there are.
+        First unused frame; number of unused frames.
     """
 
     frame: Records[Frame]
@@ -93,9 +97,10 @@ def new_frames(count: int) -> Frames:
 
 
 def grown_frames(frames: Frames) -> Frames:
-    """Return the pool with twice the frames; none of those in use moves.
+    """Return the pool with twice as many frames.
 
-    The list of unused frames ends behind the pool, which is where the new ones begin.
+    Frames in use keep their numbers. The list of unused frames ends with the index after the pool, where the new
+    frames begin.
     """
     before = len(frames.frame)
     frame = new_records(Frame, 2 * before)
@@ -113,7 +118,7 @@ def new_queues(*counts: int) -> Records[Queue]:
 
 @inner
 def new_frame(frames: Frames, kind: int, source: int, destination: int, length: int) -> int:
-    """Take an unused frame; its other fields are as they were, but for those that say that it is nothing special."""
+    """Allocate a frame and set its basic fields, without clearing the other fields."""
     place = frames.unused[0]
     frame = frames.frame[place]
     frames.unused[0] = frame.after
@@ -125,7 +130,7 @@ def new_frame(frames: Frames, kind: int, source: int, destination: int, length: 
 
 @inner
 def free(frames: Frames, place: int) -> None:
-    """Give a frame back."""
+    """Return a frame to the pool."""
     frames.frame[place].after = frames.unused[0]
     frames.unused[0] = place
     frames.unused[1] += 1
@@ -133,7 +138,7 @@ def free(frames: Frames, place: int) -> None:
 
 @inner
 def append(frames: Frames, queue: Queue, place: int) -> None:
-    """Let a frame stand in a queue."""
+    """Append a frame to a queue."""
     frames.frame[place].after = NONE
     if queue.first == NONE:
         queue.first = place
@@ -144,7 +149,7 @@ def append(frames: Frames, queue: Queue, place: int) -> None:
 
 @inner
 def take(frames: Frames, queue: Queue) -> int:
-    """Take the first frame of a queue out; ``NONE`` if there is none."""
+    """Remove and return the first frame of a queue, or ``NONE``."""
     place = queue.first
     if place != NONE:
         queue.first = frames.frame[place].after

@@ -1,4 +1,4 @@
-"""Events in the order of their time: a binary heap of numbers that hold time, kind and place (``docs/ethernet.md``)."""
+"""Event queue: a binary heap of integers that encode time, kind and place (``docs/ethernet.md``)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 
 (ARRIVE, NOTIFY, SERVE, CHECK, AGAIN, RESUME, GENERATE, DONE, SERVICE, DRIFT, LOOK, RESTED) = range(12)
-"""Kinds of events, in the order in which those of one time are handled.
+"""Kinds of events; events of equal time are handled in this order.
 
-A frame arrives; a notification is sent; an adapter looks for its next order; an input's watermarks are looked at; a
-PAUSE is said again; a transmitter's silence ends; a source makes a message; a frame ends; an output's service changes;
-rates drift; queues are noted; a slow output has rested.
+Frame arrival; notification sent; next order of an adapter; watermark check of an input; PAUSE refresh; end of a pause;
+message generation; end of a frame; change of an output's service; rate drift; sample of watched queues; end of the rest
+of a slow output.
 """
 _KIND_BITS, _PLACE_BITS = 4, 19
 _TIME = _KIND_BITS + _PLACE_BITS
 
 
 class Heap(NamedTuple):
-    """Events to come.
+    """Pending events.
 
     Parameters
     ----------
     event : array of int64
-        Each is not before the one at half its place.
+        Events in heap order.
     events : array of int64, (1,)
-        Events that there are.
+        Number of events.
     """
 
     event: NDArray[np.int64]
@@ -36,18 +36,18 @@ class Heap(NamedTuple):
 
 
 def new_heap(size: int) -> Heap:
-    """Return a heap without events, with room for so many."""
+    """Return an empty heap with a capacity of ``size`` events."""
     return Heap(np.zeros(size, np.int64), np.zeros(1, np.int64))
 
 
 def grown_heap(heap: Heap) -> Heap:
-    """Return the heap with room for twice the events."""
+    """Return the heap with twice the capacity."""
     return Heap(np.concatenate([heap.event, np.zeros_like(heap.event)]), heap.events)
 
 
 @inner
 def push(heap: Heap, time: int, kind: int, place: int) -> None:
-    """Add an event. At one time the lower kind comes first, then the lower place."""
+    """Add an event. Events of equal time are ordered by kind, then by place."""
     event = time << _TIME | kind << _PLACE_BITS | place
     at = heap.events[0]
     heap.events[0] = at + 1
@@ -62,7 +62,7 @@ def push(heap: Heap, time: int, kind: int, place: int) -> None:
 
 @inner
 def pop(heap: Heap) -> int:
-    """Take the first event out."""
+    """Remove and return the first event."""
     first, count = heap.event[0], heap.events[0] - 1
     heap.events[0] = count
     last, at = heap.event[count], 0
@@ -82,17 +82,17 @@ def pop(heap: Heap) -> int:
 
 @inner
 def time_of(event: int) -> int:
-    """Return when an event is."""
+    """Return the time of an event."""
     return event >> _TIME
 
 
 @inner
 def kind_of(event: int) -> int:
-    """Return what an event is."""
+    """Return the kind of an event."""
     return event >> _PLACE_BITS & ((1 << _KIND_BITS) - 1)
 
 
 @inner
 def place_of(event: int) -> int:
-    """Return where an event is."""
+    """Return the place of an event."""
     return event & ((1 << _PLACE_BITS) - 1)

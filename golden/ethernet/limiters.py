@@ -1,7 +1,7 @@
-"""Rate limiters of the flows of many sources: rules ERP-1 to ERP-15 of ``docs/ecm_rp.md``, without a clock.
+"""Rate limiters of the flows of many sources: ERP-1 to ERP-15 (``docs/ecm_rp.md``), without a clock.
 
-A network calls ``may`` when a frame could start, ``ready_at`` for the cycle in which it is worth to ask again, and
-``hear`` when a notification, the feedback of a probe, a stop or a drift arrives.
+A network calls ``may`` when a frame could start, ``ready_at`` for the first cycle worth a retry, and ``hear`` when a
+notification, probe feedback, stop or drift arrives.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _PROBE, _STOP, _DRIFT = int(Notice.PROBE), int(Notice.STOP), int(Notice.DRIFT)
 
 
 class Limiter:
-    """The rate limiter of a flow.
+    """Rate limiter of a flow.
 
     Parameters
     ----------
     last : int
-        Cycle up to which tokens are counted; a cycle to come while the flow is stopped.
+        Cycle up to which tokens are counted; a future cycle while the flow is stopped.
     tokens : int
-        40,000 for a byte.
+        Tokens; a byte costs 40,000.
     rate : int
-        In 1/256 Mb/s.
+        Rate in 1/256 Mb/s.
     cpid : int
-        Who lowered the rate last.
+        CPID of the sender that last lowered the rate.
     probe : int
-        Whether that was a probe.
+        Whether that sender was a probe.
     limited : int
         Whether the flow has a limiter.
     """
@@ -56,16 +56,16 @@ class Limiter:
 
 
 class Source:
-    """What the flows of a source have in common.
+    """State common to all flows of a source.
 
     Parameters
     ----------
     word : int
         State of the random sequence.
     link : int
-        Rate of its link in 1/256 Mb/s.
+        Link rate in 1/256 Mb/s.
     limiters : int
-        Limiters that are installed.
+        Number of installed limiters.
     """
 
     word: Int64
@@ -81,17 +81,17 @@ class Limiters(NamedTuple):
     flow : Records of Limiter, (sources, flows)
         State of each flow.
     source : Records of Source, (sources,)
-        Of each source.
+        State of each source.
     gain : array of int64, (2,)
         Gi of notifications and of probes in 1/4096.
     least, bucket, scale : int
-        Rmin in 1/256 Mb/s; tokens of a full bucket; by what feedback is multiplied.
+        Rmin in 1/256 Mb/s; tokens of a full bucket; scale factor of the feedback.
     of_current, strict : bool
-        Options.
+        Options ``gain_of`` "current" and ``strict``.
     drift, stop_bits : int
-        What a drift raises; the longest stop.
+        Rate increase of a drift; log2 of the longest stop in cycles.
     seeds : array of int64, (sources,)
-        State of the random sequence of each after reset.
+        Random state of each source after reset.
     """
 
     flow: Records[Limiter]
@@ -124,7 +124,10 @@ def new_limiters(
     seed: int,
     sources: int = 1,
 ) -> Limiters:
-    """Return sources after reset: no flow is limited. ``link_mbps`` may be of each source."""
+    """Return sources after reset, without limiters.
+
+    ``link_mbps`` may be a tuple of one rate per source.
+    """
     made = Limiters(
         new_records(Limiter, sources, flows),
         new_records(Source, sources),
@@ -147,7 +150,7 @@ def new_limiters(
 
 @kernel
 def reset(made: Limiters, source: int) -> None:
-    """Return a source to the state after reset (ERP-15)."""
+    """Reset a source (ERP-15)."""
     own = made.source[source]
     own.limiters, own.word = 0, made.seeds[source]
     for flow in range(made.flow.shape[1]):
@@ -157,13 +160,16 @@ def reset(made: Limiters, source: int) -> None:
 
 @inner
 def is_limited(made: Limiters, source: int, flow: int) -> bool:
-    """Tell whether a flow has a limiter; its frames then carry the tag of its CPID (ERP-5)."""
+    """Return whether a flow has a limiter (ERP-5)."""
     return made.flow[source, flow].limited != 0
 
 
 @inner
 def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
-    """Count a flow's tokens up to a cycle (ERP-3); how often this is done does not matter."""
+    """Count a flow's tokens up to a cycle.
+
+    The result does not depend on how often this is done (ERP-3).
+    """
     own = made.flow[source, flow]
     if cycle > own.last:
         own.tokens = min(own.tokens + own.rate * (cycle - own.last), made.bucket)
@@ -172,7 +178,10 @@ def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
 
 @inner
 def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool:
-    """Let a frame of so many bytes start in a cycle, if it may; return whether it does (ERP-1 to ERP-4)."""
+    """Return whether a frame of ``length`` bytes may start in a cycle.
+
+    If so, take its tokens (ERP-1 to ERP-4).
+    """
     own = made.flow[source, flow]
     if own.limited == 0:
         return True
@@ -186,7 +195,7 @@ def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool
 
 @inner
 def ready_at(made: Limiters, source: int, flow: int, length: int, cycle: int) -> int:
-    """Return the first cycle from this one on in which a frame may start, unless something is heard before."""
+    """Return the first cycle from ``cycle`` on in which a frame may start, if no feedback arrives before."""
     own = made.flow[source, flow]
     if own.limited == 0:
         return cycle
@@ -196,19 +205,19 @@ def ready_at(made: Limiters, source: int, flow: int, length: int, cycle: int) ->
 
 @inner
 def fraction_of(made: Limiters, feedback: int) -> int:
-    """Return how much of its saturation a feedback is, without its sign, in 2**-15 (ERP-6)."""
+    """Return the magnitude of a feedback relative to its saturation, in 2**-15 (ERP-6)."""
     return min(abs(feedback) * made.scale >> SCALE_BITS, 1 << FRACTION_BITS)
 
 
 @inner
 def cut_of(rate: int, fraction: int) -> int:
-    """Return by what a rate falls: half of the fraction of it (ERP-7)."""
+    """Return the decrease of a rate: half of the fraction of it (ERP-7)."""
     return rate * fraction >> FRACTION_BITS + 1
 
 
 @inner
 def rise_of(made: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
-    """Return by what a rate rises: Gi times the fraction of the link's rate, or of its own (ERP-8)."""
+    """Return the increase of a rate: Gi times the fraction of the link's rate or of the current rate (ERP-8)."""
     own = made.flow[source, flow]
     base = own.rate if made.of_current else made.source[source].link
     return (base * made.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
@@ -216,16 +225,16 @@ def rise_of(made: Limiters, source: int, flow: int, notice: int, fraction: int) 
 
 @inner
 def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int) -> None:
-    """Take what is heard of a flow in a cycle (ERP-5 to ERP-13).
+    """Apply feedback, a stop or a drift to a flow in a cycle (ERP-5 to ERP-13).
 
     Parameters
     ----------
     notice : int
         A ``Notice``.
     cpid : int
-        Who says it; of a probe the destination.
+        CPID of the sender; for a probe its destination.
     feedback : int
-        Fb in units of 64 bytes; only of a congestion point and of a probe.
+        Fb in units of 64 bytes, for congestion points and probes.
     """
     own, common = made.flow[source, flow], made.source[source]
     if own.limited != 0:
@@ -252,7 +261,10 @@ def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedbac
 
 @inner
 def _raise(made: Limiters, source: int, flow: int, by: int) -> None:
-    """Raise a flow's rate; at the link's rate the limiter is removed (ERP-10)."""
+    """Raise a flow's rate.
+
+    Remove the limiter at the link's rate (ERP-10).
+    """
     own, common = made.flow[source, flow], made.source[source]
     own.rate += by
     if own.rate >= common.link:

@@ -1,4 +1,4 @@
-"""What chosen blocks of an Ethernet network were given and what they decided, for hardware to follow."""
+"""Log of inputs and decisions of chosen blocks of an Ethernet network, for replay on hardware."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Log(NamedTuple):
     Parameters
     ----------
     point, node : array of int64
-        Whether a channel's congestion point, and a node's reaction point, is logged.
+        Whether the congestion point of a channel and the reaction point of a node are logged.
     entry : array of int64, (entries, 11)
-        Cycle, what happened, whose block, then four values that were given and four that were decided:
+        Cycle, kind of event, block, four inputs and four decisions:
 
         * joined: bytes, managed, tagged, tag; sampled, sends, stop, feedback
         * left: bytes
         * asked: flow, bytes; may, limited, rate, tag
         * heard: flow, notice, CPID, feedback; 0, limited, rate, tag
     used : array of int64, (1,)
-        Entries that were made; more than there is room for if some are missing.
+        Number of entries made, including those beyond the log's capacity.
     """
 
     point: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Log(NamedTuple):
 
 
 def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[int], *, room: int) -> Log:
-    """Return a log of the congestion points of some channels, and of the reaction points of some nodes."""
+    """Return a log of the congestion points of given channels and the reaction points of given nodes."""
     made = Log(
         np.zeros(channels, np.int64),
         np.zeros(nodes, np.int64),
@@ -55,7 +55,10 @@ def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[
 def note(
     log: Log, cycle: int, what: int, whose: int, given: tuple[int, int, int, int], decided: tuple[int, int, int, int]
 ) -> None:
-    """Make an entry."""
+    """Add an entry.
+
+    Count it even if the log is full.
+    """
     at = log.used[0]
     log.used[0] = at + 1
     if at >= log.entry.shape[0]:

@@ -1,6 +1,6 @@
-"""Max-min fair rates: every flow gets what it asks for, or has a full link on its path where none gets more.
+"""Max-min fair rates: every flow receives its demand, or crosses a full link on which no flow receives more.
 
-Progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2), with demands.
+The algorithm is progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2), with demands.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def max_min(paths: Mapping[F, Sequence[L]], capacity: Mapping[L, float], demand:
     Parameters
     ----------
     paths : mapping of flow to sequence
-        Links that each flow takes.
+        Links on the path of each flow.
     capacity : mapping of link to float
-        Of each link, in the unit of the demands.
+        Capacity of each link, in the unit of the demands.
     demand : mapping of flow to float
-        What each flow sends if it may.
+        Demand of each flow.
 
     Raises
     ------

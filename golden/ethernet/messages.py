@@ -1,4 +1,4 @@
-"""Messages that wait in the adapters, and the sources that make them (``docs/ethernet.md``, Sources)."""
+"""Messages that wait in the adapters, and their random sources (ETH-11, section Sources of ``docs/ethernet.md``)."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import draw, seeded
 
 CERTAIN = 1 << 62
-"""A chance that is 1."""
+"""Probability 1."""
 _GOES_ON, _IS_IDLE = range(2)
 
 
 class Message:
-    """A message that waits.
+    """A waiting message.
 
     Parameters
     ----------
     born : int
-        Cycle in which it was made.
+        Cycle of generation.
     after : int
-        The next one of its flow.
+        Next message of the same flow.
     frames : int
-        How many it has.
+        Number of frames.
     """
 
     born: Int64
@@ -35,18 +35,18 @@ class Message:
 
 
 class Backlog:
-    """What waits of a flow.
+    """Waiting messages of a flow.
 
     Parameters
     ----------
     serial : int
-        Messages that were begun to be sent.
+        Number of messages of which a frame was granted.
     frames : int
-        Frames that wait.
+        Number of waiting frames.
     first, last : int
-        Its messages; ``first`` counts only while frames wait.
+        First and last message; ``first`` is valid only while frames wait.
     begun : int
-        Frames of the first message that were sent.
+        Number of granted frames of the first message.
     """
 
     serial: Int64
@@ -57,20 +57,20 @@ class Backlog:
 
 
 class Messages(NamedTuple):
-    """All messages that wait, and what every node makes.
+    """All waiting messages, and the random sources of the nodes.
 
     Parameters
     ----------
     message : Records of Message
-        The pool.
+        Message pool.
     unused : array of int64, (2,)
-        The first unused message, and how many there are.
+        First unused message; number of unused messages.
     backlog : Records of Backlog, (nodes, nodes)
-        By source and destination.
+        Waiting messages by source and destination.
     to : array of int64, (nodes, nodes)
-        Chance, out of 2**62, that a message of a node goes to a destination of this number or a lower one.
+        Cumulative distribution of a node's destinations, in 2**-62.
     more : array of int64, (nodes, 2)
-        Chance, out of 2**62, that a message goes on after a frame, and that a slot without a message follows one.
+        Probability, in 2**-62, that a message continues after a frame, and that another idle slot follows.
     bits : array of uint64, (nodes, 1)
         Random sequences.
     """
@@ -86,20 +86,20 @@ class Messages(NamedTuple):
 def new_messages(
     load: NDArray[np.float64], shares: NDArray[np.float64], mean_frames: float, *, seed: int, count: int
 ) -> Messages:
-    """Return sources that have made nothing.
+    """Return sources without messages.
 
     Parameters
     ----------
     load : array of float64, (nodes,)
-        Of each node, as a part of its link; 0 for one that sends nothing.
+        Load of each node as a fraction of its link; 0 for nodes that do not send.
     shares : array of float64, (nodes, nodes)
-        Of each node's messages, those to each destination; rows of nodes that send sum to 1.
+        Fraction of each node's messages to each destination; rows of sending nodes sum to 1.
     mean_frames : float
-        Mean length of a message, which is geometric.
+        Mean number of frames per message (geometric distribution).
     seed : int
-        Of all random sequences.
+        Seed of all random sequences.
     count : int
-        Messages that fit into the pool.
+        Size of the message pool.
     """
     nodes = len(load)
     to = np.minimum(np.cumsum(shares, axis=1) * CERTAIN, float(CERTAIN)).astype(np.int64)
@@ -116,7 +116,10 @@ def new_messages(
 
 
 def grown_messages(messages: Messages) -> Messages:
-    """Return the pool with twice the messages; none of those in use moves."""
+    """Return the pool with twice as many messages.
+
+    Messages in use keep their numbers.
+    """
     before = len(messages.message)
     message = new_records(Message, 2 * before)
     message["after"] = np.arange(1, 2 * before + 1)
@@ -127,7 +130,7 @@ def grown_messages(messages: Messages) -> Messages:
 
 @inner
 def _in_a_row(messages: Messages, node: int, chance: int) -> int:
-    """Return how often what has a chance happens before it does not."""
+    """Return the number of consecutive successes of an event with probability ``chance``."""
     count = 0
     while draw(messages.bits[node]) < chance:
         count += 1
@@ -136,7 +139,7 @@ def _in_a_row(messages: Messages, node: int, chance: int) -> int:
 
 @inner
 def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
-    """Make a message of a node; return its destination, its frames, and the slots until the node's next one."""
+    """Generate a message of a node and return its destination, its frames, and the slots until the next message."""
     drawn, to = draw(messages.bits[node]), 0
     while drawn >= messages.to[node, to]:
         to += 1
@@ -157,7 +160,10 @@ def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
 
 @inner
 def begun(messages: Messages, node: int, to: int) -> tuple[int, int, int, bool]:
-    """Take a frame of a flow that has some; return when its message was made, its serial and length, and if it ends."""
+    """Remove a frame from the backlog of a flow that has one.
+
+    Return its message's cycle of generation, serial and number of frames, and whether the frame is the last.
+    """
     own = messages.backlog[node, to]
     place = own.first
     message = messages.message[place]

@@ -1,4 +1,4 @@
-"""An Ethernet network: what it consists of, and how it is made (``docs/ethernet.md``)."""
+"""State of an Ethernet network and its construction (``docs/ethernet.md``)."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from vlane.golden.ethernet.probers import Probers, new_probers, set_base
 from vlane.golden.ethernet.watermarks import Watermarks, new_watermarks, set_watermarks
 
 FRAME_BYTES = 1500
-"""Size of a frame with data."""
+"""Size of a data frame in bytes."""
 CYCLE_BITS = 6
 TIMES_A_CYCLE = 1 << CYCLE_BITS
-"""Times are in bytes of a link of 10 Gb/s, 0.8 ns, of which a cycle has 64."""
+"""Time units per cycle; the unit is the time of a byte at 10 Gb/s, 0.8 ns."""
 FINE_BITS = 4
-"""Bins of completion times are a sixteenth of their power of two wide."""
+"""Log2 of the number of completion-time bins per power of two."""
 _BINS = 44 << FINE_BITS
 _FRAMES, _MESSAGES, _EVENTS = 1 << 17, 1 << 16, 1 << 17
 (NOW, STOP, WAITING, DIGEST, HOPS, COMMON) = range(6)
-"""Places of ``Ethernet.common``."""
+"""Indices of ``Ethernet.common``."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """What manages congestion.
+    """Congestion management scheme.
 
     Parameters
     ----------
     points : bool
         Outputs of managed switches are congestion points.
     probing : str
-        Which flows are probed: ``none``, ``limited`` or ``all``.
+        Probed flows: ``none``, ``limited`` or ``all``.
     pause : bool
         Inputs of switches pause their neighbours.
     """
@@ -59,16 +59,16 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Service:
-    """From a time on, an output serves more slowly.
+    """A change of an output's service rate.
 
     Parameters
     ----------
     seconds : float
-        When.
+        Time of the change.
     ends : (int, int)
-        From and to, as of a cable.
+        Sender and receiver of the link.
     slower : int
-        A frame takes so many times as long; 1 for the link's rate.
+        Factor by which the time between frames is extended; 1 for the link's rate.
     """
 
     seconds: float
@@ -78,18 +78,18 @@ class Service:
 
 @dataclass(frozen=True)
 class Options:
-    """What may be chosen of a network beside its scheme.
+    """Options of a network in addition to its scheme.
 
     Parameters
     ----------
     flight_times : int
-        Time of flight of every link, in 0.8 ns.
+        Flight time of every link in units of 0.8 ns.
     by_arrival : bool
-        An output serves frames in the order of their arrival over all inputs, or else the inputs in turns.
+        Outputs serve frames in order of arrival over all inputs; otherwise they serve inputs in turns.
     drift_cycles : int
-        Between two drifts of every rate limiter; 0: none.
+        Cycles between two drifts of every rate limiter; 0 for none.
     cp, rp, prober, pause : mapping of str to object
-        Parameters of the blocks that are not their defaults.
+        Block parameters that differ from their defaults.
     """
 
     flight_times: int = 1250
@@ -102,53 +102,53 @@ class Options:
 
 
 class Ethernet(NamedTuple):
-    """The state of a network.
+    """State of a network.
 
     Parameters
     ----------
     common : array of int64, (5,)
-        Time; time at which sources stop; frames that wait in adapters; digest of all deliveries; flits that passed a
-        link.
+        Time; time at which sources stop; frames waiting in adapters; digest of all deliveries; number of 64-byte flits
+        sent on links.
     heap : Heap
-        What happens next.
+        Pending events.
     frames, messages, points, limiters, probers, marks
-        As their modules say; points and inputs' memories are numbered as channels.
+        State of the respective modules; congestion points and input memories are numbered like channels.
     channel : Records of Channel, (channels,)
         Links.
     adapter : Records of Adapter, (nodes,)
-        Nodes.
+        Adapters.
     flow : Records of Flow, (nodes, nodes)
-        Measured, by source and destination.
+        Measurements by source and destination.
     switch : Records of Switch, (switches,)
-        Measured.
+        Measurements by switch.
     flying, entering : Records of Queue, (channels,)
-        Frames on their way to the receiver; those that arrived and could not join their output's queue yet.
+        Frames in flight; arrived frames that could not join their output queue yet.
     noted, late : Records of Queue, (channels,)
-        Notifications that an output's congestion point is about to send; those that could not join a queue yet.
+        Notifications not yet sent by an output's congestion point; notifications that could not join a queue yet.
     control, granted, heard : Records of Queue, (nodes,)
-        Frames that go ahead of data; data that may start; what the reaction point shall hear.
+        Probes and replies to send; granted data frames; feedback for the reaction point.
     queue : Records of Queue, (inputs and 1, channels)
-        Frames that wait for an output, by input in turns; those of the first row, in the order of arrival.
+        Output queues: by input if inputs are served in turns, otherwise only the first row.
     inputs : array of int64, (switches,)
-        Inputs of each switch, the one of its own notifications too.
+        Number of inputs of each switch, including that of its own notifications.
     route : array of int64, (switches, nodes)
-        Channels.
+        Output channel by switch and destination.
     managed : array of int64, (switches,)
-        Whether outputs are congestion points.
+        Whether a switch's outputs are congestion points.
     service : array of int64, (changes, 3)
-        Time, channel and how many times as long, of every change.
+        Time, channel and factor of each service change.
     course : array of int64, (parts, nodes, nodes)
         Bytes delivered in each part of the run.
     watched : array of int64, (queues,)
-        Outputs whose queues are looked at.
+        Outputs whose queues are sampled.
     looked : array of int64, (looks, queues)
-        Their bytes.
+        Sampled queue lengths in bytes.
     completion : array of int64, (nodes, nodes, bins)
-        Messages by their completion time.
+        Histogram of message completion times.
     log : Log
-        What chosen blocks did.
+        Log of chosen blocks.
     part, look, flight, drift : int
-        Times of a part of the run, between two looks, and of flight; cycles between two drifts.
+        Duration of a part of the run, sampling period, and flight time in time units; cycles between drifts.
     probes, paused, by_arrival : bool
         Options.
     """
@@ -192,12 +192,12 @@ class Ethernet(NamedTuple):
 
 
 def unit_of(mbps: int) -> int:
-    """Return the times that a byte takes."""
+    """Return the time units per byte."""
     return 10_000 // mbps
 
 
 def base_cycles(fabric: Fabric, source: int, destination: int, flight_times: int) -> int:
-    """Return the least one-way delay of a probe, which starts as a cycle does."""
+    """Return the minimum one-way delay of a probe that starts at the start of a cycle."""
     channels, time = fabric.channels(), 0
     for channel in fabric.path(source, destination):
         time = ((time + 64 * unit_of(channels[channel][2]) + flight_times >> CYCLE_BITS) + 1) << CYCLE_BITS
@@ -224,22 +224,24 @@ def new_ethernet(
     logged_nodes: Sequence[int] = (),
     log_room: int = 0,
 ) -> Ethernet:
-    """Return a network in which nothing was sent.
+    """Return an idle network.
 
     Parameters
     ----------
     load, shares, mean_frames, seed
-        As of ``new_messages``.
+        Arguments of ``new_messages``.
     stop_seconds : float
-        When sources stop.
+        Time at which sources stop.
     watched : sequence of (int, int)
-        Ends of the outputs whose queues are looked at.
+        Ends of the outputs whose queues are sampled.
     services : sequence of Service
-        What changes, and when; several at one time in their order.
+        Service changes; changes of equal time apply in this order.
     part_seconds, parts, look_seconds, looks
-        What is kept of the course of rates and of queues; later ones count as the last part, and are not looked at.
+        Duration and number of parts for delivered bytes, period and number of queue samples. Later deliveries count
+        in the last part; later samples are omitted.
     logged_points, logged_nodes, log_room
-        Ends of the outputs whose congestion points, and nodes whose reaction points, are logged; how many entries.
+        Ends of the outputs whose congestion points are logged, nodes whose reaction points are logged, and capacity
+        of the log in entries.
     """
     ways = fabric.channels()
     number = {(one, other): place for place, (one, other, _) in enumerate(ways)}
@@ -320,10 +322,10 @@ def new_ethernet(
 
 
 def times_of(seconds: float) -> int:
-    """Return a time in 0.8 ns."""
+    """Return a time in units of 0.8 ns."""
     return round(seconds * 1.25e9)
 
 
 def _seeded(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return parameters of a block whose random sequence is that of a seed."""
+    """Return the parameters of a block with its random seed derived from ``seed``."""
     return {**parameters, "seed": (int(parameters["seed"]) * (2 * seed + 1)) % ((1 << 31) - 1) or 1}

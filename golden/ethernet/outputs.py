@@ -1,4 +1,4 @@
-"""Links and shared-memory switches of an Ethernet network: what arrives, joins a queue, and is sent."""
+"""Links and shared-memory switches of an Ethernet network: arrival, queueing and transmission (ETH-2 to ETH-10)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SENDS, _PAUSES = 1, 2
 
 @inner
 def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
-    """Look at an input's watermarks in the next cycle, if what was said may be wrong then (ETH-8)."""
+    """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
     own, mark = net.channel[channel], net.marks.input[channel]
     turns = mark.level < mark.low if mark.told != 0 else mark.level > mark.high
     if net.paused and turns:
@@ -40,7 +40,7 @@ def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
 
 @inner
 def _look(net: Ethernet, own: Channel, channel: int, cycle: int) -> None:
-    """Look at an input's watermarks as a cycle begins."""
+    """Schedule a watermark check of an input at the start of a cycle, once."""
     if own.looked != cycle:
         own.looked = cycle
         push(net.heap, cycle << CYCLE_BITS, CHECK, channel)
@@ -48,7 +48,10 @@ def _look(net: Ethernet, own: Channel, channel: int, cycle: int) -> None:
 
 @inner
 def keep(net: Ethernet, channel: int, place: int, time: int) -> bool:
-    """Let a frame into the memory of an input, or drop and count it (ETH-5)."""
+    """Store a frame in an input memory and return whether it fits (ETH-5).
+
+    A frame that does not fit is dropped and counted.
+    """
     frame = net.frames.frame[place]
     cycle, switch = time >> CYCLE_BITS, net.channel[channel].receiver - net.adapter.shape[0]
     if not watermarks.arrive(net.marks, channel, frame.length, cycle):
@@ -65,9 +68,9 @@ def keep(net: Ethernet, channel: int, place: int, time: int) -> bool:
 
 @inner
 def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
-    """Let a frame join the queue of its output, and return that (ETH-6).
+    """Append a frame to its output queue and return the output (ETH-6).
 
-    If one joined in this cycle, it waits behind others that came with it, and ``NONE`` is returned.
+    If another frame joined in this cycle, the frame is appended to ``late`` and ``NONE`` is returned.
     """
     frame = net.frames.frame[place]
     to, cycle = net.route[switch, frame.destination], time >> CYCLE_BITS
@@ -100,7 +103,7 @@ def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
 
 @inner
 def _note(net: Ethernet, to: int, source: int, destination: int, found: Notification, time: int) -> None:
-    """Make a notification, which is sent when the congestion point shows it (ETH-7)."""
+    """Create a notification, to be sent when the congestion point's latency has passed (ETH-7)."""
     place = new_frame(net.frames, NOTIFICATION, destination, source, CONTROL_BYTES)
     note, switch = net.frames.frame[place], net.channel[to].sender - net.adapter.shape[0]
     note.tag, note.feedback, note.notice = to, found.feedback, _STOP if found.stop else _POINT
@@ -112,7 +115,10 @@ def _note(net: Ethernet, to: int, source: int, destination: int, found: Notifica
 
 @inner
 def say_again(net: Ethernet, channel: int) -> None:
-    """Say an input's PAUSE again when it is time, if one stands (PAU-7); one event waits for that at most."""
+    """Schedule the refresh of an input's PAUSE, if one is in force (PAU-7).
+
+    At most one event is pending.
+    """
     again, own = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
     if again != watermarks.NEVER and own.is_said == 0:
         own.is_said = 1
@@ -121,7 +127,7 @@ def say_again(net: Ethernet, channel: int) -> None:
 
 @inner
 def hear_pause(net: Ethernet, channel: int, quanta: int, time: int) -> None:
-    """Be silent for so many quanta of the link, from the end of the frame that is on the wire (ETH-9)."""
+    """Pause a transmitter for ``quanta`` quanta of its link, from the end of the frame on the wire (ETH-9)."""
     own = net.channel[channel]
     begins = own.ends if own.sending != 0 else time
     own.until = begins + quanta * _QUANTUM_BYTES * own.unit
@@ -129,7 +135,7 @@ def hear_pause(net: Ethernet, channel: int, quanta: int, time: int) -> None:
 
 @inner
 def start(net: Ethernet, channel: int, time: int) -> None:
-    """Let a transmitter start its next frame, if it is free and may (ETH-3, ETH-8, ETH-9, ETH-10)."""
+    """Start the next frame of an idle transmitter, if it may send (ETH-3, ETH-8, ETH-9, ETH-10)."""
     own = net.channel[channel]
     if own.sending != 0:
         return
@@ -157,7 +163,7 @@ def start(net: Ethernet, channel: int, time: int) -> None:
 
 @inner
 def _dequeue(net: Ethernet, own: Channel, channel: int) -> int:
-    """Take the frame that an output serves next (ETH-4)."""
+    """Remove and return the next frame of an output (ETH-4)."""
     if net.by_arrival:
         return take(net.frames, net.queue[0, channel])
     inputs = net.inputs[own.sender - net.adapter.shape[0]]
@@ -172,7 +178,10 @@ def _dequeue(net: Ethernet, own: Channel, channel: int) -> int:
 
 @inner
 def _send(net: Ethernet, own: Channel, channel: int, place: int, time: int) -> None:
-    """Put a frame on the wire: it arrives in the cycle after its last byte (ETH-2, ETH-3)."""
+    """Put a frame on the wire.
+
+    It arrives in the cycle after its last byte (ETH-2, ETH-3).
+    """
     frame = net.frames.frame[place]
     is_pause = frame.kind == PAUSE
     own.sending, own.length, own.input = _PAUSES if is_pause else _SENDS, frame.length, frame.input
@@ -189,7 +198,7 @@ def _send(net: Ethernet, own: Channel, channel: int, place: int, time: int) -> N
 
 @inner
 def end(net: Ethernet, channel: int, time: int) -> None:
-    """End a frame on the wire: its memory is free, and its queue is shorter (ETH-5, ETH-6)."""
+    """End a frame on the wire: free its memory and shorten its queue (ETH-5, ETH-6)."""
     own = net.channel[channel]
     if own.sender >= net.adapter.shape[0] and own.sending == _SENDS:
         points.leave(net.points, channel, own.length)

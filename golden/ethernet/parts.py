@@ -1,4 +1,4 @@
-"""Parts of an Ethernet network: links, adapters, and what is measured of flows and switches."""
+"""Records of an Ethernet network: links, adapters, and measurements of flows and switches."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from vlane.golden.compiler.records import Int16, Int32, Int64
 
 
 class Channel:
-    """One direction of a link, with the transmitter before it and the input behind it.
+    """One direction of a link, with its transmitter and the input at its end.
 
     Parameters
     ----------
     until, ends : int
-        Time until which its transmitter is silent; at which its last frame ends.
+        Time until which the transmitter is paused; time at which its last frame ends.
     rests : int
-        Time until which its transmitter, which serves slowly, starts no frame but PAUSE.
+        Time until which a slow transmitter starts no frame except PAUSE.
     joined, looked : int
-        Cycle in which a frame joined the transmitter's queue last; for which a look at the input's watermarks is due.
+        Last cycle in which a frame joined the transmitter's queue; cycle of the scheduled watermark check.
     sending, length, input : int
-        Of the frame on the wire: 1 if there is one, 2 if it is a PAUSE; its bytes; in whose memory it stands.
+        Frame on the wire: 0 for none, 1 for a frame, 2 for PAUSE; its length in bytes; the input whose memory holds it.
     sender, receiver : int
-        Its ends: nodes, then switches.
+        Ends of the link: nodes, then switches.
     local : int
-        Which input of the receiving switch it is.
+        Input number at the receiving switch.
     turn : int
-        The input that is served next, where inputs are served in turns.
+        Next input to serve, if inputs are served in turns.
     unit, slower : int
-        Times that a byte takes; how many times as long its frames take now.
+        Time units per byte; current service factor.
     is_waking, is_said : int
-        An event is under way that ends the silence; that says a PAUSE again.
+        Whether an event for the end of the pause is pending; whether one for a PAUSE refresh is pending.
     """
 
     until: Int64
@@ -54,19 +54,19 @@ class Adapter:
     Parameters
     ----------
     ready : int
-        Cycle from which on its reaction point takes the next order.
+        First cycle in which the reaction point accepts the next order.
     due : int
-        Cycle of the reaction point's next visit that was not begun.
+        Cycle of the reaction point's next visit.
     served, waited : int
-        Time of the event that looks for the next order, ``NONE`` if there is none; of the one for which tokens lacked.
+        Time of the event for the next order, ``NONE`` for none; time of the last retry scheduled for missing tokens.
     granted : int
-        Frames that may start, or will.
+        Number of granted frames that have not started.
     turn : int
-        The flow that is asked for first.
+        Flow to ask for first.
     channel : int
-        To its switch.
+        Channel to the switch.
     slot : int
-        Times of a frame on its link.
+        Time of a data frame on the adapter's link, in time units.
     """
 
     ready: Int64
@@ -80,18 +80,18 @@ class Adapter:
 
 
 class Flow:
-    """What is measured of a flow.
+    """Measurements of a flow.
 
     Parameters
     ----------
     made, delivered, dropped : int
-        Frames with data.
+        Data frames generated, delivered and dropped.
     messages, completed : int
-        Messages that were made; that arrived whole.
+        Messages generated and completed.
     waited, longest : int
-        Cycles from when a message was made to when it was whole: their sum, and the most.
+        Sum and maximum of the completion times in cycles.
     serial, whole : int
-        The message that arrives, and how many of its frames did.
+        Message that arrives, and number of its frames received.
     """
 
     made: Int64
@@ -106,7 +106,7 @@ class Flow:
 
 
 class Switch:
-    """What is measured of a switch: frames with data that did not fit, other ones, and notifications by sign."""
+    """Measurements of a switch: dropped data frames, other dropped frames, and notifications by sign."""
 
     dropped: Int64
     lost: Int64

@@ -1,4 +1,4 @@
-"""Memory and PAUSE of one input, cycle by cycle: reference behaviour (``docs/pause.md``)."""
+"""Golden model of the memory and PAUSE of one input, cycle by cycle: PAU-1 to PAU-10 (``docs/pause.md``)."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from vlane.golden.ethernet import watermarks
 from vlane.golden.ethernet.watermarks import Watermarks
 
 RULES = (
-    Rule("arrived", "PAU-1", "a frame was taken"),
+    Rule("arrived", "PAU-1", "a frame was stored"),
     Rule("left", "PAU-1", "a frame left"),
-    Rule("both", "PAU-1", "a frame was taken and another one left in the same cycle"),
-    Rule("emptied", "PAU-1", "more left than there was"),
+    Rule("both", "PAU-1", "a frame was stored in the cycle in which another left"),
+    Rule("emptied", "PAU-1", "more bytes left than the memory held"),
     Rule("filled", "PAU-2", "a frame filled the memory to the last byte"),
-    Rule("late_room", "PAU-2", "a frame was dropped that would have fitted after the one that left"),
+    Rule("late_room", "PAU-2", "a frame was dropped although a frame that left in the same cycle made space for it"),
     Rule("dropped", "PAU-3", "a frame did not fit"),
-    Rule("drops_full", "PAU-3", "a dropped frame was not counted as the count was at its highest value"),
-    Rule("paused", "PAU-4", "the neighbour came to be paused"),
-    Rule("at_high", "PAU-4", "the level was at the high watermark and the neighbour not paused"),
-    Rule("resumed", "PAU-5", "the neighbour ceased to be paused as the level fell"),
+    Rule("drops_full", "PAU-3", "a dropped frame was not counted because the counter was saturated"),
+    Rule("paused", "PAU-4", "the neighbour became paused"),
+    Rule("at_high", "PAU-4", "the level was at the high watermark, and the neighbour was not paused"),
+    Rule("resumed", "PAU-5", "the neighbour resumed because the level fell"),
     Rule("at_low", "PAU-5", "the level was at the low watermark and the neighbour stayed paused"),
-    Rule("asked", "PAU-6", "a frame was requested as what was said last was no longer true"),
-    Rule("missed", "PAU-6", "a request ended unsaid, as the level went back"),
-    Rule("refreshed", "PAU-7", "a PAUSE was said again as its time had come"),
-    Rule("said_pause", "PAU-8", "a frame stopped the neighbour"),
-    Rule("said_go", "PAU-8", "a frame let the neighbour go on"),
-    Rule("unasked", "PAU-8", "a frame was said that was not requested"),
+    Rule("asked", "PAU-6", "a PAUSE frame was requested because the last one was out of date"),
+    Rule("missed", "PAU-6", "a request ended without a PAUSE frame because the level returned"),
+    Rule("refreshed", "PAU-7", "a PAUSE frame was refreshed"),
+    Rule("said_pause", "PAU-8", "a PAUSE frame paused the neighbour"),
+    Rule("said_go", "PAU-8", "a PAUSE frame resumed the neighbour"),
+    Rule("unasked", "PAU-8", "a PAUSE frame was sent without a request"),
     Rule("written", "PAU-9", "settings were written in the cycle in which a frame arrived"),
-    Rule("switched_off", "PAU-9", "the neighbour ceased to be paused as PAUSE went off"),
-    Rule("stays_off", "PAU-9", "the level was above the high watermark and PAUSE off"),
-    Rule("crossed", "PAU-9", "the level was above the high watermark and below the low one"),
+    Rule("switched_off", "PAU-9", "the neighbour resumed because PAUSE was switched off"),
+    Rule("stays_off", "PAU-9", "the level was above the high watermark with PAUSE off"),
+    Rule("crossed", "PAU-9", "the level was above the high and below the low watermark"),
 )
 (
     ARRIVED,
@@ -72,9 +72,9 @@ class PauseState(NamedTuple):
     Parameters
     ----------
     marks : Watermarks
-        Of one input.
+        Memory of one input.
     seen : array of int64, (3,)
-        The cycle; whether the neighbour was paused and a frame requested in the cycle before.
+        Cycle; whether the neighbour was paused, and whether a frame was requested, in the previous cycle.
     """
 
     marks: Watermarks
@@ -82,31 +82,31 @@ class PauseState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return inputs that do nothing: arrive, arrive_bytes, leave, leave_bytes, said, and what is written."""
+    """Return idle inputs: arrive, arrive_bytes, leave, leave_bytes, said, and those of a write."""
     return np.zeros(VALUES, np.int64)
 
 
 def new_state(**parameters: int) -> PauseState:
-    """Return the state after reset; parameters as of ``PauseParameters``."""
+    """Return the state after reset, for the parameters of ``PauseParameters``."""
     return PauseState(watermarks.new_watermarks(**parameters), np.zeros(3, np.int64))
 
 
 @kernel
 def reset(state: PauseState) -> None:
-    """Return to the state after reset (PAU-10)."""
+    """Reset (PAU-10)."""
     watermarks.reset(state.marks, 0)
     state.seen[:] = 0
 
 
 @inner
 def drops_frame(state: PauseState, values: NDArray[np.int64]) -> bool:
-    """Tell whether the frame of a cycle is dropped."""
+    """Return whether the frame of this cycle is dropped."""
     return values[ARRIVE] != 0 and not watermarks.fits(state.marks, 0, values[ARRIVE_BYTES], state.seen[NOW])
 
 
 @inner
 def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     marks, now = state.marks, state.seen[NOW]
     _count_rules(state, values, rules)
     if values[ARRIVE] != 0:
@@ -124,7 +124,7 @@ def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64])
 
 @inner
 def _count_rules(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Count the rules that a cycle shows."""
+    """Count the rules that a cycle exercises."""
     marks, now = state.marks, state.seen[NOW]
     paused, wanted = watermarks.is_paused(marks, 0, now), watermarks.wants(marks, 0, now)
     own, length = marks.input[0], values[ARRIVE_BYTES]

@@ -1,7 +1,7 @@
-"""Congestion points of many outputs: rules ECP-1 to ECP-12 of ``docs/ecm_cp.md``.
+"""Congestion points of many outputs: ECP-1 to ECP-12 (``docs/ecm_cp.md``), without a clock.
 
-Nothing depends on time: a network calls ``join`` when a frame joins an output's queue and ``leave`` when it leaves,
-and, in one cycle, ``join`` first.
+A network calls ``join`` when a frame joins an output's queue and ``leave`` when it leaves; within a cycle, ``join``
+comes first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Point:
     word : int
         State of the random sequence.
     queue, last : int
-        Bytes of the queue; the same at the last sample.
+        Bytes in the queue; bytes in the queue at the last sample.
     passed : int
         Bytes since the last sample, with fixed sampling.
     """
@@ -45,17 +45,17 @@ class Points(NamedTuple):
     Parameters
     ----------
     point : Records of Point, (points,)
-        State of each.
+        State of each congestion point.
     set_point, weight, most, longest : int
-        Qeq, W, the feedback at which it is saturated, the longest queue, all but W in bytes.
+        Qeq, W, saturation value of the feedback, and maximum queue; all but W in bytes.
     sample_bytes, chance : int
-        Bytes between samples; a byte's chance to have its frame sampled, in 2**-32.
+        Bytes between samples; sampling probability per byte in 2**-32.
     random, bcn_max, bcn_stop : bool
         Options.
     max_bytes, stop_bytes : int
         Thresholds of BCN_MAX and of BCN(0,0).
     seeds : array of int64, (points,)
-        State of the random sequence of each after reset.
+        Random state of each point after reset.
     """
 
     point: Records[Point]
@@ -74,18 +74,18 @@ class Points(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """What becomes of a frame that joins the queue.
+    """Result of a frame that joins the queue.
 
     Parameters
     ----------
     sampled : bool
-        It is sampled.
+        The frame is sampled.
     sends : bool
-        Its source is sent a notification.
+        A notification is sent to the frame's source.
     stop : bool
         The notification is BCN(0,0).
     feedback : int
-        Fb of a sampled frame in units of 64 bytes, 0 of a stop.
+        Fb of a sampled frame in units of 64 bytes; 0 for a stop.
     """
 
     sampled: bool
@@ -95,7 +95,7 @@ class Notification(NamedTuple):
 
 
 SILENT = Notification(sampled=False, sends=False, stop=False, feedback=0)
-"""Of a frame that is not sampled."""
+"""Result of a frame that is not sampled."""
 
 
 def new_points(
@@ -112,7 +112,7 @@ def new_points(
     seed: int,
     points: int = 1,
 ) -> Points:
-    """Return congestion points after reset; the seeds of several differ (ECP-5)."""
+    """Return congestion points after reset, each with a seed of its own (ECP-5)."""
     made = Points(
         new_records(Point, points),
         set_point_bytes,
@@ -135,14 +135,17 @@ def new_points(
 
 @kernel
 def reset(made: Points, place: int) -> None:
-    """Return a point to the state after reset (ECP-12)."""
+    """Reset a congestion point (ECP-12)."""
     own = made.point[place]
     own.queue, own.last, own.passed, own.word = 0, 0, 0, made.seeds[place]
 
 
 @inner
 def samples(made: Points, place: int, length: int) -> bool:
-    """Tell whether a managed frame is sampled; the sequence, or the count of bytes, goes on (ECP-3 to ECP-6)."""
+    """Return whether a managed frame is sampled.
+
+    Advance the random sequence or the byte count (ECP-3 to ECP-6).
+    """
     own = made.point[place]
     if made.random:
         own.word = after_draw(own.word)
@@ -156,7 +159,7 @@ def samples(made: Points, place: int, length: int) -> bool:
 
 @inner
 def in_units(feedback: int) -> int:
-    """Return feedback in units of 64 bytes, towards 0 (ECP-8)."""
+    """Return feedback in units of 64 bytes, rounded towards 0 (ECP-8)."""
     return feedback // FEEDBACK_BYTES if feedback >= 0 else -(-feedback // FEEDBACK_BYTES)
 
 
@@ -171,16 +174,16 @@ def feedback_of(made: Points, queue: int, last: int) -> int:
 
 @inner
 def join(made: Points, place: int, length: int, managed: int, tagged: int) -> Notification:
-    """Let a frame join an output's queue (ECP-1 to ECP-11).
+    """Add a frame to an output's queue (ECP-1 to ECP-11).
 
     Parameters
     ----------
     length : int
-        Its bytes.
+        Frame length in bytes.
     managed : int
-        Not 0: it is data of a source that reacts; notifications, probes and replies are not.
+        Nonzero for data of a source that reacts; 0 for notifications, probes and replies.
     tagged : int
-        Not 0: it carries the tag of a rate limiter with the CPID of this point.
+        Nonzero if the frame carries the tag of a rate limiter with the CPID of this point.
     """
     own = made.point[place]
     own.queue = min(own.queue + length, made.longest)
@@ -196,6 +199,6 @@ def join(made: Points, place: int, length: int, managed: int, tagged: int) -> No
 
 @inner
 def leave(made: Points, place: int, length: int) -> None:
-    """Let a frame leave an output's queue (ECP-1)."""
+    """Remove a frame from an output's queue (ECP-1)."""
     own = made.point[place]
     own.queue = max(own.queue - length, 0)

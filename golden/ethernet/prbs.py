@@ -1,4 +1,4 @@
-"""The random sequence of the blocks: PRBS31 of ITU-T O.150, 24 bits at a time (ECP-5 of ``docs/ecm_cp.md``)."""
+"""Random sequence of the blocks: PRBS31 of ITU-T O.150, 24 bits per draw (ECP-5, ``docs/ecm_cp.md``)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ _FAR, _NEAR = PRBS_BITS - DRAW_BITS, PRBS_TAP - DRAW_BITS
 
 @inner
 def after_draw(word: int) -> int:
-    """Return the state 24 bits further; bit 0 of a state is the newest bit of the sequence."""
+    """Return the state 24 bits later.
+
+    Bit 0 of a state is the newest bit of the sequence.
+    """
     return (word << DRAW_BITS | ((word >> _FAR ^ word >> _NEAR) & _NUMBER)) & _STATE
 
 
 @inner
 def number_of(word: int) -> int:
-    """Return the random number that a state holds after a draw, below 2**24."""
+    """Return the random number (below 2**24) of a state after a draw."""
     return word & _NUMBER

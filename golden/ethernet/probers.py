@@ -1,7 +1,7 @@
-"""Probes of the flows of many sources: rules EPR-1 to EPR-12 of ``docs/e2cm_prober.md``, without a clock.
+"""Probes of the flows of many sources: EPR-1 to EPR-12 (``docs/e2cm_prober.md``), without a clock.
 
 A network calls ``count`` when a frame of a flow starts, ``carried`` when a probe starts on the wire, and ``returned``
-when a probe is back. The sink adds the cycle in which the probe arrived, and returns it.
+when its reply arrives. The sink adds the cycle of the probe's arrival and returns the probe.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _MOST_OCCUPANCY = (1 << OCCUPANCY_BITS) - 1
 
 
 class Probe:
-    """What a source keeps of a flow's probes.
+    """Probe state of a flow.
 
     Parameters
     ----------
     sent, probed : int
         Bytes of the flow, modulo 2**32, so far and at its last probe.
     arrival, reported : int
-        Of the reply before: cycle in which the probe arrived, and bytes that it carried.
+        Previous reply: cycle in which the probe arrived, and byte count that it carried.
     least : int
-        Least one-way delay in cycles.
+        Minimum one-way delay in cycles.
     occupancy : int
-        Of the reply before.
+        Occupancy of the previous reply in bytes.
     begun, heard, known : int
-        A probe was sent; a reply came; it had an occupancy.
+        Whether a probe was sent, a reply arrived, and the previous reply had an occupancy.
     """
 
     sent: Int64
@@ -57,9 +57,9 @@ class Probers(NamedTuple):
     probe_bytes : int
         Bytes between two probes.
     all_flows, learned : bool
-        All flows are probed; the least delay is the least one seen.
+        All flows are probed; the minimum delay is learned from replies.
     set_point, weight, most : int
-        Qeq,flow, W and the feedback at which it is saturated.
+        Qeq,flow, W, and saturation value of the feedback.
     """
 
     probe: Records[Probe]
@@ -72,14 +72,14 @@ class Probers(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """What a reply says.
+    """Result of a reply.
 
     Parameters
     ----------
     valid : bool
-        It has a feedback.
+        The reply yields feedback.
     feedback : int
-        In units of 64 bytes.
+        Feedback in units of 64 bytes.
     """
 
     valid: bool
@@ -87,7 +87,7 @@ class Feedback(NamedTuple):
 
 
 NOTHING = Feedback(valid=False, feedback=0)
-"""Of the first reply of a flow, and of one that is late."""
+"""Result of the first reply of a flow, and of a reply out of order."""
 
 
 def new_probers(
@@ -101,7 +101,7 @@ def new_probers(
     norm_bytes: int,
     sources: int = 1,
 ) -> Probers:
-    """Return sources after reset: nothing sent, nothing heard, given delays 0."""
+    """Return sources after reset: nothing sent or received, given delays 0."""
     return Probers(
         new_records(Probe, sources, flows),
         probe_bytes,
@@ -115,7 +115,10 @@ def new_probers(
 
 @kernel
 def reset(made: Probers, source: int) -> None:
-    """Return a source to the state after reset; given delays stay (EPR-12)."""
+    """Reset a source.
+
+    Given delays are kept (EPR-12).
+    """
     for flow in range(made.probe.shape[1]):
         own = made.probe[source, flow]
         own.sent, own.probed, own.arrival, own.reported, own.occupancy = 0, 0, 0, 0, 0
@@ -124,13 +127,13 @@ def reset(made: Probers, source: int) -> None:
 
 @inner
 def set_base(made: Probers, source: int, flow: int, cycles: int) -> None:
-    """Give the least one-way delay of a flow (EPR-6)."""
+    """Set the minimum one-way delay of a flow (EPR-6)."""
     made.probe[source, flow].least = cycles
 
 
 @inner
 def count(made: Probers, source: int, flow: int, length: int, limited: int) -> bool:
-    """Count the bytes of a frame that starts; return whether a probe shall follow it (EPR-1 to EPR-3)."""
+    """Count the bytes of a frame that starts and return whether a probe must follow it (EPR-1 to EPR-3)."""
     own = made.probe[source, flow]
     own.sent = (own.sent + length) & _MODULUS
     if not made.all_flows and limited == 0:
@@ -144,32 +147,32 @@ def count(made: Probers, source: int, flow: int, length: int, limited: int) -> b
 
 @inner
 def carried(made: Probers, source: int, flow: int) -> int:
-    """Return what a probe that starts on the wire carries beside its cycle: the flow's bytes so far (EPR-4)."""
+    """Return the byte count that a probe carries when it starts on the wire (EPR-4)."""
     return made.probe[source, flow].sent
 
 
 @inner
 def excess_of(delay: int, base: int) -> int:
-    """Return by how much a delay is above the least one, at most 2**20 - 1 cycles (EPR-6, EPR-7)."""
+    """Return the excess of a delay over the minimum, at most 2**20 - 1 cycles (EPR-6, EPR-7)."""
     return min(max(delay - base, 0), _MOST_EXCESS)
 
 
 @inner
 def occupancy_of(excess: int, reported: int, gap: int) -> int:
-    """Return the bytes of a flow in its path, from those that it sent in so many cycles (EPR-7)."""
+    """Return the bytes of a flow in the network, from excess delay and the bytes sent in ``gap`` cycles (EPR-7)."""
     return min(excess * min(reported, _MOST_BYTES) // gap, _MOST_OCCUPANCY)
 
 
 @inner
 def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, reported: int) -> Feedback:
-    """Take a probe that is back (EPR-5 to EPR-11).
+    """Process a reply (EPR-5 to EPR-11).
 
     Parameters
     ----------
     stamp, arrival : int
-        Cycles in which it started on the wire and arrived; only their differences modulo 2**32 count.
+        Cycles in which the probe started on the wire and arrived, modulo 2**32.
     reported : int
-        The bytes that it carries.
+        Byte count that the probe carries.
     """
     own = made.probe[source, flow]
     gap = (arrival - own.arrival) & _MODULUS

@@ -1,8 +1,8 @@
-"""Memories of many inputs and their PAUSE: rules PAU-1 to PAU-10 of ``docs/pause.md``, without a clock.
+"""Input memories and their PAUSE for many inputs: PAU-1 to PAU-10 (``docs/pause.md``), without a clock.
 
-A network calls ``arrive`` and ``leave`` in the cycle in which they happen, asks ``wants`` in the cycles after a change,
-and calls ``said`` when the PAUSE frame starts on its link. Within a cycle the frame that arrives comes before one
-that leaves; the order of other calls does not matter.
+A network calls ``arrive`` and ``leave`` in the cycle of the event, queries ``wants`` in the cycles after a change, and
+calls ``said`` when the PAUSE frame starts on its link. Within a cycle, ``arrive`` comes before ``leave``; the order of
+other calls does not matter.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_reco
 from vlane.golden.engine.kernel import inner, kernel
 
 NEVER = 1 << 62
-"""A cycle that does not come."""
+"""A cycle beyond any run."""
 
 
 class Input:
-    """An input's memory and what its neighbour was told.
+    """An input memory and the last PAUSE sent to its neighbour.
 
     Parameters
     ----------
     since, said : int
-        Cycle of the last change, and of the PAUSE frame said last.
+        Cycle of the last change; cycle of the last PAUSE frame.
     level, started : int
-        Bytes in the memory, after the last change and as its cycle started.
+        Bytes in the memory after the last change and at the start of its cycle.
     high, low, enabled : int
-        Watermarks, and whether PAUSE is on, as they rule from the cycle after the last change on.
+        Watermarks and whether PAUSE is on, valid from the cycle after the last change on.
     paused, told : int
-        The hysteresis as the cycle of the last change started; what the frame said last said.
+        Hysteresis state at the start of the cycle of the last change; state carried by the last PAUSE frame.
     drops : int
-        Frames that did not fit.
+        Number of dropped frames (saturating counter).
     """
 
     since: Int64
@@ -47,18 +47,18 @@ class Input:
 
 
 class Watermarks(NamedTuple):
-    """Inputs of equal memory.
+    """Inputs with equal memory.
 
     Parameters
     ----------
     input : Records of Input, (inputs,)
-        State of each.
+        State of each input.
     memory_bytes : int
-        Memory of each.
+        Memory size of each input.
     high_bytes, low_bytes : int
         Watermarks after reset.
     refresh_cycles : int
-        Cycles after which a PAUSE is said again; 0: never.
+        Cycles after which a PAUSE is repeated; 0 for never.
     """
 
     input: Records[Input]
@@ -80,7 +80,7 @@ def new_watermarks(
 
 @kernel
 def reset(marks: Watermarks, place: int) -> None:
-    """Return an input to the state after reset, at cycle 0 (PAU-10)."""
+    """Reset an input at cycle 0 (PAU-10)."""
     own = marks.input[place]
     own.since, own.said, own.level, own.started, own.drops = -1, 0, 0, 0, 0
     own.high, own.low, own.enabled, own.paused, own.told = marks.high_bytes, marks.low_bytes, 1, 0, 0
@@ -88,7 +88,7 @@ def reset(marks: Watermarks, place: int) -> None:
 
 @inner
 def _enter(own: Input, cycle: int) -> None:
-    """Let a cycle begin: what changed before counts (PAU-4, PAU-5)."""
+    """Begin a cycle: apply the changes of earlier cycles to level and hysteresis (PAU-4, PAU-5)."""
     if cycle > own.since:
         own.since, own.started = cycle, own.level
         stays = own.paused != 0 and own.level >= own.low
@@ -97,7 +97,7 @@ def _enter(own: Input, cycle: int) -> None:
 
 @inner
 def fits(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
-    """Tell whether a frame of so many bytes that arrives in a cycle fits (PAU-2)."""
+    """Return whether a frame of ``length`` bytes that arrives in a cycle fits (PAU-2)."""
     own = marks.input[place]
     _enter(own, cycle)
     return own.started + length <= marks.memory_bytes
@@ -105,7 +105,10 @@ def fits(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
 
 @inner
 def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
-    """Let a frame arrive; return whether it fits. One that does not is counted and dropped (PAU-1, PAU-2)."""
+    """Store an arriving frame and return True.
+
+    If it does not fit, count a drop and return False (PAU-1 to PAU-3).
+    """
     own = marks.input[place]
     if not fits(marks, place, length, cycle):
         own.drops = min(own.drops + 1, DROP_MOST)
@@ -116,7 +119,7 @@ def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
 
 @inner
 def leave(marks: Watermarks, place: int, length: int, cycle: int) -> None:
-    """Let a frame leave the memory (PAU-1)."""
+    """Remove a frame from the memory (PAU-1)."""
     own = marks.input[place]
     _enter(own, cycle)
     own.level = max(own.level - length, 0)
@@ -124,7 +127,7 @@ def leave(marks: Watermarks, place: int, length: int, cycle: int) -> None:
 
 @inner
 def is_paused(marks: Watermarks, place: int, cycle: int) -> bool:
-    """Tell whether the neighbour must be silent, as a cycle starts (PAU-4)."""
+    """Return whether the neighbour must pause, at the start of a cycle (PAU-4)."""
     own = marks.input[place]
     _enter(own, cycle)
     return own.paused != 0
@@ -132,27 +135,27 @@ def is_paused(marks: Watermarks, place: int, cycle: int) -> bool:
 
 @inner
 def refreshes_at(marks: Watermarks, place: int) -> int:
-    """Return the cycle from which a PAUSE that stands must be said again, ``NEVER`` if there is none (PAU-7)."""
+    """Return the cycle from which a PAUSE in force must be repeated, or ``NEVER`` (PAU-7)."""
     own = marks.input[place]
     return own.said + marks.refresh_cycles if own.told != 0 and marks.refresh_cycles != 0 else NEVER
 
 
 @inner
 def wants(marks: Watermarks, place: int, cycle: int) -> bool:
-    """Tell whether a PAUSE frame must be said, as a cycle starts (PAU-6, PAU-7)."""
+    """Return whether a PAUSE frame must be sent, at the start of a cycle (PAU-6, PAU-7)."""
     paused = is_paused(marks, place, cycle)
     return paused != (marks.input[place].told != 0) or (paused and cycle >= refreshes_at(marks, place))
 
 
 @inner
 def quanta(marks: Watermarks, place: int, cycle: int) -> int:
-    """Return the time that a PAUSE frame of a cycle carries (PAU-8)."""
+    """Return the pause time in quanta that a PAUSE frame of a cycle carries (PAU-8)."""
     return PAUSE_QUANTA if is_paused(marks, place, cycle) else 0
 
 
 @inner
 def said(marks: Watermarks, place: int, cycle: int) -> None:
-    """Let a PAUSE frame start on the link in a cycle, with the state as the cycle starts (PAU-8)."""
+    """Record that a PAUSE frame starts in a cycle, with the state at its start (PAU-8)."""
     own = marks.input[place]
     own.told = is_paused(marks, place, cycle)
     own.said = cycle
@@ -160,7 +163,7 @@ def said(marks: Watermarks, place: int, cycle: int) -> None:
 
 @inner
 def set_watermarks(marks: Watermarks, place: int, high: int, low: int, enabled: int, cycle: int) -> None:
-    """Write the settings, from the next cycle on (PAU-9)."""
+    """Write the settings, valid from the next cycle on (PAU-9)."""
     own = marks.input[place]
     _enter(own, cycle)
     own.high, own.low, own.enabled = high, low, enabled

@@ -1,1 +1,1 @@
-"""Credits of the golden network at both ends of a cable: room, remote credit, limits, returns."""
+"""Credits of the golden network at both ends of a cable: buffer space, remote credit, limits and returns."""

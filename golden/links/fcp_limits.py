@@ -1,8 +1,7 @@
-"""Absolute credits of all ends of a network (``docs/ib_switch.md``, rules IBS-C1 to IBS-C6).
+"""Absolute credits of all ports of a network: IBS-C1 to IBS-C6 (``docs/ib_switch.md``).
 
-The decisions are those of ``credit_ib`` (``golden/credits/counters.py``). The counters are whole numbers, and what is
-due is noted when room comes free, not in every cycle; ``tests/credits/test_credit_pair.py`` holds both equal, step by
-step.
+The decisions are those of ``credit_ib`` (``golden/credits/counters.py``), but counters never wrap, and due FCPs are
+determined when space is freed instead of in every cycle. ``tests/credits/test_credit_pair.py`` compares both models.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from vlane.golden.engine.kernel import inner
 
 
 class End:
-    """What an end has to tell, and what is under way to it.
+    """FCP state of a port.
 
     Parameters
     ----------
     due : int
-        VLs whose FCP is due, as bits.
+        Bit mask of VLs whose FCP is due.
     periods : int
-        The last period counted.
+        Last period counted.
     loses_until : int
-        FCPs that the end sends before this cycle are lost.
+        FCPs that the port sends before this cycle are lost.
     last : int
         VL of the last FCP sent.
     oldest, flying : int
-        Place of the oldest FCP under way to the end, and how many there are.
+        Index of the oldest FCP in flight to the port; number of FCPs in flight.
     """
 
     due: Int64
@@ -43,14 +42,14 @@ class End:
 
 
 class Flying:
-    """A flow-control packet on its way.
+    """A flow-control packet in flight.
 
     Parameters
     ----------
     holds_from : int
-        The cycle from which its limit holds.
+        Cycle from which its limit applies.
     limit, lane : int
-        What it tells, and of which VL.
+        Limit and VL.
     """
 
     holds_from: Int64
@@ -59,30 +58,30 @@ class Flying:
 
 
 class FCPLimits(NamedTuple):
-    """Credits of all ends, each a sender to its cable and a receiver from it.
+    """Credits of all ports, each a sender and a receiver on its cable.
 
     Parameters
     ----------
     whole : array of int64, (lanes,)
-        Blocks of each VL's part of a buffer.
+        Size of each VL's buffer partition in blocks.
     step : array of int64, (lanes,)
-        An FCP is due when the limit has grown by so many blocks.
+        Growth of the limit, in blocks, that makes an FCP due.
     period : int
-        Cycles after which an FCP of every lane is due.
+        Number of cycles after which an FCP of every lane is due.
     beside : bool
-        Whether FCPs travel beside the link.
+        FCPs use a sideband instead of the link.
     sent, limit : array of int64, (ends, lanes)
-        Blocks of packets started; the limit received last.
+        Blocks of packets started; limit received last.
     freed, said : array of int64, (ends, lanes)
-        Blocks freed in the own input buffer; the limit sent last.
+        Blocks freed in the port's own input buffer; limit sent last.
     end : Records of End, (ends,)
-        What each end has to tell, and what is under way to it.
+        FCP state of each port.
     flying : Records of Flying, (ends, FCPs)
-        FCPs on their way to each end; each row is a ring buffer.
+        FCPs in flight to each port; each row is a ring buffer.
     fcps : array of int64, (ends, lanes)
-        FCPs sent.
+        Number of FCPs sent.
     most : array of int64, (ends, lanes)
-        Most blocks in use in the remote buffer, as far as the sender knew.
+        Maximum number of blocks in use in the remote buffer, as known to the sender.
     """
 
     whole: NDArray[np.int64]
@@ -102,7 +101,10 @@ class FCPLimits(NamedTuple):
 def new_limits(
     *, ends: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, beside: bool, flight: int
 ) -> FCPLimits:
-    """Return ends whose limits are the whole remote buffer; without ``fcp_blocks`` a quarter of it makes an FCP due."""
+    """Return ports whose limits are the whole remote buffer.
+
+    ``fcp_blocks`` None means a quarter of the partition.
+    """
     blocks, lanes = np.array(whole, np.int64), len(whole)
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
     end = new_records(End, ends)
@@ -126,19 +128,19 @@ def new_limits(
 
 @inner
 def goes_beside(limits: FCPLimits) -> bool:
-    """Tell whether FCPs travel beside the link."""
+    """Return whether FCPs use a sideband."""
     return limits.beside
 
 
 @inner
 def allows(limits: FCPLimits, end: int, lane: int, blocks: int) -> bool:
-    """Tell whether a packet of so many blocks may be sent (IBS-C1)."""
+    """Return whether a packet of ``blocks`` blocks may be sent (IBS-C1)."""
     return counters.within_limit(limits.limit[end, lane], limits.sent[end, lane], blocks)
 
 
 @inner
 def taken(limits: FCPLimits, end: int, lane: int) -> int:
-    """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
+    """Return the blocks of a VL in use in the remote buffer, as known to the sender."""
     return int(limits.sent[end, lane] - limits.limit[end, lane] + limits.whole[lane])
 
 
@@ -151,7 +153,10 @@ def count_sent(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
 
 @inner
 def count_freed(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
-    """Count blocks that left this end's own input buffer (IBS-C2, IBS-C3)."""
+    """Count blocks that left this port's input buffer (IBS-C2, IBS-C3).
+
+    An FCP becomes due if the limit has grown enough.
+    """
     limits.freed[end, lane] += blocks
     limit = limits.whole[lane] + limits.freed[end, lane]
     if counters.has_advanced(limit, limits.said[end, lane], limits.step[lane]):
@@ -160,7 +165,7 @@ def count_freed(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
 
 @inner
 def is_due(limits: FCPLimits, end: int, cycle: int) -> bool:
-    """Tell whether an FCP is due in a cycle (IBS-C3). All room freed before must have been counted."""
+    """Return whether an FCP is due in a cycle (IBS-C3). Space freed before must have been counted."""
     this = limits.end[end]
     if cycle >= (this.periods + 1) * limits.period:
         this.periods = cycle // limits.period
@@ -170,7 +175,7 @@ def is_due(limits: FCPLimits, end: int, cycle: int) -> bool:
 
 @inner
 def say(limits: FCPLimits, end: int, to: int, cycle: int, flight: int) -> None:
-    """Send the next FCP that is due to the other end (IBS-C4)."""
+    """Send the next due FCP to the other end (IBS-C4)."""
     this = limits.end[end]
     lane = counters.next_due(this.due, this.last)
     this.last = lane
@@ -180,7 +185,7 @@ def say(limits: FCPLimits, end: int, to: int, cycle: int, flight: int) -> None:
 
 @inner
 def say_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle: int, flight: int) -> None:
-    """Send an FCP with this limit; it is under way unless it is lost (IBS-C5, IBS-C6)."""
+    """Send an FCP with a given limit, unless it is lost (IBS-C5, IBS-C6)."""
     limits.said[end, lane] = limit
     limits.fcps[end, lane] += 1
     if cycle < limits.end[end].loses_until:
@@ -194,7 +199,7 @@ def say_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle
 
 @inner
 def mail(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
-    """Return (lane, limit) of the FCP that arrives at an end in a cycle, lane -1 if none does."""
+    """Return (lane, limit) of the FCP that arrives at a port in a cycle, lane -1 for none."""
     this = limits.end[end]
     fcp = limits.flying[end, this.oldest]
     if this.flying == 0 or fcp.holds_from != cycle + 1:
@@ -204,7 +209,7 @@ def mail(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
 
 @inner
 def lose(limits: FCPLimits, end: int, until: int) -> None:
-    """Lose the FCPs that an end sends before a cycle (IBS-C6)."""
+    """Mark the FCPs that a port sends before a cycle as lost (IBS-C6)."""
     limits.end[end].loses_until = max(limits.end[end].loses_until, until)
 
 

@@ -1,4 +1,4 @@
-"""Credits of a sender: the room of the remote buffer, learned from returns or from flow-control packets.
+"""Credits of a sender for the remote buffer, updated by credit returns or by flow-control packets.
 
 The type of the credits selects the scheme: ``Rooms`` for returns, ``FCPLimits`` for flow-control packets.
 """
@@ -31,7 +31,7 @@ def _nothing_to_hear(rooms: Rooms, end: int, cycle: int) -> None:
 
 @inner
 def _nothing_to_say(rooms: Rooms, end: int, to: int, cycle: int, flight: int) -> None:
-    """Do nothing: with returns there are no FCPs."""
+    """Do nothing: credit returns need no FCPs."""
 
 
 @inner
@@ -40,17 +40,17 @@ def _nothing_to_load(limits: FCPLimits, end: int) -> None:
 
 
 @inner
-def _never(rooms: Rooms, end: int, cycle: int) -> bool:  # noqa: ARG001 - as the other's
+def _never(rooms: Rooms, end: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _no(rooms: Rooms) -> bool:  # noqa: ARG001 - as the other's
+def _no(rooms: Rooms) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _no_period(rooms: Rooms) -> int:  # noqa: ARG001 - as the other's
+def _no_period(rooms: Rooms) -> int:  # noqa: ARG001 - one signature for all types
     return 0
 
 
@@ -86,32 +86,35 @@ def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
 
 @by_type({Rooms: _no_period, FCPLimits: _period})
 def fcp_period(remote: Any) -> int:
-    """Return the cycles after which FCPs are due at every end; 0 with returns, which need no FCPs."""
+    """Return the period of FCPs in cycles.
+
+    The period is 0 with credit returns, which need no FCPs.
+    """
 
 
 @by_type({Rooms: _no, FCPLimits: limits.goes_beside})
 def goes_beside(remote: Any) -> bool:
-    """Tell whether flow-control packets travel beside the link, without occupying it."""
+    """Return whether flow-control packets use a sideband instead of the link."""
 
 
 @by_type({Rooms: room.fits, FCPLimits: limits.allows})
 def still_fits(remote: Any, end: int, lane: int, blocks: int) -> bool:
-    """Tell whether the remote buffer has room for a packet of so many blocks."""
+    """Return whether there is credit for a packet of ``blocks`` blocks."""
 
 
 @by_type({Rooms: room.take, FCPLimits: limits.count_sent})
 def take(remote: Any, end: int, lane: int, blocks: int) -> None:
-    """Take room of the remote buffer for a packet that starts."""
+    """Consume credit for a packet that starts."""
 
 
 @by_type({Rooms: _taken_of_room, FCPLimits: limits.taken})
 def taken(remote: Any, end: int, lane: int) -> int:
-    """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
+    """Return the blocks of a VL in use in the remote buffer, as known to the sender."""
 
 
 @by_type({Rooms: room.give_back, FCPLimits: limits.count_freed})
 def came_free(remote: Any, end: int, lane: int, blocks: int) -> None:
-    """Count blocks that were freed: with returns, in the remote buffer; with FCPs, in the own input buffer."""
+    """Count freed blocks: in the remote buffer with returns, in the port's own input buffer with FCPs."""
 
 
 @by_type({Rooms: _nothing_to_hear, FCPLimits: limits.hear})
@@ -121,29 +124,32 @@ def hear(remote: Any, end: int, cycle: int) -> None:
 
 @by_type({Rooms: _none_sent, FCPLimits: _sent})
 def fcps_sent(remote: Any) -> NDArray[np.int64]:
-    """Return the flow-control packets sent so far, by end and VL."""
+    """Return the number of flow-control packets sent, by port and VL."""
 
 
 @by_type({Rooms: _most_of_rooms, FCPLimits: _most_of_limits})
 def most_taken(remote: Any) -> NDArray[np.int64]:
-    """Return the most blocks that were in use of the remote buffers, as far as the senders knew, by end and VL."""
+    """Return the maximum number of blocks in use in the remote buffers, as known to the senders, by port and VL."""
 
 
 @by_type({Rooms: _nothing_to_lose, FCPLimits: limits.lose})
 def lose(remote: Any, end: int, until: int) -> None:
-    """Let flow-control packets that an end sends before a cycle be lost."""
+    """Mark the flow-control packets that a port sends before a cycle as lost."""
 
 
 @by_type({Rooms: _never, FCPLimits: limits.is_due})
 def fcp_due(remote: Any, end: int, cycle: int) -> bool:
-    """Tell whether an FCP of any VL is due in a cycle."""
+    """Return whether an FCP of any VL is due in a cycle."""
 
 
 @by_type({Rooms: _nothing_to_say, FCPLimits: limits.say})
 def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
-    """Send the next FCP that is due."""
+    """Send the next due FCP."""
 
 
 @by_type({Rooms: room.load_rooms, FCPLimits: _nothing_to_load})
 def load_remote(remote: Any, end: int) -> None:
-    """Have loaded what a sender knows of the remote buffer; nothing of the limits of flow-control packets."""
+    """Prefetch the credits of a sender.
+
+    There is no prefetch for flow-control packets.
+    """

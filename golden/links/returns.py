@@ -1,4 +1,4 @@
-"""Room that is being freed: at once in a known cycle, or flit by flit as a packet moves.
+"""Credits being returned: at once in a known cycle, or flit by flit as a packet moves.
 
 Flit-by-flit returns are counted when a result depends on them, not in every cycle.
 """
@@ -19,18 +19,18 @@ _NEVER = 1 << 60
 
 
 class Moving:
-    """A packet whose room is being freed, flit by flit.
+    """A packet whose space is being freed flit by flit.
 
     Parameters
     ----------
     since : int
-        The cycle from which the room of its first flit is free.
+        Cycle from which the space of its first flit is free.
     lane, flits, blocks : int
-        VL and size of the packet.
+        VL, and size in flits and blocks.
     given : int
         Blocks freed so far.
     ahead : int
-        Flits already buffered beyond the one that arrives per cycle.
+        Number of buffered flits in excess of one arriving per cycle.
     """
 
     since: Int64
@@ -42,14 +42,14 @@ class Moving:
 
 
 class Row:
-    """The packets of a row that are being freed.
+    """Packets of a row that are being freed.
 
     Parameters
     ----------
     oldest, count : int
-        The first of them, and how many.
+        Index of the first packet; number of packets.
     due : int
-        First cycle in which something may have been freed.
+        First cycle in which space may have been freed.
     """
 
     due: Int64
@@ -58,12 +58,12 @@ class Row:
 
 
 class AtOnce:
-    """Room that is freed at once.
+    """Space that is freed at once.
 
     Parameters
     ----------
     end, lane, blocks : int
-        Which end and VL, and how much.
+        Port, VL and number of blocks.
     """
 
     end: Int32
@@ -72,24 +72,24 @@ class AtOnce:
 
 
 class Returns(NamedTuple):
-    """Room that is being freed: flit by flit, a list of packets per row; and at once, a list per cycle.
+    """Credits being returned: a list of packets per row (flit by flit), and a list per cycle (at once).
 
     Parameters
     ----------
     rows : int
-        Rows of each end: 1, or one per VL where packets of several VLs cross at the same time.
+        Rows per port: 1, or one per VL if packets of several VLs cross at the same time.
     row : Records of Row, (ends * rows,)
         State of each row.
     packet : Records of Moving, (ends * rows, packets)
-        Packets whose room is being returned; each row is a ring buffer.
+        Packets whose space is being returned; each row is a ring buffer.
     at_once : Records of AtOnce, (cycles * ends * rows,)
-        What is freed at once, a list per cycle; the number of cycles is a power of two.
+        Space freed at once, a list per cycle; the number of cycles is a power of two.
     coming : array of int64, (cycles,)
         Length of each list.
     flit_shift : int
-        A block is 2 to this power flits.
+        Log2 of the flits per block.
     speed : int
-        Flits that cross a switch in a cycle, from one input.
+        Maximum number of flits that cross a switch from one input per cycle.
     """
 
     rows: int
@@ -102,7 +102,10 @@ class Returns(NamedTuple):
 
 
 def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
-    """Return empty rows and lists; ``flight`` is the longest flight time of a cable in cycles."""
+    """Return empty rows and lists.
+
+    ``flight`` is the longest flight time of a cable in cycles.
+    """
     cycles = 1 << (flight + 4).bit_length()
     return Returns(
         rows=rows,
@@ -123,7 +126,10 @@ def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int
 
 @inner
 def flits_moved(returns: Returns, cycles: int, ahead: int) -> int:
-    """Return the flits of an endless packet that crossed in so many cycles; one flit arrives per cycle (OPAS-6)."""
+    """Return the flits of an endless packet that crossed in ``cycles`` cycles (OPAS-6).
+
+    One flit arrives per cycle, in addition to ``ahead`` buffered flits.
+    """
     return min(returns.speed * cycles, cycles + ahead)
 
 
@@ -131,7 +137,10 @@ def flits_moved(returns: Returns, cycles: int, ahead: int) -> int:
 def begin(
     returns: Returns, remote: Any, end: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
 ) -> None:
-    """Begin to free a packet's room as its flits move; that of the first flit is free from cycle ``since`` on."""
+    """Start to free a packet's space as its flits move.
+
+    The space of the first flit is free from cycle ``since`` on.
+    """
     if flits == 1:
         begin_at_once(returns, end, since, lane, blocks)
         return
@@ -153,7 +162,7 @@ def _slot(returns: Returns, cycle: int) -> int:
 
 @inner
 def places_coming(returns: Returns, cycle: int) -> range:
-    """Return the places in ``at_once`` of the room that is freed in a cycle."""
+    """Return the indices in ``at_once`` of the space freed in a cycle."""
     slot = _slot(returns, cycle)
     first = slot * len(returns.row)
     return range(first, first + returns.coming[slot])
@@ -161,7 +170,10 @@ def places_coming(returns: Returns, cycle: int) -> range:
 
 @inner
 def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
-    """Free room at once in a later cycle, less than ``len(coming)`` ahead; at most one packet per row and cycle."""
+    """Free space at once in a later cycle, less than ``len(coming)`` ahead.
+
+    Each row frees space of at most one packet per cycle.
+    """
     slot = _slot(returns, since)
     last = returns.at_once[slot * len(returns.row) + returns.coming[slot]]
     last.end, last.lane, last.blocks = end, lane, blocks
@@ -176,7 +188,7 @@ def forget_coming(returns: Returns, cycle: int) -> None:
 
 @inner
 def settle(returns: Returns, remote: Any, end: int, cycle: int) -> None:
-    """Count the room of an end that was freed before a cycle."""
+    """Count the space of a port that was freed before a cycle."""
     for number in range(end * returns.rows, (end + 1) * returns.rows):
         _settle_row(returns, remote, end, number, cycle)
 
@@ -207,7 +219,7 @@ def _settle_row(returns: Returns, remote: Any, end: int, number: int, cycle: int
 
 @inner
 def load_returns(returns: Returns, end: int) -> None:
-    """Have loaded what is being returned to an end."""
+    """Prefetch the returns of a port."""
     number = end * returns.rows
     prefetch(returns.row, number)
     prefetch(returns.packet, number * returns.packet.shape[1])
@@ -215,7 +227,7 @@ def load_returns(returns: Returns, end: int) -> None:
 
 @inner
 def are_under_way(returns: Returns, end: int) -> bool:
-    """Tell whether room of an end is still being freed flit by flit, as of the last ``settle``."""
+    """Return whether space of a port is being freed flit by flit, as of the last ``settle``."""
     packets = 0
     for number in range(end * returns.rows, (end + 1) * returns.rows):
         packets += returns.row[number].count

@@ -1,6 +1,6 @@
-"""Room of many buffers, each under the room rule (``docs/ib_switch.md``, Room).
+"""Occupancy of many buffers, each under the allocation rule (section Room of ``docs/ib_switch.md``).
 
-The sum of what VLs hold beyond their minima is kept, so that a look-up costs the same for any number of VLs.
+The total excess over the minima is stored, so that the cost of a look-up does not depend on the number of VLs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Bounds:
     Parameters
     ----------
     minimum, maximum : int
-        Guaranteed, and allowed.
+        Guaranteed and maximum number of blocks.
     """
 
     minimum: Int32
@@ -27,24 +27,24 @@ class Bounds:
 
 
 class Taken:
-    """What is taken of a buffer.
+    """Occupancy of a buffer.
 
     Parameters
     ----------
     blocks : int
-        Of 64 bytes.
+        Number of 64-byte blocks.
     """
 
     blocks: Int32
 
 
 class TakenByLane:
-    """What a lane has taken of a buffer.
+    """Occupancy of a buffer by one lane.
 
     Parameters
     ----------
     blocks, most : int
-        Of 64 bytes, now and at most since the start.
+        Current and maximum number of 64-byte blocks since the start of the run.
     """
 
     blocks: Int32
@@ -52,20 +52,20 @@ class TakenByLane:
 
 
 class Rooms(NamedTuple):
-    """Room counters of many buffers, of one or two sizes.
+    """Occupancy counters of many buffers, of one or two sizes.
 
     Parameters
     ----------
     bounds : Records of Bounds, (2, lanes)
-        Of each lane of the first buffers, and of the others.
+        Bounds of each lane, for the first and the second buffer size.
     taken : Records of TakenByLane, (buffers, lanes)
-        By each lane.
+        Blocks occupied by each lane.
     beyond : Records of Taken, (buffers,)
-        By all lanes together, beyond their minima.
+        Blocks occupied by all lanes in excess of their minima.
     shared : (int, int)
-        Blocks that the minima leave of one of the first buffers, and of the others.
+        Buffer size minus all minima, for the first and the second buffer size.
     others : int
-        The first buffer of the second size.
+        Index of the first buffer of the second size.
     """
 
     bounds: Records[Bounds]
@@ -76,7 +76,7 @@ class Rooms(NamedTuple):
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
-    """Return empty buffers of so many blocks."""
+    """Return empty buffers of ``blocks`` blocks."""
     lanes = len(minimum)
     taken, beyond = new_records(TakenByLane, buffers, lanes), new_records(Taken, buffers)
     rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, (blocks - sum(minimum), 0), buffers)
@@ -85,7 +85,7 @@ def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: t
 
 
 def with_others(rooms: Rooms, first: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
-    """Return the same buffers, those from a first one on of another size."""
+    """Return the buffers with a different size from buffer ``first`` on."""
     rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
     return rooms._replace(shared=(rooms.shared[0], blocks - sum(minimum)), others=first)
 
@@ -97,7 +97,7 @@ def _size_of(rooms: Rooms, buffer: int) -> int:
 
 @inner
 def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
-    """Tell whether a buffer has room for a packet of so many blocks."""
+    """Return whether a buffer has space for ``blocks`` more blocks of a lane."""
     size = _size_of(rooms, buffer)
     bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
     in_use = rooms.beyond[buffer].blocks
@@ -106,14 +106,14 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
 
 @inner
 def load_rooms(rooms: Rooms, buffer: int) -> None:
-    """Have loaded what is taken of a buffer."""
+    """Prefetch the occupancy counters of a buffer."""
     prefetch(rooms.taken, buffer * rooms.taken.shape[1])
     prefetch(rooms.beyond, buffer)
 
 
 @inner
 def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
-    """Take blocks; they must fit."""
+    """Occupy blocks, which must fit."""
     least, taken = rooms.bounds[_size_of(rooms, buffer), lane].minimum, rooms.taken[buffer, lane]
     after = taken.blocks + blocks
     rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
@@ -123,7 +123,7 @@ def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
 
 @inner
 def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
-    """Free blocks that were taken."""
+    """Free occupied blocks."""
     least, taken = rooms.bounds[_size_of(rooms, buffer), lane].minimum, rooms.taken[buffer, lane]
     after = taken.blocks - blocks
     rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)

@@ -1,1 +1,1 @@
-"""The golden network: topology, routes, sources, meters, and the loop over cycles."""
+"""The golden network: topology, routes, traffic sources, meters and the simulation loop."""

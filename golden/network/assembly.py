@@ -1,4 +1,4 @@
-"""A network put together: topology, routes, buffers, schedulers and traffic."""
+"""Construction of a network from topology, routes, buffers, schedulers and traffic."""
 
 from __future__ import annotations
 
@@ -47,16 +47,17 @@ from vlane.units import BLOCK_BYTES
 
 @dataclass(frozen=True)
 class Credits:
-    """How senders hear of room at the far ends.
+    """Credit scheme of all links.
 
     Parameters
     ----------
     scheme : str
-        ``returns`` (IBS-8), or flow-control packets (IBS-C1 to IBS-C6): ``fcp`` on the link, ``sideband`` beside it.
+        ``returns`` (IBS-8), or flow-control packets (IBS-C1 to IBS-C6): ``fcp`` sends them on the link, ``sideband``
+        next to it.
     fcp_blocks : int or None
-        Blocks by which a limit grows before an FCP is due; None is a quarter of the lane's part.
+        Number of blocks by which a limit must grow before an FCP is due; None for a quarter of the lane's partition.
     fcp_period : int
-        Cycles after which an FCP of every lane is due.
+        Number of cycles after which an FCP of every lane is due.
     """
 
     scheme: str = "returns"
@@ -65,26 +66,26 @@ class Credits:
 
     @property
     def kind(self) -> CreditScheme:
-        """What the scheme does."""
+        """Properties of the credit scheme."""
         return CREDIT_SCHEMES[self.scheme]
 
 
 @dataclass(frozen=True)
 class PortSettings:
-    """The egress scheduler of every port.
+    """Egress scheduler settings of all ports.
 
     Parameters
     ----------
     scheduler : str
         One of ``SCHEDULERS``.
     parameters : dict
-        Of the component, apart from lanes.
+        Parameters of the scheduler component, except the number of lanes.
     writes : sequence of (select, index, requester or VL, weight)
-        What its program port is told, at every port alike.
+        Program-port writes for every port.
     of_port : dict of (int, int) to writes
-        Ports of switches that are told something else, by (switch, port).
+        Writes that replace ``writes`` at single switch ports, by (switch, port).
     of_nic : dict of int to writes
-        NICs that are.
+        Writes that replace ``writes`` at single NICs.
     """
 
     scheduler: str
@@ -115,37 +116,42 @@ def assemble(
     patience: int = 100_000,
     congestion: Congestion | None = None,
 ) -> Network:
-    """Return a network at rest, before cycle 0.
+    """Return an idle network before cycle 0.
 
     Parameters
     ----------
     routes : Routes or ChannelRoutes
-        Tables; their ``kind`` is that of the switches.
+        Forwarding and VL or channel tables; their ``kind`` selects the switch type.
     allocation : str
-        ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3; IBS-PQ1, IBS-PQ2).
+        ``turns`` (IBS-2 to IBS-4) or, for InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3; IBS-PQ1, IBS-PQ2).
     crossbar : str
-        ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions, or
+        ``multiplexed``; for InfiniBand switches also ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions, or
         ``flits`` (IBS-F1 to IBS-F6).
     iterations : int
-        Passes of the two stages in a cycle (IBS-I1), of the form that can pass them more than once.
+        Number of allocation passes per cycle (IBS-I1), for switch forms that support more than one.
     speed : int
-        How many times as many flits cross a switch in a cycle as a link carries (IBS-S1), of that form.
+        Crossbar speed relative to the links (IBS-S1), for switch forms that support more than 1.
     credit : Credits
-        How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
+        Credit scheme; default ``returns``. Flow-control packets need static buffer partitions.
     central : Buffers
-        Of the central buffers of Omni-Path switches; as all others if left out.
+        Central buffers of Omni-Path switches; default ``buffers``.
     nic : Buffers or None
-        Of the buffers that NICs send from; as all others if left out.
+        Output buffers of NICs; default ``buffers``.
     flight : int
-        Cycles that every cable takes, 1 to 64.
+        Flight time of every cable in cycles, 1 to 64.
     cables : mapping of (int, int) to CableForm
-        Cables that are not as the others, by the (switch, port) of an end.
+        Cables that differ from the default, by the (switch, port) of one end.
     flit_bytes : int
         8, 16, 32 or 64.
     patience : int
-        Cycles without any movement after which it is called stuck.
+        Number of cycles without movement after which the network is considered stuck.
     congestion : Congestion or None
-        Congestion control, of InfiniBand switches; there is none if it is left out.
+        Congestion control of InfiniBand networks; None disables it.
+
+    Raises
+    ------
+    InputError
+        If tables, traffic, switch form, credits or buffers do not fit together.
     """
     lanes, bits, kind = len(buffers.largest), port_bits_for(topology.ports), routes.kind
     groups = topology.switches + -(-len(topology.hosts) >> bits)
@@ -161,7 +167,7 @@ def assemble(
         install(bank, end, state)
     form = kind.form(allocation, crossbar)
     if form is None:
-        raise InputError("allocation", f"one of {kind.technology} switches with crossbar {crossbar}", allocation)
+        raise InputError("allocation", f"supported by {kind.technology} switches with crossbar {crossbar}", allocation)
     for name, most, given in (("iterations", form.most_iterations, iterations), ("speed", form.most_speed, speed)):
         if not 1 <= given <= most:
             raise InputError(name, form.allowed(most), given)
@@ -211,7 +217,10 @@ def assemble(
 
 
 def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int) -> Rooms:
-    """Return the buffers that the ends send from, those of the NICs with a size of their own if they have one."""
+    """Return the output buffers of all ports.
+
+    If ``nic`` is given, the buffers of the NICs have that size.
+    """
     rooms = buffers.rooms(ends)
     if nic is None:
         return rooms
@@ -219,18 +228,18 @@ def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: 
 
 
 def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
-    """Refuse shared buffers where each lane must have its part, and a period that starves the link."""
+    """Reject shared buffers where static partitions are required, and an FCP period that fills the link."""
     if not (form.vls_apart or credit.kind.by_fcps):
         return
     lanes = len(buffers.minimum)
     if credit.kind.on_link and credit.fcp_period <= lanes:
         raise InputError(
-            "fcp_period_cycles", f"more than {lanes}, its VLs, or the link carries nothing else", credit.fcp_period
+            "fcp_period_cycles", f"more than {lanes}, the number of VLs, or FCPs fill the link", credit.fcp_period
         )
     for lane, (least, most) in enumerate(zip(buffers.minimum, buffers.maximum, strict=True)):
         why = f"crossbar {form.crossbar}" if form.vls_apart else f"credits {credit.scheme}"
         if least != most:
-            raise InputError(f"maximum_blocks of VL {lane}", f"its minimum, {least}, with {why}", most)
+            raise InputError(f"maximum_blocks of VL {lane}", f"equal to its minimum, {least}, with {why}", most)
         if credit.kind.by_fcps and least > CREDIT_CAP:
             raise InputError(f"minimum_blocks of VL {lane}", f"at most {CREDIT_CAP} with {why}", least)
 
@@ -259,7 +268,7 @@ def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) 
 def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
     most = OMNI_PATH.most_ports
     if most is not None and topology.ports > most:
-        raise InputError("ports", f"up to {most} of an {OMNI_PATH.technology} switch", topology.ports)
+        raise InputError("ports", f"at most {most} for an {OMNI_PATH.technology} switch", topology.ports)
     rooms = central.rooms(topology.switches * mports_of(topology.ports))
     return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
 
@@ -269,12 +278,12 @@ _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
     (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }
-"""By kind, allocation and crossbar: makes the switches of a network, with its tables, and with what makes them faster,
-of those that can be."""
+"""Constructors of a network's switches by (kind, allocation, crossbar); forms that support ``iterations`` and ``speed``
+take them as keywords."""
 
 
 def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
-    """Refuse a forwarding table that names a port without a cable."""
+    """Reject a forwarding table that names a port without a cable."""
     cabled = np.zeros((topology.switches, UNASSIGNED + 1), np.bool_)
     cabled[:, UNASSIGNED] = True
     for switch, port in (*topology.far_ends(), *topology.hosts):
@@ -287,7 +296,7 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
 
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:
-    """Refuse traffic on a service level that a NIC has no lane for."""
+    """Reject traffic on a service level without a lane at some NIC."""
     for sl in levels_of(sources):
         if int(routes.nic_vl[:, sl].max()) >= lanes:
             raise InputError(f"VL of SL {sl} at a NIC", f"0 to {lanes - 1}", int(routes.nic_vl[:, sl].max()))

@@ -1,4 +1,4 @@
-"""Sizes of the buffers of a network."""
+"""Buffer sizes of a network."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from vlane.golden.links.room import Rooms, new_rooms
 
 @dataclass(frozen=True)
 class Buffers:
-    """Sizes of the buffers, in 64-byte blocks.
+    """Buffer sizes in 64-byte blocks.
 
     Parameters
     ----------
     blocks : int
-        Each of the input and output buffers of switches and NICs.
+        Size of each input and output buffer.
     minimum, maximum : tuple of int
-        Guaranteed to and allowed for each lane.
+        Guaranteed and maximum number of blocks of each lane.
     largest : tuple of int
         Blocks of the largest packet of each lane.
 
     Raises
     ------
     InputError
-        If a minimum cannot hold the largest packet, or the minima do not fit.
+        If a minimum is smaller than the lane's largest packet, the minima exceed the buffer, or a maximum is out of
+        range.
     """
 
     blocks: int
@@ -39,9 +40,9 @@ class Buffers:
             if least < packet:
                 raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)
             if not least <= most <= self.blocks - sum(self.minimum) + least:
-                must = f"{least} to {self.blocks - sum(self.minimum) + least}, what the other minima leave"
+                must = f"{least} to {self.blocks - sum(self.minimum) + least}, the rest is reserved for other VLs"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
 
     def rooms(self, count: int) -> Rooms:
-        """Return so many such buffers, empty."""
+        """Return ``count`` empty buffers of this size."""
         return new_rooms(buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)

@@ -1,6 +1,6 @@
-"""Elements of a network's clock."""
+"""Indices of a network's clock array."""
 
 from __future__ import annotations
 
 NOW, MOVED = range(2)
-"""The next cycle; the last one in which anything moved, or was held back by its NIC."""
+"""Next cycle; last cycle in which a packet moved or was held back by its NIC."""

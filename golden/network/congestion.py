@@ -1,4 +1,4 @@
-"""Congestion control of a network: from settings to markers and pacing (``docs/congestion.md``)."""
+"""Congestion-control settings of a network and their conversion to markers and pacing (``docs/congestion.md``)."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from vlane.golden.traffic.sources import Sources
 
 @dataclass(frozen=True, kw_only=True)
 class NICSettings:
-    """What a NIC is set to.
+    """Congestion-control settings of a NIC.
 
     Parameters
     ----------
     port_control, ccti_limit : int
-        Of the CACongestionSetting and the CongestionControlTable.
+        Port_Control of CACongestionSetting and CCTI_Limit of CongestionControlTable.
     levels : sequence of (int, int, int, int)
-        Of each of the 16 SLs: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
+        CCTI_Timer, CCTI_Increase, Trigger_Threshold and CCTI_Min of each of the 16 SLs.
     table : sequence of (int, int)
-        The CCT: shift and multiplier.
+        CCT entries: shift and multiplier.
     """
 
     port_control: int
@@ -49,50 +49,50 @@ class NICSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Congestion:
-    """Settings of all switches and all NICs.
+    """Congestion-control settings of all switches and NICs.
 
     Parameters
     ----------
     threshold, packet_size, marking_rate : int
-        Of the SwitchCongestionSetting.
+        SwitchCongestionSetting components.
     victim_mask : str or int
-        Outputs that are in Victim_Mask: ``none``, ``hosts`` or ``all``, or ports from 1, as bits from bit 1 on.
+        Ports in Victim_Mask: ``none``, ``hosts``, ``all``, or a bit mask in which bit 1 is the first port.
     by_inputs : bool
-        What waits at the inputs is measured, not the output buffer.
+        The measure is the blocks that wait at the inputs, not those in the output buffer.
     busy_blocks, level_blocks, idle_blocks : int
-        Of a link's level.
+        Parameters of the link's busy detector (CCM-3).
     port_control, ccti_limit : int
-        Of the CACongestionSetting and the CongestionControlTable.
+        Port_Control of CACongestionSetting and CCTI_Limit of CongestionControlTable.
     levels : sequence of (int, int, int, int)
-        Of each of the 16 SLs: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
+        CCTI_Timer, CCTI_Increase, Trigger_Threshold and CCTI_Min of each of the 16 SLs.
     table : sequence of (int, int)
-        The CCT: shift and multiplier.
+        CCT entries: shift and multiplier.
     shift_first : bool
-        The shift comes before the multiplication.
+        Shift before the multiplication (Omni-Path) instead of after it.
     flows : int
-        Entries of a NIC.
+        Number of flow entries per NIC.
     tick_cycles : int
-        Cycles of the timers' unit.
+        Unit of the timers in cycles.
     cnp_interval, held_packets : int
-        As NCC-7 and NCC-12 have them.
+        CNP interval in cycles (NCC-7) and maximum number of held packets per class (NCC-12).
     elements : mapping of (int, int) to (int, int, int)
-        Threshold, Packet_Size and Marking_Rate of ports, from 0, of switches that have their own.
+        Threshold, Packet_Size and Marking_Rate of port elements, by (switch, port from 0).
     cct_entries : int
-        Entries that the CCT has after all writes, if these are more than ``table`` has.
+        Number of CCT entries after all writes, if larger than ``table``.
     hosts : mapping of int to NICSettings
-        NICs that have settings of their own.
+        Settings of single NICs.
     by_port : bool
         A NIC has one gap for all flows (NCC-17).
     starves : bool
-        Ports of switches may hold room back.
+        Switches model credit starvation.
     credit_mask : str or int
-        Ports that are in Credit_Mask, as ``victim_mask``.
+        Ports in Credit_Mask, in the form of ``victim_mask``.
     cs_threshold : int
-        CS_Threshold of the SwitchCongestionSetting.
+        CS_Threshold of SwitchCongestionSetting.
     cs_return_delay : (int, int)
-        Its CS_ReturnDelay: shift and multiplier.
+        CS_ReturnDelay of SwitchCongestionSetting: shift and multiplier.
     cs_elements : mapping of (int, int) to (int, (int, int))
-        CS_Threshold and CS_ReturnDelay of ports, from 0, of switches that have elements of control type 1.
+        CS_Threshold and CS_ReturnDelay of port elements of control type 1, by (switch, port from 0).
     """
 
     threshold: int
@@ -123,12 +123,12 @@ class Congestion:
     cs_elements: Mapping[tuple[int, int], tuple[int, tuple[int, int]]] = field(default_factory=dict)
 
     def marking(self, topology: Topology, port_bits: int, buffers: Buffers) -> Marking:
-        """Return the marking of the outputs of all switches.
+        """Return the marking state of all switch outputs.
 
         Raises
         ------
         InputError
-            If a VL's part of the output buffer does not hold four largest packets.
+            If a VL's share of the output buffer cannot hold four largest packets.
         """
         largest = max(buffers.largest)
         for lane, most in enumerate(buffers.maximum):
@@ -158,7 +158,7 @@ class Congestion:
         return new_marking(markers, ports=topology.ports, by_inputs=self.by_inputs)
 
     def starvation(self, topology: Topology, port_bits: int, buffers: Buffers) -> Starvation | Unstarved:
-        """Return what the inputs of all switches hold back."""
+        """Return the credit-starvation state of all switch inputs."""
         if not self.starves:
             return Unstarved()
         made = new_starvation(ports=topology.switches << port_bits, maximum=buffers.maximum)
@@ -170,7 +170,7 @@ class Congestion:
         return made
 
     def starvation_writes(self, topology: Topology, switch: int) -> list[StarvationWrite]:
-        """Return the writes after which a switch that was reset holds room back as it shall."""
+        """Return the writes that apply the credit-starvation settings to a switch after reset."""
         mask = sum(1 << port for port in masked_ports(self.credit_mask, topology, switch))
         shift, multiplier = self.cs_return_delay
         return [
@@ -193,7 +193,7 @@ class Congestion:
         }
 
     def writes(self, topology: Topology, switch: int) -> list[MarkingWrite]:
-        """Return the writes after which a switch that was reset has its settings."""
+        """Return the writes that apply the marking settings to a switch after reset."""
         select, mask = CCMarkerSelect, sum(1 << port for port in self.masked(topology, switch))
         return [
             MarkingWrite(select=select.VICTIM_MASK, victim_mask=mask),
@@ -204,17 +204,17 @@ class Congestion:
 
     @property
     def usual(self) -> NICSettings:
-        """What NICs are set to that have no settings of their own."""
+        """Settings of NICs without settings of their own."""
         return NICSettings(
             port_control=self.port_control, ccti_limit=self.ccti_limit, levels=self.levels, table=self.table
         )
 
     def masked(self, topology: Topology, switch: int) -> set[int]:
-        """Return the outputs of a switch, from 0, that are in Victim_Mask."""
+        """Return the outputs (from 0) of a switch that are in Victim_Mask."""
         return masked_ports(self.victim_mask, topology, switch)
 
     def pacing(self, traffic: Sources, buffers: Buffers) -> Pacing:
-        """Return the NICs, of a network with this traffic and these buffers of the switches."""
+        """Return the pacing state of all NICs for the given traffic and switch buffers."""
         nics, classes = traffic.due.shape
         each = [self.hosts.get(nic, self.usual) for nic in range(nics)]
         most = max(self.cct_entries, *(len(own.table) for own in each))
@@ -242,7 +242,10 @@ class Congestion:
 
 
 def masked_ports(mask: str | int, topology: Topology, switch: int) -> set[int]:
-    """Return the outputs of a switch, from 0, that are in a Victim_Mask: a word, or bits as ``Congestion`` has them."""
+    """Return the ports (from 0) of a switch that a mask selects.
+
+    ``mask`` is ``none``, ``hosts``, ``all``, or a bit mask in which bit 1 is the first port.
+    """
     if mask == "none":
         return set()
     if mask == "hosts":

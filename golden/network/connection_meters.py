@@ -1,4 +1,4 @@
-"""What is measured of connections: how late their packets are, and how evenly they come."""
+"""Measurements of constant-bit-rate connections: latency relative to the deadline, and jitter."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from vlane.golden.traffic.connections import CYCLE_BITS
 from vlane.study.cbr_list import CbrList
 
 FRACTIONS = ((1, 100), (1, 50), (1, 30), (1, 20), (1, 10), (1, 5), (1, 4), (1, 3), (1, 2), (3, 4), (1, 1))
-"""Parts of the deadline within which packets are counted, as (above, below) the line."""
+"""Fractions of the deadline by which packets are counted, as (numerator, denominator)."""
 
 JITTERS = (-1.0, -0.75, -0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 0.75, 1.0)
-"""Borders of the intervals in which the distance of two arrivals, less the distance at which they were generated, is
-counted, in parts of the latter; what is 1 or more is one interval."""
+"""Lower bounds of the jitter bins. Jitter is the arrival distance of two packets minus the connection's period, divided
+by the period; the first bin also holds smaller values."""
 
 RATIOS = 512
-"""Parts of the deadline that a service level's packets are told apart by, up to twice the deadline."""
+"""Number of latency bins per deadline for a service level; bins cover up to twice the deadline."""
 
 _EIGHTHS = np.array([0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 7, 8, 8, 9], np.int64)
-"""Interval of each eighth of the period from -8 eighths to 8 and more."""
+"""Jitter bin by arrival distance in eighths of the period, 0 to 16 (that is, jitter -8/8 to 8/8 and above)."""
 
 _FINE_BITS = 16
 
 
 class OfConnection:
-    """Counts of a connection, of packets that were generated and received in the measured stretch.
+    """Counts of one connection, for packets generated and received in the measurement window.
 
     Parameters
     ----------
     period, deadline, target : int
-        As of ``Connection`` and ``vlane.study.cbr_list.CbrList``.
+        Period (fixed-point cycles, ``CYCLE_BITS`` fraction bits), deadline in cycles (0 for none) and destination NIC.
     last : int
         Cycle of the last arrival; -1 for none.
     packets, latency, most : int
-        How many, the sum of their latencies, the longest.
+        Number of packets, sum of their latencies, and maximum latency.
     """
 
     period: Int64
@@ -51,16 +51,17 @@ class OfConnection:
 
 
 class ConnectionMeters(NamedTuple):
-    """Counts of all connections; empty if none are measured.
+    """Counts of all connections, with zero length if none are measured.
 
     Parameters
     ----------
     each : Records of OfConnection, (connections,)
         Counts.
-    within : array of int32, (connections, parts of the deadline and one)
-        Packets by the least of ``FRACTIONS`` that they came within; the last are late.
-    jitter : array of int32, (connections, intervals)
-        Distances of arrivals by the intervals of ``JITTERS``.
+    within : array of int32, (connections, fractions + 1)
+        Number of packets by the smallest of ``FRACTIONS`` of the deadline that they met; the last column counts late
+        packets.
+    jitter : array of int32, (connections, bins)
+        Number of arrivals by jitter bin (``JITTERS``).
     """
 
     each: Records[OfConnection]
@@ -84,9 +85,10 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
 
 @inner
 def count_arrival(meters: ConnectionMeters, number: int, target: int, latency: int, cycle: int) -> int:
-    """Count a packet of a connection that arrives at a NIC; return its latency in 512ths of the deadline.
+    """Count the arrival of a connection's packet at a NIC and return its latency in 1/512 of the deadline.
 
-    -1 without a deadline, and for a packet that a rewritten table led to another NIC, which is not counted.
+    Return -1 if the connection has no deadline. A packet that a rewritten table led to another NIC is not counted and
+    returns -1, too.
     """
     it = meters.each[number]
     if it.target != target:

@@ -1,4 +1,4 @@
-"""A network run by one core, or by several: the same packets arrive in the same cycles."""
+"""Runs of a network on one core or on several, with identical deliveries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GOES_ON = -1
 
 @inner
 def _say(net: Network, packets: Packets) -> None:
-    """Tell the other parts whether this one can run a window, and when anything moved in it."""
+    """Publish whether this part can run the next window, its packets, and the last cycle of movement."""
     part = net.border
     own, in_use = part.own, packets.regs[IN_USE]
     if in_use != 0:
@@ -44,7 +44,7 @@ def _say(net: Network, packets: Packets) -> None:
 
 @inner
 def _why_not(net: Network, end: int) -> int:
-    """Return why no part runs the next window, the same in all; -1 if they do."""
+    """Return why no part can run the next window (equal in all parts), or -1 if all can."""
     part, now = net.border, net.clock[NOW]
     if now >= end:
         return DONE
@@ -59,7 +59,7 @@ def _why_not(net: Network, end: int) -> int:
 
 @inner
 def _take_letters(net: Network, packets: Packets) -> None:
-    """Take what the other parts wrote in their last window."""
+    """Receive the packets and credits that other parts posted in the last window."""
     part, now = net.border, net.clock[NOW]
     for writer in range(part.parts):
         box = box_of(part, part.own[TURN], writer, part.number)
@@ -86,9 +86,9 @@ def _take_letters(net: Network, packets: Packets) -> None:
 
 @kernel
 def run_part(net: Network, packets: Packets, end: int) -> int:
-    """Run a part up to a cycle, while all other parts are run likewise; return why it stopped, which is as of all.
+    """Run a part up to cycle ``end``, in step with all other parts.
 
-    Then no letter is under way.
+    Return the common reason for stopping. No packet or credit is in transit between parts afterwards.
     """
     part = net.border
     while True:
@@ -105,14 +105,14 @@ def run_part(net: Network, packets: Packets, end: int) -> int:
 
 
 class OneCore:
-    """A network that is run by this thread.
+    """A network that runs in the calling thread.
 
     Parameters
     ----------
     net : Network
-        Before its first cycle.
+        Network before its first cycle.
     packets : int
-        Packets to begin with; there will be as many as are needed.
+        Initial size of the packet pool, which grows as needed.
     """
 
     def __init__(self, net: Network, packets: int) -> None:
@@ -120,45 +120,45 @@ class OneCore:
         self.cpu_seconds = 0.0
 
     def warm(self) -> None:
-        """Compile what runs the network; no cycle is run."""
+        """Compile the simulation without running a cycle."""
         run(self.net, self._packets, 0)
 
     def run_to(self, end: int, changes: deque[Change]) -> int:
-        """Run up to a cycle, with changes on the way; return why it stopped."""
+        """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
         start = time.thread_time()
         reason, self._packets = run_to(self.net, self._packets, end, changes=changes)
         self.cpu_seconds += time.thread_time() - start
         return reason
 
     def whole(self) -> tuple[Network, Packets]:
-        """Return the network and its packets, as they are now."""
+        """Return the network and its packets in their current state."""
         return self.net, self._packets
 
     def grow(self, packets: int) -> None:
-        """Have a pool of so many packets, before the first cycle."""
+        """Replace the packet pool by one of ``packets`` packets, before the first cycle."""
         self._packets = packets_for(self.net, packets)
 
     def meters(self) -> list[Meters]:
-        """Return the meters: their sums are the network's."""
+        """Return a list of the meters whose sum is the network's."""
         return [self.net.meters]
 
 
 class ManyCores:
-    """A network whose parts are run by as many threads.
+    """A network divided into parts, each run by a thread.
 
     Parameters
     ----------
     net : Network
-        Before its first cycle.
+        Network before its first cycle.
     packets : int
-        Packets to begin with; there will be as many as are needed.
+        Initial size of the packet pool, which grows as needed.
     cores : int
-        Parts, at least 2.
+        Number of parts, at least 2.
 
     Raises
     ------
     InputError
-        If the network cannot be divided so.
+        If the network cannot be divided into that many parts.
     """
 
     def __init__(self, net: Network, packets: int, cores: int) -> None:
@@ -168,12 +168,12 @@ class ManyCores:
         self.cpu_seconds = 0.0
 
     def warm(self) -> None:
-        """Compile what runs a part; no cycle is run."""
+        """Compile the simulation without running a cycle."""
         self.run_to(0, deque())
         self.cpu_seconds = 0.0
 
     def run_to(self, end: int, changes: deque[Change]) -> int:
-        """Run up to a cycle, with changes on the way; return why it stopped."""
+        """Run up to a cycle, apply the pending changes, and return the reason for stopping."""
         at_a_time = max(1, AT_A_TIME // len(self._net.staged))
         with ThreadPoolExecutor(len(self._parts)) as threads:
             while True:
@@ -193,7 +193,7 @@ class ManyCores:
                         change.make(net)
 
     def whole(self) -> tuple[Network, Packets]:
-        """Return the network and its packets, as they are now; the calendar stays with the parts."""
+        """Return the merged network and its packets in their current state, without the calendars of the parts."""
         nets, pools = zip(*self._parts, strict=True)
         first = pools[0]
         packets = first._replace(chain=first.chain.held_in(first.chain.array.copy()), regs=np.zeros_like(first.regs))
@@ -207,11 +207,14 @@ class ManyCores:
         return net, packets
 
     def meters(self) -> list[Meters]:
-        """Return the meters of the parts: their sums are the network's."""
+        """Return a list of the parts' meters, whose sum is the network's."""
         return [net.meters for net, _ in self._parts]
 
     def _deal(self, now: int) -> None:
-        """Deal the free packets to the parts anew; more of them if they are few, or if they went astray quickly."""
+        """Redistribute the free packets over the parts.
+
+        Enlarge the pool if fewer than half of its packets are free, or if the last redistribution is recent.
+        """
         pools = [pool for _, pool in self._parts]
         free, pool = np.concatenate([free_packets(each) for each in pools]), pools[0].pool
         origin, chain = pools[0].origin, pools[0].chain
@@ -232,11 +235,11 @@ class ManyCores:
 
 
 _SELDOM = 1000
-"""Cycles after which free packets may be dealt again without there being more: dealing takes as long as some cycles."""
+"""Minimum cycles between two redistributions without enlarging the pool; each costs as much as several cycles."""
 
 
 def _timed(part: tuple[Network, Packets], end: int) -> tuple[int, float]:
-    """Run a part; return why it stopped, and the CPU seconds of this thread."""
+    """Run a part and return the reason for stopping and the thread's CPU seconds."""
     start = time.thread_time()
     reason = run_part(*part, end)
     return reason, time.thread_time() - start
@@ -246,17 +249,17 @@ Running = OneCore | ManyCores
 
 
 def running(net: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
-    """Return a network that is ready to run, by one core or by several.
+    """Return a network, ready to run on one or several cores.
 
     Raises
     ------
     InputError
-        If it cannot be divided into so many parts.
+        If the network cannot be divided into that many parts.
     """
     return OneCore(net, packets) if cores == 1 else ManyCores(net, packets, cores)
 
 
 def lengthen(network: Running) -> None:
-    """Let the measured stretch be twice as long, at the cycle at which it would have ended."""
+    """Double the measurement window, in the cycle of its end."""
     for meters in network.meters():
         double_stretch(meters)

@@ -1,6 +1,6 @@
-"""Who may wait for whom: the channels that the tables chain together.
+"""Channel dependency graph of the routing tables, and the search for cycles (deadlocks).
 
-A channel is a VL of a link, numbered by the sending end, or of a central buffer, numbered after all of those.
+A channel is a VL of a link, numbered by its sending port, or a VL of a central buffer, numbered after all links.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from vlane.golden.switches.kinds import central_buffers
 
 
 def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
-    """Return a circle of channels that wait for each other, as (sending end, or past those central buffer; VL)."""
+    """Return a cycle of channels that wait for each other, as (place, VL) pairs.
+
+    A place is a sending port or, numbered after all ports, a central buffer. The list is empty if the dependency
+    graph has no cycle.
+    """
     inputs, ends, mports = net.switches.inputs, len(net.wiring.cable), central_buffers(net.switches)
     lanes, channels = inputs.queues.queue.shape[1], len(paths.waits)
     at = np.append(net.wiring.cable["far"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.drops)), mports))
@@ -27,7 +31,7 @@ def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
 
 @inner
 def _channel(at: int, wanted: int, bits: int, lanes: int, ends: int, mports: int) -> int:
-    """Return the channel that (place, lane) of a switch is."""
+    """Return the channel of a (place, lane) of switch ``at``."""
     place, lane = wanted // lanes, wanted % lanes
     slots = 1 << bits
     return ((at << bits) + place if place < slots else ends + at * mports + place - slots) * lanes + lane
@@ -45,10 +49,11 @@ def _circle(
     following: NDArray[np.int32],
     chain: NDArray[np.int32],
 ) -> int:
-    """Search depth first; put a circle into ``chain`` and return its length, 0 if there is none.
+    """Search the dependency graph depth first.
 
-    ``state`` is 0 before a channel is visited, its place in the chain while it is on it, -1 afterwards; ``following``
-    the place from which on a channel is to be looked at.
+    Store a cycle in ``chain`` and return its length, 0 for none. ``state`` is 0 for an unvisited channel, its
+    position in the chain (from 1) while it is on the chain, and -1 afterwards. ``following`` is the place from which
+    the search of a channel resumes.
     """
     for start in range(len(state)):
         if state[start] != 0:

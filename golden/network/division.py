@@ -1,4 +1,4 @@
-"""A network divided into parts for several cores: who has which switch, and the state of each part."""
+"""Division of a network into parts for several cores: owner of each port, and the state of each part."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ MOST_PARTS = 64
 
 
 def check_parts(parts: int, switches: int, *, by_fcps: bool, with_congestion: bool) -> None:
-    """Refuse parts that a network of so many switches cannot have.
+    """Reject a number of parts that the network does not support.
 
     Parameters
     ----------
     by_fcps : bool
-        Whether flow-control packets tell of room: the state of those under way is of both ends, so one part has all.
+        Credits use flow-control packets. FCPs in flight belong to both ends of a cable, so only one part is supported.
     with_congestion : bool
-        Whether there is congestion control.
+        Congestion control is on.
 
     Raises
     ------
     InputError
-        If there are more than switches, or than 1 with flow-control packets or congestion control.
+        If there are more parts than switches or 64, or more than one with flow-control packets or congestion control.
     """
     most = min(MOST_PARTS, switches)
     if not 1 <= parts <= most:
         raise InputError("cores", f"1 to {most}, for a network of {switches} switches", parts)
     if parts > 1 and by_fcps:
-        raise InputError("cores", "1 with flow-control packets: more need link.credits of returns", parts)
+        raise InputError("cores", '1 with flow-control packets (more cores need link.credits = "returns")', parts)
     if parts > 1 and with_congestion:
         raise InputError("cores", "1 with congestion control", parts)
 
 
 def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
-    """Return the part of each end of a network.
+    """Return the part of each port of a network.
 
-    Switches as far from the nearest NIC are divided evenly, in the order of their numbers, so that every part has as
-    much of each level of a tree, and a slab of a torus. NICs go with their switch.
+    Switches at equal distance from the nearest NIC are divided evenly in the order of their numbers. Each part
+    receives an equal share of each level of a tree, or a slab of a torus. NICs belong to the part of their switch.
     """
     bits, far = net.switches.inputs.port_bits, net.wiring.cable["far"]
     inputs = len(net.switches.inputs.port)
@@ -77,12 +77,16 @@ def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
 
 
 def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Packets]]:
-    """Return the parts of a network before its first cycle, each with its packets; they share its state.
+    """Return the parts of a network before its first cycle, each with its packets.
+
+    The parts share the network's state.
 
     Raises
     ------
     InputError
-        As of ``check_parts``.
+        If the number of parts is not supported (``check_parts``).
+    ValueError
+        If the network has run a cycle.
     """
     inputs = net.switches.inputs
     check_parts(
@@ -119,7 +123,7 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
 
 
 def _shared_pool(packets: Packets, parts: int) -> list[Packets]:
-    """Return a pool for each part: the packets are the same, each part has its calendar and its free ones."""
+    """Return a view of the pool for each part, with a calendar and free packets of its own."""
     pools = []
     for share in np.array_split(np.arange(len(packets.pool)), parts):
         pools.append(packets._replace(slot=packets.slot.copy(), regs=np.zeros_like(packets.regs)))
@@ -128,7 +132,7 @@ def _shared_pool(packets: Packets, parts: int) -> list[Packets]:
 
 
 def _part_of(net: Network, border: Part, nics: NDArray[np.bool_]) -> Network:
-    """Return a part: the state of its ends is the network's, what is kept within a cycle or of all ends is its own."""
+    """Return a part: per-port state is shared with the network, scratch and global state are copied."""
     out_ports, returns = net.out_ports, net.out_ports.returns
     own_returns = returns._replace(at_once=_copied(returns.at_once), coming=returns.coming.copy())
     return net._replace(
@@ -149,7 +153,10 @@ def _copied(records: Any) -> Any:
 
 
 def _own_scratch(switches: Any) -> Any:
-    """Return switches with arrays of their own, but for tables and queues, whose rows are of one part each."""
+    """Return switches with copies of the scratch arrays.
+
+    Tables and queues stay shared, because each of their rows belongs to one part.
+    """
     arrays = {
         name: value.copy()
         for name, value in switches._asdict().items()
@@ -160,7 +167,7 @@ def _own_scratch(switches: Any) -> Any:
 
 
 def _own_meters(meters: Meters) -> Meters:
-    """Return meters of a part; flows and connections are common: each count is one part's."""
+    """Return meters of a part. Flow and connection counts stay shared, because each count belongs to one part."""
     common = {name for name in meters._fields if name.startswith("flow")} | {"connections"}
     own = {name: getattr(meters, name).copy() for name in meters._fields if name not in common}
     return meters._replace(**own)

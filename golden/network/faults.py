@@ -1,4 +1,4 @@
-"""What is done to a network from outside while it runs: links stall, forwarding tables are written."""
+"""Faults and table writes that are applied while a network runs: stalled links, lost FCPs, changed LFT entries."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ from vlane.golden.switches.marking import note_pause
 
 
 def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
-    """Return the change after which nothing starts on a port's link for so many cycles (IBS-7); ports from 0."""
+    """Return a change that stalls a port's link for a number of cycles (IBS-7).
+
+    Ports count from 0.
+    """
     return Change(cycle, partial(_stall, switch, port, cycle + cycles))
 
 
 def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int, told_after: int = 0) -> Change:
-    """Return the change after which flow-control packets that a port sends are lost, for so many cycles (IBS-C6).
+    """Return a change that discards the flow-control packets that a port sends during a number of cycles (IBS-C6).
 
     Parameters
     ----------
     told_after : int
-        Cycles after which golden is told of one that was sent, by a switch that is not golden's.
+        Delay in cycles until golden receives an FCP of a co-simulated switch.
     """
     return Change(cycle + told_after, partial(_lose, switch, port, cycle + cycles))
 
 
 def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
-    """Return the change after which heads that arrive in a cycle or later find a LID's output, from 0; 255 for none."""
+    """Return a change that sets the output (from 0, 255 for none) of a LID for heads that arrive from ``cycle`` on."""
     return Change(cycle + ROUTED, partial(_write, switch, lid, output))
 
 
@@ -41,7 +44,7 @@ def _stall(switch: int, port: int, until: int, net: Network) -> None:
 
 def _lose(switch: int, port: int, until: int, net: Network) -> None:
     if fcp_period(net.out_ports.remote) == 0:
-        raise TypeError("no flow-control packets tell of room here")
+        raise TypeError("this network sends no flow-control packets")
     lose(net.out_ports.remote, (switch << net.switches.inputs.port_bits) + port, until)
 
 

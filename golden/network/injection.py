@@ -1,4 +1,4 @@
-"""What a NIC takes into its output buffer next: packets of its application queues, and those that pacing adds."""
+"""Injection: selection of the next packet that a NIC moves from its application queues to the output buffer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @inner
 def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
-    """Make the packet that a class has due and return it; it is to be the head of its application queue."""
+    """Draw the due packet of a class and return it, as head of its application queue."""
     to, dlid, sl, size, flits, connection = draw_packet(sources, nic, number)
     packet = spare(packets)
     field, origin = packets.pool[packet], packets.origin[packet]
@@ -54,7 +54,7 @@ def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, n
 
 @inner
 def _head(net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
-    """Return the head of the application queue of a class that has one; ``NOBODY`` if the class has ended."""
+    """Return the head of a class's application queue, or ``NOBODY`` if the class has ended."""
     packet = net.staged[nic, number]
     if cycle >= net.sources.active[number, 1]:
         _drop_head(net.sources, net.staged, packets, nic, number)
@@ -66,7 +66,7 @@ def _head(net: Network, packets: Packets, nic: int, number: int, cycle: int) -> 
 
 @inner
 def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: int, number: int) -> None:
-    """Let a class that has ended forget its head."""
+    """End a class and discard the head of its application queue."""
     if staged[nic, number] != NOBODY:
         free(packets, staged[nic, number])
         staged[nic, number] = NOBODY
@@ -74,8 +74,8 @@ def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: in
 
 
 @inner
-def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:  # noqa: ARG001 - as of a paced one
-    """Take a packet, round robin over the classes."""
+def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:  # noqa: ARG001 - one signature for all types
+    """Inject a packet, round robin over the classes (NET-1)."""
     sources = net.sources
     if sources.earliest[nic] > cycle:
         return
@@ -98,7 +98,7 @@ def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, por
 
 @inner
 def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
-    """Take a CNP, else a packet whose flow is not held, round robin over the classes (NCC-8, NCC-11)."""
+    """Inject a CNP, otherwise a packet whose flow is not held, round robin over the classes (NCC-8, NCC-11)."""
     sources = net.sources
     cnp = first_cnp(pacing, packets, nic, cycle)
     if cnp != NOBODY and room_for_largest(net.out_ports, port, packets.pool[cnp].lane, cycle):
@@ -119,7 +119,7 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
         waited = packet != NOBODY
         if not waited:
             if pacing.waiting[nic, number].first != NOBODY:
-                net.clock[MOVED] = cycle  # what waits for its flow is not stuck
+                net.clock[MOVED] = cycle  # packets of a held flow do not count as stuck
             packet = _fresh(pacing, net, packets, nic, number, cycle)
         if packet == NOBODY or not room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
             continue
@@ -137,7 +137,10 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
 
 @inner
 def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
-    """Return the head of a class's queue if it may be injected; else let it wait, if one more may (NCC-11, NCC-12)."""
+    """Return the head of a class's queue if it may be injected (NCC-11, NCC-12).
+
+    A head whose flow is held joins the held packets.
+    """
     if net.sources.due[nic, number] > cycle:
         return NOBODY
     if pacing.waiting[nic, number].packets >= pacing.most:
@@ -149,7 +152,7 @@ def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int
     if head == NOBODY and not is_flow_held(pacing, packets, nic, packet, cycle):
         return packet
     if pacing.port_blocks != 0:
-        net.clock[MOVED] = cycle  # what waits for the port's gap is not stuck
+        net.clock[MOVED] = cycle  # a packet that waits for the port's gap does not count as stuck
         return NOBODY
     net.staged[nic, number] = NOBODY
     advance(net.sources, nic, number)
@@ -159,11 +162,11 @@ def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int
 
 @by_type({Unpaced: _take_unpaced, Pacing: _take_paced})
 def inject(pacing: Any, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
-    """Let a NIC, whose end is ``port``, take at most one packet into its output buffer."""
+    """Move at most one packet of a NIC, whose sending port is ``port``, into its output buffer."""
 
 
 @inner
-def _never_acts(pacing: Unpaced, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - as of a paced one
+def _never_acts(pacing: Unpaced, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
@@ -177,16 +180,19 @@ def _acts(pacing: Pacing, packets: Packets, packet: int, nic: int, cycle: int) -
 
 
 _ACTS = FECN | BECN
-"""``bth`` of a CNP that was received whole; a CNP in the network never has FECN."""
+"""``bth`` of a received CNP that waits to take effect; a CNP in the network never has FECN."""
 
 
 @by_type({Unpaced: _never_acts, Pacing: _acts})
 def acts(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # type: ignore[empty-body]
-    """Tell whether what happens to a packet at a NIC is that, as a CNP, it acted in the cycle before (NCC-9)."""
+    """Return whether this event is a received CNP taking effect.
+
+    If so, apply the CNP's BECN (NCC-9).
+    """
 
 
 @inner
-def _no_cnp(pacing: Unpaced, net: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - as of a paced one
+def _no_cnp(pacing: Unpaced, net: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
@@ -213,9 +219,9 @@ def _causes_cnp(pacing: Pacing, net: Network, packets: Packets, packet: int, nic
 def causes_cnp(  # type: ignore[empty-body]
     pacing: Any, net: Network, packets: Packets, packet: int, nic: int, cycle: int
 ) -> bool:
-    """Tell whether a packet, whose head a NIC receives in a cycle, lives on: as the CNP that it causes, or to act.
+    """Return whether a received packet's record is reused, for the CNP it triggers or as a CNP awaiting its effect.
 
-    It is counted before, as what it is then.
+    The caller has already counted the packet as delivered.
     """
 
 
@@ -223,8 +229,8 @@ def causes_cnp(  # type: ignore[empty-body]
 def take_all_waiting(
     sources: Sources, wiring: Wiring, meters: Meters, staged: NDArray[Any], now: int, packets: Packets
 ) -> None:
-    """Take away all that was generated before a cycle and never left the application queues, so that it is counted."""
-    # the whole network as one argument would mean this code again for every scheduler and kind of switch
+    """Generate, count and discard the packets due before ``now`` that never left the application queues."""
+    # with the whole network as argument, this code would be compiled for every scheduler and switch type
     for nic in range(staged.shape[0]):
         for number in range(staged.shape[1]):
             while sources.due[nic, number] < now:

@@ -1,4 +1,4 @@
-"""What is measured of packets: counts, latencies and their histogram, per service level, in parts of the stretch."""
+"""Packet measurements: counts, latencies and histograms per service level, and counts per part of the window."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from vlane.tables.sc import SC_COUNT
 from vlane.tables.sl2vl import SL_COUNT
 
 LEVELS = SC_COUNT
-"""Rows of service levels: Omni-Path's 32; InfiniBand has the first 16."""
+"""Number of service-level rows: 32 for Omni-Path; InfiniBand uses the first 16."""
 
 APART = SL_COUNT
-"""Rows between an SL and the same SL to hosts that are told apart, InfiniBand's only."""
+"""Row offset of an SL for destinations that are counted separately; InfiniBand only."""
 
 PARTS = 40
-"""Equal parts of the measured stretch that are told apart, for the confidence of a mean and the drift of a backlog."""
+"""Number of equal parts of the measurement window, for confidence intervals and the growth of the backlog."""
 
 FINE_BITS, FLOW_FINE_BITS = 5, 3
-"""Bins per power of two, as a power of two, of a service level's latencies and of a flow's."""
+"""Histogram resolution as log2 of the bins per power of two, for service levels and for flows."""
 
 _BINS = 40 << FINE_BITS
 _FLOW_BINS = 16 << FLOW_FINE_BITS
@@ -42,48 +42,49 @@ _LOW = (1 << _LOW_BITS) - 1
 
 
 class Meters(NamedTuple):
-    """Counters.
+    """Counters of a run.
 
     Parameters
     ----------
     window : array of int64, (3,)
-        First cycle that is measured, and the first that is not any more; parts of a measured cycle, times 2**57 and
-        rounded up.
+        First measured cycle; first cycle after the window; parts per measured cycle, times 2**57 and rounded up.
     level_row : array of int64, (SLs,)
-        Row of each SL, where rows are for SLs.
+        Row of each SL in the arrays with a row per SL.
     apart : array of int64, (NICs,)
-        By destination, what is added to it: 0, or 16 for hosts that are told apart.
+        Offset added to the SL's row, by destination: 16 for destinations that are counted separately, otherwise 0.
     total : array of int64, (32 SLs, 5)
-        Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
-        Latencies and hops are of packets generated in the window.
+        Deliveries in the window: packets, flits, sum of latencies, maximum latency, sum of hops. Latencies and hops
+        include only packets generated in the window.
     part : array of int64, (32 SLs, parts, 5)
-        Of each part of the stretch: packets received that were generated in the stretch, and the sum of their
-        latencies; flits generated, flits received, flits of packets that were dropped.
+        For each part of the window: delivered packets that were generated in the window, the sum of their latencies,
+        flits generated, flits delivered, flits of dropped packets.
     late : array of int64, (NICs, 6)
-        Packet whose last flit a NIC receives after the stretch while its head came in it: cycle, SL, cycle of
-        generation, flits, switches, source; all zero for none.
+        Packet whose head reached a NIC in the window and whose last flit arrives after it: cycle of delivery, SL,
+        cycle of generation, flits, hops, source; all zero for none.
     histogram : array of int64, (32 SLs, bins)
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
-        Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
+        Hash of all deliveries, independent of their order within a cycle; sum of flits times hops, a measure of work.
     trace : array of int64, (rows, 13)
-        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel,
-        what the base transport header says of congestion, packet sequence number.
+        Deliveries: source, target, DLID, SL, flits, cycle of generation, cycle of delivery, hops, bytes, lane, channel,
+        congestion bits of the base transport header, packet sequence number.
     traced : array of int64, (1,)
-        Rows in use.
+        Number of trace rows in use.
     flow_level : array of int64, (SLs,)
-        Place of each SL in ``flow``; -1 for none.
+        Index of each SL in ``flow``; -1 for none.
     flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
-        By source, destination and SL, in the window: flits generated; packets and flits delivered; of packets
-        generated in the window, how many, the sum of latencies, and the longest. Empty if flows are not told apart.
+        Per source, destination and SL, in the window: flits generated; packets and flits delivered; number, sum of
+        latencies and maximum latency of delivered packets that were generated in the window. Empty without per-flow
+        measurement.
     flow_histogram : array of int64, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
-        Latencies of each flow: exact below 8, then 8 bins per power of two; the last holds all from 245,760 on.
+        Latencies of each flow: exact below 8, then 8 bins per power of two; the last bin holds 245,760 and above.
     by_source : array of int64, (NICs, 32 SLs) or (0, 0)
-        Flits received from each source, in the window. Empty if sources are not told apart.
+        Flits delivered from each source in the window. Empty without per-source measurement.
     connections : ConnectionMeters
         Counts of connections.
     lateness : array of int64, (32 SLs, 1025)
-        Latencies of packets of connections, in 512ths of their deadlines; the last holds all from twice those on.
+        Latencies of packets of connections in 1/512 of their deadlines; the last bin holds twice the deadline and
+        above.
     """
 
     window: NDArray[np.int64]
@@ -119,24 +120,24 @@ def new_meters(
     connections: CbrList | None = None,
     sources: bool = False,
 ) -> Meters:
-    """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
+    """Return zeroed meters for the window of cycles ``first`` to ``end`` - 1.
 
     Parameters
     ----------
     nics : int
-        NICs that receive.
+        Number of receiving NICs.
     trace_rows : int
-        Deliveries that are kept; none if it is 0.
+        Maximum number of traced deliveries; 0 disables the trace.
     flow_levels : sequence of int
-        The SLs whose flows are told apart; none if it is empty.
+        SLs with per-flow measurement.
     apart : sequence of int
-        Destinations whose packets are counted 16 rows behind those of their SL, with SLs of InfiniBand.
+        Destinations that are counted separately, 16 rows after their SL; InfiniBand SLs only.
     sls : int
-        How many SLs packets may have; those beyond the rows begin again with the first.
+        Number of SLs that packets may have; SLs beyond the rows share rows, starting with the first.
     connections : CbrList, optional
-        Connections whose packets are told apart.
+        Connections to measure.
     sources : bool
-        Whether it is counted what each source got.
+        Measure flits delivered per source.
     """
     places = np.full(max(LEVELS, sls), -1, np.int64)
     rows, behind = np.arange(len(places)) % (APART if apart else LEVELS), np.zeros(nics, np.int64)
@@ -168,9 +169,9 @@ def _share(cycles: int) -> int:
 
 
 def double_stretch(meters: Meters) -> None:
-    """Let the measured stretch be twice as long, at the cycle at which it would have ended.
+    """Double the measurement window, in the cycle of its end.
 
-    All counts are then as if it had been so long from the start: each two parts are one.
+    All counts become those of a window of the new length: every two parts are merged into one.
     """
     first, end = int(meters.window[FIRST]), int(meters.window[END])
     meters.window[END], meters.window[SHARE] = 2 * end - first, _share(2 * (end - first))
@@ -183,7 +184,10 @@ def double_stretch(meters: Meters) -> None:
 
 
 def merged_meters(each: Sequence[Meters]) -> Meters:
-    """Return the counts of the parts of a network together, flows and the stretch as of the first; no deliveries."""
+    """Sum the meters of a partitioned network.
+
+    Window, flow counts and trace are those of the first partition; they are not summed.
+    """
     total = np.sum([meters.total for meters in each], axis=0)
     total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in each], axis=0)
     digest = np.array([sum(int(meters.digest[0]) for meters in each) & MASK, sum(meters.digest[1] for meters in each)])
@@ -199,7 +203,7 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
 
 
 def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
-    """Return the least latency of a bin."""
+    """Return the smallest latency of a histogram bin."""
     return least_of(bin_number, fine_bits)
 
 
@@ -207,7 +211,7 @@ def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
 def _part_of(meters: Meters, cycle: int) -> int:
     past = cycle - meters.window[FIRST]
     part = past * meters.window[SHARE] >> _SHARE_BITS
-    return part - (part * (meters.window[END] - meters.window[FIRST]) > past * PARTS)  # one more where rounding tells
+    return part - (part * (meters.window[END] - meters.window[FIRST]) > past * PARTS)  # undo rounding up
 
 
 @inner
@@ -231,7 +235,7 @@ def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, l
 
 @inner
 def count_generation(meters: Meters, packet: Packet, origin: Origin) -> None:
-    """Count a packet that was generated, once; its cycle of generation may be long ago."""
+    """Count a generated packet, in the part of the window that contains its cycle of generation."""
     if meters.window[FIRST] <= origin.born < meters.window[END]:
         meters.part[_row_of(meters, packet.sl, origin.target), _part_of(meters, origin.born), MADE] += packet.flits
         if meters.flow.size > 0:
@@ -248,7 +252,10 @@ def count_loss(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> No
 
 @inner
 def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
-    """Count a packet whose last flit is received in a cycle; of a CNP there is the digest, and the trace, only."""
+    """Count a packet whose last flit is received in a cycle.
+
+    A CNP enters only the digest and the trace.
+    """
     sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
     source, target, connection = int(origin.source), int(origin.target), int(origin.connection)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
@@ -274,7 +281,10 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
 
 @inner
 def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int) -> None:
-    """Count a delivery that is measured; one after the stretch is kept, in case the stretch goes on."""
+    """Count a delivery for the statistics.
+
+    A delivery after the window is stored in ``late``, in case the window is doubled.
+    """
     first = meters.window[FIRST]
     if cycle >= meters.window[END]:
         late = meters.late[target]

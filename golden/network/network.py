@@ -1,6 +1,6 @@
-"""A network of switches and NICs, cycle by cycle (``docs/network.md``).
+"""Cycle-by-cycle simulation of a network of switches and NICs (``docs/network.md``).
 
-Port ``q`` of the sending ends is port ``q`` of the switches, and behind those the NICs, one port each.
+Sending ports are numbered like the switch ports, followed by one port per NIC.
 """
 
 from __future__ import annotations
@@ -57,43 +57,43 @@ from vlane.golden.topologies.wiring import NOWHERE, Wiring
 from vlane.golden.traffic.sources import Sources
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
-"""Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""
+"""Reasons for stopping: requested cycle reached, packet pool empty, no movement for ``patience`` cycles, trace full."""
 
 
 class Network(NamedTuple):
-    """Everything there is.
+    """State of a network.
 
     Parameters
     ----------
     wiring : Wiring
         Cables.
     switches : Switches
-        Input sides and allocation.
+        Input ports and allocation.
     out_ports : OutputPorts
-        Output sides, of switches and NICs.
+        Output ports of switches and NICs.
     sources : Sources
-        What is generated.
+        Packet generation.
     meters : Meters
-        What is measured.
+        Measurements.
     staged : array of int64, (NICs, classes)
-        Head of each application queue, once it is drawn.
+        Drawn head of each application queue, or ``NOBODY``.
     awake : array of int64, (words,)
-        Sending ends that may have something to do, as bits.
+        Bit set of sending ports that may have work.
     busy : array of int64, (ends and a margin,)
-        Within a cycle: the sending ends that are awake.
-    grants : Records of Grant, (as many as switches may grant in a cycle,)
-        Within a cycle: what the switches granted.
+        Scratch of a cycle: list of the awake sending ports.
+    grants : Records of Grant, (maximum number of grants per cycle,)
+        Scratch of a cycle: grants of the switches.
     outside : array of int64, (ends,)
-        Head that arrives at a co-simulated end, ``NOBODY`` for none; empty in a pure golden run. Co-simulated ends are
-        numbered after all NICs.
+        Head that arrives at a co-simulated port, ``NOBODY`` for none; empty in a pure golden run. Co-simulated ports
+        are numbered after all NICs.
     clock : array of int64, (2,)
-        The next cycle; the last one in which anything moved.
+        Next cycle; last cycle in which a packet moved.
     patience : int
-        Cycles without any movement after which a network with packets in it is stuck.
+        Number of cycles without movement after which a network that holds packets is stuck.
     border : Alone or Part
-        What it knows of the other parts of a network that several cores run.
+        Connection to the other parts of a network that runs on several cores.
     pacing : Unpaced or Pacing
-        What NICs hold back, where congestion control is on.
+        Congestion control of the NICs.
     """
 
     wiring: Wiring
@@ -120,13 +120,13 @@ def _wake(net: Network, port: int) -> None:
 
 @inner
 def nic_end(net: Network, nic: int) -> int:
-    """Return the number of a NIC's end."""
+    """Return the sending port of a NIC."""
     return len(net.switches.inputs.port) + nic
 
 
 @inner
 def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
-    """Let room of so many (flits, blocks) at an end come free, flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
+    """Free the space of ``size`` (flits, blocks) at a port flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
     cable = net.wiring.cable[end]
     told, since = cable.told, since + cable.telling
     if is_foreign(net.border, told):
@@ -138,13 +138,16 @@ def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: 
 
 
 def take_waiting(net: Network, packets: Packets) -> None:
-    """Take away all that was generated so far and never left the application queues, so that it is counted."""
+    """Generate, count and discard all packets due so far that never left the application queues."""
     take_all_waiting(net.sources, net.wiring, net.meters, net.staged, int(net.clock[NOW]), packets)
 
 
 @inner
 def _rooms_come_free(net: Network, cycle: int) -> None:
-    """Count what comes free at once in this cycle; who may tell of it is woken."""
+    """Apply the credits that arrive at once in this cycle.
+
+    Wake ports that may have to send an FCP.
+    """
     returns, remote = net.out_ports.returns, net.out_ports.remote
     for place in places_coming(returns, cycle):
         it = returns.at_once[place]
@@ -156,7 +159,7 @@ def _rooms_come_free(net: Network, cycle: int) -> None:
 
 @inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
-    """Let happen what was to happen in this cycle."""
+    """Execute the packet events of this cycle."""
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         near = ahead = packet if are_many(net.out_ports.queues) else NOBODY
@@ -174,7 +177,10 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
 
 @inner
 def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
-    """Have loaded what an event of a packet needs, which is loaded itself; return the next one of its list."""
+    """Prefetch the records this packet's event will use and return the next packet of the list.
+
+    The packet itself is already cached.
+    """
     if packet == NOBODY:
         return NOBODY
     place = int(packets.chain[packet].place)
@@ -206,7 +212,7 @@ def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int
 
 @inner
 def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -> None:
-    """Let a head arrive at a NIC or at an end of another model, or let a packet that was dropped be gone."""
+    """Deliver a head to a NIC or to a co-simulated port, or remove a dropped packet."""
     field, origin = packets.pool[packet], packets.origin[packet]
     if place >= len(net.staged):
         net.outside[place - len(net.staged)] = packet
@@ -227,7 +233,7 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
 
 @inner
 def _switch(net: Network, packets: Packets, cycle: int) -> None:
-    """Run the switches' allocation, and let the room of what they granted come back to the senders."""
+    """Run the allocation of all switches and start the return of credits for granted packets."""
     count = allocate(net.switches, net.out_ports, packets, cycle, net.grants)
     for index in range(count):
         grant = net.grants[index]
@@ -240,7 +246,7 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
                 crosses(net.out_ports.starvation, port, lane, field, cycle + 1)
                 continue
             size = comes_free(net.switches, field)
-            ahead = min(cycle - field.arrived, field.flits)  # more than all flits make no difference
+            ahead = min(cycle - field.arrived, field.flits)  # a lead beyond the packet's flits has no effect
             _come_free(net, size, port, lane, cycle, cycle + 2, ahead)
     if count:
         net.clock[MOVED] = cycle
@@ -248,7 +254,7 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
 
 @inner
 def _hold_nothing(starvation: Unstarved, net: Network, cycle: int) -> None:
-    """Do nothing: what comes free is returned as it does."""
+    """Do nothing: credits return without delay."""
 
 
 @inner
@@ -265,14 +271,15 @@ def _return_held(starvation: Starvation, net: Network, cycle: int) -> None:
 
 @by_type({Unstarved: _hold_nothing, Starvation: _return_held})
 def _return_credits(starvation: Any, net: Network, cycle: int) -> None:
-    """Let inputs that may hold room back return what they return in a cycle (IBS-K2 to IBS-K5)."""
+    """Return the credits of inputs with credit starvation that are due in a cycle (IBS-K2 to IBS-K5)."""
 
 
 @inner
 def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
-    """Let the head of a packet come to where the cable leads, so that its flits may follow one per cycle (NET-5).
+    """Schedule the arrival of a packet's head at the far end of the cable (NET-5).
 
-    ``cycle`` is the one in which it starts; on a slower cable, the one from which on it could have left flit by flit.
+    The flits follow at one per cycle. ``cycle`` is the cycle in which the packet starts. On a slower cable it is
+    later, by as many cycles as the far end must wait to receive the packet at one flit per cycle.
     """
     cable = net.wiring.cable[port]
     far = int(cable.far)
@@ -286,7 +293,7 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
 
 @inner
 def _send(net: Network, packets: Packets, cycle: int) -> None:
-    """Run the schedulers of the sending ends that are awake."""
+    """Run the egress schedulers of the awake ports."""
     out_ports, inputs = net.out_ports, net.switches.inputs
     count = list_members(net.awake, inputs.word_bits, net.busy)
     count = list_free(out_ports, net.busy, count, cycle)
@@ -312,7 +319,7 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
 
 @inner
 def _wake_all(net: Network) -> None:
-    """Let every cabled end look whether it has anything to do."""
+    """Wake every cabled port."""
     for end in range(len(net.wiring.cable)):
         if net.wiring.cable[end].peer != NOWHERE:
             _wake(net, end)
@@ -320,7 +327,7 @@ def _wake_all(net: Network) -> None:
 
 @inner
 def why_not(net: Network, packets: Packets, end: int) -> int:
-    """Return why the next cycle cannot be run; -1 if it can."""
+    """Return why the next cycle cannot run, or -1 if it can."""
     if net.clock[NOW] >= end:
         return DONE
     if len(packets.pool) - packets.regs[IN_USE] < net.staged.size:
@@ -334,7 +341,7 @@ def why_not(net: Network, packets: Packets, end: int) -> int:
 
 @inner
 def run_cycle(net: Network, packets: Packets) -> None:
-    """Run one cycle."""
+    """Run a cycle."""
     cycle, period = net.clock[NOW], fcp_period(net.out_ports.remote)
     if period != 0 and cycle % period == 0:
         _wake_all(net)
@@ -353,7 +360,10 @@ def run_cycle(net: Network, packets: Packets) -> None:
 
 @kernel
 def run(net: Network, packets: Packets, end: int) -> int:
-    """Run up to a cycle; return why it stopped. Whatever the reason but ``STUCK``, it may go on."""
+    """Run up to cycle ``end`` and return the reason for stopping.
+
+    Except after ``STUCK``, the run can be resumed.
+    """
     reason = why_not(net, packets, end)
     while reason < 0:
         run_cycle(net, packets)

@@ -1,6 +1,6 @@
-"""NICs of a network under congestion control: CNPs, BECNs, flows that wait (NCC-6 to NCC-17 of ``docs/congestion.md``).
+"""Congestion control at NICs: CNPs, BECNs and held flows (NCC-6 to NCC-18, ``docs/congestion.md``).
 
-What a BECN does in a cycle, and the visit of a cycle, are done as the next one starts: after all questions.
+The BECN and the table visit of a cycle are executed at the start of the next cycle, after all injections of the cycle.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from vlane.tables.sl2vl import SL_COUNT
 
 (FECNS, CNPS, BECNS, HELD, LOGGED) = range(5)
 COUNTS = ("fecns", "cnps", "becns", "held", "logged")
-"""Of each NIC since the start: packets received with FECN, CNPs sent, CNPs received, packets that had to wait, log
-events."""
+"""Counts of each NIC since the start of the run: packets received with FECN, CNPs sent, CNPs received, packets held,
+log events."""
 
 
 class Unpaced(NamedTuple):
-    """NICs that hold nothing back.
+    """NICs without congestion control.
 
     Parameters
     ----------
     kind : int
-        0; a tuple of nothing is no type of its own.
+        Always 0. An empty tuple would not be a distinct type in compiled code.
     """
 
     kind: int = 0
 
 
 class PacedNIC:
-    """What a NIC keeps.
+    """State of a NIC.
 
     Parameters
     ----------
     told : int
-        Cycle in which a BECN acted last.
+        Cycle in which a BECN last took effect.
     not_before : int
-        With a gap per port: first cycle in which it may inject again (NCC-17).
+        With a gap per port: first cycle in which the NIC may inject again (NCC-17).
     """
 
     told: Int64
@@ -54,14 +54,16 @@ class PacedNIC:
 
 
 class Waiting:
-    """Packets of a class that wait at a NIC. The first ones of their flows are a list, and behind each are the others.
+    """Held packets of a class at a NIC.
+
+    The first packets of all held flows form a list; each heads a list of the other packets of its flow.
 
     Parameters
     ----------
     first, last : int
-        Of the list; ``first`` is ``NOBODY`` if it is empty.
+        First and last flow head; ``first`` is ``NOBODY`` if no packet is held.
     packets : int
-        All that wait.
+        Total number of held packets.
     """
 
     first: Int32
@@ -70,32 +72,32 @@ class Waiting:
 
 
 class Pacing(NamedTuple):
-    """NICs that pace.
+    """NICs with congestion control.
 
     Parameters
     ----------
     sources : Sources
-        Flows that are slowed down, and the settings.
+        Throttled flows and settings.
     nic : Records of PacedNIC, (NICs,)
-        State of each.
+        State of each NIC.
     cnps : Queues
-        CNPs that are to be sent, a queue for each NIC.
+        CNPs to be sent, one queue per NIC.
     waiting : Records of Waiting, (NICs, classes)
-        Of each class.
+        Held packets of each class.
     most : int
-        Packets of a class that may wait at a NIC.
+        Maximum number of held packets per class and NIC.
     interval : int
-        Least cycles between two CNPs of a NIC to a source and SL; 0 for none.
+        Minimum number of cycles between two CNPs of a NIC to the same source and SL; 0 for no limit.
     last_cnp : array of int64, (NICs, NICs, SLs) or (0, 0, 0)
-        Cycle in which each of these was made last, if there is an interval.
+        Cycle of the last CNP by NIC, source and SL; empty without ``interval``.
     counts : array of int64, (NICs, 5)
-        What ``COUNTS`` names.
+        Counts named by ``COUNTS``.
     port_blocks : int
-        With a gap per port: the packet size, in blocks, from which the gap is computed; 0 for a gap per flow.
+        With a gap per port: packet size in blocks from which the gap is computed; 0 for a gap per flow.
     psn : array of int32, (NICs, SLs of the traffic, LIDs)
-        Packet sequence number of the next packet that a NIC injects to a DLID on an SL (NCC-18).
+        Next packet sequence number by NIC, SL and DLID (NCC-18).
     psn_row : array of int64, (16,)
-        Place of each SL in ``psn``.
+        Index of each SL in ``psn``.
     """
 
     sources: Sources
@@ -117,14 +119,14 @@ _LONG_AGO = -(1 << 60)
 def new_pacing(
     sources: Sources, *, classes: int, most: int, interval: int, port_blocks: int, lids: int, sls: Sequence[int]
 ) -> Pacing:
-    """Return NICs without CNPs, with nothing that waits; as many as there are sources.
+    """Return NICs without CNPs and without held packets, one for each of ``sources``.
 
     Parameters
     ----------
     lids : int
-        LIDs are below it.
+        Upper bound (exclusive) of the LIDs.
     sls : sequence of int
-        SLs of the traffic, each once.
+        Distinct SLs of the traffic.
     """
     nics = len(sources.flow)
     nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
@@ -142,13 +144,13 @@ def new_pacing(
 
 @inner
 def _flow_dlid(pacing: Pacing, nic: int, dlid: int) -> int:
-    """Return the DLID of a flow of a NIC: 0 while flows are SLs (CCS-6)."""
+    """Return the DLID that identifies a NIC's flow: 0 while flows are SLs (CCS-6)."""
     return 0 if pacing.sources.port[nic, PORT_MODE] != 0 else dlid
 
 
 @inner
 def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int) -> int:
-    """Return the first packet of a class that waits and is of a packet's flow; ``NOBODY`` if there is none."""
+    """Return the first held packet of a class that belongs to the flow of ``packet``, or ``NOBODY``."""
     field, head = packets.pool[packet], int(pacing.waiting[nic, number].first)
     while head != NOBODY:
         other = packets.pool[head]
@@ -160,7 +162,7 @@ def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: 
 
 @inner
 def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
-    """Tell whether the flow of a packet, or the port, may not inject in a cycle (CCS-3, NCC-17)."""
+    """Return whether the flow of a packet, or the port, may not inject in a cycle (CCS-3, NCC-17)."""
     if pacing.port_blocks != 0:
         return cycle < pacing.nic[nic].not_before
     place = place_of_flow(pacing, packets, nic, packet)
@@ -169,7 +171,7 @@ def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle:
 
 @inner
 def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> None:
-    """Let a packet that is not held be injected in a cycle (CCS-2, NCC-17)."""
+    """Update the flow's or port's not-before for a packet injected in a cycle (CCS-2, NCC-17)."""
     sources, blocks = pacing.sources, packets.pool[packet].blocks
     if pacing.port_blocks == 0:
         answer(sources, nic, place_of_flow(pacing, packets, nic, packet), blocks, cycle)
@@ -185,7 +187,7 @@ def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle
 
 @inner
 def number_packet(pacing: Pacing, packets: Packets, nic: int, packet: int) -> None:
-    """Give a packet that a NIC injects the sequence number that its flow is at (NCC-18)."""
+    """Assign the next sequence number of its source, DLID and SL to a packet (NCC-18)."""
     field = packets.pool[packet]
     row = pacing.psn[nic, pacing.psn_row[field.sl]]
     psn = packets.origin[packet].psn = int(row[field.dlid])
@@ -194,17 +196,20 @@ def number_packet(pacing: Pacing, packets: Packets, nic: int, packet: int) -> No
 
 @inner
 def place_of_flow(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
-    """Return the entry of a packet's flow; ``sources.NOBODY`` if it is not known."""
+    """Return the table entry of a packet's flow, or ``sources.NOBODY`` if the flow has none."""
     field = packets.pool[packet]
     return find(pacing.sources, nic, _flow_dlid(pacing, nic, field.dlid), field.sl)
 
 
-# Of the first packet of a flow that waits, `arrived` is the next one of the list, `asks` the last of its flow.
+# In the first held packet of a flow, `arrived` links the next flow and `asks` the last packet of the same flow.
 
 
 @inner
 def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, head: int) -> None:
-    """Let a packet wait: behind those of its flow, whose first is ``head``, or as the first of it (NCC-11)."""
+    """Hold a packet (NCC-11).
+
+    The packet joins the flow whose first packet is ``head``, or starts a new flow if ``head`` is ``NOBODY``.
+    """
     own = pacing.waiting[nic, number]
     own.packets += 1
     pacing.counts[nic, HELD] += 1
@@ -230,7 +235,7 @@ def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) 
 
 @inner
 def first_to_go(pacing: Pacing, packets: Packets, nic: int, number: int, cycle: int) -> tuple[int, int]:
-    """Return the first packet of the list that may be injected in a cycle, and the one before it in the list."""
+    """Return the first flow head that may be injected in a cycle, and its predecessor in the list."""
     before, head = NOBODY, int(pacing.waiting[nic, number].first)
     while head != NOBODY and is_flow_held(pacing, packets, nic, head, cycle):
         before, head = head, int(packets.pool[head].arrived)
@@ -239,7 +244,10 @@ def first_to_go(pacing: Pacing, packets: Packets, nic: int, number: int, cycle: 
 
 @inner
 def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, before: int) -> None:
-    """Take a packet out of the list, where it is behind ``before``; the next one of its flow goes to the end of it."""
+    """Remove a flow head, whose predecessor is ``before``.
+
+    Move the flow's next packet to the end of the list.
+    """
     own = pacing.waiting[nic, number]
     following, behind, last = (
         int(packets.pool[head].arrived),
@@ -260,7 +268,7 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
 
 @inner
 def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> None:
-    """Let what waits of a class never be sent: the class has ended."""
+    """Discard the held packets of a class that has ended."""
     own = pacing.waiting[nic, number]
     head = int(own.first)
     while head != NOBODY:
@@ -275,7 +283,10 @@ def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> N
 
 @inner
 def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
-    """Count a packet with FECN, and let it be the CNP that it causes, in a cycle; tell whether it makes one (NCC-7)."""
+    """Count a packet with FECN and turn it into a queued CNP.
+
+    Return False, without a CNP, if the interval since the last one is too short (NCC-7).
+    """
     pacing.counts[nic, FECNS] += 1
     if pacing.interval != 0:
         source, sl = packets.origin[packet].source, packets.pool[packet].sl
@@ -288,21 +299,21 @@ def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: in
 
 @inner
 def first_cnp(pacing: Pacing, packets: Packets, nic: int, cycle: int) -> int:
-    """Return the CNP that a NIC may send in a cycle, ``NOBODY`` if there is none (NCC-6, NCC-8)."""
+    """Return the CNP that a NIC may send in a cycle, or ``NOBODY`` (NCC-6, NCC-8)."""
     packet = int(pacing.cnps.queue[nic, 0].head)
     return packet if packet != NOBODY and packets.origin[packet].born <= cycle else NOBODY
 
 
 @inner
 def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
-    """Take the first CNP out of its queue."""
+    """Remove the first CNP from its queue and count it as sent."""
     pop(packets, pacing.cnps, nic, 0)
     pacing.counts[nic, CNPS] += 1
 
 
 @inner
 def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
-    """Let a BECN for a flow act in a cycle, once all questions of it are answered (NCC-9)."""
+    """Apply a BECN for a flow in a cycle, after the cycle's injections (NCC-9)."""
     place, before = hear(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
     pacing.nic[nic].told = cycle
     pacing.counts[nic, BECNS] += 1
@@ -313,7 +324,7 @@ def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
 
 @inner
 def _no_sweep(pacing: Unpaced, cycle: int) -> None:
-    """No flows are known."""
+    """Do nothing: no congestion control."""
 
 
 @inner
@@ -330,4 +341,7 @@ def _sweep(pacing: Pacing, cycle: int) -> None:
 
 @by_type({Unpaced: _no_sweep, Pacing: _sweep})
 def sweep(pacing: Any, cycle: int) -> None:
-    """Visit the entry of every NIC whose turn it was in a cycle, once all questions of it are answered (NCC-13)."""
+    """Visit the due table entry of each NIC for a cycle, after its injections (NCC-13).
+
+    A NIC in which a BECN took effect in the cycle skips the visit.
+    """

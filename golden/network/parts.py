@@ -1,9 +1,9 @@
-"""Parts of a network that are run at the same time, each by a core, and the letters between them.
+"""Parts of a network that run concurrently, one per core, and the mailboxes between them.
 
-The switches and NICs of a part are its own: no other part reads or writes their state. What passes from one part to
-another is a packet that starts on a cable between them, or room of a buffer at its far end that comes free. Neither has
-an effect earlier than F + 2 cycles later, F the flight time of the cable. So parts run that many cycles, a window, on
-their own; then they meet, and take the letters that the others wrote.
+No part accesses the state of another part's switches and NICs. Two kinds of messages cross the border: packets that
+start on a cable between parts, and credits for buffers at its far end. Neither takes effect earlier than F + 2 cycles
+later, where F is the flight time of the cable. Parts therefore run that many cycles (a window) independently; then they
+meet at a barrier and read the messages of the others.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from vlane.golden.engine.kernel import by_type, inner
 
 
 class Alone(NamedTuple):
-    """A network of one part.
+    """Border of an undivided network.
 
     Parameters
     ----------
     number : int
-        Of the part, 0.
+        Part number, 0.
     """
 
     number: int = 0
 
 
 class PacketLetter:
-    """A packet that goes to another part; the pool is common to all, so its number is enough.
+    """A packet sent to another part. The packet pool is common, so its number suffices.
 
     Parameters
     ----------
     packet : int
-        Its number.
+        Packet number.
     cycle : int
-        In which it may first take part in the allocation at its place.
+        First cycle in which the packet may take part in allocation.
     place : int
         Input port.
     """
@@ -48,14 +48,16 @@ class PacketLetter:
 
 
 class RoomLetter:
-    """Room that comes free in a buffer whose sender is in another part; the arguments of ``returns.begin``.
+    """Credits for a sender in another part.
+
+    The fields are the arguments of ``returns.begin``.
 
     Parameters
     ----------
     end : int
-        The sender's end.
+        Sending port.
     since, lane, flits, blocks, ahead : int
-        First cycle in which the sender may use it; of the packet: VL, size, flits already buffered.
+        First cycle in which the sender may use the credit; VL, size, and already buffered flits of the packet.
     """
 
     end: Int32
@@ -72,27 +74,27 @@ class Part(NamedTuple):
     Parameters
     ----------
     number, parts : int
-        Which one it is; how many there are.
+        Number of this part; number of parts.
     window : int
-        Cycles that a part may run on its own.
+        Number of cycles that a part runs between two barriers.
     nics : int
-        NICs of the part.
+        Number of NICs of the part.
     owner : array of uint8, (ends,)
-        Part of each end.
+        Part of each port.
     packets : Records of PacketLetter, (2 * parts * parts, letters)
-        Boxes, by turn, writing part and reading part. While the letters of one turn are read, those of the other are
+        Mailboxes by turn, writing part and reading part. Messages of one turn are read while those of the other are
         written.
     rooms : Records of RoomLetter, (2 * parts * parts, letters)
-        Likewise.
+        Mailboxes of credits, in the same order.
     letters : array of int64, (2 * parts * parts, 8)
-        Letters in each box: packets, rooms. A row is a cache line.
+        Number of packets and of credits in each mailbox. A row is a cache line.
     said : array of int64, (2 * parts, 8)
-        By turn and part: why it cannot go on, or -1; its packets; the last cycle in which anything moved there.
+        Published state by turn and part: reason for stopping or -1; packets in use; last cycle of movement.
     barrier : array of int64
-        Where the parts meet.
+        Barrier at which the parts meet.
     own : array of int64, (8,)
-        Of the part: turn; packets of the pool that it has, free ones too; the last cycle in which anything moved;
-        whether it had packets when it last met the others.
+        State of this part: turn; pool packets that it owns, free ones included; last cycle of movement; whether it had
+        packets at the last barrier.
     """
 
     number: int
@@ -109,14 +111,14 @@ class Part(NamedTuple):
 
 
 Border = Any
-"""What a network knows of other parts, ``Alone`` or ``Part``; its type selects the implementation."""
+"""Border to the other parts, ``Alone`` or ``Part``; the type selects the implementation."""
 
 OF_PACKETS, OF_ROOMS = range(2)
 TURN, OWNED, LAST_MOVED, HAD_PACKETS = range(4)
 
 
 @inner
-def _never(border: Alone, end: int) -> bool:  # noqa: ARG001 - as of a part
+def _never(border: Alone, end: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
@@ -127,18 +129,18 @@ def _has_another(border: Part, end: int) -> bool:
 
 @by_type({Alone: _never, Part: _has_another})
 def is_foreign(border: Any, end: int) -> bool:
-    """Tell whether an end belongs to another part."""
+    """Return whether a port belongs to another part."""
 
 
 @inner
 def box_of(border: Part, turn: int, writer: int, reader: int) -> int:
-    """Return the number of a box."""
+    """Return the number of a mailbox."""
     return (turn * border.parts + writer) * border.parts + reader
 
 
 @inner
 def _no_packet(border: Alone, packet: int, cycle: int, place: int) -> None:
-    """No packet goes to another part."""
+    """Do nothing: the network is not divided."""
 
 
 @inner
@@ -152,12 +154,12 @@ def _post_packet(border: Part, packet: int, cycle: int, place: int) -> None:
 
 @by_type({Alone: _no_packet, Part: _post_packet})
 def post_packet(border: Any, packet: int, cycle: int, place: int) -> None:
-    """Let a packet be in a foreign input's allocation from a cycle on; it leaves this part."""
+    """Send a packet to another part, where it takes part in allocation from a cycle on."""
 
 
 @inner
 def _no_room(border: Alone, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
-    """No room of another part comes free."""
+    """Do nothing: the network is not divided."""
 
 
 @inner
@@ -171,4 +173,4 @@ def _post_room(border: Part, end: int, since: int, lane: int, flits: int, blocks
 
 @by_type({Alone: _no_room, Part: _post_room})
 def post_room(border: Any, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
-    """Let room that a foreign end keeps count of come free, flit by flit, from a cycle on."""
+    """Send credits to another part, to be returned flit by flit from a cycle on."""

@@ -1,7 +1,7 @@
-"""Every path of a network, followed: what waits for what on the way, what is carried where, what is lost.
+"""Traversal of all paths: channel dependencies, lanes that carry traffic, and paths that do not arrive.
 
-A packet's way from an end on depends on nothing but the end, its lane and channel, its DLID and its SL: ways that meet
-are followed once. So are those of NICs whose ports are alike, and SLs that differ only in the numbers of their lanes.
+The rest of a packet's path depends only on its port, lane, channel, DLID and SL, so paths that meet are followed once.
+NICs with equal tables are followed once, too, and so are SLs whose tables differ only in the numbering of lanes.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from vlane.golden.traffic.senders import Senders, mark_senders, senders_of
 
 
 class Paths(NamedTuple):
-    """All paths, followed.
+    """Result of the path traversal.
 
     Parameters
     ----------
     waits : array of uint8, (channels, places * lanes / 8)
-        For what a packet that holds a channel may wait, as bits: place * lanes + lane of the switch that it is at,
-        where a place is a port, or, after those, a central buffer.
+        Bit mask of the (place, lane) pairs that a packet in a channel may wait for, as place * lanes + lane of its
+        switch. A place is a port or, after the ports, a central buffer.
     lost : array of int64, (3,)
-        Paths that do not arrive, and (source, DLID) of the first.
+        Number of paths that do not arrive; source and DLID of the first.
     carried : array of int16, (sending ends * lanes,)
-        SL of a path with traffic over a VL of a link; -1 if there is none.
+        SL of a path with traffic over each VL of a link; -1 for none.
     """
 
     waits: NDArray[np.uint8]
@@ -44,20 +44,20 @@ class Paths(NamedTuple):
 
 
 class _Notes(NamedTuple):
-    """What is kept while the paths of a level are followed.
+    """Scratch of the traversal of one SL.
 
     Parameters
     ----------
     seen : array of int32, (sending ends * lanes, channels)
-        Of the last way from there on: 4 * its number, + 2 with traffic, + 1 if it arrives.
+        Mark of the last path through here: 4 * path number, + 2 with traffic, + 1 if it arrives.
     way : array of int64, (switches + 1, 2)
-        Places in ``seen`` of the way that is being followed.
+        Indices in ``seen`` of the path being followed.
     alike : array of int64, (NICs,)
-        The first NIC whose packets take the same ways as a NIC's, from their first switch on.
+        Representative of each NIC: the first NIC whose packets take the same paths.
     members : array of int64, (NICs,)
-        As many are alike, at the first of them; at all others 0.
+        Number of NICs that a representative stands for; 0 for all other NICs.
     sends, any_sends : array of bool, (NICs,)
-        Who sends to the destination; whether any of those that are alike does, at the first of them.
+        Whether a NIC sends to the destination; whether any NIC of a representative does.
     """
 
     seen: NDArray[np.int32]
@@ -69,9 +69,9 @@ class _Notes(NamedTuple):
 
 
 def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16]) -> Paths:
-    """Follow every LID from every NIC, on each SL given, and on the path's own if there are any of those.
+    """Follow the paths from every NIC to every LID, on each given SL and on the SLs of the path-SL table.
 
-    All paths count for ``waits`` and ``lost``: those without traffic too.
+    ``waits`` and ``lost`` include paths without traffic.
     """
     found, lanes = _nothing(net), net.switches.inputs.queues.queue.shape[1]
     end, anyone = int(net.meters.window[END]), np.zeros((0, 0), np.int16)
@@ -96,7 +96,7 @@ def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16
 
 
 def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) -> Paths:
-    """Return the paths on an SL; only of those pairs whose SL it is, if ``only`` says so."""
+    """Return the paths on an SL, restricted to the pairs that use the SL if ``only`` is not empty."""
     paths, inputs, nics = _nothing(net), net.switches.inputs, len(net.staged)
     lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
     alike = every if only.size else _alike(net, sl)
@@ -120,7 +120,7 @@ def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) 
 
 
 def _alike(net: Network, sl: int) -> NDArray[np.int64]:
-    """Return for each NIC the first one at the same switch for whose packets of an SL the tables are the same."""
+    """Return for each NIC the first NIC at the same switch with equal tables for an SL."""
     inputs, first = net.switches.inputs, len(net.switches.inputs.port)
     far = net.wiring.cable["far"][first : first + len(net.staged)]
     starts = np.stack([net.wiring.nic_vl[:, sl], net.wiring.nic_channel[:, sl]], axis=1)
@@ -145,7 +145,7 @@ def _nothing(net: Network) -> Paths:
 
 
 def _column(net: Network, sl: int) -> tuple[bytes, list[int]]:
-    """Return what the tables do to an SL, apart from the numbers of its lanes, and those lanes in an order."""
+    """Return a key of an SL's tables that ignores the numbering of lanes, and the lanes in canonical order."""
     lanes = net.switches.inputs.queues.queue.shape[1]
     starts = [net.wiring.nic_vl[:, sl], net.wiring.nic_channel[:, sl]]
     tables = getattr(net.switches, "tables", None)
@@ -171,7 +171,7 @@ def _follow(
     sl: int,
     only: NDArray[np.int16],
 ) -> None:
-    # the whole network as one argument would mean this code again for every scheduler
+    # with the whole network as argument, this code would be compiled for every scheduler
     nics, number, sends = len(lids), 0, notes.sends
     for to in range(nics):
         mark_senders(senders, to, sends)
@@ -214,7 +214,7 @@ def _follow_one(
         notes.seen[end * lanes + lane, channel] = fresh
         notes.way[length, 0], notes.way[length, 1] = end * lanes + lane, channel
         length += 1
-        if sends and length > 1:  # on the first link each NIC counts for itself
+        if sends and length > 1:  # first links are marked per NIC, not per representative
             paths.carried[end * lanes + lane] = sl
         port = wiring.cable[end].far
         if port < 0:
@@ -246,7 +246,7 @@ def _may_wait(paths: Paths, channel: int, wanted: int) -> None:
 
 @inner
 def next_wait(waits: NDArray[np.uint8], channel: int, wanted: int) -> int:
-    """Return the first of the places and lanes that a channel may wait for, from one on; -1 for none."""
+    """Return the first (place, lane) from ``wanted`` on that a channel may wait for, or -1 for none."""
     end = 8 * waits.shape[1]
     while wanted < end:
         left = int(waits[channel, wanted >> 3]) >> (wanted & 7)
@@ -258,7 +258,7 @@ def next_wait(waits: NDArray[np.uint8], channel: int, wanted: int) -> int:
 
 @kernel
 def _add(one: Paths, found: Paths, renamed: NDArray[np.int64], sl: int) -> None:
-    """Add the paths of a level to what is found, with other lanes and on another SL."""
+    """Add the paths of one SL to ``found``, with renamed lanes and as SL ``sl``."""
     lanes = len(renamed)
     for channel in range(len(one.waits)):
         target = channel - channel % lanes + renamed[channel % lanes]

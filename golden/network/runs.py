@@ -1,4 +1,4 @@
-"""Runs of a network: up to a cycle, with the packets it needs, and with changes made from outside."""
+"""Runs of a network up to a cycle, with a growing packet pool and scheduled changes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.switches.packets import Packets, grown, new_packets
 
 AT_A_TIME = 1 << 22
-"""Cycles times NICs after which Python may be interrupted, about a second: it hears of nothing in compiled code."""
+"""Cycles times NICs per call of compiled code, about a second: Python handles interrupts only between calls."""
 
 
 def packets_for(net: Network, count: int) -> Packets:
-    """Return a pool of so many free packets, and a calendar that reaches as far ahead as the slowest cable needs."""
+    """Return a pool of ``count`` free packets with a calendar that covers the slowest cable."""
     out_ports = net.out_ports
     flits, slowest = int(out_ports.largest.max()) << out_ports.returns.flit_shift, int(out_ports.pace.max(initial=0))
     return new_packets(count, flits * slowest // FULL_PACE)
 
 
 class Change(NamedTuple):
-    """Something that is done to a network from outside.
+    """A change applied to a running network.
 
     Parameters
     ----------
     cycle : int
-        Before this one is run.
+        Cycle before which the change is applied.
     make : callable
-        Does it, given the network, or each of its parts if several cores run it; the parts share the state of all ends.
+        Function that applies the change to the network, or to each part. Parts share the per-port state.
     """
 
     cycle: int
@@ -44,12 +44,16 @@ def run_to(
     run_on: Callable[[Network, Packets, int], int] = run,
     changes: deque[Change] | None = None,
 ) -> tuple[int, Packets]:
-    """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool.
+    """Run up to a cycle and enlarge the packet pool as needed.
+
+    Return the reason for stopping and the pool.
 
     Parameters
     ----------
+    run_on : callable
+        Function that runs the network up to a cycle.
     changes : deque of Change
-        In order; those that were made are taken out.
+        Changes in order of their cycles; applied changes are removed.
     """
     pending = deque() if changes is None else changes
     at_a_time = max(1, AT_A_TIME // len(net.staged))

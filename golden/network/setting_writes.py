@@ -1,4 +1,4 @@
-"""Settings of congestion control that are written while a network runs (NCC-14 to NCC-16 of ``docs/congestion.md``)."""
+"""Writes of congestion-control settings while a network runs (NCC-14 to NCC-16, ``docs/congestion.md``)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,20 @@ from vlane.golden.network.runs import Change
 from vlane.golden.switches.credit_starvation import Starvation, write_element, write_starvation
 
 HostWrite = dict[int, int]
-"""A write of a source's settings: values by their places."""
+"""A settings write of a NIC: values by write-port index."""
 _TAKES_EFFECT = 1
 
 
 def marking_is_written(switch: int, given: MarkingWrite, *, cycle: int) -> Change:
-    """Return the change after which packets that start after a cycle are marked by what is written in it (CCM-12)."""
+    """Return a change that writes marking settings in ``cycle``.
+
+    They apply to packets that start later (CCM-12).
+    """
     return Change(cycle + _TAKES_EFFECT, partial(_mark, switch, given))
 
 
 def pacing_is_written(writes: Sequence[HostWrite], *, cycle: int, nics: Sequence[int] | None = None) -> Change:
-    """Return the change after which NICs, all unless given, have what is written in a cycle, behind its questions."""
+    """Return a change that writes settings of NICs (default: all) in ``cycle``, after its injections."""
     return Change(cycle + _TAKES_EFFECT, partial(_pace, tuple(writes), nics))
 
 
@@ -66,12 +69,15 @@ def level_of_sl(sl: int, *, timer: int, increase: int, trigger: int, minimum: in
 
 
 def cct_entry(index: int, shift: int, multiplier: int) -> HostWrite:
-    """Return the write of an entry of the CCT."""
+    """Return the write of a CCT entry."""
     return {W_SELECT: CCSourceSelect.TABLE, W_INDEX: index, W_SHIFT: shift, W_MULTIPLIER: multiplier}
 
 
 def starvation_is_written(switch: int, given: StarvationWrite, *, cycle: int) -> Change:
-    """Return the change after which room is held back from a cycle on as what is written in the one before says."""
+    """Return a change that writes credit-starvation settings in ``cycle``.
+
+    They take effect in the next cycle.
+    """
     return Change(cycle + _TAKES_EFFECT, partial(_starve, switch, given))
 
 

@@ -1,4 +1,4 @@
-"""Tables of egress schedulers that are exchanged while a network runs (``docs/network.md``)."""
+"""Exchange of egress scheduler tables while a network runs (``docs/network.md``)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from vlane.golden.schedulers.bank import Write, ask_swap, swap_waits
 from vlane.golden.switches.inputs import bit_of, word_of
 
 _ANEW = -1
-"""Decisions without a packet of a port whose next one is not counted, as it exchanges the tables."""
+"""Value of ``fruitless`` that excludes the next decision, in which the tables are exchanged."""
 
 
 def writes_begin(switch: int, ports: Sequence[int], *, cycle: int, refusal: InputError) -> Change:
-    """Return the look whether the shadow tables of some ports, from 0, may be written from a cycle on.
+    """Return a change that checks whether the shadow tables of ports (from 0) may be written from a cycle on.
 
-    While an exchange is pending they may not, and ``refusal`` is raised.
+    It raises ``refusal`` while an exchange is pending.
     """
     return Change(cycle, partial(_look, switch, tuple(ports), refusal))
 
 
 def table_is_swapped(switch: int, ports: Sequence[int], writes: Sequence[Write], *, cycle: int) -> Change:
-    """Return the change after which some ports, from 0, have another table, once their links are free.
+    """Return a change that exchanges the tables of ports (from 0) as soon as their links are free.
 
-    The table is written in the cycles before, and the exchange is requested in this one (VLA-16).
+    The shadow table is written in the cycles before; the exchange is requested in ``cycle`` (VLA-16).
     """
     return Change(cycle, partial(_swap, switch, tuple(ports), tuple(writes)))
 

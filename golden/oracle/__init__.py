@@ -1,5 +1,5 @@
-"""Every block of the catalogue as an oracle: a kernel that runs one clock cycle, words of inputs to words of outputs.
+"""Oracles: every block of the catalogue as a kernel that runs one clock cycle from input words to output words.
 
-Golden's blocks have the interface that suits networks and benches. Here each is brought behind its component's ports,
-which Python (``vlane.oracle``) and C (``vlane export oracle``) call alike (``docs/oracle.md``).
+Golden models have interfaces for networks and benches. An oracle wraps a golden model behind the ports of its hardware
+component, for Python (``vlane.oracle``) and C (``vlane export oracle``; ``docs/oracle.md``).
 """

@@ -1,4 +1,7 @@
-"""The buffer of virtual lanes as an oracle: golden decides where flits go, their data of any width stands beside."""
+"""Oracle of the buffer of virtual lanes.
+
+Golden decides where flits are stored; their data, of any width, is stored separately.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +27,20 @@ class BufferMachine(NamedTuple):
     Parameters
     ----------
     state : VLBufferState
-        Lanes; their rings hold 0, and within a cycle which flit of the cycle was written to a place: -1, -2, ...
+        Lanes. A ring element is 0 or, within a cycle, the negative number of the flit written in this cycle: -1, -2,
+        ...
     data : array of uint64, (vls, maximum, words)
-        Data of each place of the rings.
+        Data of each ring element.
     write_vl, write_count, read_vl, read_count : array of int64
-        Within a cycle: what each port does.
+        Scratch of a cycle: lane and flit count of each port.
     marks : array of int64, (writers, write_flits)
-        What golden is given as data: the number of each flit of a cycle.
+        Stand-in data passed to golden: the negative number of each flit of a cycle.
     data_bits, vls : int
-        Width of a flit, and lanes.
+        Flit width and number of lanes.
     ins, outs : array of int64, (elements, 2)
-        Places of the ports; those of the data come last.
+        Bit positions of the ports; data ports are last.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     state: golden.VLBufferState
@@ -55,7 +59,7 @@ class BufferMachine(NamedTuple):
 
 @kernel
 def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, ins, outs, vls = machine.state, machine.ins, machine.outs, machine.vls
     writers, readers = len(machine.write_vl), len(machine.read_vl)
     clear(shown)
@@ -92,7 +96,7 @@ def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArr
 
 @inner
 def _show(machine: BufferMachine, shown: NDArray[np.uint64]) -> None:
-    """Show how many flits each reading port can read, and those."""
+    """Write the number of readable flits of each reading port and the flits themselves to the outputs."""
     state, outs, reads = machine.state, machine.outs, machine.state.read_flits
     first = 2 + 3 * machine.vls
     data_from = outs[first + len(machine.read_vl), 0]
@@ -110,7 +114,7 @@ def _show(machine: BufferMachine, shown: NDArray[np.uint64]) -> None:
 
 @inner
 def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> None:
-    """Copy the data of the flits that golden accepted to the places that it chose: a lane's newest ones."""
+    """Store the data of accepted flits at the ring elements that golden chose, the newest of each lane."""
     state = machine.state
     for port in range(len(machine.write_vl)):
         vl = machine.write_vl[port]
@@ -135,19 +139,19 @@ def buffer_oracle(parameters: Mapping[str, Any]) -> Oracle:
     inputs = ports_of(
         RESET,
         Port("reserve_flits", _SIZE_BITS, 1, "Flits to reserve for a packet in this cycle; 0 for none."),
-        Port("reserve_vl", _VL_BITS, 1, "Lane of that packet."),
+        Port("reserve_vl", _VL_BITS, 1, "Lane for which flits are reserved."),
         Port("write_vl", _VL_BITS, writers, "Lane to which each writing port writes."),
-        Port("write_count", _COUNT_BITS, writers, "Flits that it writes; larger values count as write_flits."),
-        Port("write_data", bits, writers * writes, "Flits that are written, port by port, oldest first."),
+        Port("write_count", _COUNT_BITS, writers, "Flits that each port writes; larger values count as write_flits."),
+        Port("write_data", bits, writers * writes, "Data of the written flits, port by port, oldest first."),
         Port("read_vl", _VL_BITS, readers, "Lane that each reading port reads."),
-        Port("read_count", _COUNT_BITS, readers, "Flits that it removes."),
+        Port("read_count", _COUNT_BITS, readers, "Flits that each reading port removes."),
     )
     outputs = ports_of(
         Port("room", 1, vls, "Lanes in which the largest packet can be reserved."),
-        Port("accepted", 1, 1, "The room is available and reserved."),
+        Port("accepted", 1, 1, "The space is available and reserved."),
         Port("discarded", 3, 1, "Flits of this cycle that are discarded."),
-        Port("read_data", bits, readers * reads, "Oldest flits of each lane that is read, port by port; 0 for none."),
-        Port("readable", _COUNT_BITS, readers, "How many of them are there."),
+        Port("read_data", bits, readers * reads, "Oldest flits of each port's lane; 0 for none."),
+        Port("readable", _COUNT_BITS, readers, "Number of flits in read_data, by reading port."),
         Port("held", MAX_FLITS.bit_length(), vls, "Flits in each lane."),
         Port("used", MAX_FLITS.bit_length(), vls, "Flits reserved for each lane, including those in it."),
     )

@@ -1,4 +1,4 @@
-"""The oracle of each block of the catalogue."""
+"""Oracle constructors by block name."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ ORACLES: dict[str, tuple[type[Parameters], Callable[[Any], Oracle]]] = {
     "opa_switch": (OPASwitchParameters, switch_oracle),
     "ib_switch": (IBSwitchParameters, switch_oracle),
 }
-"""Parameters, and what makes an oracle of them, by name of the block."""
+"""Parameter type and oracle constructor of each block, by name."""

@@ -1,4 +1,4 @@
-"""InfiniBand's congestion control as oracles."""
+"""Oracles of the blocks of InfiniBand congestion control."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _SHOWN = (
     "flit_out",
 )
 _FIRST_LEFT = 10
-"""Elements of the outputs before the first counter."""
+"""Index of the output element of the first marking counter."""
 
 
 class CCMarkerMachine(NamedTuple):
@@ -66,13 +66,13 @@ class CCMarkerMachine(NamedTuple):
     Parameters
     ----------
     state : CCMarkerState
-        Its state.
+        State of the marker.
     seen : Inputs
-        Within a cycle: its inputs.
+        Scratch of a cycle: the inputs.
     ins, outs : array of int64, (elements, 2)
-        Places of the ports.
+        Bit positions of the ports.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     state: cc_marker.CCMarkerState
@@ -84,7 +84,7 @@ class CCMarkerMachine(NamedTuple):
 
 @kernel
 def cc_marker_cycle(machine: CCMarkerMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     lanes, values, flit, made = state.data_vls, seen.values, seen.flit, state.markers
     clear(shown)
@@ -123,36 +123,36 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
     lanes, flit = parameters["data_vls"], parameters["data_bits"] // 8
     inputs = ports_of(
         RESET,
-        Port("measure", parameters["measure_blocks"].bit_length(), lanes, "How full each lane is, in blocks."),
+        Port("measure", parameters["measure_blocks"].bit_length(), lanes, "Fill of each lane in blocks."),
         Port("free", 1, 1, "The link is free: a packet may start in this cycle."),
-        Port("asks", lanes, 1, "A bit per lane: it has a head packet."),
-        Port("fits", lanes, 1, "A bit per lane: the far end has room for all of its head."),
+        Port("asks", lanes, 1, "Bit per lane: the lane has a head packet."),
+        Port("fits", lanes, 1, "Bit per lane: the far end has space for the whole head packet."),
         Port("start", 1, 1, "A packet starts."),
-        Port("start_vl", 4, 1, "Its lane; VL15 and one that is not there mark nothing."),
-        Port("start_blocks", 7, 1, "Its size."),
-        Port("flit_in", 8, flit, "A flit, first byte on top; of a packet that starts its first one."),
-        Port("program__enable", 1, 1, "Write in this cycle; the new setting holds from the next one on."),
-        Port("program__select", 2, 1, "What is written.", CCMarkerSelect),
+        Port("start_vl", 4, 1, "Lane of the packet that starts; VL15 and absent lanes mark nothing."),
+        Port("start_blocks", 7, 1, "Size of the packet that starts, in blocks."),
+        Port("flit_in", 8, flit, "Flit, first byte most significant; the first flit of a packet that starts."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new setting applies from the next cycle on."),
+        Port("program__select", 2, 1, "Setting to write.", CCMarkerSelect),
         Port("program__victim_mask", 1, 1, "This port's bit of Victim_Mask."),
-        Port("program__threshold", THRESHOLD_BITS, 1, "Threshold, of the switch or of the element."),
-        Port("program__packet_size", SIZE_BITS, 1, "Packet_Size in blocks, of the switch or of the element."),
-        Port("program__marking_rate", RATE_BITS, 1, "Marking_Rate, of the switch or of the element."),
+        Port("program__threshold", THRESHOLD_BITS, 1, "Threshold of the switch or the element."),
+        Port("program__packet_size", SIZE_BITS, 1, "Packet_Size of the switch or the element, in blocks."),
+        Port("program__marking_rate", RATE_BITS, 1, "Marking_Rate of the switch or the element."),
         Port("program__valid", 1, 1, "The element is valid."),
-        Port("program__control_type", 1, 1, "Of the element; 1 is credit starvation."),
+        Port("program__control_type", 1, 1, "Control type of the element; 1 is credit starvation."),
     )
     outputs = ports_of(
-        Port("flit_out", 8, flit, "The flit, with FECN if the packet is marked."),
+        Port("flit_out", 8, flit, "The flit of flit_in, with FECN if the packet is marked."),
         Port("mark", 1, 1, "The packet that starts is marked."),
-        Port("root", 1, 1, "Its lane is a root of congestion."),
-        Port("victim", 1, 1, "Its lane is a victim of congestion elsewhere."),
-        Port("over", lanes, 1, "A bit per lane: its measure has reached its limit."),
+        Port("root", 1, 1, "The lane of the packet that starts is a root of congestion."),
+        Port("victim", 1, 1, "The lane of the packet that starts is a victim of congestion elsewhere."),
+        Port("over", lanes, 1, "Bit per lane: the measure has reached the lane's limit."),
         Port("threshold", THRESHOLD_BITS, 1, "Threshold in force."),
         Port("packet_size", SIZE_BITS, 1, "Packet_Size in force."),
         Port("marking_rate", RATE_BITS, 1, "Marking_Rate in force."),
-        Port("victim_mask", 1, 1, "Victim_Mask has the port."),
-        Port("level", parameters["level_blocks"].bit_length(), 1, "How busy the link is."),
-        Port("starved", lanes, 1, "A bit per lane: a head waited for room since its last packet started."),
-        Port("left", RATE_BITS, lanes, "Eligible packets of each lane that still pass unmarked."),
+        Port("victim_mask", 1, 1, "The port is in Victim_Mask."),
+        Port("level", parameters["level_blocks"].bit_length(), 1, "Level of the link's busy detector, in blocks."),
+        Port("starved", lanes, 1, "Bit per lane: a head lacked credit since the lane's last packet started."),
+        Port("left", RATE_BITS, lanes, "Eligible packets of each lane that pass unmarked before the next mark."),
     )
     machine = CCMarkerMachine(
         cc_marker.new_state(**parameters),
@@ -165,20 +165,20 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class CCSourceMachine(NamedTuple):
-    """A source behind its ports.
+    """A source's pacing behind its ports.
 
     Parameters
     ----------
     made : Sources
-        Its state.
+        State of the source.
     seen : Inputs
-        Its inputs, of this cycle and of the one before.
+        Inputs of this cycle and of the previous one.
     cycle : array of int64, (1,)
         Cycles since reset.
     ins, outs : array of int64, (elements, 2)
-        Places of the ports.
+        Bit positions of the ports.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     made: cc_source.Sources
@@ -191,7 +191,7 @@ class CCSourceMachine(NamedTuple):
 
 @kernel
 def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     made, seen, ins, outs = machine.made, machine.seen, machine.ins, machine.outs
     clear(shown)
     for number in range(len(seen.asks)):
@@ -216,16 +216,16 @@ def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
     """Return the oracle of a source's pacing."""
     inputs = ports_of(
         RESET,
-        Port("ask", 1, 1, "A packet shall be injected."),
-        Port("ask_dlid", DLID_BITS, 1, "Its destination."),
-        Port("ask_sl", SL_BITS, 1, "Its service level."),
-        Port("ask_blocks", 7, 1, "Its size."),
+        Port("ask", 1, 1, "A packet requests injection."),
+        Port("ask_dlid", DLID_BITS, 1, "DLID of the packet."),
+        Port("ask_sl", SL_BITS, 1, "Service level of the packet."),
+        Port("ask_blocks", 7, 1, "Size of the packet in blocks."),
         Port("becn", 1, 1, "A BECN arrives."),
-        Port("becn_dlid", DLID_BITS, 1, "Destination of its flow."),
-        Port("becn_sl", SL_BITS, 1, "Service level of its flow."),
-        Port("program__enable", 1, 1, "Write in this cycle; the new setting holds from the next one on."),
-        Port("program__select", 2, 1, "What is written.", CCSourceSelect),
-        Port("program__index", CCTI_BITS, 1, "SL, or entry of the CCT; an absent one is not written."),
+        Port("becn_dlid", DLID_BITS, 1, "DLID of the flow of the BECN."),
+        Port("becn_sl", SL_BITS, 1, "Service level of the flow of the BECN."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new setting applies from the next cycle on."),
+        Port("program__select", 2, 1, "Setting to write.", CCSourceSelect),
+        Port("program__index", CCTI_BITS, 1, "SL or CCT entry; writes to absent entries are ignored."),
         Port("program__port_mode", 1, 1, "Bit 0 of Port_Control: flows are SLs."),
         Port("program__limit", CCTI_BITS, 1, "CCTI_Limit."),
         Port("program__timer", TIMER_BITS, 1, "CCTI_Timer of an SL, in ticks."),
@@ -236,15 +236,15 @@ def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__multiplier", MULTIPLIER_BITS, 1, "Multiplier of an entry of the CCT."),
     )
     outputs = ports_of(
-        Port("may", 1, 1, "The packet asked about in the cycle before may be injected, and counts as injected."),
-        Port("known", 1, 1, "Its flow is known."),
-        Port("ccti", CCTI_BITS, 1, "The CCTI of its flow; 0 if it is not known."),
-        Port("lost", 1, 1, "The BECN of the cycle before found no entry and is ignored."),
-        Port("log", 1, 1, "The BECN of the cycle before raised a CCTI to Trigger_Threshold or above."),
-        Port("log_dlid", DLID_BITS, 1, "Destination of the flow that is logged."),
-        Port("log_sl", SL_BITS, 1, "Service level of the flow that is logged."),
+        Port("may", 1, 1, "The packet of the previous cycle's request may be injected, and counts as injected."),
+        Port("known", 1, 1, "The flow of that packet has an entry."),
+        Port("ccti", CCTI_BITS, 1, "CCTI of the flow of that packet; 0 without an entry."),
+        Port("lost", 1, 1, "The BECN of the previous cycle found no free entry and is ignored."),
+        Port("log", 1, 1, "The BECN of the previous cycle raised a CCTI to Trigger_Threshold or above."),
+        Port("log_dlid", DLID_BITS, 1, "DLID of the logged flow."),
+        Port("log_sl", SL_BITS, 1, "Service level of the logged flow."),
         Port("taken", parameters["flows"].bit_length(), 1, "Entries in use."),
-        Port("lost_becns", LOST_BITS, 1, "How many BECNs were lost; it stays at its highest value."),
+        Port("lost_becns", LOST_BITS, 1, "Number of lost BECNs (saturating counter)."),
     )
     machine = CCSourceMachine(
         cc_source.new_sources(**parameters),

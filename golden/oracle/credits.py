@@ -1,4 +1,4 @@
-"""Credits of InfiniBand and of Omni-Path as oracles."""
+"""Oracles of the credit blocks of InfiniBand and Omni-Path."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class CreditIBMachine(NamedTuple):
     Parameters
     ----------
     state : CreditIBState
-        Its counters.
+        Counters.
     seen : Inputs
-        Within a cycle: its inputs.
+        Scratch of a cycle: the inputs.
     ins, outs : array of int64, (elements, 2)
-        Places of the ports.
+        Bit positions of the ports.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     state: ib.CreditIBState
@@ -58,7 +58,7 @@ class CreditIBMachine(NamedTuple):
 
 @kernel
 def credit_ib_cycle(machine: CreditIBMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     flags, values, lanes = seen.flags, seen.values, state.data_vls
     clear(shown)
@@ -95,33 +95,33 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
     lanes = parameters["data_vls"]
     inputs = ports_of(
         RESET,
-        Port("initializing", 1, 1, "The link is being set up: nothing fits, FCPs are initial ones."),
-        Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets."),
-        Port("grant", 1, 1, "A packet starts. Only one that fits may."),
-        Port("grant_vl", _IB_VL_BITS, 1, "Its lane; one that is not there counts nothing."),
-        Port("grant_blocks", _BLOCK_BITS, 1, "Its size."),
-        Port("tail", 1, 1, "The packet's last flit leaves; in the cycle of grant if it has one flit."),
-        Port("fcp_taken", 1, 1, "The FCP that is offered is sent."),
+        Port("initializing", 1, 1, "The link is initializing: nothing fits, and FCPs have the initializing op."),
+        Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets in blocks."),
+        Port("grant", 1, 1, "A packet starts; it must fit."),
+        Port("grant_vl", _IB_VL_BITS, 1, "Lane of the packet that starts; an absent lane is not counted."),
+        Port("grant_blocks", _BLOCK_BITS, 1, "Size of the packet that starts, in blocks."),
+        Port("tail", 1, 1, "The last flit of the packet leaves; for a packet of one flit in the cycle of grant."),
+        Port("fcp_taken", 1, 1, "The offered FCP is sent."),
         Port("fcp_arrived", 1, 1, "An FCP arrives."),
-        Port("fcp_in", FCP_BITS, 1, "That FCP."),
+        Port("fcp_in", FCP_BITS, 1, "FCP that arrives."),
         Port("arrived", 1, 1, "A packet's head arrives."),
-        Port("arrived_vl", _IB_VL_BITS, 1, "Its lane; on one that is not there it is not accepted."),
-        Port("arrived_blocks", _BLOCK_BITS, 1, "Its size."),
+        Port("arrived_vl", _IB_VL_BITS, 1, "Lane of the packet that arrives; absent lanes accept none."),
+        Port("arrived_blocks", _BLOCK_BITS, 1, "Size of the packet that arrives, in blocks."),
         Port("freed", 1, 1, "A block leaves a buffer."),
-        Port("freed_vl", _IB_VL_BITS, 1, "Its lane; one that is empty, or not there, frees nothing."),
+        Port("freed_vl", _IB_VL_BITS, 1, "Lane of the freed block; an empty or absent lane frees nothing."),
     )
     outputs = ports_of(
-        Port("fits", lanes, 1, "A bit per lane: the other end has room for all of its head."),
-        Port("fcp_valid", 1, 1, "An FCP is due and no packet is under way."),
-        Port("fcp", FCP_BITS, 1, "That FCP: op, FCTBS, VL, FCCL, LPCRC from the top."),
-        Port("fcp_bad", 1, 1, "The FCP that arrives is ignored: wrong check sum, operand or lane."),
-        Port("accepted", 1, 1, "The packet that arrives has its room; otherwise it must be discarded."),
-        Port("overdue", lanes, 1, "Lanes that heard of no FCP in the last whole window."),
-        Port("fctbs", COUNTER_BITS, lanes, "Blocks sent."),
-        Port("fccl", COUNTER_BITS, lanes, "Limits received."),
-        Port("abr", COUNTER_BITS, lanes, "Blocks received."),
-        Port("room", COUNTER_BITS, lanes, "Blocks free."),
-        Port("fcp_timer", (parameters["fcp_period"] - 1).bit_length(), 1, "Cycles since the period began."),
+        Port("fits", lanes, 1, "Bit per lane: the far end has space for the whole head packet."),
+        Port("fcp_valid", 1, 1, "An FCP is due and no packet is being sent."),
+        Port("fcp", FCP_BITS, 1, "FCP that is due: op, FCTBS, VL, FCCL, LPCRC from the most significant bits."),
+        Port("fcp_bad", 1, 1, "The FCP that arrives is ignored: wrong checksum, op or lane."),
+        Port("accepted", 1, 1, "There is space for the packet that arrives; otherwise it must be discarded."),
+        Port("overdue", lanes, 1, "Bit per lane: no FCP arrived in the last complete watchdog window."),
+        Port("fctbs", COUNTER_BITS, lanes, "FCTBS of each lane: blocks sent, modulo 4096."),
+        Port("fccl", COUNTER_BITS, lanes, "FCCL received for each lane: limit of the blocks sent."),
+        Port("abr", COUNTER_BITS, lanes, "ABR of each lane: blocks received, modulo 4096."),
+        Port("room", COUNTER_BITS, lanes, "Free blocks of each lane's buffer."),
+        Port("fcp_timer", (parameters["fcp_period"] - 1).bit_length(), 1, "Cycles since the FCP period began."),
         Port("watchdog_timer", (parameters["watchdog_cycles"] - 1).bit_length(), 1, "Cycles since the window began."),
         upset(parity=parameters["parity"]),
     )
@@ -138,13 +138,16 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 def _bits(port: Port) -> NDArray[np.int64]:
-    """Return the places of the bits of a port."""
+    """Return the positions of the single bits of a port."""
     first = places([port], [port.name])[0, 0]
     return np.array([(first + bit, 1) for bit in range(port.width)], np.int64)
 
 
 class CreditOPAMachine(NamedTuple):
-    """A port's sender-managed credits behind its ports; fields as of ``CreditIBMachine``."""
+    """A port's sender-managed credits behind its ports.
+
+    The fields are those of ``CreditIBMachine``.
+    """
 
     state: opa.CreditOPAState
     seen: opa.Inputs
@@ -155,7 +158,7 @@ class CreditOPAMachine(NamedTuple):
 
 @kernel
 def credit_opa_cycle(machine: CreditOPAMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     flags, values, lanes = seen.flags, seen.values, state.vls
     clear(shown)
@@ -187,31 +190,31 @@ def credit_opa_oracle(parameters: Mapping[str, Any]) -> Oracle:
     inputs = ports_of(
         RESET,
         Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets, in units of 64 bytes."),
-        Port("grant", 1, 1, "A packet starts. Only one that fits may."),
-        Port("grant_vl", _OPA_VL_BITS, 1, "Its lane; one that is not there counts nothing."),
-        Port("grant_blocks", _BLOCK_BITS, 1, "Its size."),
+        Port("grant", 1, 1, "A packet starts; it must fit."),
+        Port("grant_vl", _OPA_VL_BITS, 1, "Lane of the packet that starts; an absent lane is not counted."),
+        Port("grant_blocks", _BLOCK_BITS, 1, "Size of the packet that starts, in units."),
         Port("ltp_arrived", 1, 1, "An LTP arrives."),
-        Port("credit_in", 2, 1, "Its two bits of a return."),
+        Port("credit_in", 2, 1, "The two credit-return bits of the LTP that arrives."),
         Port("ltp_sent", 1, 1, "An LTP leaves."),
         Port("freed", 1, 1, "Units leave a buffer."),
-        Port("freed_vl", _OPA_VL_BITS, 1, "Their lane; one that is not there frees nothing."),
-        Port("freed_blocks", 2, 1, "How many, up to 3."),
-        Port("program__enable", 1, 1, "Write a limit to come."),
-        Port("program__select", 2, 1, "DEDICATED, SHARED or OVERALL.", BufferSelect),
+        Port("freed_vl", _OPA_VL_BITS, 1, "Lane of the freed units; an absent lane frees nothing."),
+        Port("freed_blocks", 2, 1, "Number of freed units, up to 3."),
+        Port("program__enable", 1, 1, "Write a pending limit."),
+        Port("program__select", 2, 1, "Limit to write.", BufferSelect),
         Port("program__vl", _OPA_VL_BITS, 1, "Lane of the limit."),
-        Port("program__units", UNIT_BITS, 1, "The limit."),
-        Port("apply", 1, 1, "Asks that the limits come into force; ignored while a change is under way."),
+        Port("program__units", UNIT_BITS, 1, "Limit in units."),
+        Port("apply", 1, 1, "Apply the pending limits; ignored while a change is in progress."),
     )
     outputs = ports_of(
-        Port("fits", lanes, 1, "A bit per lane: the far buffer has room for all of its head."),
-        Port("return_error", 1, 1, "A return of more than is outstanding, or for a lane that is not there."),
-        Port("credit_out", 2, 1, "Two bits of a return, for the LTP that leaves."),
-        Port("step", 3, 1, "How far a change of the limits is.", ResizeStep),
-        Port("used", UNIT_BITS, lanes, "Units outstanding."),
-        Port("owed", UNIT_BITS, lanes, "Units to be returned."),
-        Port("dedicated", UNIT_BITS, lanes, "Dedicated limits in force."),
-        Port("shared", UNIT_BITS, lanes, "Shared limits in force."),
-        Port("overall", UNIT_BITS, 1, "Shared limit of all that is in force."),
+        Port("fits", lanes, 1, "Bit per lane: the far buffer has space for the whole head packet."),
+        Port("return_error", 1, 1, "A return exceeds the outstanding units or names an absent lane."),
+        Port("credit_out", 2, 1, "The two credit-return bits for the LTP that leaves."),
+        Port("step", 3, 1, "Progress of a change of the limits.", ResizeStep),
+        Port("used", UNIT_BITS, lanes, "Outstanding units of each lane."),
+        Port("owed", UNIT_BITS, lanes, "Units of each lane to be returned."),
+        Port("dedicated", UNIT_BITS, lanes, "Dedicated limit of each lane in force."),
+        Port("shared", UNIT_BITS, lanes, "Shared limit of each lane in force."),
+        Port("overall", UNIT_BITS, 1, "Overall shared limit in force."),
         upset(parity=parameters["parity"]),
     )
     fits = {port.name: port for port in outputs}["fits"]

@@ -1,4 +1,4 @@
-"""Egress schedulers as oracles: one kernel for all; ``oracle_NAME`` beside this module has what only one has."""
+"""Oracles of the egress schedulers: one kernel for all, with scheduler-specific ports in ``oracle_NAME.py``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vlane.units import MAX_PACKET_BLOCKS
 _VL15 = 15
 _BLOCK_BITS = MAX_PACKET_BLOCKS.bit_length()
 _PACKED_VLS = 16
-"""Lanes up to which a VL has four bits."""
+"""Maximum number of lanes with a VL of four bits."""
 
 _OWN = {name: import_module(f"vlane.golden.oracle.oracle_{name}") for name in SCHEDULERS}
 
@@ -37,19 +37,19 @@ class EgressMachine(NamedTuple):
     Parameters
     ----------
     state : NamedTuple
-        Of the golden scheduler.
+        State of the golden scheduler.
     data_vls, lanes : int
-        Data lanes, and all lanes.
+        Number of data lanes, and of all lanes.
     ins, outs : array of int64, (elements, 2)
-        Places of the inputs and outputs that all schedulers have.
+        Bit positions of the ports common to all schedulers.
     sizes, behind_sizes : array of int64, (lanes, 2)
-        Places of the sizes of heads, and of what is behind them; empty if there is no such input.
+        Bit positions of the sizes of heads and of packets behind them; empty without that input.
     own_ins, own_outs : array of int64, (elements, 2)
-        Places of the other ports.
+        Bit positions of the scheduler's own ports.
     blocks, behind_blocks : array of int64, (lanes,)
-        Within a cycle: those sizes.
+        Scratch of a cycle: sizes of heads and of packets behind them.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     state: Any
@@ -68,19 +68,22 @@ class EgressMachine(NamedTuple):
 
 @by_type({module.State: module.reset for module in MODULES})
 def reset(state: Any) -> None:
-    """Return to the state after reset."""
+    """Reset a scheduler."""
 
 
 @by_type({state: show for module in _OWN.values() for state, show in module.SHOW.items()})
 def show(
     state: Any, given: NDArray[np.uint64], ins: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
 ) -> None:
-    """Write the outputs that only this scheduler has, as they are before the clock rises."""
+    """Write the scheduler's own outputs, from the state before the clock edge."""
 
 
 @kernel
 def cycle(machine: EgressMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; a write of the program port in the cycle of a reset is lost."""
+    """Run a clock cycle.
+
+    A program-port write in the cycle of a reset is ignored.
+    """
     state, ins, outs = machine.state, machine.ins, machine.outs
     clear(shown)
     for lane in range(len(machine.sizes)):
@@ -125,7 +128,7 @@ def _no_blocks(state: Any) -> int:
 
 
 def _blocks_before(module: Any) -> Any:
-    """Return the function that tells the size granted a cycle ago, which the forms that look behind heads show."""
+    """Return the function that reads the size granted in the previous cycle, an output of line-rate forms."""
     if not module.LOOKS_BEHIND:
         return _no_blocks
     place = module.LAST_BLOCKS
@@ -139,12 +142,15 @@ def _blocks_before(module: Any) -> Any:
 
 @by_type({module.State: _blocks_before(module) for module in MODULES})
 def last_blocks(state: Any) -> int:
-    """Return the size of the grant a cycle ago, 0 if there was none."""
+    """Return the size granted in the previous cycle, 0 for none."""
 
 
 @inner
 def _vl_of(machine: EgressMachine, lane: int) -> int:
-    """Return the VL of a lane: beside VL15, lanes from 15 on are one VL higher."""
+    """Return the VL of a lane.
+
+    In ports with VL15, data lanes from 15 on have a VL one higher.
+    """
     if machine.lanes > machine.data_vls:
         if lane == machine.data_vls:
             return _VL15
@@ -153,7 +159,7 @@ def _vl_of(machine: EgressMachine, lane: int) -> int:
 
 
 def own_ports_of(name: str, parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the ports of a scheduler beside those that all have."""
+    """Return the ports that a scheduler has in addition to the common ones."""
     found: OwnPorts = _OWN[name].own_ports(parameters)
     return found
 
@@ -164,15 +170,15 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
     Parameters
     ----------
     name : str
-        One of the registry.
+        Name in the scheduler registry.
     parameters : mapping
-        Of the component, checked.
+        Validated parameters of the component.
     """
     module = module_of(name, parameters.get("form", ""))
     data_vls, own = parameters["data_vls"], own_ports_of(name, parameters)
     lanes = data_vls + parameters["vl15"]
     program = (Port("program__enable", 1, 1, "Write in this cycle."), *own.program) if own.program else ()
-    swap = Port("swap", 1, 1, "Requests that the tables are exchanged in the first ready cycle, this one included.")
+    swap = Port("swap", 1, 1, "Request an exchange of the tables in the first ready cycle, possibly this one.")
     inputs = ports_of(*_inputs(lanes), *program, *((swap,) if SCHEDULERS[name].swaps else ()), *own.inputs)
     outputs = ports_of(*_outputs(lanes), *own.outputs)
     fields = [port.name for port in program] or [""] * (_SWAP - _ENABLE)
@@ -194,22 +200,22 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
 
 
 def _inputs(lanes: int) -> tuple[Port, ...]:
-    """Return the inputs that every scheduler has."""
+    """Return the inputs common to all schedulers."""
     return (
         RESET,
-        Port("heads__request", lanes, 1, "A bit per lane, VL15 last: there is a head packet."),
-        Port("heads__fits", lanes, 1, "A bit per lane: the next node has room for all of it."),
-        Port("heads__blocks", _BLOCK_BITS, lanes, "Its size, 1 to 66 blocks of 64 bytes."),
+        Port("heads__request", lanes, 1, "Bit per lane, VL15 last: the lane has a head packet."),
+        Port("heads__fits", lanes, 1, "Bit per lane: the next node has space for the whole head packet."),
+        Port("heads__blocks", _BLOCK_BITS, lanes, "Size of the head packet of each lane, 1 to 66 blocks of 64 bytes."),
         Port("ready", 1, 1, "A new packet may start."),
-        Port("hold_data", 1, 1, "A flow-control packet is due: only VL15 may win."),
+        Port("hold_data", 1, 1, "A flow-control packet is due: only VL15 may send."),
     )
 
 
 def _outputs(lanes: int) -> tuple[Port, ...]:
-    """Return the outputs that every scheduler has."""
+    """Return the outputs common to all schedulers."""
     return (
-        Port("grant", 1, 1, "A packet may start; it does if ready is 1 in the same cycle."),
-        Port("vl", 4 if lanes <= _PACKED_VLS else 5, 1, "Its lane, 15 for VL15; 0 if none is named."),
-        Port("list", 2, 1, "The list that it was chosen from.", ListCode),
-        Port("blocks", _BLOCK_BITS, 1, "Its size; in a line-rate form that of the grant a cycle ago."),
+        Port("grant", 1, 1, "A packet may start; it starts if ready is 1 in the same cycle."),
+        Port("vl", 4 if lanes <= _PACKED_VLS else 5, 1, "Lane that the decision names, 15 for VL15; 0 for none."),
+        Port("list", 2, 1, "List that the lane was chosen from.", ListCode),
+        Port("blocks", _BLOCK_BITS, 1, "Size of that lane's head; in line-rate forms the size granted a cycle before."),
     )

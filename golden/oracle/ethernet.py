@@ -1,4 +1,4 @@
-"""Ethernet congestion management as oracles."""
+"""Oracles of the blocks of Ethernet congestion management."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
 
 
 class PauseMachine(NamedTuple):
-    """An input's memory behind its ports.
+    """An input memory behind its ports.
 
     Parameters
     ----------
     state : PauseState
-        Its state.
+        State of the memory.
     seen : array of int64
-        Within a cycle: its inputs.
+        Scratch of a cycle: the inputs.
     ins, outs : array of int64, (elements, 2)
-        Places of the ports.
+        Bit positions of the ports.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     state: pause.PauseState
@@ -46,7 +46,7 @@ class PauseMachine(NamedTuple):
 
 @kernel
 def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     marks, own, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
     clear(shown)
@@ -67,26 +67,26 @@ def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray
 
 
 def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
-    """Return the oracle of an input's memory and its PAUSE."""
+    """Return the oracle of an input memory with PAUSE."""
     inputs = ports_of(
         RESET,
         Port("arrive", 1, 1, "A frame arrives."),
-        Port("arrive_bytes", BYTES_BITS, 1, "Its size."),
+        Port("arrive_bytes", BYTES_BITS, 1, "Size of the frame that arrives."),
         Port("leave", 1, 1, "A frame leaves the memory."),
-        Port("leave_bytes", BYTES_BITS, 1, "Its size."),
+        Port("leave_bytes", BYTES_BITS, 1, "Size of the frame that leaves."),
         Port("said", 1, 1, "A PAUSE frame starts on the link."),
-        Port("program__enable", 1, 1, "Write in this cycle; the new settings hold from the next one on."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new settings apply from the next cycle on."),
         Port("program__high", _MARK_BITS, 1, "High watermark in bytes."),
         Port("program__low", _MARK_BITS, 1, "Low watermark in bytes."),
         Port("program__pause_on", 1, 1, "PAUSE is on."),
     )
     outputs = ports_of(
         Port("drop", 1, 1, "The frame that arrives does not fit."),
-        Port("paused", 1, 1, "The neighbour must be silent."),
+        Port("paused", 1, 1, "The neighbour must pause."),
         Port("request", 1, 1, "A PAUSE frame must be sent."),
-        Port("quanta", PAUSE_QUANTA.bit_length(), 1, "The time that it carries."),
+        Port("quanta", PAUSE_QUANTA.bit_length(), 1, "Pause time for the PAUSE frame, in quanta."),
         Port("level", parameters["memory_bytes"].bit_length(), 1, "Bytes in the memory."),
-        Port("drops", DROP_BITS, 1, "Frames that were dropped; it stays at its highest value."),
+        Port("drops", DROP_BITS, 1, "Number of dropped frames (saturating counter)."),
         Port("high", _MARK_BITS, 1, "High watermark in force."),
         Port("low", _MARK_BITS, 1, "Low watermark in force."),
         Port("pause_on", 1, 1, "PAUSE is on."),
@@ -102,7 +102,10 @@ def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class ECMCPMachine(NamedTuple):
-    """A congestion point behind its ports; fields as of ``PauseMachine``."""
+    """A congestion point behind its ports.
+
+    The fields are those of ``PauseMachine``.
+    """
 
     state: ecm_cp.ECMCPState
     seen: NDArray[np.int64]
@@ -113,7 +116,7 @@ class ECMCPMachine(NamedTuple):
 
 @kernel
 def ecm_cp_cycle(machine: ECMCPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     clear(shown)
     for number in range(len(seen)):
@@ -132,20 +135,22 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
     inputs = ports_of(
         RESET,
         Port("enter", 1, 1, "A frame joins the queue."),
-        Port("enter_bytes", BYTES_BITS, 1, "Its size."),
-        Port("managed", 1, 1, "It may be sampled."),
-        Port("tagged", 1, 1, "It carries a tag."),
+        Port("enter_bytes", BYTES_BITS, 1, "Size of the frame that joins."),
+        Port("managed", 1, 1, "The frame that joins may be sampled."),
+        Port("tagged", 1, 1, "The frame that joins carries a tag."),
         Port("tag", CPID_BITS, 1, "CPID of the tag."),
         Port("cpid", CPID_BITS, 1, "CPID of this point."),
         Port("leave", 1, 1, "A frame leaves the queue."),
-        Port("leave_bytes", BYTES_BITS, 1, "Its size."),
+        Port("leave_bytes", BYTES_BITS, 1, "Size of the frame that leaves."),
     )
     outputs = ports_of(
-        Port("sampled", 1, 1, "The frame of seven cycles before was sampled."),
-        Port("notify", 1, 1, "Its source is sent a notification."),
+        Port("sampled", 1, 1, "The frame that joined seven cycles before was sampled."),
+        Port("notify", 1, 1, "The source of the sampled frame receives a notification."),
         Port("stop", 1, 1, "The notification is BCN(0,0)."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
-        Port("waiting", parameters["queue_bytes"].bit_length(), 1, "Bytes of the queue as the cycle before started."),
+        Port(
+            "waiting", parameters["queue_bytes"].bit_length(), 1, "Queue at the start of the previous cycle, in bytes."
+        ),
     )
     machine = ECMCPMachine(
         ecm_cp.new_state(**parameters),
@@ -158,7 +163,10 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class ECMRPMachine(NamedTuple):
-    """A reaction point behind its ports; fields as of ``PauseMachine``."""
+    """A reaction point behind its ports.
+
+    The fields are those of ``PauseMachine``.
+    """
 
     state: ecm_rp.ECMRPState
     seen: NDArray[np.int64]
@@ -169,7 +177,7 @@ class ECMRPMachine(NamedTuple):
 
 @kernel
 def ecm_rp_cycle(machine: ECMRPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     kept = state.kept
     clear(shown)
@@ -193,23 +201,23 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
     """Return the oracle of a reaction point."""
     inputs = ports_of(
         RESET,
-        Port("order", 1, 1, "An order is given; it is taken in a cycle with ready."),
-        Port("ask", 1, 1, "It is a question whether a frame may start; otherwise something is heard."),
-        Port("flow", (parameters["flows"] - 1).bit_length(), 1, "Of which flow."),
+        Port("order", 1, 1, "An order is given; it is accepted in a cycle with ready."),
+        Port("ask", 1, 1, "The order asks whether a frame may start; otherwise it delivers a notice."),
+        Port("flow", (parameters["flows"] - 1).bit_length(), 1, "Flow of the order."),
         Port("frame_bytes", BYTES_BITS, 1, "Size of the frame."),
-        Port("notice", 2, 1, "What is heard.", Notice),
-        Port("cpid", CPID_BITS, 1, "Who says it."),
+        Port("notice", 2, 1, "Kind of the notice.", Notice),
+        Port("cpid", CPID_BITS, 1, "CPID of the notice's sender."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
     )
     outputs = ports_of(
         Port("ready", 1, 1, "An order may be given."),
-        Port("done", 1, 1, "The order is answered."),
+        Port("done", 1, 1, "The previous order is answered."),
         Port("may", 1, 1, "The frame may start."),
         Port("limited", 1, 1, "The flow has a limiter now."),
-        Port("rate", RATE_BITS, 1, "Its rate in 1/256 Mb/s."),
-        Port("probe", 1, 1, "A probe lowered it last."),
-        Port("tag", CPID_BITS, 1, "Who lowered it last."),
-        Port("limiters", parameters["flows"].bit_length(), 1, "Limiters that are installed."),
+        Port("rate", RATE_BITS, 1, "Rate of the limiter in 1/256 Mb/s."),
+        Port("probe", 1, 1, "The rate was last lowered by a probe."),
+        Port("tag", CPID_BITS, 1, "CPID of the sender that last lowered the rate."),
+        Port("limiters", parameters["flows"].bit_length(), 1, "Number of installed limiters."),
     )
     machine = ECMRPMachine(
         ecm_rp.new_state(**parameters),
@@ -222,7 +230,10 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class E2CMProberMachine(NamedTuple):
-    """A prober behind its ports; fields as of ``PauseMachine``."""
+    """A prober behind its ports.
+
+    The fields are those of ``PauseMachine``.
+    """
 
     state: e2cm_prober.E2CMProberState
     seen: NDArray[np.int64]
@@ -233,7 +244,7 @@ class E2CMProberMachine(NamedTuple):
 
 @kernel
 def e2cm_prober_cycle(machine: E2CMProberMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
     kept = state.kept
     clear(shown)
@@ -255,25 +266,25 @@ def e2cm_prober_oracle(parameters: Mapping[str, Any]) -> Oracle:
     """Return the oracle of a prober."""
     inputs = ports_of(
         RESET,
-        Port("order", 1, 1, "An order is given; it is taken in a cycle with ready."),
-        Port("reply", 1, 1, "A probe is back; otherwise something of the flow starts."),
-        Port("probe", 1, 1, "What starts is a probe; otherwise a frame."),
-        Port("flow", (parameters["flows"] - 1).bit_length(), 1, "Of which flow."),
+        Port("order", 1, 1, "An order is given; it is accepted in a cycle with ready."),
+        Port("reply", 1, 1, "A reply to a probe has arrived; otherwise a frame or probe of the flow starts."),
+        Port("probe", 1, 1, "A probe starts; otherwise a data frame."),
+        Port("flow", (parameters["flows"] - 1).bit_length(), 1, "Flow of the order."),
         Port("frame_bytes", BYTES_BITS, 1, "Size of the frame."),
         Port("limited", 1, 1, "The flow has a rate limiter."),
         Port("stamp", STAMP_BITS, 1, "Cycle in which the probe started on the wire."),
-        Port("arrival", STAMP_BITS, 1, "Cycle in which it arrived at the sink."),
-        Port("reported", STAMP_BITS, 1, "Bytes of the flow that it carries."),
-        Port("program__enable", 1, 1, "Write in this cycle; replies that are taken in later cycles have it."),
-        Port("program__flow", FLOW_BITS, 1, "Of which flow."),
-        Port("program__base", STAMP_BITS, 1, "Its least one-way delay in cycles."),
+        Port("arrival", STAMP_BITS, 1, "Cycle in which the probe arrived at the sink."),
+        Port("reported", STAMP_BITS, 1, "Byte count of the flow that the probe carries."),
+        Port("program__enable", 1, 1, "Write in this cycle; it applies to replies accepted in later cycles."),
+        Port("program__flow", FLOW_BITS, 1, "Flow to write."),
+        Port("program__base", STAMP_BITS, 1, "Minimum one-way delay of the flow in cycles."),
     )
     outputs = ports_of(
         Port("ready", 1, 1, "An order may be given."),
-        Port("done", 1, 1, "The order is answered."),
-        Port("follow", 1, 1, "A probe follows the frame."),
-        Port("sent", STAMP_BITS, 1, "Bytes of the flow, for a probe to carry."),
-        Port("valid", 1, 1, "The reply has a feedback."),
+        Port("done", 1, 1, "The previous order is answered."),
+        Port("follow", 1, 1, "A probe must follow the frame."),
+        Port("sent", STAMP_BITS, 1, "Byte count of the flow, for the probe to carry."),
+        Port("valid", 1, 1, "The reply yields feedback."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
     )
     machine = E2CMProberMachine(

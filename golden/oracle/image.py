@@ -1,4 +1,7 @@
-"""The state of an oracle in one block of memory: its image is copied at once, and is the same in Python and in C."""
+"""State of an oracle as one contiguous memory block, identical in Python and C.
+
+A state is copied by a single memory copy.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from vlane.golden.compiler.records import Records
 State = TypeVar("State")
 
 ALIGNED = 8
-"""Every array begins at a multiple of so many bytes."""
+"""Alignment of every array in bytes."""
 
 
 def arrays_of(state: Any) -> list[NDArray[Any]]:
-    """Return the arrays of a nested state, those of records among them, in order."""
+    """Return the arrays of a nested state, including those of records, in order."""
     found: list[NDArray[Any]] = []
 
     def note(array: NDArray[Any]) -> NDArray[Any]:
@@ -29,9 +32,9 @@ def arrays_of(state: Any) -> list[NDArray[Any]]:
 
 
 def laid_out(state: State) -> tuple[State, NDArray[np.uint8]]:
-    """Return a copy of a state whose arrays are parts of one block of memory, and that block.
+    """Return a copy of a state whose arrays are views of one memory block, and the block.
 
-    Array after array, each in C order, at the next multiple of ``ALIGNED`` bytes. Numbers stay what they are.
+    Arrays follow each other in C order, each aligned to ``ALIGNED`` bytes. Numbers are unchanged.
     """
     size = sum(_room(array) for array in arrays_of(state))
     block = np.zeros(max(size, ALIGNED) // ALIGNED, np.int64).view(np.uint8)
@@ -52,7 +55,7 @@ def _room(array: NDArray[Any]) -> int:
 
 
 def _mapped(state: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
-    """Return a state with a function applied to each of its arrays."""
+    """Return a nested state with a function applied to each array."""
     if isinstance(state, np.ndarray):
         return change(state)
     if isinstance(state, Records):

@@ -1,7 +1,7 @@
-"""An oracle as C++ code: the translated kernel, and a function that finds the state in one block of memory.
+"""An oracle as C++ code: the translated kernel, and a function that locates the state in one memory block.
 
-The state is laid out as ``image.laid_out`` has it. Shapes, widths and other numbers that never change are constants of
-the code, so that the C++ compiler can use them.
+The layout is that of ``image.laid_out``. Shapes, widths and other constant numbers are constants of the code, so that
+the C++ compiler can optimize with them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class NativeOracle:
     Parameters
     ----------
     code : str
-        C++20 that needs standard headers only. It defines
-        ``static void run_cycle(uint64_t *state, const uint64_t *inputs, uint64_t *outputs)``.
+        C++20 code that needs only standard headers. It defines ``static void run_cycle(uint64_t *state, const
+        uint64_t *inputs, uint64_t *outputs)``.
     image : array of uint64
-        State after power-on, as ``laid_out`` has it.
+        State after power-on, in the layout of ``laid_out``.
     """
 
     code: str
@@ -38,12 +38,12 @@ class NativeOracle:
 
 
 def oracle_code(oracle: Oracle) -> NativeOracle:
-    """Return the C++ code of an oracle, with golden's comments.
+    """Return the C++ code of an oracle, with golden's docstrings as comments.
 
     Raises
     ------
     UntranslatableError
-        If the kernel calls a function outside the subset.
+        If the kernel calls a function outside the translatable subset.
     """
     machine, block = laid_out(oracle.machine)
     given, shown = (np.zeros(word_count(ports), np.uint64) for ports in (oracle.inputs, oracle.outputs))
@@ -67,7 +67,7 @@ def oracle_code(oracle: Oracle) -> NativeOracle:
 
 
 class _Placed:
-    """Makes the code of values whose arrays lie one behind the other, as ``laid_out`` puts them."""
+    """Generator of C++ code for nested values whose arrays follow each other in the layout of ``laid_out``."""
 
     def __init__(self, program: Program) -> None:
         self._program, self._used = program, 0

@@ -1,4 +1,4 @@
-"""What every oracle is made of, whatever its block."""
+"""Common structure of all oracles."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from vlane.golden.oracle.ports import Port
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A block as its oracle: a machine, the kernel that runs a clock cycle of it, and the ports.
+    """Oracle of a block.
 
     Parameters
     ----------
     machine : NamedTuple
-        State after power-on, places of the ports, and counters of rules; nested NamedTuples of arrays, records and
+        State after power-on, bit positions of the ports, and rule counters; nested NamedTuples of arrays, records and
         numbers.
     cycle : callable
-        The kernel ``cycle(machine, given, shown)``: it reads the words of inputs, which stay, writes those of outputs,
-        and lets the clock rise. Any words are allowed; bits beyond a port's width have no effect.
+        Kernel ``cycle(machine, given, shown)``. It reads the input words, writes the output words and advances the
+        clock. Any input words are valid; bits beyond a port's width are ignored.
     inputs, outputs : tuple of Port
         Ports in the order of their words.
     rules : sequence of Rule
-        What ``machine.rules`` counts.
+        Rules counted in ``machine.rules``.
     """
 
     machine: Any

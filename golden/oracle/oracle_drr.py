@@ -1,4 +1,4 @@
-"""Ports of deficit round robin that not every scheduler has."""
+"""Oracle ports of deficit round robin, in addition to those of every scheduler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _show(
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
-    """Show what is never served, what is accumulated, and the deficits."""
+    """Write unreachable requesters, the accumulated weight and the deficits to the outputs."""
     write(shown, outs, 0, golden.unreachable(state))
     write(shown, outs, 1, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
@@ -36,7 +36,7 @@ SHOW = {golden.State: _show}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port, and the counters that an instance shows."""
+    """Return the program port and the state outputs of an instance."""
     requesters = parameters["requesters"] or parameters["data_vls"]
     return OwnPorts(
         schedule_program(ENTRY_BITS, "Quantum in 64-byte blocks."),

@@ -1,4 +1,4 @@
-"""Ports of round robin that not every scheduler has."""
+"""Oracle ports of round robin, in addition to those of every scheduler."""
 
 from __future__ import annotations
 
@@ -12,5 +12,8 @@ SHOW = {golden.State: show_nothing}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port of an instance with a map; nothing else is there."""
+    """Return the program port of an instance with a map.
+
+    Other instances have no own ports.
+    """
     return OwnPorts(schedule_program(1, "Not used.")) if parameters["requesters"] else OwnPorts()

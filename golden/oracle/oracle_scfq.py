@@ -1,4 +1,4 @@
-"""Ports of self-clocked fair queueing that not every scheduler has."""
+"""Oracle ports of self-clocked fair queueing, in addition to those of every scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _show(
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
-    """Show what is never served, and virtual time, as wide as a tag."""
+    """Write unreachable requesters and the virtual time, truncated to the width of a tag, to the outputs."""
     write(shown, outs, 0, golden.unreachable(state))
     write(shown, outs, 1, state.regs[golden.TIME])
 
@@ -32,11 +32,11 @@ SHOW = {golden.State: _show}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port, and what an instance shows of its reciprocals and tags."""
+    """Return the program port and the state outputs of an instance."""
     return OwnPorts(
-        schedule_program(parameters["reciprocal_bits"], "Reciprocal of the weight: what a block adds to a tag."),
+        schedule_program(parameters["reciprocal_bits"], "Reciprocal of the weight: amount that a block adds to a tag."),
         outputs=(
             unreachable(parameters["requesters"] or parameters["data_vls"], "Requesters without a reciprocal."),
-            Port("virtual_time", parameters["tag_bits"], 1, "Tag of the packet that was sent last."),
+            Port("virtual_time", parameters["tag_bits"], 1, "Virtual time: tag of the packet sent last."),
         ),
     )

@@ -1,4 +1,4 @@
-"""Ports of the VL arbiter that not every scheduler has, in both forms."""
+"""Oracle ports of the VL arbiter, both forms, in addition to those of every scheduler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _show(
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
-    """Show the state of the swap, what is never served, and bad entries."""
+    """Write the pending swap, unreachable lanes and bad entries to the outputs."""
     write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
     write(shown, outs, _UNREACHABLE, golden.unreachable(state))
     write(shown, outs, _BAD, golden.bad_entries(state))
@@ -42,7 +42,7 @@ def _show_line_rate(
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
-    """Show the same of the line-rate form."""
+    """Write the pending swap, unreachable lanes and bad entries of the line-rate form to the outputs."""
     write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
     write(shown, outs, _UNREACHABLE, line_rate.unreachable(state))
     write(shown, outs, _BAD, line_rate.bad_entries(state))
@@ -52,7 +52,7 @@ SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port, and what an instance shows of its tables."""
+    """Return the program port and the state outputs of an instance."""
     return OwnPorts(
         (
             Port("program__select", 2, 1, "HIGH or LOW list, or LIMIT; 3 writes nothing.", ListSelect),
@@ -68,7 +68,7 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
                 "bad_entries",
                 (2 * parameters["entries"]).bit_length(),
                 1,
-                "Entries of the active lists that name VL15 or a lane that is not there.",
+                "Number of entries of the active lists that name VL15 or an absent lane.",
             ),
             upset(parity=parameters["parity"]),
         ),

@@ -1,4 +1,4 @@
-"""Ports of weighted round robin that not every scheduler has."""
+"""Oracle ports of weighted round robin, in addition to those of every scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _show(
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
-    """Show what is never served, and what is left of the turn."""
+    """Write unreachable requesters and the packets left in the turn to the outputs."""
     write(shown, outs, 0, golden.unreachable(state))
     write(shown, outs, 1, golden.packets_left(state))
 
@@ -32,7 +32,7 @@ SHOW = {golden.State: _show}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
-    """Return the program port, and what an instance shows of its weights."""
+    """Return the program port and the state outputs of an instance."""
     return OwnPorts(
         schedule_program(ENTRY_BITS, "Weight in packets."),
         outputs=(

@@ -1,4 +1,4 @@
-"""Ports that only some egress schedulers have, and how an oracle shows them."""
+"""Ports of single egress schedulers, and the functions that write them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from vlane.golden.oracle.ports import Port
 from vlane.schedulers.writes import ScheduleSelect
 
 ENTRY_BITS = 8
-"""Width of a weight or a quantum."""
+"""Width of a weight or quantum in bits."""
 
 
 class OwnPorts(NamedTuple):
-    """Ports of a scheduler beside those that all have.
+    """Ports of a scheduler in addition to the common ones.
 
     Parameters
     ----------
     program : tuple of Port
-        Fields of the program port behind its enable, in the order of a write; none if nothing is programmed.
+        Program-port fields after the enable, in the order of a write; empty without a program port.
     inputs, outputs : tuple of Port
-        The others, in the order in which its ``show`` counts their elements.
+        Other ports, in the order of the elements of ``show``.
     """
 
     program: tuple[Port, ...] = ()
@@ -32,9 +32,12 @@ class OwnPorts(NamedTuple):
 
 
 def schedule_program(weight_bits: int, about: str, requester_bits: int = 5) -> tuple[Port, ...]:
-    """Return the program port of a scheduler of one list; ``about`` is the meaning of a weight."""
+    """Return the program port of a single-list scheduler.
+
+    ``about`` describes the weight.
+    """
     return (
-        Port("program__select", 1, 1, "TABLE: entries or values; MAP: the map of lanes.", ScheduleSelect),
+        Port("program__select", 1, 1, "TABLE: entry or requester value; MAP: requester of a lane.", ScheduleSelect),
         Port("program__index", 7, 1, "Entry, requester or lane; an absent one writes nothing."),
         Port("program__requester", requester_bits, 1, "Requester of the entry or of the lane."),
         Port("program__weight", weight_bits, 1, about),
@@ -42,20 +45,20 @@ def schedule_program(weight_bits: int, about: str, requester_bits: int = 5) -> t
 
 
 def behind(data_vls: int) -> Port:
-    """Return the input of the line-rate forms that looks behind the heads."""
-    return Port("behind", data_vls, 1, "A bit per data lane: a packet is behind the head, and fits after it.")
+    """Return the input of line-rate forms for packets behind the heads."""
+    return Port("behind", data_vls, 1, "Bit per data lane: a second packet is queued and fits after the head.")
 
 
 def unreachable(width: int, about: str) -> Port:
-    """Return the output that tells which lanes or requesters are never served."""
+    """Return the output for lanes or requesters that are never served."""
     return Port("unreachable", width, 1, about)
 
 
 def deficits(requesters: int, accumulated_bits: int) -> tuple[Port, ...]:
-    """Return the outputs that show what a scheduler with deficits counts: what is accumulated first."""
+    """Return the state outputs of schedulers with deficits, the accumulated weight first."""
     return (
-        Port("accumulated", accumulated_bits, 1, "Accumulated weight of the turn."),
-        Port("deficit", 7, requesters, "Deficit of each requester."),
+        Port("accumulated", accumulated_bits, 1, "Accumulated weight of the turn in blocks."),
+        Port("deficit", 7, requesters, "Deficit of each requester in blocks."),
     )
 
 
@@ -63,4 +66,4 @@ def deficits(requesters: int, accumulated_bits: int) -> tuple[Port, ...]:
 def show_nothing(
     state: Any, given: NDArray[np.uint64], ins: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
 ) -> None:
-    """Be the ``show`` of a scheduler without ports of its own."""
+    """Do nothing: the scheduler has no own outputs."""

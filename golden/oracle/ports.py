@@ -1,4 +1,4 @@
-"""Ports of a block as its oracle has them: names and widths of the exported Verilog, and a word or more for each."""
+"""Ports of an oracle: names and widths of the exported Verilog, with one or more 64-bit words each."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Port:
     Parameters
     ----------
     name : str
-        As in the exported Verilog; nested names are joined by two underscores.
+        Name in the exported Verilog; nested names are joined by two underscores.
     bits : int
         Width of an element.
     count : int
-        Elements; the first is lowest.
+        Number of elements; the first occupies the lowest bits.
     about : str
-        What it means.
+        Description.
     codes : type of IntEnum, optional
         Names of an element's values.
     word : int
-        Its first word.
+        Index of the first word.
     """
 
     name: str
@@ -41,20 +41,23 @@ class Port:
 
     @property
     def width(self) -> int:
-        """All bits."""
+        """Total width in bits."""
         return self.bits * self.count
 
     @property
     def words(self) -> int:
-        """Words that it takes."""
+        """Number of words."""
         return -(-self.width // WORD_BITS)
 
 
-RESET = Port("rst", 1, 1, "Reset, synchronous: it takes effect at the end of the cycle.")
+RESET = Port("rst", 1, 1, "Synchronous reset; takes effect at the end of the cycle.")
 
 
 def ports_of(*ports: Port) -> tuple[Port, ...]:
-    """Return ports in their words, in order; those without bits are left out."""
+    """Return ports with their words assigned, in order.
+
+    Ports of width 0 are omitted.
+    """
     word, placed = 0, []
     for port in ports:
         if port.width:
@@ -64,19 +67,19 @@ def ports_of(*ports: Port) -> tuple[Port, ...]:
 
 
 def word_count(ports: Iterable[Port]) -> int:
-    """Return the words that ports take together."""
+    """Return the total number of words of the ports."""
     return sum(port.words for port in ports)
 
 
 def upset(*, parity: bool) -> Port:
-    """Return the output that tells of flipped bits, which only an instance with parity has."""
-    return Port("upset", int(parity), 1, "Something that is stored does not fit its parity: never here.")
+    """Return the output that reports flipped bits, which only an instance with parity has."""
+    return Port("upset", int(parity), 1, "A stored bit has flipped (parity error); never set in the oracle.")
 
 
 def places(ports: Sequence[Port], names: Iterable[str]) -> NDArray[np.int64]:
-    """Return first bit, counted through all words, and width of each element of the named ports, (elements, 2).
+    """Return the first bit (counted through all words) and the width of each element of the named ports, (elements, 2).
 
-    A port that is not there has one element of no bits.
+    An absent port has one element of width 0.
     """
     known = {port.name: port for port in ports}
     found: list[tuple[int, int]] = []

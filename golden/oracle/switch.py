@@ -1,7 +1,7 @@
-"""Switches as oracles: golden's packets, which it knows by their heads, and the flits that carry their data beside.
+"""Kernel of the switch oracles: golden handles packets by their heads, the oracle stores the flit data.
 
-Golden knows a packet's size from its head and counts on its flits in consecutive cycles, as the contract demands. A
-gap that the hardware would wait for is not modelled; it is counted as the rule ``broken``.
+Golden derives a packet's size from its head and expects the flits in consecutive cycles, as the contract demands. The
+hardware would wait for a missing flit. The oracle counts a missing flit as rule ``broken`` instead.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _FIELDS = 5
 
 @kernel
 def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle."""
+    """Run a clock cycle."""
     state, out_ports = machine.state, machine.out_ports
     ports, cycle = len(state.arriving), state.regs[CLOCK]
     slot = cycle % RING
@@ -98,7 +98,7 @@ def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArr
 
 @inner
 def _note_write(machine: SwitchMachine, given: NDArray[np.uint64], cycle: int) -> None:
-    """Note what the program ports of the tables are given; heads that arrive from this cycle on see it."""
+    """Store the program-port inputs of the tables, valid for heads that arrive from this cycle on."""
     written = machine.written[cycle & 3]
     for field in range(len(machine.lft_places)):
         written[field] = read(given, machine.lft_places, field)
@@ -108,7 +108,7 @@ def _note_write(machine: SwitchMachine, given: NDArray[np.uint64], cycle: int) -
 
 @inner
 def _apply_write(machine: SwitchMachine, cycle: int) -> None:
-    """Let golden's tables hold what was written in a cycle."""
+    """Apply the table writes of a cycle to golden's tables."""
     written, state = machine.written[cycle & 3], machine.state
     if written[_LFT_ENABLE] != 0:
         lid = written[_LFT_LID]
@@ -126,7 +126,7 @@ def _apply_write(machine: SwitchMachine, cycle: int) -> None:
 
 @inner
 def _route_lid(machine: SwitchMachine, lid: int) -> None:
-    """Note golden's output, from 0, for a LID of the table as it is programmed, ports from 1, up to its top."""
+    """Set golden's output (from 0) for a LID, from the programmed entry (ports from 1) and the top of the table."""
     port, top = machine.lft[lid], machine.state.regs[TOP]
     is_routed = 0 < lid <= top and 0 < port <= len(machine.state.arriving)
     machine.switches.inputs.lft[0, lid] = port - 1 if is_routed else UNASSIGNED
@@ -134,7 +134,10 @@ def _route_lid(machine: SwitchMachine, lid: int) -> None:
 
 @inner
 def _told_back(machine: SwitchMachine, slot: int) -> None:
-    """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
+    """Free the input-buffer space whose return is reported in this cycle.
+
+    The space was free from the previous cycle on.
+    """
     state = machine.state
     for port in range(len(state.arriving)):
         told = state.back[port, slot]
@@ -148,7 +151,7 @@ def _told_back(machine: SwitchMachine, slot: int) -> None:
 
 @inner
 def _events(machine: SwitchMachine, cycle: int) -> None:
-    """Let golden's packets come to their inputs and outputs."""
+    """Execute the packet events of a cycle."""
     packets = machine.state.packets
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
@@ -177,7 +180,10 @@ def _happens(machine: SwitchMachine, packet: int, event: int, cycle: int) -> Non
 
 @inner
 def _cause(machine: SwitchMachine, packet: int) -> int:
-    """Return the drop cause of golden's packet, as the hardware reports it: golden does not know port 0."""
+    """Return the drop cause as the hardware reports it.
+
+    Golden itself does not distinguish port 0.
+    """
     field, top = machine.state.packets.pool[packet], machine.state.regs[TOP]
     if field.lane == _NO_VL:
         return _NO_VL
@@ -187,7 +193,10 @@ def _cause(machine: SwitchMachine, packet: int) -> int:
 
 @inner
 def _forget(machine: SwitchMachine, packet: int) -> None:
-    """Free a packet that was dropped, and its slots; what is still to come of it is not kept."""
+    """Free a dropped packet and its flit slots.
+
+    Flits of the packet that arrive later are not stored.
+    """
     state = machine.state
     for port in range(len(state.arriving)):
         arriving = state.arriving[port]
@@ -211,7 +220,7 @@ def _free_slot(machine: SwitchMachine, slot: int) -> None:
 
 @inner
 def _allocate(machine: SwitchMachine, cycle: int) -> None:
-    """Run golden's allocation; note when its inputs tell of the blocks that leave."""
+    """Run golden's allocation and schedule the reports of freed input blocks."""
     packets, back = machine.state.packets, machine.state.back
     count = allocate(machine.switches, machine.out_ports, packets, cycle, machine.grants)
     machine.rules[GRANTED] += count
@@ -232,7 +241,10 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
 
 @inner
 def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Run an output's scheduler and its program port; note what the link shows from the next cycle on."""
+    """Run an output's scheduler and its program port.
+
+    Schedule the flits of a packet that starts.
+    """
     out_ports, state, places = machine.out_ports, machine.state, machine.schedule_places
     packets, ports = state.packets, len(state.arriving)
     scheduler, sending = at_port(out_ports.bank, port), out_ports.sending[port]
@@ -240,7 +252,7 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
     writes = flag(given, places, 0) and flag(given, places, _FIELDS + port) and not resets
     if flag(given, places, _FIELDS + ports + port):
         request_swap(scheduler)
-        sending.fruitless = 0  # the next ready cycle changes the state
+        sending.fruitless = 0  # the exchange in the next ready cycle changes the state
     swapping = is_swapping(scheduler)
     ready = out_ports.free_from[port] <= cycle and flag(given, machine.ready, port)
     says = ready and say(out_ports.remote, machine, port, cycle)
@@ -266,7 +278,7 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
         shown.lane, shown.first, shown.last = sending.lane + 1, place == 0, place == field.flits - 1
         shown.slot, shown.stamp = slot, stamp_of(machine.switches, field, sending.lane)
         slot = state.next_slot[slot]
-    for each in range(ports):  # its tail may still arrive, and its number is another packet's from now on
+    for each in range(ports):  # the tail may still arrive, but the number is now free for another packet
         if state.arriving[each].packet == packet:
             state.arriving[each].packet = NOBODY
     free(packets, packet)
@@ -274,7 +286,10 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
 
 @inner
 def _arrive(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Take a flit that arrives, and begin its packet if it is the first; count what the contract forbids."""
+    """Accept an arriving flit, and start its packet if it is the first.
+
+    Count violations of the contract.
+    """
     rx, first = machine.rx, _FIELDS * port
     arriving, rules = machine.state.arriving[port], machine.rules
     if not flag(given, rx, first + _VALID):
@@ -297,7 +312,10 @@ def _arrive(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle:
 
 @inner
 def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
-    """Let a packet begin; golden gets it if its room is there."""
+    """Start an arriving packet.
+
+    Golden receives it if the input buffer has space.
+    """
     state, out_ports, first = machine.state, machine.out_ports, _FIELDS * port
     header = get(given, machine.rx[first + _DATA, 0] + machine.data_bits - WORD_BITS, WORD_BITS)
     lane = read(given, machine.rx, first + _VL)
@@ -305,7 +323,7 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
     arriving = state.arriving[port]
     arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
     is_there = lane < state.own.taken.shape[1] and blocks <= out_ports.largest[0]
-    spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # room in buffers says so before
+    spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # buffers fill first
     if not (is_there and spared and fits(state.own, port, lane, blocks)):
         state.dropped[port, (cycle + 2) % RING] = _NO_ROOM
         machine.rules[REFUSED] += 1
@@ -330,7 +348,7 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
 
 @inner
 def _show_port(machine: SwitchMachine, shown: NDArray[np.uint64], port: int, slot: int) -> None:
-    """Show a port's flit, what it tells of room, and why a packet drops."""
+    """Write a port's outgoing flit, its credit reports and its drop cause to the outputs."""
     state, tx, first = machine.state, machine.tx, _FIELDS * port
     flit = state.tx[port, slot]
     if flit.lane != 0:
@@ -353,7 +371,10 @@ def _show_port(machine: SwitchMachine, shown: NDArray[np.uint64], port: int, slo
 
 @inner
 def _reset(machine: SwitchMachine, cycle: int) -> None:
-    """Return to the state after reset; memories stay, and what was being written reaches them."""
+    """Reset the switch.
+
+    Memories keep their contents, and pending writes still reach them.
+    """
     for ago in (1, 0):
         _apply_write(machine, cycle - ago)
     out_ports, fresh = machine.out_ports, machine.fresh_ports

@@ -1,4 +1,7 @@
-"""What an oracle of a switch takes from its kind, its credits and its scheduler; the type of the state says which."""
+"""Functions of the switch oracles that depend on switch type, credit scheme or scheduler.
+
+They are dispatched on the type of the state.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def _channel_stamp(switches: OPASwitches, field: Packet, lane: int) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _vl_stamp), OPASwitches: _channel_stamp})
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
-    """Return the stamp with which a packet leaves on a lane: the VL or the channel."""
+    """Return the header field of a packet that leaves on a lane: the VL or, for Omni-Path, the channel."""
 
 
 @inner
@@ -61,7 +64,7 @@ def _with_channel(switches: OPASwitches, header: Any, stamp: int) -> Any:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _with_vl), OPASwitches: _with_channel})
 def stamped(switches: Any, header: Any, stamp: int) -> Any:
-    """Return a header, an unsigned number, with its stamp."""
+    """Return a header (unsigned number) with its VL or channel replaced."""
 
 
 @inner
@@ -77,7 +80,7 @@ def _channel(switches: OPASwitches, header: Any) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_channel), OPASwitches: _channel})
 def channel_of(switches: Any, header: Any) -> int:
-    """Return the channel that a header carries, 0 if headers carry none."""
+    """Return the channel in a header, or 0 for switches without channels."""
 
 
 @inner
@@ -104,7 +107,10 @@ def _write_sc(switches: OPASwitches, ports: int, fields: NDArray[np.int64]) -> N
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _write_sl2vl), OPASwitches: _write_sc})
 def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
-    """Write the map from levels or channels to lanes; ``fields`` is its program port, enable first."""
+    """Write SL2VL or channel maps.
+
+    ``fields`` are those of the program port, enable first.
+    """
 
 
 @inner
@@ -150,17 +156,20 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
     }
 )
 def restore_switches(switches: Any, fresh: Any) -> None:
-    """Return input sides and allocation to the state after reset; the map to lanes is memory and stays."""
+    """Reset input ports and allocation.
+
+    The SL2VL or channel maps are memory and keep their contents.
+    """
 
 
 @inner
 def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
-    """Do nothing: what is returned is told at once."""
+    """Do nothing: freed blocks are returned at once."""
 
 
 @by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
 def count_told(remote: Any, port: int, lane: int, blocks: int) -> None:
-    """Count blocks that left an input's buffer in the cycle before."""
+    """Add blocks that left an input buffer in the previous cycle to the port's flow-control limit."""
 
 
 @inner
@@ -181,7 +190,7 @@ def _say_limit(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int)
 
 @by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
 def say(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
-    """Let a port that is free send a flow-control packet that is due; tell whether it did."""
+    """Send a due flow-control packet if the port is free and return whether one is sent."""
 
 
 @inner
@@ -211,7 +220,10 @@ def _hear_limits(remote: FCPLimits, machine: SwitchMachine, given: NDArray[np.ui
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
 def hear(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
-    """Note what a port hears in a cycle: of returns no more than is taken as the cycle starts."""
+    """Store the credits that a port receives in a cycle.
+
+    Returns are clamped to the blocks outstanding at its start.
+    """
 
 
 @inner
@@ -230,7 +242,7 @@ def _take_limit(remote: FCPLimits, heard: Any, port: int) -> None:
 
 @by_type({Rooms: _take_returns, FCPLimits: _take_limit})
 def take_heard(remote: Any, heard: Any, port: int) -> None:
-    """Let it count from the next cycle on."""
+    """Apply the stored credits, from the next cycle on."""
 
 
 @inner
@@ -259,17 +271,17 @@ def _show_said(remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, 
 
 @by_type({Rooms: _show_returned, FCPLimits: _show_said})
 def show_told(remote: Any, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
-    """Show what a port tells of room in a cycle."""
+    """Write the credits that a port sends in a cycle to the outputs."""
 
 
 @by_type({module.State: module.reset for module in MODULES})
 def reset_scheduler(state: Any) -> None:
-    """Return a scheduler to the state after reset."""
+    """Reset a scheduler."""
 
 
 @by_type({module.State: module.program for module in MODULES})
 def program(state: Any, write: Program) -> None:
-    """Write what a scheduler's program port writes."""
+    """Apply a program-port write to a scheduler."""
 
 
 def _requests(module: Any) -> Any:
@@ -286,12 +298,12 @@ def _requests(module: Any) -> Any:
 
 @inner
 def _no_swap(state: Any) -> None:
-    """Do nothing: there is one table."""
+    """Do nothing: the scheduler has one table."""
 
 
 @by_type({module.State: _requests(module) for module in MODULES})
 def request_swap(state: Any) -> None:
-    """Let the tables be exchanged in the scheduler's next ready cycle, which may be this one."""
+    """Request an exchange of the tables in the scheduler's next ready cycle, possibly this one."""
 
 
 def _swaps(module: Any) -> Any:
@@ -313,4 +325,4 @@ def _never_swaps(state: Any) -> bool:
 
 @by_type({module.State: _swaps(module) for module in MODULES})
 def is_swapping(state: Any) -> bool:
-    """Tell whether an exchange was requested that has not happened."""
+    """Return whether a requested exchange is pending."""

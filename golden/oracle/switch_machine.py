@@ -1,4 +1,4 @@
-"""A golden switch behind its ports: what it holds, and the rules that it counts."""
+"""State of a switch oracle, and the rules that it counts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packets
 
 RING = 128
-"""Cycles that are looked ahead: more than the largest packet has flits."""
+"""Length of the output schedule in cycles, more than the flits of the largest packet."""
 
 RULES = (
     Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
     Rule("started", "IBS-7", "a packet entered a link"),
-    Rule("dropped", "IBS-10, OPAS-8", "a packet dropped: it has no output or no VL"),
-    Rule("refused", "IBS-H1", "a packet was discarded: there is no room, or it is too large"),
+    Rule("dropped", "IBS-10, OPAS-8", "a packet was dropped: no output or no VL"),
+    Rule("refused", "IBS-H1", "a packet was discarded: no buffer space, or too large"),
     Rule("broken", "IBS-5, IBS-P3, OPAS-6", "a flit was missing, or a packet began or ended too early or too late"),
 )
 (GRANTED, STARTED, DROPPED, REFUSED, BROKEN) = range(len(RULES))
@@ -36,11 +36,11 @@ class Arriving:
     Parameters
     ----------
     left : int
-        Flits that are still to come, 0 if there is no packet.
+        Number of flits still to arrive; 0 for no packet.
     slot : int
-        Where the next of them is kept; -1 if the packet was refused or dropped.
+        Slot for the next flit; -1 if the packet was refused or dropped.
     packet : int
-        Its number; -1 if it was refused.
+        Packet number; -1 if the packet was refused.
     """
 
     left: Int32
@@ -49,18 +49,18 @@ class Arriving:
 
 
 class Shown:
-    """What an output shows in a cycle.
+    """Flit that an output sends in a cycle.
 
     Parameters
     ----------
     lane : int
-        The flit's lane + 1, 0 for nothing.
+        Lane + 1 of the flit; 0 for no flit.
     first, last : int
-        Whether it is a packet's first, or last, flit.
+        Whether the flit is the first or last of its packet.
     slot : int
-        Where it is kept.
+        Slot of the flit's data.
     stamp : int
-        Of a first flit: the VL or, in Omni-Path's form, the channel that its header gets.
+        For a first flit: VL or, for Omni-Path, channel to write into the header.
     """
 
     lane: Int64
@@ -71,29 +71,29 @@ class Shown:
 
 
 class SwitchState(NamedTuple):
-    """What a reset clears.
+    """State that a reset clears.
 
     Parameters
     ----------
     packets : Packets
-        All packets inside.
+        Packets inside the switch.
     own : Rooms
-        The input buffers.
+        Input buffers.
     arriving : Records of Arriving, (ports,)
-        What arrives at each input.
+        Packet that arrives at each input.
     tx : Records of Shown, (ports, RING)
-        By cycle, what each output shows.
+        Flit that each output sends, by cycle.
     back, said : array of int64, (ports, RING, 2)
-        By cycle: VLs, as bits, of which blocks left an input, and how many of each; VL + 1 and limit of a flow-control
+        By cycle: bit mask of VLs whose blocks left an input and blocks of each; VL + 1 and limit of a flow-control
         packet.
     dropped : array of int64, (ports, RING)
-        By cycle: why a packet drops.
+        Drop cause, by cycle.
     first_slot : array of int64, (packets,)
         Slot of each packet's first flit.
     next_slot : array of int64, (slots,)
-        The slot behind each, of a packet or of the free ones; -1 for none.
+        Next slot of the same packet or of the free list; -1 for none.
     regs : array of int64, (4,)
-        The cycle since reset; first free slot, free slots; LinearFDBTop.
+        Cycles since reset; first free slot; number of free slots; LinearFDBTop.
     """
 
     packets: Packets
@@ -114,30 +114,30 @@ class SwitchMachine(NamedTuple):
     Parameters
     ----------
     switches, fresh_switches : Switches
-        Golden's input sides and allocation, and the same after power-on; the map to lanes is memory.
+        Golden's input ports and allocation, now and after power-on; the SL2VL or channel map is memory.
     out_ports, fresh_ports : OutputPorts
-        Golden's output sides, and the same after power-on; a scheduler is reset by its own function.
+        Golden's output ports, now and after power-on; schedulers have their own reset function.
     state, fresh : SwitchState
-        The rest, and the same after power-on.
+        Other state, now and after power-on.
     lft : array of uint8, (LIDs,)
-        The forwarding table as it is programmed, ports from 1: memory.
+        Forwarding table as programmed, ports from 1; memory.
     written : array of int64, (4, 10)
-        Inputs of the program ports of the forwarding table, then of the map, by cycle modulo 4.
+        Program-port inputs of the forwarding table and of the map, by cycle modulo 4.
     flits : array of uint64, (slots, words)
-        Data of the flits inside.
+        Data of the flits inside the switch.
     heard : array of int64, (ports, 2)
-        Within a cycle: what an output hears of, as it counts: VLs, as bits, and blocks of each; or VL and limit of a
-        flow-control packet, VL -1 for none.
+        Scratch of a cycle: credits received by each output. Bit mask of VLs and blocks of each; or VL (-1 for none) and
+        limit of a flow-control packet.
     grants : Records of Grant
-        Within a cycle.
+        Scratch of a cycle: grants.
     schedule_places, lft_places, map_places : array of int64, (elements, 2)
-        Places of the program ports; elements of no bits if there is none.
+        Bit positions of the program ports; width 0 for absent ports.
     rx, heard_places, ready, tx, told_places, dropped_places : array of int64, (elements, 2)
-        Places of the other ports, port by port.
+        Bit positions of the other ports, port by port.
     data_bits : int
-        Of a flit.
+        Width of a flit.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     switches: Switches

@@ -1,4 +1,4 @@
-"""Oracles of the InfiniBand and of the Omni-Path switch: golden's state after power-on, and their ports."""
+"""Oracles of the InfiniBand and the Omni-Path switch: state after power-on, and ports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SC_BITS, _PORT_BITS, _WRITTEN = 5, 6, 10
 
 
 def switch_oracle(parameters: SwitchParameters) -> Oracle:
-    """Return the oracle of a switch, of the kind that its parameters are for."""
+    """Return the oracle of the switch that the parameters describe."""
     ports, by_fcps = parameters.ports, CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     inputs, outputs = ports_of(*_inputs(parameters, fcp=by_fcps)), ports_of(*_outputs(parameters, fcp=by_fcps))
     heard = ("hears", "says") if by_fcps else ("heard", "returned")
@@ -78,13 +78,16 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
 
 
 def _program_names(parameters: SwitchParameters) -> list[str]:
-    """Return the fields of the schedulers' program port, in the order of a write; four empty names if it has none."""
+    """Return the fields of the schedulers' program port in the order of a write.
+
+    Without a program port, return four empty names.
+    """
     program = own_ports_of(parameters.scheduler, parameters.of_scheduler()).program
     return [port.name.removeprefix("program__") for port in program] or [""] * 4
 
 
 def _bits(ports: tuple[Port, ...], name: str, count: int) -> NDArray[np.int64]:
-    """Return the places of the bits of a port, of no bits if it is not there."""
+    """Return the positions of the single bits of a port, with width 0 if the port is absent."""
     first, width = places(ports, [name])[0]
     return np.array([(first + bit if width else 0, int(width > 0)) for bit in range(count)], np.int64)
 
@@ -97,9 +100,9 @@ def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
             _limits(f"hears__{port}", "arrives") if fcp else _returns(parameters, f"heard__{port}", "the next node's")
         )
     found += [
-        Port("ready", 1, len(ports), "A bit per output: a packet may start on its link in this cycle."),
+        Port("ready", 1, len(ports), "Bit per output: a packet may start on the link in this cycle."),
         Port("lft__enable", 1, 1, "Write the forwarding table in this cycle."),
-        Port("lft__top", 1, 1, "Write its top, taken from lid, instead of an entry."),
+        Port("lft__top", 1, 1, "Write the top of the forwarding table, taken from lid, instead of an entry."),
         Port("lft__lid", 16, 1, "LID of the entry, or the new top; an absent entry is not written."),
         Port("lft__port", 8, 1, "Output port of the LID, from 1 on; 0 and 255 drop."),
         *(_sc_ports() if kind.by_channel else _sl2vl_ports()),
@@ -109,10 +112,10 @@ def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
         found += [
             Port("schedule__enable", 1, 1, "Write the schedulers' tables in this cycle."),
             *(Port(p.name.replace("program__", "schedule__"), p.bits, 1, p.about, p.codes) for p in program),
-            Port("schedule_ports", 1, len(ports), "A bit per output: its scheduler takes the write."),
+            Port("schedule_ports", 1, len(ports), "Bit per output: the output's scheduler takes the write."),
         ]
     if SCHEDULERS[parameters.scheduler].swaps:
-        found.append(Port("swap", 1, len(ports), "A bit per output: its scheduler's tables are to be exchanged."))
+        found.append(Port("swap", 1, len(ports), "Bit per output: request an exchange of the scheduler's tables."))
     return found
 
 
@@ -122,7 +125,10 @@ def _outputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
         found += (
             _limits(f"says__{port}", "leaves") if fcp else _returns(parameters, f"returned__{port}", "this input's")
         )
-    return [*found, Port("dropped", 3, parameters.ports, "Why the packet drops that came two cycles ago.", DropCause)]
+    return [
+        *found,
+        Port("dropped", 3, parameters.ports, "Drop cause of a packet that arrived two cycles ago.", DropCause),
+    ]
 
 
 def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
@@ -131,14 +137,14 @@ def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
         for number in range(parameters.ports)
         for port in (
             Port(f"{name}__{number}__valid", 1, 1, f"A flit {does}."),
-            Port(f"{name}__{number}__vl", parameters.kind.vl_bits, 1, "Its lane."),
-            Port(f"{name}__{number}__first", 1, 1, "It is a packet's first flit."),
-            Port(f"{name}__{number}__last", 1, 1, "It is a packet's last flit."),
+            Port(f"{name}__{number}__vl", parameters.kind.vl_bits, 1, "Lane of the flit."),
+            Port(f"{name}__{number}__first", 1, 1, "The flit is the first of a packet."),
+            Port(f"{name}__{number}__last", 1, 1, "The flit is the last of a packet."),
             Port(
                 f"{name}__{number}__data",
                 parameters.data_bits,
                 1,
-                "First byte on top; a packet begins with its header.",
+                "Data of the flit, first byte in the most significant bits; a packet begins with its header.",
             ),
         )
     ]
@@ -146,17 +152,17 @@ def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
 
 def _returns(parameters: SwitchParameters, name: str, whose: str) -> list[Port]:
     if parameters.form.vls_apart:
-        return [Port(f"{name}__blocks", parameters.data_vls, 1, f"A bit per lane: a block of it left {whose} buffer.")]
+        return [Port(f"{name}__blocks", parameters.data_vls, 1, f"Bit per lane: a block left {whose} buffer.")]
     return [
         Port(f"{name}__blocks", parameters.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
-        Port(f"{name}__vl", parameters.kind.vl_bits, 1, "Their lane."),
+        Port(f"{name}__vl", parameters.kind.vl_bits, 1, "Lane of the blocks."),
     ]
 
 
 def _limits(name: str, does: str) -> list[Port]:
     return [
         Port(f"{name}__valid", 1, 1, f"A flow-control packet {does}."),
-        Port(f"{name}__vl", 4, 1, "The lane it tells of."),
+        Port(f"{name}__vl", 4, 1, "Lane of the flow-control packet."),
         Port(f"{name}__limit", COUNTER_BITS, 1, "Blocks that may be sent since the start, modulo 4096."),
     ]
 
@@ -178,12 +184,12 @@ def _sc_ports() -> list[Port]:
         Port("sc__ingress", _PORT_BITS, 1, "Port of SC2SC; an absent one writes nothing."),
         Port("sc__egress", _PORT_BITS, 1, "Port of SC2SC and SC2VL_T; an absent one writes nothing."),
         Port("sc__index", _SC_BITS, 1, "Channel whose entry is written."),
-        Port("sc__value", _SC_BITS, 1, "Channel or lane that it is mapped to."),
+        Port("sc__value", _SC_BITS, 1, "Channel or lane that the channel is mapped to."),
     ]
 
 
 def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, OutputPorts, SwitchState]:
-    """Return golden after power-on: no route, maps as the memories begin, schedulers without tables."""
+    """Return golden's state after power-on: no routes, identity maps, schedulers with empty tables."""
     ports, lanes = given.ports, given.data_vls
     ends = 1 << port_bits_for(ports)
     of_scheduler = given.of_scheduler()
@@ -249,7 +255,10 @@ def _rooms(given: SwitchParameters, buffers: int) -> Rooms:
 
 
 def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredit:
-    """Return what outputs know of the far ends; of flow-control packets twice as many ends hear."""
+    """Return the outputs' credits for the far ends.
+
+    With flow-control packets, the co-simulated far ends have entries, too.
+    """
     if not by_fcps:
         return _rooms(given, ends)
     return new_limits(

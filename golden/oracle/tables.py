@@ -1,4 +1,7 @@
-"""Look-up tables as oracles: look-ups see the tables as they are before the clock rises, writes follow."""
+"""Oracles of the look-up tables.
+
+Look-ups read the tables before the clock edge, writes take effect after it.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,16 @@ _PORT_BITS, _LID_BITS, _VL_BITS, _SC_BITS = 6, 16, 4, 5
 
 
 class SL2VLMachine(NamedTuple):
-    """The mapping behind its ports.
+    """SL-to-VL mapping behind its ports.
 
     Parameters
     ----------
     state : SL2VLState
-        The tables.
+        Tables.
     ins, outs : array of int64, (elements, 2)
-        Places of the ports.
+        Bit positions of the ports.
     rules : array of int64
-        How often each rule happened.
+        Rule counters.
     """
 
     state: sl2vl.SL2VLState
@@ -40,7 +43,10 @@ class SL2VLMachine(NamedTuple):
 
 @kernel
 def sl2vl_cycle(machine: SL2VLMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; reset keeps the tables, so it changes nothing."""
+    """Run a clock cycle.
+
+    A reset has no effect, because the tables are memory.
+    """
     state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
     inputs = state.row.shape[0]
     clear(shown)
@@ -61,12 +67,12 @@ def sl2vl_cycle(machine: SL2VLMachine, given: NDArray[np.uint64], shown: NDArray
 
 
 def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
-    """Return the oracle of the SL to VL mapping."""
+    """Return the oracle of the SL-to-VL mapping."""
     count = parameters["inputs"]
     inputs = ports_of(
         RESET,
         Port("output", _PORT_BITS, count, "Output port of the packet at each input."),
-        Port("sl", _VL_BITS, count, "Its service level."),
+        Port("sl", _VL_BITS, count, "Service level of the packet at each input."),
         Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
         Port("program__every_input", 1, 1, "The row is written for every input."),
         Port("program__input", _PORT_BITS, 1, "Without every_input: the input whose row is written."),
@@ -74,9 +80,9 @@ def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__row", 64, 1, "Lanes of the 16 SLs, 4 bits each, SL 0 lowest; 15 drops."),
     )
     outputs = ports_of(
-        Port("vl", _VL_BITS, count, "Lane of each packet; 15 if it is dropped."),
-        Port("drop", 1, count, "It must be discarded."),
-        Port("invalid", 1, count, "It is dropped because its lane or output is absent."),
+        Port("vl", _VL_BITS, count, "Lane of each packet; 15 if the packet is dropped."),
+        Port("drop", 1, count, "The packet must be discarded."),
+        Port("invalid", 1, count, "The packet is dropped because its lane or output is absent."),
     )
     machine = SL2VLMachine(
         sl2vl.new_state(**parameters),
@@ -88,7 +94,10 @@ def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class LFTMachine(NamedTuple):
-    """The forwarding table behind its ports; fields as of ``SL2VLMachine``, and the look-ups of a cycle."""
+    """Forwarding table behind its ports.
+
+    The fields are those of ``SL2VLMachine``, and the number of look-ups per cycle.
+    """
 
     state: lft.LFTState
     lookups: int
@@ -99,7 +108,10 @@ class LFTMachine(NamedTuple):
 
 @kernel
 def lft_cycle(machine: LFTMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; reset sets the top to 0 and keeps the entries, the one being written too."""
+    """Run a clock cycle.
+
+    A reset sets the top to 0 and keeps the entries, including one being written.
+    """
     state, ins, outs, lookups = machine.state, machine.ins, machine.outs, machine.lookups
     clear(shown)
     for index in range(lookups):
@@ -126,7 +138,7 @@ def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__port", 8, 1, "Output port of the LID; 255 means unassigned."),
     )
     outputs = ports_of(
-        Port("port", 8, count, "Output port of each destination; 255 if it is dropped."),
+        Port("port", 8, count, "Output port of each destination LID; 255 if the packet is dropped."),
         Port("drop", 1, count, "The packet must be discarded."),
         Port("cause", max(LFTCause).bit_length(), count, "Reason of the drop.", LFTCause),
     )
@@ -141,7 +153,10 @@ def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
 
 
 class SCMachine(NamedTuple):
-    """Omni-Path's maps behind their ports; fields as of ``SL2VLMachine``."""
+    """Omni-Path's channel maps behind their ports.
+
+    The fields are those of ``SL2VLMachine``.
+    """
 
     state: sc.SCState
     ins: NDArray[np.int64]
@@ -151,7 +166,10 @@ class SCMachine(NamedTuple):
 
 @kernel
 def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run one clock cycle; reset keeps the tables, so it changes nothing."""
+    """Run a clock cycle.
+
+    A reset has no effect, because the tables are memory.
+    """
     state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
     ports = state.channels.shape[0]
     clear(shown)
@@ -181,29 +199,29 @@ def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.ui
 
 
 def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
-    """Return the oracle of Omni-Path's maps."""
+    """Return the oracle of Omni-Path's channel maps."""
     ports = parameters["ports"]
     inputs = ports_of(
         RESET,
         Port("channel", _SC_BITS, ports, "Channel of the packet that arrived at each port."),
-        Port("egress", _PORT_BITS, ports, "Its output port."),
+        Port("egress", _PORT_BITS, ports, "Output port of the packet that arrived at each port."),
         Port("inject_sl", _SC_BITS, 1, "Service level of a packet at its source."),
         Port("receive_sc", _SC_BITS, 1, "Channel of a packet at its destination."),
         Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
-        Port("program__table", 3, 1, "Table that is written; 5 to 7 write nothing.", SCTable),
+        Port("program__table", 3, 1, "Table to write; 5 to 7 write nothing.", SCTable),
         Port("program__ingress", _PORT_BITS, 1, "Port of SC2SC and SC2VL_nt; an absent one writes nothing."),
         Port("program__egress", _PORT_BITS, 1, "Port of SC2SC and SC2VL_t; an absent one writes nothing."),
         Port("program__index", _SC_BITS, 1, "Level or channel whose entry is written."),
-        Port("program__value", _SC_BITS, 1, "What it is mapped to."),
+        Port("program__value", _SC_BITS, 1, "Channel, lane or level that the entry maps to."),
     )
     outputs = ports_of(
         Port("vl_in", _SC_BITS, ports, "Lane on which each packet is queued; 0 if invalid."),
-        Port("invalid_in", 1, ports, "Its channel has no lane at this port."),
-        Port("channel_out", _SC_BITS, ports, "Channel with which it leaves; 0 if it is dropped."),
-        Port("vl", _SC_BITS, ports, "Lane on which it leaves; 0 if it is dropped."),
-        Port("drop", 1, ports, "It must be discarded."),
-        Port("inject_sc", _SC_BITS, 1, "Channel of the level; 0 if it is dropped."),
-        Port("inject_drop", 1, 1, "The level is mapped to SC15: the packet must be discarded."),
+        Port("invalid_in", 1, ports, "The channel of the packet has no lane at this port."),
+        Port("channel_out", _SC_BITS, ports, "Outgoing channel of each packet; 0 if the packet is dropped."),
+        Port("vl", _SC_BITS, ports, "Outgoing lane of each packet; 0 if the packet is dropped."),
+        Port("drop", 1, ports, "The packet must be discarded."),
+        Port("inject_sc", _SC_BITS, 1, "Channel of the injected packet; 0 if the packet is dropped."),
+        Port("inject_drop", 1, 1, "The injected packet's level is mapped to SC15: it must be discarded."),
         Port("receive_sl", _SC_BITS, 1, "Service level of the channel."),
     )
     machine = SCMachine(

@@ -1,4 +1,4 @@
-"""Words of ports: each port begins a word of 64 bits of its own, and takes as many as it needs."""
+"""64-bit words of ports: each port starts a new word and occupies as many words as it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORD_BITS = 64
 
 @inner
 def get(words: NDArray[np.uint64], first: int, bits: int) -> Any:
-    """Return up to 64 bits from a bit on, counted through all words, as an unsigned number; 0 bits are 0."""
+    """Return up to 64 bits, starting at a bit counted through all words, as an unsigned number, or 0 for no bits."""
     if bits == 0:
         return np.uint64(0)
     word, shift = first >> 6, first & (WORD_BITS - 1)
@@ -26,7 +26,7 @@ def get(words: NDArray[np.uint64], first: int, bits: int) -> Any:
 
 @inner
 def put(words: NDArray[np.uint64], first: int, bits: int, value: int) -> None:
-    """Write the low bits of a value, up to 64, to places that hold zeros."""
+    """Write the low bits (up to 64) of a value to bits that are 0."""
     if bits == 0:
         return
     word, shift = first >> 6, first & (WORD_BITS - 1)
@@ -38,24 +38,30 @@ def put(words: NDArray[np.uint64], first: int, bits: int, value: int) -> None:
 
 @inner
 def read(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> int:
-    """Return an element of the inputs as a signed number; one of 64 bits may be negative, an absent one is 0."""
+    """Return an input element as a signed number.
+
+    A 64-bit element may be negative, an absent element is 0.
+    """
     return np.int64(get(words, places[number, 0], places[number, 1]))  # type: ignore[return-value]
 
 
 @inner
 def flag(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> bool:
-    """Tell whether an element of the inputs is not 0."""
+    """Return whether an input element is not 0."""
     return bool(get(words, places[number, 0], places[number, 1]) != np.uint64(0))
 
 
 @inner
 def write(words: NDArray[np.uint64], places: NDArray[np.int64], number: int, value: int) -> None:
-    """Write an element of the outputs, whose words are zeros; an absent one is left out."""
+    """Write an output element to zeroed words.
+
+    Ignore an absent element.
+    """
     put(words, places[number, 0], places[number, 1], value)
 
 
 @inner
 def clear(words: NDArray[np.uint64]) -> None:
-    """Set words to zeros."""
+    """Set all words to 0."""
     for word in range(len(words)):
         words[word] = 0

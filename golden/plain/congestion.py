@@ -1,7 +1,11 @@
-"""Congestion control in a plain network: NICs that return CNPs and pace, switches whose outputs mark.
+"""Congestion control in a plain network: switches mark packets, NICs return CNPs and pace their flows.
 
-Written from ``docs/congestion.md`` (NCC-1 to NCC-18) and ``docs/cc_marker.md`` (CCM-1 to CCM-14) alone; what a NIC
-keeps of its flows is ``golden/plain/pacing.py``, an output that marks ``golden/plain/marking.py``.
+Rules: NCC-1, NCC-2 and NCC-4 to NCC-18 (``docs/congestion.md``). Related modules:
+
+- ``golden/plain/marking.py``: markers of the outputs and the sweep of the inputs (CCM-1 to CCM-14, NCC-3)
+- ``golden/plain/pacing.py``: flow table of a NIC (CCS-1 to CCS-14)
+- ``golden/plain/starvation.py``: delayed return of credits (IBS-K1 to IBS-K6)
+- ``golden/plain/congestion_settings.py``: settings and their writes
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ _PSNS = 1 << 24
 
 
 class Received(NamedTuple):
-    """A packet whose last flit was received, and what its transport header says: FECN 1, BECN 2, and its PSN."""
+    """A received packet, with its congestion bits (FECN 1, BECN 2) and PSN."""
 
     delivered: int
     source: int
@@ -38,7 +42,7 @@ class Received(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What happened in all switches and NICs."""
+    """Event counts over all switches and NICs."""
 
     marked: int
     fecns: int
@@ -50,17 +54,23 @@ class Counts(NamedTuple):
 
 
 class Waiting:
-    """Packets of a class that wait for their flows, which take turns (NCC-11)."""
+    """Held packets of a class, one queue per flow.
+
+    Flows take turns (NCC-11).
+    """
 
     def __init__(self) -> None:
         self.turns: deque[deque[Packet]] = deque()
 
     def __len__(self) -> int:
-        """Return how many packets wait."""
+        """Return the number of held packets."""
         return sum(map(len, self.turns))
 
     def add(self, packet: Packet, flow_of: Callable[[Packet], Flow]) -> None:
-        """Let a packet wait behind the first one of its flow; a flow that begins to wait has the last turn."""
+        """Append a packet to the queue of its flow.
+
+        A new flow is last in turn.
+        """
         for queue in self.turns:
             if flow_of(queue[0]) == flow_of(packet):
                 queue.append(packet)
@@ -68,7 +78,10 @@ class Waiting:
         self.turns.append(deque([packet]))
 
     def take(self, packet: Packet) -> None:
-        """Take the first packet of a turn, which is the last turn if more packets wait behind it (NCC-15)."""
+        """Remove a packet that is first in its flow's queue.
+
+        The flow moves to the end of the turns (NCC-15).
+        """
         queue = next(queue for queue in self.turns if queue[0] is packet)
         self.turns.remove(queue)
         queue.popleft()
@@ -77,7 +90,10 @@ class Waiting:
 
 
 class CongestedNic(Nic):
-    """A NIC that returns CNPs and paces its flows (NCC-6 to NCC-13); ``lids`` are the hosts' own."""
+    """A NIC that returns CNPs and paces its flows (NCC-6 to NCC-18).
+
+    ``lids`` are the LIDs of all hosts.
+    """
 
     def __init__(self, *given: Any, settings: Settings, lids: Sequence[int], writes: Sequence[HostsWrite]) -> None:
         super().__init__(*given)
@@ -93,7 +109,11 @@ class CongestedNic(Nic):
         self.fecns = self.returned = self.becns = self.held = 0
 
     def decide(self, now: int) -> int | None:
-        """Return the queue a packet is taken from, -1 for a CNP; let its question and a BECN act (NCC-8 to NCC-10)."""
+        """Return the queue from which a packet is injected, -1 for a CNP, None for no packet (NCC-8 to NCC-10).
+
+        The pacer sees the injection first, then the settings writes of the cycle, then the BECN or the table visit
+        (CCS-11).
+        """
         choice = self._choose(now)
         injected = None
         if choice is not None and choice >= 0:
@@ -123,7 +143,10 @@ class CongestedNic(Nic):
         return None
 
     def _first_of(self, number: int, now: int) -> Packet | None:
-        """Return what a class would inject; packets of flows that are held leave the queue (NCC-11, NCC-12)."""
+        """Return the packet that a class can inject, or None (NCC-11, NCC-12).
+
+        A queue head whose flow is held moves to ``waiting``.
+        """
         waiting, queue = self.waiting[number], self.queues[number]
         for turn in waiting.turns:
             if self.pacer.may(self._flow_of(turn[0]), now):
@@ -146,7 +169,7 @@ class CongestedNic(Nic):
         return self.egress.room.fits(lane, self.sizes.largest[lane])
 
     def take(self, number: int) -> None:
-        """Write the packet that was chosen to the output buffer (NET-2)."""
+        """Write the chosen packet to the output buffer and number it (NET-2, NCC-18)."""
         packet = self.chosen
         assert packet is not None
         if number < 0:
@@ -166,7 +189,10 @@ class CongestedNic(Nic):
             self.egress.write(lane, Flit(packet, place))
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Receive a flit; a packet that is whole may make a CNP, or be one (NCC-6, NCC-9)."""
+        """Receive a flit.
+
+        The last flit of a packet with FECN triggers a CNP (NCC-6); the last flit of a CNP delivers a BECN (NCC-9).
+        """
         super().receive(now, lane, flit)
         if not flit.is_last:
             return
@@ -181,7 +207,7 @@ class CongestedNic(Nic):
             self._answer(now, it)
 
     def _answer(self, now: int, packet: Packet) -> None:
-        """Make the CNP of a packet with FECN (NCC-6), unless the last one is too young (NCC-7)."""
+        """Queue the CNP for a packet with FECN (NCC-6), unless the interval since the last one is too short (NCC-7)."""
         last = self.last_cnp.get((packet.source, packet.sl))
         if last is not None and now - last < self.settings.cnp_interval:
             return
@@ -193,7 +219,10 @@ class CongestedNic(Nic):
 
 
 class CongestedNetwork(PlainNetwork):
-    """A plain network whose switches mark (NCC-1 to NCC-5) and whose NICs pace; ``lids`` are the hosts' own."""
+    """A plain network whose switches mark (NCC-1 to NCC-5) and whose NICs pace (NCC-6 to NCC-18).
+
+    ``lids`` are the LIDs of all hosts.
+    """
 
     def __init__(
         self,
@@ -229,7 +258,7 @@ class CongestedNetwork(PlainNetwork):
                     self.markers[end] = egress.serve = marker
 
     def _starving(self, mask: Collection[tuple[int, int]]) -> dict[tuple[int, int], StarvingInput]:
-        """Put what holds room back between inputs and the sending sides of their ports."""
+        """Insert credit starvation between the inputs and the sending sides of all switch ports."""
         found = {}
         for switch in self.switches:
             for port, source in enumerate(switch.inputs):
@@ -243,7 +272,7 @@ class CongestedNetwork(PlainNetwork):
     def new_nic(
         self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
     ) -> CongestedNic:
-        """Return a NIC that paces."""
+        """Return a NIC with congestion control."""
         return CongestedNic(
             number,
             sizes,
@@ -262,14 +291,17 @@ class CongestedNetwork(PlainNetwork):
         return lambda lane: switch.outputs[port].room.used[lane]
 
     def joined(self) -> None:
-        """Let the sweeps look at what waits in this cycle, and note it for the next one's credits."""
+        """Run the sweeps of this cycle, and record the waiting blocks for the next cycle's credits (NCC-3, IBS-K1)."""
         self.waits = {end: starving.wait(self.now) for end, starving in self.starving.items()}
         if self.settings.by_inputs:
             for sweep in self.sweeps.values():
                 sweep.look(self.now)
 
     def step(self) -> None:
-        """Run one cycle; what was written to switches in the one before holds in it."""
+        """Run a cycle.
+
+        Settings written to switches in the previous cycle apply.
+        """
         for write in self.marker_writes:
             if write.cycle + 1 == self.now:
                 for (switch, port), marker in self.markers.items():
@@ -277,7 +309,7 @@ class CongestedNetwork(PlainNetwork):
                         marker.set(port, write)
                 for (switch, port), starving in self.starving.items():
                     if switch == write.switch and write.element is not None and write.element[0] == port:
-                        starving.element = None  # a port has one element
+                        starving.element = None  # a port has only one element
         for credit_write in self.starvation_writes:
             if credit_write.cycle + 1 == self.now:
                 for (switch, port), starving in self.starving.items():
@@ -296,11 +328,11 @@ class CongestedNetwork(PlainNetwork):
 
     @property
     def withheld(self) -> int:
-        """Blocks that were not returned in the cycle in which they came free."""
+        """Number of blocks that were not returned in the cycle in which they became free."""
         return sum(starving.withheld for starving in self.starving.values())
 
     def received(self, cycles: int) -> list[Received]:
-        """Run up to a cycle and return what was received before it, in order."""
+        """Run up to a cycle and return the packets received before it, sorted."""
         self.run(cycles)
         return sorted(each for nic in self.paced for each in nic.received)
 
@@ -311,7 +343,7 @@ class CongestedNetwork(PlainNetwork):
 
     @property
     def counts(self) -> Counts:
-        """What happened up to now."""
+        """Event counts up to now."""
         nics = self.paced
         return Counts(
             sum(marker.marked for marker in self.markers.values()),
@@ -325,7 +357,7 @@ class CongestedNetwork(PlainNetwork):
 
 
 def _set_starvation(starving: StarvingInput, port: int, write: StarvationWrite) -> None:
-    """Take what a write of the switch's settings says of this port's credits (IBS-K6)."""
+    """Apply a settings write of a switch to the credit starvation of one port (IBS-K6)."""
     if write.mask is not None:
         starving.is_in_mask = port in write.mask
     if write.of_switch is not None:

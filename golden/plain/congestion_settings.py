@@ -1,4 +1,4 @@
-"""Settings of congestion control in a plain network, and writes of them under traffic."""
+"""Congestion-control settings of a plain network, and their writes under traffic (NCC-14, NCC-16)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.golden.plain.starvation import CreditReturn
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(PacerSettings):
-    """Settings of all switches and NICs, with golden's names."""
+    """Settings of all switches and NICs, named like the fields of ``golden/network/congestion.py``."""
 
     threshold: int
     packet_size: int
@@ -32,12 +32,16 @@ class Settings(PacerSettings):
     credit_elements: Mapping[tuple[int, int], CreditReturn] = field(default_factory=dict)
 
     def at_host(self, number: int) -> Settings:
-        """Return what a host is set to."""
+        """Return the settings of a host."""
         return replace(self, **self.of_host.get(number, {}))
 
 
 class MarkerWrite(NamedTuple):
-    """Settings of a switch written in a cycle (NCC-14): the mask's ports, two numbers, a rate or an element."""
+    """A write of a switch's marking settings in a cycle (NCC-14).
+
+    ``mask`` lists the ports of Victim_Mask, ``limits`` are Threshold and Packet_Size, ``rate`` is Marking_Rate,
+    ``element`` is a port and its element (None: invalid). Fields that are None are not written.
+    """
 
     cycle: int
     switch: int
@@ -48,7 +52,10 @@ class MarkerWrite(NamedTuple):
 
 
 class HostsWrite(NamedTuple):
-    """Settings of NICs, all or some, written in a cycle behind its questions (NCC-16): fields of ``Settings``."""
+    """A write of NIC settings in a cycle, after its injections (NCC-16).
+
+    ``values`` are fields of ``Settings``; ``hosts`` is None for all NICs.
+    """
 
     cycle: int
     values: Mapping[str, Any]

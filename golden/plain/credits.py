@@ -1,7 +1,7 @@
-"""Flow-control packets between plain ports, from ``docs/ib_switch.md`` (IBS-C1 to IBS-C5) alone.
+"""Flow-control packets (FCPs) between plain ports: rules IBS-C1 to IBS-C6 of ``docs/ib_switch.md``.
 
-Explicit counters at both ends, and every FCP an object on its way. That the far buffer really has the room that FCPs
-tell is asserted against a count that knows at once (``remote_credit``), which no decision uses.
+Both ends keep explicit counters, and every FCP in flight is an object. Assertions compare the limits with the true
+occupancy of the far buffer (``remote_credit``), which no decision uses.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from vlane.golden.plain.link import Egress, Serve, Sizes, round_robin
 
 @dataclass(frozen=True)
 class Credits:
-    """How FCPs are sent: beside the link or on it; the growth of a limit, in blocks, and the period that make one due.
+    """Transmission of FCPs.
 
-    No blocks are a quarter of the lane's partition, at least one.
+    ``sideband`` sends them next to the link instead of on it. An FCP is due when a limit has grown by ``fcp_blocks``
+    blocks (0: a quarter of the lane's partition, at least 1), and after every ``fcp_period`` cycles.
     """
 
     sideband: bool = False
@@ -27,14 +28,14 @@ class Credits:
 
 
 class Fcp(NamedTuple):
-    """A flow-control packet: up to where the one that hears it may send on a lane, in blocks since the start."""
+    """A flow-control packet: the limit up to which the receiver may send on a lane, in blocks since the start."""
 
     lane: int
     limit: int
 
 
 class FcpEgress(Egress):
-    """The sending side of a port that is told its limits by FCPs and tells its peer those of the port's own input."""
+    """A sending side that receives its limits in FCPs and sends the limits of the port's own input to the peer."""
 
     def __init__(self, sizes: Sizes, flight: int, serve: Serve, scheme: Credits) -> None:
         super().__init__(sizes, flight, serve)
@@ -50,41 +51,47 @@ class FcpEgress(Egress):
         self.fcps: deque[tuple[int, Fcp]] = deque()
 
     def begin(self, now: int) -> None:
-        """Begin a cycle: with a period an FCP of every lane is due (IBS-C3)."""
+        """Begin a cycle.
+
+        With a new period an FCP of every lane is due (IBS-C3).
+        """
         super().begin(now)
         if now % self.scheme.fcp_period == 0:
             self.period_over = [True] * self.sizes.lanes
         self._check()
 
     def give_back_blocks(self, now: int, lane: int, blocks: int) -> None:  # noqa: ARG002 - nothing is on its way before an FCP
-        """Count what is freed of the port's own input from the next cycle on (IBS-C2)."""
+        """Raise the limit of the port's own input by freed blocks, from the next cycle on (IBS-C2)."""
         self.own_limit[lane] += blocks
         self._far_end().remote_credit.change(lane, -blocks)
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Tell whether the far end's limit allows a packet (IBS-C1), as the counters of 12 bits do (CIB-2)."""
+        """Return whether the limit allows a packet (IBS-C1).
+
+        Assert that 12-bit counters decide the same (CIB-2).
+        """
         fits = self.sent[lane] + blocks <= self.limit[lane]
         assert fits == ((self.limit[lane] - self.sent[lane] - blocks) % 4096 <= 2048), "not what 12 bits would say"
         return fits
 
     def decide(self, *, is_free: bool = True) -> int | None:
-        """Return the lane whose packet starts; none if an FCP takes the link (IBS-C4)."""
+        """Return the lane whose packet starts, or None if an FCP takes the link (IBS-C4)."""
         can_send = self.peer is not None and (self.scheme.sideband or (self.is_idle and not self.is_stalled))
         self.fcp = self._first_due() if can_send else None
         takes_the_link = self.fcp is not None and not self.scheme.sideband
         return super().decide(is_free=is_free and not takes_the_link)
 
     def start(self, lane: int) -> None:
-        """Let the packet at the head of a lane hold the link, and count its blocks (IBS-C1)."""
+        """Start the head packet of a lane and count its blocks (IBS-C1)."""
         super().start(lane)
         self.sent[lane] += self.buffer[lane][0].packet.blocks
 
     def move(self, now: int) -> None:
-        """Send the FCP that was decided and one flit, and deliver what arrives; its limit holds afterwards (IBS-C5)."""
+        """Send the FCP of this cycle and the due flits, and deliver arriving ones (IBS-C5)."""
         if self.fcp is not None:
             assert self.scheme.sideband or self.sending is None, "an FCP and a flit on a link"
             holds = 1 if self.scheme.sideband else math.ceil(self.pace)
-            if not any(loss.covers(now) for loss in self.losses):  # one that is lost counts as sent (IBS-C6)
+            if not any(loss.covers(now) for loss in self.losses):  # a lost FCP counts as sent (IBS-C6)
                 self.fcps.append((now + holds - 1 + self.flight, self.fcp))
             self.last_lane = self.fcp.lane
             self.said[self.fcp.lane] = self.fcp.limit
@@ -96,12 +103,15 @@ class FcpEgress(Egress):
             self._far_end().hear(self.fcps.popleft()[1])
 
     def hear(self, fcp: Fcp) -> None:
-        """Believe an FCP; limits never shrink."""
+        """Apply a received limit.
+
+        Limits never shrink.
+        """
         assert fcp.limit >= self.limit[fcp.lane], "FCPs out of order"
         self.limit[fcp.lane] = fcp.limit
 
     def _first_due(self) -> Fcp | None:
-        """Return the FCP that is sent if the link allows: of the first due lane, round robin (IBS-C3, IBS-C4)."""
+        """Return the FCP of the first due lane, round robin, or None (IBS-C3, IBS-C4)."""
         for lane in round_robin(self.last_lane, self.sizes.lanes):
             if self.own_limit[lane] - self.said[lane] >= self.growth[lane] or self.period_over[lane]:
                 return Fcp(lane, self.own_limit[lane])
@@ -112,7 +122,7 @@ class FcpEgress(Egress):
         return self.peer
 
     def _check(self) -> None:
-        """Check that nobody is told of more than there is, and that what was sent and not freed is in the partition."""
+        """Assert that limits never exceed the free space and that unfreed blocks fit into the partition."""
         if self.peer is None:
             return
         far_end = self._far_end()

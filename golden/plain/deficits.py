@@ -1,4 +1,4 @@
-"""Plain egress schedulers with deficits, from ``docs/dtable.md`` and ``docs/drr.md`` alone."""
+"""Plain egress schedulers with deficits: DT-1 to DT-12 (``docs/dtable.md``) and DRR (``docs/drr.md``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vlane.golden.plain.schedulers import TABLE, Requesters, Write
 
 
 class DTable:
-    """The Deficit Table, exact form (DT-1 to DT-12), after its table was written and swapped."""
+    """The Deficit Table, exact form (DT-1 to DT-12), with its table written and swapped in."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class DTable:
         self.accumulated = 0
 
     def decide(self, seen: Seen) -> int | None:
-        """Return the lane that the accumulated weight covers: of the turn under way, or of one that begins."""
+        """Return the lane whose head the accumulated weight covers, or None (DT-2, DT-3, DT-6)."""
         offers = self.requesters.offers(seen)
         self._lose(seen, offers)
         if self.turn in offers and self.accumulated >= seen.blocks[offers[self.turn]]:
@@ -51,7 +51,7 @@ class DTable:
         return None
 
     def _lose(self, seen: Seen, offers: dict[int, int]) -> None:
-        """Take what requesters have that are not active, apart from what stalls let them keep (DT-7, DT-8)."""
+        """Clear deficit and turn of inactive requesters, except what ``keep_on_stall`` preserves (DT-7, DT-8)."""
         for requester in range(self.requesters.count):
             if requester in offers:
                 continue
@@ -62,7 +62,7 @@ class DTable:
                 self.accumulated = min(self.accumulated, self.most_kept) if keeps else 0
 
     def _end_turn(self) -> None:
-        """Let what is left of a turn be its requester's deficit (DT-4)."""
+        """Store the rest of the accumulated weight as the deficit of the turn's requester (DT-4)."""
         if self.turn is not None:
             self.deficit[self.turn] = self.accumulated
         self.turn, self.accumulated = None, 0
@@ -73,7 +73,7 @@ class DTable:
 
 
 class DRR(DTable):
-    """Deficit round robin: a table with an entry for each requester, in their order."""
+    """Deficit round robin: a Deficit Table with one entry for each requester, in the order of their numbers."""
 
     def __init__(
         self,

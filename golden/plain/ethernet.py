@@ -1,8 +1,8 @@
-"""An Ethernet network under congestion management, event by event: slow, plain, an oracle.
+"""Plain event-driven model of an Ethernet network with congestion management: rules ETH-1 to ETH-18.
 
-From ``docs/ethernet.md`` (ETH-1 to ETH-18) alone. Congestion points, reaction points, probers and the memories of
-inputs are the models that the hardware is compared with, and sources draw as ``messages.make`` does; queues, links,
-adapters and the order of events are written here a second time.
+Congestion points, reaction points, probers, input memories (``ECP``, ``ERP``, ``EPR`` and ``PAU`` rules) and the
+random traffic are shared with golden. Queues, links, adapters and the order of events are an independent second
+implementation, written only from ``docs/ethernet.md``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ TIMES_A_SECOND = 1_250_000_000
 ASK, NOTICE = 14, 40
 SHOWN, MOST_GRANTED = 7, 2
 (ARRIVAL, NOTIFICATION, ORDER, WATERMARK, SILENCE, MESSAGE, END, SERVICE, DRIFT, REST) = range(10)
-"""Kinds of events, in their order at one time."""
+"""Kinds of events; events of equal time are handled in this order."""
 
 
 def plain(records: Records[Any]) -> Any:
-    """Return records as objects with integers, by their place: uncompiled models use them alike, and faster."""
+    """Return records as a dict of Python objects by index.
+
+    Interpreted code accesses them faster than numpy records.
+    """
     array = records.array
     names = array.dtype.names or ()
     return {
@@ -44,21 +47,22 @@ def plain(records: Records[Any]) -> Any:
 
 
 def cycle_from(time: int) -> int:
-    """Return the first cycle that starts at a time or after it."""
+    """Return the first cycle that starts at or after a time."""
     return -(-time // CYCLE)
 
 
 class PlainEthernet:
-    """A network.
+    """A plain Ethernet network.
 
     Parameters
     ----------
     fabric, scheme, options, services
-        As of ``new_ethernet``.
+        Arguments of ``new_ethernet``.
     made : Ethernet
-        What that returned: its blocks and sources are used, and nothing else of it but when sources stop.
+        Result of ``new_ethernet``. Only its blocks (points, limiters, probers, watermarks) and traffic sources are
+        used.
     stop : int
-        The time at which sources stop.
+        Time at which sources stop.
     """
 
     def __init__(
@@ -105,7 +109,10 @@ class PlainEthernet:
                 self.at(self.drift_cycles * CYCLE, DRIFT, node.number)
 
     def at(self, time: int, kind: int, place: int, frame: Frame | None = None) -> None:
-        """Let something happen; of frames of one link, or one point, in their order."""
+        """Schedule an event.
+
+        Events of equal time, kind and place are ordered by frame.
+        """
         heapq.heappush(self.events, (int(time), kind, place, frame.order if frame else next(self.order), frame))
 
     def run(self, seconds: float) -> None:
@@ -130,10 +137,10 @@ class PlainEthernet:
             elif kind == DRIFT:
                 self.drift(self.adapters[place], time)
 
-    # Links
+    # links
 
     def start(self, link: Link, time: int) -> None:
-        """Let a transmitter that is free send what it may (ETH-3, ETH-8, ETH-9)."""
+        """Start the next frame of an idle transmitter, if it may send (ETH-3, ETH-8, ETH-9)."""
         if link.on_wire is not None:
             return
         cycle, slower = time // CYCLE, link.slower
@@ -162,7 +169,7 @@ class PlainEthernet:
         self.at(((link.busy_until + self.flight) // CYCLE + 1) * CYCLE, ARRIVAL, link.number, frame)
 
     def end(self, link: Link, time: int) -> None:
-        """Let the last byte of a frame be sent: it leaves its queue and its memory (ETH-5, ETH-6)."""
+        """Handle the last byte of a frame: the frame leaves its queue and its memory (ETH-5, ETH-6)."""
         frame, link.on_wire = link.on_wire, None
         assert frame is not None
         if link.sender >= self.nodes and frame.kind != "pause":
@@ -174,13 +181,13 @@ class PlainEthernet:
         self.start(link, time)
 
     def look_at(self, number: int, time: int) -> None:
-        """Look in the next cycle whether an input wants a PAUSE, which the opposite transmitter says (ETH-8)."""
+        """Check in the next cycle whether an input requests a PAUSE, which the opposite transmitter sends (ETH-8)."""
         self.at((time // CYCLE + 1) * CYCLE, WATERMARK, number ^ 1)
 
-    # Switches
+    # switches
 
     def arrive(self, link: Link, frame: Frame, time: int) -> None:
-        """Let a frame come to the end of a link."""
+        """Handle the arrival of a frame: apply a PAUSE (ETH-9), receive it, or store it in the switch (ETH-5)."""
         if frame.kind == "pause":
             opposite = self.links[link.number ^ 1]
             begin = time if opposite.on_wire is None else opposite.busy_until
@@ -199,13 +206,13 @@ class PlainEthernet:
             self.join(switch, frame, time, ARRIVAL, link.number)
 
     def drop(self, switch: int, frame: Frame) -> None:
-        """Count a frame that does not fit."""
+        """Count a dropped frame (ETH-5)."""
         if frame.kind == "data":
             self.flows[frame.source, frame.destination]["dropped"] += 1
         self.switches[switch]["dropped" if frame.kind == "data" else "lost"] += 1
 
     def join(self, switch: int, frame: Frame, time: int, kind: int, place: int) -> None:
-        """Let a frame join its output's queue, or come again in the next cycle if another one did (ETH-6)."""
+        """Append a frame to its output queue, or retry next cycle if another frame joined in this one (ETH-6)."""
         cycle = time // CYCLE
         output = self.link_of[self.nodes + switch, self.hops[switch][frame.destination]]
         if output.joined == cycle:
@@ -222,7 +229,7 @@ class PlainEthernet:
         self.start(output, time)
 
     def notify(self, switch: int, output: Link, about: Frame, found: points.Notification, time: int) -> None:
-        """Make the notification of a frame that was sampled (ETH-7)."""
+        """Schedule the notification for a sampled frame (ETH-7)."""
         is_raising = not found.stop and found.feedback > 0
         self.switches[switch]["raising" if is_raising else "lowering"] += 1
         made = Frame("notification", self.nodes + switch, about.source, flow=about.destination)
@@ -230,10 +237,10 @@ class PlainEthernet:
         made.cpid, made.feedback, made.order = output.number, int(found.feedback), next(self.order)
         self.at(time + SHOWN * CYCLE, NOTIFICATION, output.number, made)
 
-    # Nodes
+    # nodes
 
     def receive(self, node: Node, frame: Frame, time: int) -> None:
-        """Take a frame (ETH-10, ETH-16 to ETH-18)."""
+        """Receive a frame at a node (ETH-10, ETH-16 to ETH-18)."""
         cycle = time // CYCLE
         if frame.kind == "data":
             self.deliver(frame, cycle)
@@ -250,7 +257,7 @@ class PlainEthernet:
             self.hear(node, (frame.flow, frame.notice, frame.cpid, frame.feedback), time)
 
     def deliver(self, frame: Frame, cycle: int) -> None:
-        """Count a frame with data, and its message if it is complete (ETH-18)."""
+        """Count a data frame, and its message if it is complete (ETH-18)."""
         flow, who = (frame.source, frame.destination), frame.source * self.nodes + frame.destination
         self.flows[flow]["delivered"] += 1
         self.digest = (self.digest + mixed(who ^ (frame.serial * FACTORS[2] & MASK), cycle)) & MASK
@@ -262,19 +269,19 @@ class PlainEthernet:
             self.flows[flow]["waited"] += cycle - frame.born
 
     def hear(self, node: Node, what: tuple[int, int, int, int], time: int) -> None:
-        """Keep what the reaction point shall hear."""
+        """Queue feedback for the reaction point."""
         node.heard.append(what)
         self.order_at(node, cycle_from(time))
 
     def drift(self, node: Node, time: int) -> None:
-        """Let every limiter that is installed drift (ERP-13)."""
+        """Queue a drift order for every installed limiter (ERP-13)."""
         for flow in range(self.nodes):
             if limiters.is_limited(self.limiters, node.number, flow):
                 self.hear(node, (flow, int(Notice.DRIFT), 0, 0), time)
         self.at(time + self.drift_cycles * CYCLE, DRIFT, node.number)
 
     def make_message(self, node: Node, time: int) -> None:
-        """Make a message, and say when the next one comes (ETH-11)."""
+        """Generate a message and schedule the next one (ETH-11)."""
         if time >= self.stop:
             return
         to, frames, slots = (int(each) for each in make(self.messages, node.number, time // CYCLE))
@@ -286,13 +293,13 @@ class PlainEthernet:
         self.order_at(node, cycle_from(time))
 
     def order_at(self, node: Node, cycle: int) -> None:
-        """Let the reaction point be given an order in a cycle, if there is one then."""
+        """Schedule a visit of the reaction point in a cycle, once."""
         if cycle not in node.order_cycles:
             node.order_cycles.add(cycle)
             self.at(cycle * CYCLE, ORDER, node.number)
 
     def give_order(self, node: Node, cycle: int) -> None:
-        """Give the reaction point its next order, if there is one (ETH-12 to ETH-14)."""
+        """Give the reaction point its next order, if any: queued feedback before questions (ETH-12 to ETH-14)."""
         node.order_cycles.discard(cycle)
         asked = None if node.heard else self.flow_to_ask(node, cycle)
         if not node.heard and asked is None:
@@ -307,7 +314,10 @@ class PlainEthernet:
         self.order_at(node, node.ready)
 
     def flow_to_ask(self, node: Node, cycle: int) -> int | None:
-        """Return whom to ask for; if tokens lack, let the cycle come in which some suffice (ETH-13)."""
+        """Return the flow to ask for next.
+
+        If tokens are missing, schedule a retry for when they suffice (ETH-13).
+        """
         if len(node.granted) >= MOST_GRANTED:
             return None
         waiting = [flow for flow in range(self.nodes) if node.backlog[flow]]
@@ -320,7 +330,7 @@ class PlainEthernet:
         return None
 
     def ask(self, node: Node, to: int, cycle: int) -> None:
-        """Ask for a frame, which may start; it does so when the answer is there (ETH-13)."""
+        """Ask the reaction point for a frame, which may start when the answer is ready (ETH-13)."""
         assert limiters.may(self.limiters, node.number, to, DATA_BYTES, cycle)
         born, serial, frames, left = node.backlog[to].popleft()
         if left > 1:
@@ -334,7 +344,7 @@ class PlainEthernet:
         self.at(frame.ready * CYCLE, SILENCE, node.link.number)
 
     def next_of_adapter(self, node: Node, time: int) -> Frame | None:
-        """Take the frame that an adapter sends next (ETH-14 to ETH-16)."""
+        """Return the next frame that an adapter sends (ETH-14 to ETH-16), and count it for the prober."""
         if node.control:
             frame = node.control.popleft()
             if frame.kind == "probe":

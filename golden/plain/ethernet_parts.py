@@ -1,4 +1,4 @@
-"""What the plain Ethernet network consists of: frames, links with their transmitters, adapters."""
+"""Parts of the plain Ethernet network: frames, links with their transmitters (ETH-3, ETH-4), adapters (ETH-12)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 CYCLE = 64
-"""Times, bytes at 10 Gb/s, of a cycle; also the bytes of a frame without data."""
+"""Time units per cycle; a unit is one byte at 10 Gb/s. Also the size of a frame without data, in bytes."""
 DATA_BYTES = 1500
 _VISIT, _VISITS = 14, 1024
 
 
 @dataclass(slots=True)
 class Frame:
-    """A frame; ``flow`` is the destination of the flow that a notification or a probe is about."""
+    """A frame. ``flow`` is the destination of the flow that a notification, probe or reply refers to."""
 
     kind: str
     source: int
@@ -38,7 +38,10 @@ class Frame:
 
 
 class Message(NamedTuple):
-    """Frames of a message that wait in an adapter; ``left`` counts those that were not taken."""
+    """Frames of a message that wait in an adapter.
+
+    ``left`` is the number not yet sent.
+    """
 
     born: int
     serial: int
@@ -47,7 +50,7 @@ class Message(NamedTuple):
 
 
 class Link:
-    """One direction of a cable, with the transmitter before it."""
+    """One direction of a cable, with its transmitter."""
 
     def __init__(self, number: int, sender: int, receiver: int, mbps: int) -> None:
         self.number, self.sender, self.receiver, self.unit = number, sender, receiver, 10_000 // mbps
@@ -57,7 +60,7 @@ class Link:
         self.turn = 0
 
     def next_frame(self) -> Frame | None:
-        """Take the frame that a switch sends next (ETH-4)."""
+        """Remove and return the next frame of a switch output, or None (ETH-4)."""
         for step in range(len(self.queues)):
             place = (self.turn + step) % len(self.queues)
             if self.queues[place]:
@@ -80,7 +83,7 @@ class Node:
         self.order_cycles: set[int] = set()
 
     def may_order(self, cycle: int) -> bool:
-        """Tell whether the reaction point takes an order in a cycle, after the visits before it (ERP-16)."""
+        """Return whether the reaction point accepts an order in a cycle, after the visits due before it (ERP-16)."""
         while max(self.due, self.ready) < cycle:
             begun = max(self.due, self.ready)
             self.ready, self.due = begun + _VISIT, (begun // _VISITS + 1) * _VISITS

@@ -1,4 +1,7 @@
-"""Plain switches that allocate in several passes and move two flits, from ``docs/ib_switch.md`` alone."""
+"""Plain switches with several allocation passes or a faster crossbar: IBS-I1, IBS-I2, IBS-S1 to IBS-S3.
+
+The rules are in ``docs/ib_switch.md``; all other rules are those of ``golden/plain/network.py``.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Table
 
 
 class FasterSwitch(Switch):
-    """A switch whose refused inputs ask again in the same cycle, ``iterations`` passes in all (IBS-I1, IBS-I2).
+    """A switch with several allocation passes per cycle (``iterations``) or a faster crossbar (``speed``).
 
-    ``speed`` flits of a packet cross in a cycle if they are there (IBS-S1, IBS-S2).
+    Inputs that were refused request again in the next pass (IBS-I1, IBS-I2). Up to ``speed`` flits of a packet cross
+    in a cycle, if they have arrived (IBS-S1, IBS-S2).
     """
 
     iterations = 1
@@ -34,7 +38,7 @@ class FasterSwitch(Switch):
         return granted
 
     def _granted_among_the_others(self, now: int, granted: list[Grant]) -> list[Grant]:
-        """Return what one pass grants, by inputs and outputs that have nothing yet (IBS-I1)."""
+        """Return the grants of one pass, among inputs and outputs without a grant in this cycle (IBS-I1)."""
         inputs = {grant.port for grant in granted}
         outputs = {grant.output for grant in granted if grant.output is not None}
         wishes: dict[int | None, list[Grant]] = {}
@@ -51,7 +55,7 @@ class FasterSwitch(Switch):
         return chosen
 
     def is_free(self, now: int, wish: Grant) -> bool:  # noqa: ARG002 - as the others'
-        """Tell whether whoever holds a port that a packet needs lets go of it in this cycle (IBS-S2)."""
+        """Return whether the crossbar ports of a packet are idle or released in this cycle (IBS-S2)."""
         held: set[CrossbarPort] = set()
         for source in self.inputs:
             for grant in source.crossing.values():
@@ -60,17 +64,17 @@ class FasterSwitch(Switch):
         return held.isdisjoint(self.ports(wish))
 
     def _flits_there(self, grant: Grant) -> int:
-        """Return how many flits of a packet cross in a cycle that starts like this (IBS-S1)."""
+        """Return the number of flits of a packet that cross in this cycle, from the state at its start (IBS-S1)."""
         there = sum(flit.packet is grant.packet for flit in self.inputs[grant.port].buffer[grant.lane])
         return min(there, self.speed)
 
     def grant(self, now: int, grant: Grant) -> None:
-        """Begin to cross from the next cycle on."""
+        """Start to move a packet from the next cycle on."""
         super().grant(now, grant)
         self.left[grant.packet] = grant.packet.flits
 
     def move(self, now: int) -> None:
-        """Let the flits cross that were there when the cycle started (IBS-S1)."""
+        """Move the flits that were present at the start of the cycle through the crossbar (IBS-S1)."""
         for source in self.inputs:
             for grant in list(source.crossing.values()):
                 for _ in range(self.crossing_now[grant.packet]):
@@ -78,13 +82,13 @@ class FasterSwitch(Switch):
                     self.left[grant.packet] -= 1
 
     def move_pointers(self, grant: Grant) -> None:
-        """Let the turns go on after a grant of the first pass, and no other (IBS-I2)."""
+        """Advance the round-robin pointers for grants of the first pass only (IBS-I2)."""
         if grant in self.granted_first:
             super().move_pointers(grant)
 
 
 def faster(iterations: int = 1, speed: int = 1) -> type[Switch]:
-    """Return the switch that makes so many passes, and lets so many flits cross in a cycle."""
+    """Return the switch class with the given number of passes and crossbar speed."""
 
     class Chosen(FasterSwitch):
         pass

@@ -1,4 +1,4 @@
-"""What is done to a plain network while it runs, from "Faults" of ``docs/network.md`` and IBS-C6 alone."""
+"""Faults and table changes of a plain network, from section "Faults" of ``docs/network.md`` (IBS-7, IBS-C6, VLA-16)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
-    """So many cycles from one on in which a switch's port is stalled or loses FCPs; ports from 0."""
+    """Cycles in which a switch port (from 0) is stalled or loses FCPs: ``cycles`` cycles from ``cycle`` on."""
 
     cycle: int
     cycles: int
@@ -16,12 +16,15 @@ class Span(NamedTuple):
     port: int
 
     def covers(self, now: int) -> bool:
-        """Tell whether a cycle is one of them."""
+        """Return whether a cycle lies in the span."""
         return self.cycle <= now < self.cycle + self.cycles
 
 
 class Rewrite(NamedTuple):
-    """A write of a switch's forwarding table: for heads that arrive in this cycle or later; 255 for no port."""
+    """A write of a forwarding entry, valid for heads that arrive in ``cycle`` or later.
+
+    Port 255 is none.
+    """
 
     cycle: int
     switch: int
@@ -30,7 +33,10 @@ class Rewrite(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """Another table that a switch's port has from its first free cycle on; ``new_serve`` makes a scheduler with it."""
+    """A table exchange at a switch port in its first free cycle from ``cycle`` on.
+
+    ``new_serve`` constructs a scheduler with the new table.
+    """
 
     cycle: int
     switch: int
@@ -40,7 +46,7 @@ class Swap(NamedTuple):
 
 @dataclass(frozen=True)
 class Faults:
-    """Links that stall, FCPs that are lost, forwarding tables that are written, tables that are swapped."""
+    """Stalled links, lost FCPs, rewritten forwarding entries and exchanged scheduler tables."""
 
     stalls: tuple[Span, ...] = ()
     losses: tuple[Span, ...] = ()
@@ -52,16 +58,19 @@ class Faults:
         return tuple(each for each in self.stalls if (each.switch, each.port) == (switch, port))
 
     def losses_of(self, switch: int, port: int) -> tuple[Span, ...]:
-        """Return when the FCPs that a port sends are lost."""
+        """Return the spans in which FCPs sent by a port are lost."""
         return tuple(each for each in self.losses if (each.switch, each.port) == (switch, port))
 
     def swaps_of(self, switch: int, port: int) -> list[Swap]:
-        """Return the swaps of a port's tables, by cycle."""
+        """Return the table exchanges of a port, sorted by cycle."""
         swaps = [each for each in self.swaps if (each.switch, each.port) == (switch, port)]
         return sorted(swaps, key=lambda each: each.cycle)
 
     def port_of(self, table: int, switch: int, lid: int, arrived: int) -> int:
-        """Return the port that a LID has for a head that arrived in a cycle; ``table`` is what was there at first."""
+        """Return the output port of a LID for a head that arrived in a cycle.
+
+        ``table`` is the original entry.
+        """
         written = [each for each in self.rewrites if (each.switch, each.lid) == (switch, lid)]
         before = [each for each in written if each.cycle <= arrived]
         return max(before, key=lambda each: each.cycle).port if before else table

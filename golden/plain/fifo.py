@@ -1,4 +1,7 @@
-"""Plain switches with a queue of requests at every output, from ``docs/ib_switch.md`` (IBS-Q1 to IBS-Q3) alone."""
+"""Plain switches with a request queue at every output: IBS-Q1 to IBS-Q3 of ``docs/ib_switch.md``.
+
+The queues replace the two-stage allocation of IBS-2 to IBS-4 and the round robin of IBS-10.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from vlane.golden.plain.network import Grant, Input, Switch, Tables
 
 
 class Request(NamedTuple):
-    """A first packet that waits for its output: the cycle in which it joined, and what it would be granted."""
+    """A first packet that waits for its output: the cycle in which the request joined, and the requested grant."""
 
     joined: int
     wish: Grant
 
 
 class FifoSwitch(Switch):
-    """A switch with a queue of requests at every output (IBS-Q1 to IBS-Q3), not two stages (IBS-2 to IBS-4, IBS-10)."""
+    """A switch with a request queue at every output (IBS-Q1 to IBS-Q3)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         super().__init__(number, tables, sizes, inputs, outputs)
@@ -24,7 +27,10 @@ class FifoSwitch(Switch):
         self.granted_in: dict[tuple[int, int], int] = {}
 
     def join(self, now: int) -> None:
-        """Append the requests of this cycle: by input, then by incoming VL (IBS-Q1). A packet that drops has none."""
+        """Append the requests of this cycle, by input, then by incoming VL (IBS-Q1).
+
+        Packets to be dropped make no request.
+        """
         waiting = {(wish.port, wish.lane) for queue in self.requests for _, wish in queue}
         for wish in self.firsts(now):
             if wish.output is not None and (wish.port, wish.lane) not in waiting:
@@ -35,7 +41,7 @@ class FifoSwitch(Switch):
         self._check_requests(now)
 
     def decide(self, now: int) -> list[Grant]:
-        """Return the packets granted in this cycle: those that drop, then output by output (IBS-Q2, IBS-Q3)."""
+        """Return the packets granted in this cycle: drops first, then output by output (IBS-Q2, IBS-Q3)."""
         granted: dict[int, Grant] = {}
         for wish in self.firsts(now):
             if wish.output is None and self.is_free(now, wish):
@@ -50,15 +56,15 @@ class FifoSwitch(Switch):
         return list(granted.values())
 
     def grant(self, now: int, grant: Grant) -> None:
-        """Begin to cross from the next cycle on; the request leaves its queue, the others keep their places."""
+        """Start to move a packet from the next cycle on and remove its request from the queue."""
         if grant.output is not None:
             queue = self.requests[grant.output]
             queue.remove(next(request for request in queue if request.wish == grant))
         self.granted_in[grant.port, grant.lane] = now
-        super().grant(now, grant)  # the turns that it keeps are of no use here
+        super().grant(now, grant)  # it also moves round-robin pointers, which request queues do not use
 
     def _check_requests(self, now: int) -> None:
-        """Check that every first packet with an output waits there, once, and nothing else; in the order of IBS-Q1."""
+        """Assert that the queues hold one request for each first packet with an output, in the order of IBS-Q1."""
         for output, queue in enumerate(self.requests):
             assert all(wish.output == output for _, wish in queue), "a request for another output"
             places = [(joined, wish.port, wish.lane) for joined, wish in queue]

@@ -1,4 +1,4 @@
-"""Plain switches whose crossbar takes turns flit by flit, from ``docs/ib_switch.md`` (IBS-F1 to IBS-F6) alone."""
+"""Plain switches whose crossbar is allocated flit by flit: IBS-F1 to IBS-F6 of ``docs/ib_switch.md``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Table
 
 
 class FlitSwitch(Switch):
-    """A switch in which every flit is granted for itself; at the outputs packets are whole (IBS-F1 to IBS-F6)."""
+    """A switch that grants every flit separately.
+
+    Output buffers receive whole packets (IBS-F1 to IBS-F6).
+    """
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         super().__init__(number, tables, sizes, inputs, outputs)
@@ -19,22 +22,28 @@ class FlitSwitch(Switch):
         self.half: dict[Packet, list[Flit]] = {}
 
     def firsts_of(self, port: int, now: int) -> Iterator[Grant]:
-        """Yield the first packets of an input's queues that have a flit that takes part (IBS-F1), by incoming VL."""
+        """Yield the first packets of an input's queues with a flit that takes part, by incoming VL (IBS-F1)."""
         for wish in super().firsts_of(port, now):
             takes_part_from, packet = self.inputs[port].heads[wish.lane][0]
             if takes_part_from + self.crossed.get(packet, 0) <= now:
                 yield wish
 
     def can_cross(self, now: int, wish: Grant) -> bool:
-        """Tell whether there is room for a first flit; for the others it is reserved (IBS-F2, IBS-F4)."""
+        """Return whether a packet's next flit can cross (IBS-F2, IBS-F4).
+
+        The first flit needs output-buffer space for the VL's largest packet; later flits have their space reserved.
+        """
         return self.crossed.get(wish.packet, 0) > 0 or super().can_cross(now, wish)
 
     def ports(self, wish: Grant) -> list[CrossbarPort]:  # noqa: ARG002 - as the others'
-        """Return nothing: no port of the crossbar is ever busy (IBS-F3)."""
+        """Return an empty list: no crossbar port is ever busy (IBS-F3)."""
         return []
 
     def grant(self, now: int, grant: Grant) -> None:  # noqa: ARG002 - as the others'
-        """Let the packet's next flit cross in the next cycle; with the first one room for all is reserved (IBS-F4)."""
+        """Grant the packet's next flit, which crosses in the next cycle (IBS-F4).
+
+        The grant of the first flit reserves output-buffer space for the whole packet.
+        """
         packet = grant.packet
         _, first = self.inputs[grant.port].heads[grant.lane][0]
         assert first is packet, "a grant to another than the first packet"
@@ -50,7 +59,10 @@ class FlitSwitch(Switch):
         self.move_pointers(grant)
 
     def move(self, now: int) -> None:
-        """Let the flits cross that were granted; a packet that is whole is written to the output buffer (IBS-F5)."""
+        """Move the granted flits.
+
+        A complete packet is written to the output buffer (IBS-F5).
+        """
         outputs = [grant.output for grant in self.crossing if grant.output is not None]
         assert len(outputs) == len(set(outputs)), "two flits to an output"
         assert len({grant.port for grant in self.crossing}) == len(self.crossing), "two flits from an input"

@@ -1,6 +1,7 @@
-"""What plain switches and NICs are joined by: packets and flits, rooms, egresses and their links, room that returns.
+"""Links of the plain network: packets, flits, buffer space, the sending side of a port, and the return of credits.
 
-Written from ``docs/ib_switch.md`` (Room, IBS-6 to IBS-9) alone.
+Rules: buffer space (section "Room") and IBS-6 to IBS-9 of ``docs/ib_switch.md``; NET-3 and NET-5 of
+``docs/network.md``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from vlane.golden.plain.faults import Span, Swap
 
 
 class Seen(NamedTuple):
-    """What a scheduler sees: by lane, as bits and sizes, the head packets and those behind them."""
+    """State of a port's lanes as its scheduler sees them.
+
+    ``request`` and ``fits`` are bit masks of lanes with a head packet and with credit for it; ``blocks`` are the
+    sizes of the heads. ``behind`` is the mask of lanes with credit for the head and the second packet together,
+    ``behind_blocks`` the size of each second packet.
+    """
 
     request: int
     fits: int
@@ -26,12 +32,15 @@ class Seen(NamedTuple):
 
 
 Serve = Callable[[Seen, bool], int]
-"""One cycle of an egress scheduler, its link free: (requests, fits, sizes of heads) to the lane that starts or -1."""
+"""One cycle of an egress scheduler: maps (``Seen``, link is ready) to the lane that starts, or -1."""
 
 
 @dataclass(eq=False)
 class Packet:
-    """A packet; ``queue`` is the application queue (traffic class) that it waits in at its source."""
+    """A packet.
+
+    ``queue`` is its application queue (traffic class) at the source.
+    """
 
     source: int
     target: int
@@ -54,13 +63,13 @@ class Flit(NamedTuple):
 
     @property
     def is_last(self) -> bool:
-        """Whether the packet ends with it."""
+        """Whether this is the packet's last flit."""
         return self.place == self.packet.flits - 1
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of every buffer: blocks, minimum and maximum per lane; the largest packet per lane; flits of a block."""
+    """Buffer sizes: blocks in total, minimum and maximum per lane, largest packet per lane, and flits per block."""
 
     blocks: int
     minimum: tuple[int, ...]
@@ -70,54 +79,60 @@ class Sizes:
 
     @property
     def lanes(self) -> int:
-        """How many there are."""
+        """Number of lanes."""
         return len(self.largest)
 
     @property
     def are_static(self) -> bool:
-        """Whether every lane has a partition of its own, and nothing is shared."""
+        """Whether every lane has a static partition and nothing is shared."""
         return self.minimum == self.maximum
 
     def taken_by(self, flit: Flit) -> int:
-        """Return the blocks that are taken when this flit has come: one with the first flit of a block."""
+        """Return the blocks that the arrival of a flit occupies: 1 for the first flit of a block."""
         return int(flit.place % self.flits_per_block == 0)
 
     def freed_by(self, flit: Flit) -> int:
-        """Return the blocks that are free when this flit has left: one with the last flit of a block."""
+        """Return the blocks that the departure of a flit frees: 1 for the last flit of a block."""
         return int(flit.is_last or (flit.place + 1) % self.flits_per_block == 0)
 
 
 def round_robin(last: int, count: int) -> Iterator[int]:
-    """Yield so many numbers in round-robin order, ``last`` as the last."""
+    """Yield the numbers below ``count`` in round-robin order.
+
+    ``last`` comes last.
+    """
     return ((last + 1 + step) % count for step in range(count))
 
 
 class Room:
-    """Blocks taken of one buffer, by lane: a guaranteed minimum each, beyond it what the minima leave, to a maximum."""
+    """Occupied blocks of a buffer by lane.
+
+    Each lane has a guaranteed minimum; lanes share the rest up to their maximum.
+    """
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
         self.used = [0] * sizes.lanes
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Tell whether so many more blocks fit."""
+        """Return whether ``blocks`` more blocks of a lane fit."""
         after = self.used.copy()
         after[lane] += blocks
         beyond = sum(max(0, used - least) for used, least in zip(after, self.sizes.minimum, strict=True))
         return after[lane] <= self.sizes.maximum[lane] and beyond <= self.sizes.blocks - sum(self.sizes.minimum)
 
     def change(self, lane: int, blocks: int) -> None:
-        """Take blocks, or give them back if negative."""
+        """Occupy blocks of a lane, or free them if negative."""
         self.used[lane] += blocks
         assert 0 <= self.used[lane] <= self.sizes.maximum[lane], "a room beyond its bounds"
 
 
 class Egress:
-    """The sending side of a port, of a switch or a NIC: output buffer, scheduler and link (IBS-6, IBS-7, IBS-9).
+    """The sending side of a switch or NIC port: output buffer, scheduler and link (IBS-6, IBS-7, IBS-9).
 
-    ``peer`` is the one at the other end of the cable, if there is a cable; ``receive`` is where flits arrive there.
-    ``pace`` are the cycles of a flit on the link, ``gone`` the flits that have left of the packet that is sent since
-    cycle ``since``, ``held`` the cycles for which an FCP still holds the link.
+    ``peer`` is the sending side at the other end of the cable, None without a cable; ``receive`` accepts flits there.
+    ``pace`` is the time of a flit on the link in cycles. ``gone`` counts the sent flits of the packet that started in
+    cycle ``since``. ``held`` is the number of cycles for which an FCP still occupies the link.
     """
 
     def __init__(self, sizes: Sizes, flight: int, serve: Serve) -> None:
@@ -138,11 +153,14 @@ class Egress:
         self.since: int | None = None
 
     def join(self, peer: Egress, receive: Callable[[int, int, Flit], None]) -> None:
-        """Lead the cable to another one, and its flits to what is beside that."""
+        """Connect the cable to a peer and to the receiver of its flits."""
         self.peer, self.receive = peer, receive
 
     def write(self, lane: int, flit: Flit) -> None:
-        """Write a flit to the output buffer, behind the one before it of its packet."""
+        """Append a flit to the output buffer.
+
+        Assert that the flit continues the packet in front.
+        """
         queue = self.buffer[lane]
         if queue:
             before = queue[-1]
@@ -150,7 +168,7 @@ class Egress:
         queue.append(flit)
 
     def begin(self, now: int) -> None:
-        """Begin a cycle: see whether the link is stalled, and count the room that has come back on the reverse lane."""
+        """Begin a cycle: update the stall state, the pending table exchanges and the returned credits."""
         self.is_stalled = any(stall.covers(now) for stall in self.stalls)
         self.asked = [swap for swap in self.swaps if swap.cycle <= now]
         while self.returns and self.returns[0][0] <= now:
@@ -158,25 +176,28 @@ class Egress:
             self.remote_credit.change(lane, -blocks)
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:
-        """Send the room of a flit that left the input buffer of this port to the other end (IBS-8, NET-3)."""
+        """Return the credits of a flit that left this port's input buffer to the other end (IBS-8, NET-3)."""
         self.give_back_blocks(now, lane, self.sizes.freed_by(flit))
 
     def give_back_blocks(self, now: int, lane: int, blocks: int) -> None:
-        """Send so much room of the input buffer of this port to the other end."""
+        """Return credits for ``blocks`` blocks of this port's input buffer to the other end."""
         assert self.peer is not None
         self.peer.returns.append((now + self.flight + 1, lane, blocks))
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Tell whether the next node has room for a packet (IBS-6)."""
+        """Return whether the next node has space for a packet (IBS-6)."""
         return self.remote_credit.fits(lane, blocks)
 
     @property
     def is_idle(self) -> bool:
-        """Whether neither a packet nor an FCP holds the link."""
+        """Whether neither a packet nor an FCP occupies the link."""
         return self.sending is None and self.held == 0
 
     def decide(self, *, is_free: bool = True) -> int | None:
-        """Return the lane whose packet starts, telling the scheduler whether the link is free."""
+        """Run the scheduler for a cycle and return the lane whose packet starts, or None.
+
+        A pending table exchange takes place at the end of a ready cycle.
+        """
         if self.peer is None:
             return None
         request, fits, behind = 0, 0, 0
@@ -198,12 +219,12 @@ class Egress:
         return lane if lane >= 0 else None
 
     def start(self, lane: int) -> None:
-        """Let the packet at the head of a lane hold the link; its room at the next node is taken."""
+        """Start the head packet of a lane on the link and consume its credits."""
         self.sending, self.since, self.gone = lane, None, 0
         self.remote_credit.change(lane, self.buffer[lane][0].packet.blocks)
 
     def move(self, now: int) -> None:
-        """Send what the link carries in a cycle and deliver the flit that arrives (NET-5)."""
+        """Send the flits due in this cycle and deliver the flit that arrives (NET-5)."""
         self.held = max(0, self.held - 1)
         if self.sending is not None:
             lane = self.sending

@@ -1,4 +1,4 @@
-"""Outputs of a plain network's switches that mark, and what waits at the inputs (CCM-1 to CCM-14, NCC-3)."""
+"""FECN marking at plain switch outputs (CCM-1 to CCM-14, ``docs/cc_marker.md``) and the sweep of the inputs (NCC-3)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from vlane.golden.plain.network import Switch
 
 @dataclass(eq=False)
 class Cnp(Packet):
-    """A congestion notification packet, and the flow that it is of at the NIC that receives it."""
+    """A congestion notification packet.
+
+    ``of_dlid`` is the DLID of the flow that the receiving NIC must slow down.
+    """
 
     of_dlid: int = 0
 
 
 class Marker:
-    """A switch's output that marks; it is a scheduler and watches what the one within sees and starts."""
+    """A marking output. It wraps the egress scheduler and observes its inputs and decisions."""
 
     def __init__(
         self,
@@ -41,7 +44,7 @@ class Marker:
         self.because: set[str] = set()
 
     def __call__(self, seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-        """Let the scheduler decide, mark the packet that starts, and keep level and starved lanes (CCM-3, CCM-4)."""
+        """Run the scheduler, mark the packet that starts, and update the level and the starved lanes (CCM-3, CCM-4)."""
         lane = self.serve(seen, ready)
         starts = ready and lane >= 0
         if starts:
@@ -60,11 +63,11 @@ class Marker:
 
     @property
     def in_force(self) -> tuple[int, int, int]:
-        """Threshold, Packet_Size and Marking_Rate that rule (CCM-13)."""
+        """Threshold, Packet_Size and Marking_Rate in force (CCM-13)."""
         return self.of_switch if self.element is None else self.element
 
     def set(self, port: int, write: MarkerWrite) -> None:
-        """Take what a write of the switch's settings says for this port (CCM-13, CCM-14)."""
+        """Apply a settings write of the switch to this port (CCM-13, CCM-14)."""
         is_own = write.element is not None and write.element[0] == port
         if write.mask is not None:
             self.is_in_mask = port in write.mask
@@ -78,7 +81,7 @@ class Marker:
             self.left = [0] * len(self.left)
 
     def _is_eligible(self, lane: int, packet: Packet) -> bool:
-        """Tell whether a packet that starts may be marked (CCM-1, CCM-2, CCM-5 to CCM-8)."""
+        """Return whether a packet that starts may be marked (CCM-1, CCM-2, CCM-5 to CCM-8)."""
         threshold, packet_size, _ = self.in_force
         sizes = self.egress.sizes
         limit = max(sizes.maximum[lane] * (16 - threshold) // 16, 2 * max(sizes.largest) + 1)
@@ -92,7 +95,7 @@ class Marker:
         return True
 
     def _count(self, lane: int, packet: Packet) -> None:
-        """Mark every so manieth packet (CCM-10, CCM-11)."""
+        """Mark the first eligible packet and then every (Marking_Rate + 1)-th (CCM-10, CCM-11)."""
         if self.left[lane]:
             self.left[lane] -= 1
         else:
@@ -102,7 +105,10 @@ class Marker:
 
 
 class Sweep:
-    """The measure of what waits at a switch's inputs: one output and VL is looked at in each cycle (NCC-3)."""
+    """Blocks that wait at a switch's inputs.
+
+    The sweep visits one output VL per cycle (NCC-3).
+    """
 
     def __init__(self, switch: Switch) -> None:
         self.switch, self.lanes = switch, switch.sizes.lanes
@@ -111,7 +117,10 @@ class Sweep:
         self.measure: dict[tuple[int, int], int] = {}
 
     def look(self, now: int) -> None:
-        """Look at the place of a cycle, before its grants; what was found three cycles ago counts from now on."""
+        """Visit the output VL of this cycle, before its grants.
+
+        A result applies 3 cycles after the visit.
+        """
         output, lane = divmod(now % self.places, self.lanes)
         self.found.append((now, output, lane, waiting_at_inputs(self.switch, output, lane, now)))
         while self.found[0][0] + 3 <= now:
@@ -120,7 +129,10 @@ class Sweep:
 
 
 def waiting_at_inputs(switch: Switch, output: int, lane: int, now: int) -> int:
-    """Return the blocks of packets that may take part in a cycle, in queues whose head goes to an output and VL."""
+    """Return the blocks that wait in the input queues whose first packet goes to an output and VL.
+
+    Only packets that may take part in allocation in this cycle count.
+    """
     blocks = 0
     for port, source in enumerate(switch.inputs):
         for number, heads in enumerate(source.heads):

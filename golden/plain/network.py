@@ -1,9 +1,14 @@
-"""A network of input-buffered switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
+"""Plain network of input-buffered switches and NICs, simulated flit by flit and cycle by cycle.
 
-From ``docs/ib_switch.md`` (IBS-1 to IBS-5, IBS-8, IBS-10) and ``docs/network.md`` (NET-1 to NET-4) alone, also links
-(``golden/plain/link.py``, ``golden/plain/credits.py``) and other switches (``golden/plain/fifo.py``,
-``golden/plain/per_vl.py`` and those beside them). In every cycle all decisions are made from the state at its start,
-then all of them are applied and every flit moves.
+Rules: IBS-1 to IBS-5, IBS-8 and IBS-10 (``docs/ib_switch.md``); NET-1 to NET-4 (``docs/network.md``). Every cycle has
+two phases: all decisions are made from the state at the start of the cycle; then they are applied and every flit moves.
+
+- ``golden/plain/link.py``: output buffers and links (IBS-6 to IBS-9)
+- ``golden/plain/credits.py``: flow-control packets (IBS-C1 to IBS-C6)
+- ``golden/plain/faster.py``, ``fifo.py``, ``per_vl.py``, ``per_vl_fifo.py``, ``flits.py``: other allocations (IBS-I,
+  IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F)
+- ``golden/plain/schedulers.py``, ``deficits.py``: egress schedulers
+- ``golden/plain/opa.py``: Omni-Path switches (OPAS-1 to OPAS-8)
 """
 
 from __future__ import annotations
@@ -23,11 +28,14 @@ from vlane.golden.plain.link import Egress, Flit, Packet, Room, Serve, Sizes, ro
 NO_PORT = 255
 NO_FAULTS = Faults()
 CrossbarPort = tuple[str, int, int]
-"""A port of a crossbar: "input" or "output", its number, and the VL if each has its own."""
+"""A crossbar port: "input" or "output", the port number, and the VL (0 unless the crossbar has a port per VL)."""
 
 
 class Delivery(NamedTuple):
-    """A packet whose last flit was received."""
+    """A delivered packet.
+
+    ``delivered`` is the cycle of its last flit.
+    """
 
     source: int
     target: int
@@ -40,7 +48,11 @@ class Delivery(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Output by (switch, DLID), outgoing VL by (switch, input, output, SL or incoming VL), NICs' VL by (NIC, SL)."""
+    """Routing tables.
+
+    Output by (switch, DLID); outgoing VL by (switch, input, output, SL or, with ``by_lane``, incoming VL); VL of a
+    NIC by (NIC, SL).
+    """
 
     lft: NDArray[np.uint8]
     vl: NDArray[np.uint8]
@@ -50,7 +62,10 @@ class Tables(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """A packet that may cross a switch: from where to where; no output if it is dropped."""
+    """A packet's path through a switch: input port and VL, output port and VL.
+
+    ``output`` is None if it is dropped.
+    """
 
     port: int
     lane: int
@@ -60,7 +75,10 @@ class Grant(NamedTuple):
 
 
 class Input:
-    """An input buffer of a switch; ``egress`` is the sending side of the same port."""
+    """An input buffer of a switch.
+
+    ``egress`` is the sending side of the same port.
+    """
 
     def __init__(self, sizes: Sizes, egress: Egress) -> None:
         self.sizes, self.egress = sizes, egress
@@ -71,20 +89,23 @@ class Input:
         self.crossing: dict[int, Grant] = {}
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Write a flit that arrives; a head takes part in the allocation two cycles later (IBS-1)."""
+        """Write an arriving flit to the buffer.
+
+        A head takes part in allocation two cycles later (IBS-1).
+        """
         self.buffer[lane].append(flit)
         self.room.change(lane, self.sizes.taken_by(flit))
         if flit.place == 0:
             self.heads[lane].append((now + 2, flit.packet))
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:
-        """Let the place of a flit that crosses be free, and say so to the other end of the cable (IBS-8)."""
+        """Free the space of a flit that crosses and return its credits over the cable (IBS-8)."""
         self.room.change(lane, -self.sizes.freed_by(flit))
         self.egress.give_back(now, lane, flit)
 
 
 class Switch:
-    """A switch: inputs, crossbar, and round-robin allocation in two stages (IBS-1 to IBS-5, IBS-8, IBS-10)."""
+    """A switch: inputs, crossbar, and two-stage round-robin allocation (IBS-1 to IBS-5, IBS-8, IBS-10)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         self.number, self.tables, self.sizes = number, tables, sizes
@@ -93,10 +114,13 @@ class Switch:
         self.free_from: dict[CrossbarPort, int] = {}
 
     def join(self, now: int) -> None:
-        """Note who takes part from this cycle on: nothing to do where inputs and outputs choose in turns."""
+        """Register new first packets.
+
+        The two-stage allocation needs no registration.
+        """
 
     def decide(self, now: int) -> list[Grant]:
-        """Return the packets granted in this cycle, at most one for each input and each output."""
+        """Return the packets granted in this cycle, at most one per input and output (IBS-2, IBS-3)."""
         granted: list[Grant] = []
         wishes: dict[int, list[Grant]] = {}
         for port in range(len(self.inputs)):
@@ -114,42 +138,45 @@ class Switch:
         return granted
 
     def candidates(self, port: int, now: int) -> Iterator[Grant]:
-        """Yield what an input may pick, in its order (IBS-2)."""
+        """Yield the packets that an input may pick, in round-robin order (IBS-2)."""
         firsts = {wish.lane: wish for wish in self.firsts_of(port, now)}
         for lane in round_robin(self.inputs[port].last_lane, self.sizes.lanes):
             if lane in firsts and self.can_cross(now, firsts[lane]):
                 yield firsts[lane]
 
     def firsts_of(self, port: int, now: int) -> Iterator[Grant]:
-        """Yield the first packets of an input's queues that take part (IBS-1), by incoming VL."""
+        """Yield the first packets of an input's queues that take part, by incoming VL (IBS-1)."""
         for lane, heads in enumerate(self.inputs[port].heads):
             if heads and heads[0][0] <= now:
                 takes_part_from, packet = heads[0]
                 yield self.route(port, lane, packet, takes_part_from - 2)
 
     def firsts(self, now: int) -> Iterator[Grant]:
-        """Yield the first packets of all queues that take part (IBS-1), by input, then by incoming VL."""
+        """Yield the first packets of all queues that take part, by input, then by incoming VL (IBS-1)."""
         for port in range(len(self.inputs)):
             yield from self.firsts_of(port, now)
 
     def can_cross(self, now: int, wish: Grant) -> bool:
-        """Tell whether nothing it needs is busy and its outgoing VL's largest packet has room in the output buffer."""
+        """Return whether a packet's crossbar ports are free and its output buffer has space (IBS-2).
+
+        The output buffer needs space for the largest packet of the outgoing VL.
+        """
         if not self.is_free(now, wish):
             return False
         largest = self.sizes.largest[wish.out_lane]
         return wish.output is None or self.outputs[wish.output].room.fits(wish.out_lane, largest)
 
     def is_free(self, now: int, wish: Grant) -> bool:
-        """Tell whether none of the ports of the crossbar that a packet needs is busy."""
+        """Return whether all crossbar ports of a packet are free (IBS-5)."""
         return all(now >= self.free_from.get(port, 0) for port in self.ports(wish))
 
     def ports(self, wish: Grant) -> list[CrossbarPort]:
-        """Return the ports of the crossbar that a packet needs: its input, and its output unless it drops."""
+        """Return the crossbar ports of a packet: the input, and the output unless the packet is dropped."""
         output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, 0)]
         return [("input", wish.port, 0), *output]
 
     def route(self, port: int, lane: int, packet: Packet, arrived: int) -> Grant:
-        """Return where a packet goes whose head arrived in a cycle."""
+        """Return the path of a packet whose head arrived in cycle ``arrived`` (stage RT, IBS-10)."""
         table = int(self.tables.lft[self.number, packet.dlid])
         output = self.tables.faults.port_of(table, self.number, packet.dlid, arrived)
         if output != NO_PORT:
@@ -160,13 +187,13 @@ class Switch:
         return Grant(port, lane, packet, None, lane)
 
     def move(self, now: int) -> None:
-        """Let one flit of every granted packet cross (IBS-5)."""
+        """Move one flit of every granted packet through the crossbar (IBS-5)."""
         for source in self.inputs:
             for grant in list(source.crossing.values()):
                 self.cross(now, grant)
 
     def cross(self, now: int, grant: Grant) -> None:
-        """Let a packet's next flit cross, and its place in the input buffer return (IBS-8)."""
+        """Move the next flit of a packet through the crossbar and return its credits (IBS-8)."""
         port, lane, packet, output, out_lane = grant
         source = self.inputs[port]
         flit = source.buffer[lane].popleft()
@@ -179,7 +206,10 @@ class Switch:
             del source.crossing[lane]
 
     def grant(self, now: int, grant: Grant) -> None:
-        """Begin to cross from the next cycle on; room is reserved for the whole packet and the pointers move."""
+        """Start to move a packet from the next cycle on (IBS-4, IBS-5).
+
+        Output-buffer space is reserved for the whole packet, and the round-robin pointers move.
+        """
         source, packet = self.inputs[grant.port], grant.packet
         _, first = source.heads[grant.lane].popleft()
         assert first is packet, "a grant to another than the first packet"
@@ -192,14 +222,14 @@ class Switch:
         self.move_pointers(grant)
 
     def move_pointers(self, grant: Grant) -> None:
-        """Let the turns go on after a grant (IBS-4)."""
-        self.inputs[grant.port].last_lane = grant.lane  # of a drop too: IBS-10 calls it granted without a second stage
+        """Move the round-robin pointers after a grant (IBS-4)."""
+        self.inputs[grant.port].last_lane = grant.lane  # also for a drop (IBS-4)
         if grant.output is not None:
             self.last_input[grant.output] = grant.port
 
 
 class Nic:
-    """A NIC: application queues, the sending side of its port, and what it receives (NET-1 to NET-4)."""
+    """A NIC: application queues, the sending side of its port, and reception (NET-1 to NET-4)."""
 
     def __init__(
         self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
@@ -209,7 +239,7 @@ class Nic:
         self.deliveries: list[Delivery] = []
 
     def decide(self, now: int) -> int | None:
-        """Return the queue a packet is taken from (NET-1)."""
+        """Return the queue from which a packet is taken, or None (NET-1)."""
         for number in round_robin(self.last_queue, len(self.queues)):
             queue = self.queues[number]
             if queue and queue[0].generated <= now:
@@ -219,7 +249,7 @@ class Nic:
         return None
 
     def take(self, number: int) -> None:
-        """Write a whole packet to the output buffer (NET-2)."""
+        """Write the head packet of a queue to the output buffer (NET-2)."""
         packet = self.queues[number].popleft()
         lane = int(self.vl[packet.sl])
         self.last_queue = number
@@ -228,7 +258,7 @@ class Nic:
             self.egress.write(lane, Flit(packet, place))
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Receive a flit, whomever it is for; its room goes back at once (NET-3)."""
+        """Receive a flit, whatever its destination, and return its credits at once (NET-3)."""
         self.egress.give_back(now, lane, flit)
         if flit.is_last:
             it = flit.packet
@@ -238,10 +268,11 @@ class Nic:
 
 
 class PlainNetwork:
-    """Switches and NICs at rest, cabled: ``far`` maps (switch, port) to (switch, port), ``hosts`` lists NICs' ends.
+    """An idle, cabled network of switches and NICs.
 
-    ``credits`` say how FCPs report far buffers (IBS-C1 to IBS-C6); without them room returns by flits (IBS-8, NET-3).
-    ``faults`` are done to it while it runs.
+    ``far`` maps each (switch, port) to the (switch, port) at the other end of its cable; ``hosts`` lists the (switch,
+    port) of each NIC. With ``credits`` FCPs carry the limits (IBS-C1 to IBS-C6); without, credits return flit by flit
+    (IBS-8, NET-3). ``faults`` are applied while it runs.
     """
 
     def __init__(
@@ -300,21 +331,24 @@ class PlainNetwork:
         return Nic(number, sizes, vl, egress, queues)
 
     def set_cable(self, end: tuple[int, int], flight: int, pace: Fraction) -> None:
-        """Make the cable at a switch's port one of another length and rate, both ways."""
+        """Set the flight time and pace of the cable at a switch port, in both directions."""
         for egress in (self.output[end], self.output[end].peer):
             assert egress is not None
             egress.flight, egress.pace = flight, pace
 
     def set_nic_sizes(self, sizes: Sizes) -> None:
-        """Make the buffers that NICs send from others."""
+        """Replace the sizes of the NICs' output buffers."""
         for nic in self.nics:
             nic.egress.room = Room(sizes)
 
     def joined(self) -> None:
-        """Note what takes part from this cycle on: nothing to do where nothing is measured."""
+        """Do nothing.
+
+        Subclasses measure waiting packets here, after new first packets are registered.
+        """
 
     def step(self) -> None:
-        """Run one cycle: decide everything from the state at its start, then move."""
+        """Run a cycle: make all decisions from the state at its start, then apply them."""
         now = self.now
         for egress in self.egresses:
             egress.begin(now)
@@ -338,7 +372,7 @@ class PlainNetwork:
         self.now += 1
 
     def run(self, cycles: int) -> list[Delivery]:
-        """Run up to a cycle and return what was delivered before it, in order."""
+        """Run up to a cycle and return the deliveries before it, sorted."""
         while self.now < cycles:
             self.step()
         return sorted(delivery for nic in self.nics for delivery in nic.deliveries)

@@ -1,9 +1,9 @@
-"""A network of hierarchical Omni-Path switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
+"""Plain network of hierarchical Omni-Path switches and NICs: OPAS-1 to OPAS-8 of ``docs/opa_switch.md``.
 
-From ``docs/opa_switch.md`` (OPAS-1 to OPAS-8) and the rules it takes from ``docs/ib_switch.md`` and ``docs/network.md``
-alone. Links, NICs and rooms are those of the plain InfiniBand network. Whoever crosses names what it holds (inputs,
-read ports, write ports, links, queues); in every cycle it is decided from the state at its start which flits cross,
-what is free again because a last flit is among them, and who begins. Then all of that is applied.
+Links, NICs and buffer space are those of the plain InfiniBand network (``docs/ib_switch.md``, ``docs/network.md``). A
+packet that crosses occupies resources: inputs, read ports, write ports, central links and VLs. Each cycle decides from
+the state at its start which flits cross, which resources their last flits release, and which packets are granted. Then
+all decisions are applied.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from vlane.golden.plain.network import NO_FAULTS, Input, PlainNetwork, Tables
 MPORT, LINKS, READ_PORTS, WIDTH = 4, 2, 2, 3
 NO_PORT, SC15, CHANNELS = 255, 15, 32
 Hold = tuple[str, int, int]
-"""Something that one packet at a time has: what it is, of which port or MPort, which one or which VL."""
+"""A resource that one packet at a time occupies: kind, port or MPort, and number or VL."""
 Arbiter = tuple[str, int]
 """An output (OPAS-3) or an MPort's pair of central links (OPAS-4)."""
 
 
 class ChannelTables(NamedTuple):
-    """Tables by switch and by NIC.
+    """Routing tables by switch and NIC.
 
-    Output by (switch, DLID), 255 if there is none; outgoing channel by (switch, input, output, channel), 15 drops; lane
-    by (switch, output, outgoing channel), one that is not there drops; channel and lane at the source by (NIC, SL).
+    Output by (switch, DLID), 255 for none; outgoing channel by (switch, input, output, channel), 15 drops; VL by
+    (switch, output, outgoing channel), an absent VL drops; channel and VL at the source by (NIC, SL).
     """
 
     lft: NDArray[np.uint8]
@@ -45,18 +45,27 @@ class ChannelTables(NamedTuple):
 
 @dataclass(eq=False)
 class ChannelPacket(Packet):
-    """A packet whose header carries a channel; each switch writes the outgoing one when the head leaves its input."""
+    """A packet with a channel in its header.
+
+    Each switch replaces the channel when the head leaves its input.
+    """
 
     sc: int = 0
 
 
 def _from_after(last: int, count: int) -> list[int]:
-    """Return so many numbers in round-robin order, ``last`` as the last."""
+    """Return the numbers below ``count`` in round-robin order.
+
+    ``last`` comes last.
+    """
     return [*range(last + 1, count), *range(last + 1)]
 
 
 class Central:
-    """A central buffer: a queue by outgoing VL; a head is kept with when it takes part and its output."""
+    """A central buffer with a queue for each outgoing VL.
+
+    ``heads`` stores the first cycle of allocation and the output with each head.
+    """
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes, self.room = sizes, Room(sizes)
@@ -65,7 +74,7 @@ class Central:
 
 
 class ReadPort:
-    """A read port of a central buffer, an input of the central crossbar (OPAS-2)."""
+    """A read port of a central buffer, which is an input of the central crossbar (OPAS-2)."""
 
     def __init__(self, central: Central) -> None:
         self.central = central
@@ -73,12 +82,12 @@ class ReadPort:
 
     @property
     def buffer(self) -> list[deque[Flit]]:
-        """The queues that it reads from."""
+        """Queues of the central buffer."""
         return self.central.buffer
 
 
 class Wish(NamedTuple):
-    """A head that would go on: who reads it and where it is written to (nowhere if dropped), what it has to hold."""
+    """A head that requests to move: reader, target (None for a drop), and the resources to occupy."""
 
     packet: ChannelPacket
     reader: Input | ReadPort
@@ -93,7 +102,10 @@ class Wish(NamedTuple):
     cause: str = ""
 
     def can_go_on(self, busy: set[Hold]) -> bool:
-        """Tell whether all it needs is free and the largest packet of its outgoing VL has room (OPAS-1, OPAS-2)."""
+        """Return whether all resources are free and the target buffer has space (OPAS-1, OPAS-2).
+
+        The target needs space for the largest packet of the outgoing VL.
+        """
         if not busy.isdisjoint(self.holds):
             return False
         return self.target is None or self.target.room.fits(self.out_lane, self.target.sizes.largest[self.out_lane])
@@ -101,26 +113,29 @@ class Wish(NamedTuple):
 
 @dataclass(eq=False)
 class Transfer:
-    """A packet that was granted and crosses: how many of its flits already have."""
+    """A granted packet that crosses.
+
+    ``crossed`` counts its flits that have crossed.
+    """
 
     wish: Wish
     crossed: int = 0
 
     def crossing_now(self) -> int:
-        """Return how many flits cross in a cycle that starts like this: all that are there, up to three (OPAS-6)."""
+        """Return the number of flits that cross in this cycle: all present at its start, up to three (OPAS-6)."""
         queue = self.wish.reader.buffer[self.wish.lane]
         return sum(flit.packet is self.wish.packet for flit in islice(queue, WIDTH))
 
 
 class Plan(NamedTuple):
-    """What was decided for a cycle: who lets how many flits cross, and whose wish is granted."""
+    """Decisions of a cycle: number of flits to move for each transfer, and the granted requests."""
 
     crossings: list[tuple[Transfer, int]]
     grants: list[Wish]
 
 
 class OPASwitch:
-    """A switch: its inputs, central buffers and outputs and their allocation (OPAS-1 to OPAS-8)."""
+    """A switch: inputs, central buffers, outputs and their allocation (OPAS-1 to OPAS-8)."""
 
     def __init__(
         self,
@@ -143,11 +158,11 @@ class OPASwitch:
         self.drops: Counter[str] = Counter()
 
     def decide(self, now: int) -> Plan:
-        """Return what crosses and what is granted in this cycle; nothing changes."""
+        """Return the flits that cross and the grants of this cycle, without changing the state (OPAS-1 to OPAS-4)."""
         crossings = [(transfer, transfer.crossing_now()) for transfer in self.transfers]
         busy: set[Hold] = set()
         for transfer, count in crossings:
-            if transfer.crossed + count < transfer.wish.packet.flits:  # its last flit does not cross in this cycle
+            if transfer.crossed + count < transfer.wish.packet.flits:  # the last flit does not cross in this cycle
                 busy |= transfer.wish.holds
         grants: list[Wish] = []
         wanting: dict[Arbiter, dict[int, Wish]] = {}
@@ -163,7 +178,7 @@ class OPASwitch:
         return Plan(crossings, grants)
 
     def _picks_of_inputs(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
-        """Yield what each input that is not busy picks (OPAS-1)."""
+        """Yield the request of each input that is not busy (OPAS-1)."""
         for port, source in enumerate(self.inputs):
             for lane in _from_after(source.last_lane, len(source.buffer)):
                 if source.heads[lane] and source.heads[lane][0][0] <= now:
@@ -175,7 +190,7 @@ class OPASwitch:
                         break
 
     def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, arrived: int, busy: set[Hold]) -> Wish:
-        """Route a head: to an output of its own MPort, to the central buffer or to nowhere (RT, OPAS-8)."""
+        """Route a head: to an output of its own MPort, to the central buffer, or to be dropped (RT, OPAS-8)."""
         source, mport = self.inputs[port], port // MPORT
         held = ("input", port, 0)
         dlids = self.tables.lft.shape[1]
@@ -194,13 +209,16 @@ class OPASwitch:
             holds = frozenset([held, ("local write port", output, 0), ("output VL", output, out_lane)])
             target, arbiter = self.outputs[output], ("output", output)
             return Wish(packet, source, lane, holds, target, output, out_lane, channel, arbiter, port % MPORT)
-        link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # the lower one (OPAS-4)
+        link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # lower free link (OPAS-4)
         holds = frozenset([held, ("link", mport, link), ("central VL", mport, out_lane)])
         central, arbiter = self.centrals[mport], ("links", mport)
         return Wish(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
 
     def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
-        """Yield what each read port that is not busy picks, the first one of an MPort first (OPAS-2)."""
+        """Yield the request of each read port that is not busy.
+
+        The first port of an MPort picks first (OPAS-2).
+        """
         for mport, (central, readers) in enumerate(zip(self.centrals, self.read_ports, strict=True)):
             picked: set[int] = set()
             for number, reader in enumerate(readers):
@@ -219,7 +237,7 @@ class OPASwitch:
                         break
 
     def apply(self, now: int, plan: Plan) -> None:
-        """Let the flits cross that were counted, then begin what was granted."""
+        """Move the flits of a plan, then start its grants."""
         crossed: Counter[Hold] = Counter()
         for transfer, count in plan.crossings:
             for _ in range(count):
@@ -234,7 +252,7 @@ class OPASwitch:
         self._check_bounds()
 
     def _cross(self, now: int, transfer: Transfer) -> None:
-        """Let one flit cross; its place becomes free (OPAS-7)."""
+        """Move one flit and free its space (OPAS-7)."""
         wish = transfer.wish
         flit = wish.reader.buffer[wish.lane].popleft()
         assert flit.packet is wish.packet, "flits of two packets mixed"
@@ -261,7 +279,7 @@ class OPASwitch:
         queue.append(flit)
 
     def _grant(self, wish: Wish) -> None:
-        """Begin to cross from the next cycle on; the pointers move (OPAS-5), the whole packet's room is reserved."""
+        """Start to move a packet from the next cycle on: move the pointers (OPAS-5) and reserve space for all of it."""
         heads = wish.reader.central.heads if isinstance(wish.reader, ReadPort) else wish.reader.heads
         assert heads[wish.lane].popleft()[1] is wish.packet, "another head than the one granted"
         wish.reader.last_lane = wish.lane
@@ -273,7 +291,7 @@ class OPASwitch:
         self.transfers.append(Transfer(wish))
 
     def _check_bounds(self) -> None:
-        """Check that every buffer holds no more than its room counts, and every room no more than there is."""
+        """Assert that no buffer holds more than its reserved space and that no reservation exceeds the buffer."""
         stores = [(it.room, it.buffer) for it in self.inputs]
         stores += [(it.egress.peer.remote_credit, it.buffer) for it in self.inputs if it.egress.peer is not None]
         stores += [(it.room, it.buffer) for it in self.outputs]
@@ -285,7 +303,10 @@ class OPASwitch:
 
 
 class PlainOPANetwork(PlainNetwork):
-    """Omni-Path switches and NICs at rest, cabled; every central buffer is of the sizes ``central``."""
+    """An idle, cabled network of Omni-Path switches and NICs.
+
+    ``central`` is the size of every central buffer.
+    """
 
     def __init__(
         self,
@@ -312,7 +333,7 @@ class PlainOPANetwork(PlainNetwork):
         self.opa_switches = [
             OPASwitch(each.number, tables, central, each.inputs, each.outputs, faults) for each in self.switches
         ]
-        self.switches = []  # their place is taken by those with central buffers
+        self.switches = []  # replaced by the switches with central buffers
 
     @staticmethod
     def _with_channel(packet: Packet, tables: ChannelTables, sizes: Sizes) -> ChannelPacket:
@@ -323,11 +344,11 @@ class PlainOPANetwork(PlainNetwork):
 
     @property
     def drops(self) -> Counter[str]:
-        """Packets dropped so far, by cause: ``no port``, ``SC15`` and ``no VL``."""
+        """Number of dropped packets by cause: ``no port``, ``SC15`` and ``no VL``."""
         return sum((switch.drops for switch in self.opa_switches), Counter())
 
     def step(self) -> None:
-        """Run one cycle: the switches decide, links and NICs decide and move, then the switches' flits cross."""
+        """Run a cycle: switches decide, links and NICs decide and move, then the switches' flits cross."""
         now = self.now
         plans = [(switch, switch.decide(now)) for switch in self.opa_switches]
         super().step()

@@ -1,4 +1,4 @@
-"""A plain source of InfiniBand's congestion control: flows that are slowed, from ``docs/cc_source.md`` alone."""
+"""Plain flow table of a congestion-control source: CCS-1 to CCS-14 of ``docs/cc_source.md``, and NCC-17."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ _SETTLING = 4
 
 
 class Flow(NamedTuple):
-    """What is slowed; of flows that are SLs the DLID is 0."""
+    """A flow: DLID and SL.
+
+    The DLID is 0 while flows are SLs.
+    """
 
     dlid: int
     sl: int
 
 
 class Level(NamedTuple):
-    """What is set of an SL."""
+    """Settings of an SL (CACongestionEntry)."""
 
     ccti_timer: int
     ccti_increase: int
@@ -29,7 +32,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PacerSettings:
-    """Settings of a source; ``table`` has shifts and multipliers, ``of_sl`` the levels of SLs that have their own."""
+    """Settings of a source.
+
+    ``table`` holds the shift and multiplier of each CCT entry; ``of_sl`` holds settings of single SLs.
+    """
 
     port_control: int
     ccti_limit: int
@@ -45,14 +51,18 @@ class PacerSettings:
     by_port: bool = False
 
     def level(self, sl: int) -> Level:
-        """Return what is set of an SL."""
+        """Return the settings of an SL."""
         usual = Level(self.ccti_timer, self.ccti_increase, self.trigger_threshold, self.ccti_min)
         return self.of_sl.get(sl, usual)
 
 
 @dataclass
 class Entry:
-    """A flow that is slowed: its CCTI, the tick at which its timer ends, and its not-before if it has one."""
+    """A throttled flow.
+
+    ``ends`` is the tick at which its timer ends, ``told`` the cycle of its last BECN, ``not_before`` the first cycle in
+    which it may inject again (None if it has not injected since it is known).
+    """
 
     flow: Flow
     ccti: int
@@ -61,12 +71,12 @@ class Entry:
     not_before: int | None = None
 
     def may(self, now: int) -> bool:
-        """Tell whether the flow may inject (CCS-3)."""
+        """Return whether the flow may inject (CCS-3)."""
         return self.not_before is None or now >= self.not_before
 
 
 class Pacer:
-    """The flows of one source (CCS-1 to CCS-12); whatever is called acts in the cycle that it is told."""
+    """The flow table of one source (CCS-1 to CCS-12). Methods act in the cycle ``now``."""
 
     def __init__(self, settings: PacerSettings, largest: int = 0) -> None:
         self.settings, self.largest = settings, largest
@@ -80,20 +90,20 @@ class Pacer:
         return Flow(0 if self.settings.port_control else dlid, sl)
 
     def known(self, flow: Flow) -> Entry | None:
-        """Return the entry of a flow, if it has one."""
+        """Return the entry of a flow, or None."""
         found = [entry for entry in self.entries if entry is not None and entry.flow == flow]
         assert len(found) < 2, "a flow with two entries"
         return found[0] if found else None
 
     def may(self, flow: Flow, now: int) -> bool:
-        """Tell whether a packet of a flow may be injected (CCS-1, CCS-3, NCC-17)."""
+        """Return whether a packet of a flow may be injected (CCS-1, CCS-3, NCC-17)."""
         if self.settings.by_port:
             return now >= self.port_not_before
         entry = self.known(flow)
         return entry is None or entry.may(now)
 
     def inject(self, flow: Flow, blocks: int, now: int) -> None:
-        """Inject a packet that may be injected (CCS-2, NCC-17)."""
+        """Set the not-before for an injected packet (CCS-2, NCC-17)."""
         assert self.may(flow, now), "a packet of a flow that is held"
         if self.settings.by_port:
             known = [entry.ccti for entry in self.entries if entry is not None]
@@ -110,7 +120,7 @@ class Pacer:
         return (blocks >> shift) * multiplier if self.settings.shift_first else (blocks * multiplier) >> shift
 
     def act(self, becn: Flow | None, injected: Flow | None, now: int) -> None:
-        """Let a BECN act or, without one, the sweep go on, after the question of the cycle (CCS-8, CCS-11)."""
+        """Apply a BECN or, without one, the table visit of the cycle, after the injection (CCS-8, CCS-11)."""
         if becn is None:
             self._visit(injected, now)
         else:
@@ -120,7 +130,10 @@ class Pacer:
         return now // self.settings.tick_cycles
 
     def _hear(self, flow: Flow, now: int) -> None:
-        """Raise the CCTI of a flow, which takes an entry if it is not known (CCS-4, CCS-5, CCS-7, CCS-12)."""
+        """Raise the CCTI of a flow.
+
+        An unknown flow takes a free entry (CCS-4, CCS-5, CCS-7, CCS-12).
+        """
         given, entry = self.settings.level(flow.sl), self.known(flow)
         ends = self._ticks(now) + given.ccti_timer
         before = given.ccti_min if entry is None else entry.ccti
@@ -138,7 +151,7 @@ class Pacer:
         self.logged += bool(given.trigger_threshold) and before < given.trigger_threshold <= after
 
     def _set_of(self, flow: Flow) -> range:
-        """Return the places of a flow's set (CCS-6)."""
+        """Return the entries of a flow's set (CCS-6)."""
         sets = self.settings.flows // _PLACES
         bits = sets.bit_length() - 1
         shifted = flow.sl << bits - 4 if bits >= 4 else flow.sl

@@ -1,4 +1,4 @@
-"""Plain switches whose crossbar has a port per VL, from ``docs/ib_switch.md`` (IBS-P1 to IBS-P4) alone."""
+"""Plain switches with a crossbar port per VL: IBS-P1 to IBS-P4 of ``docs/ib_switch.md``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Table
 
 
 class PerVLSwitch(Switch):
-    """A switch in which every (input, VL) and every (output, VL) is a port of the crossbar (IBS-P1 to IBS-P4)."""
+    """A switch in which every (input, VL) and every (output, VL) is a crossbar port (IBS-P1 to IBS-P4)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         assert sizes.are_static, "a crossbar port per VL and buffers that lanes share"
@@ -16,7 +16,7 @@ class PerVLSwitch(Switch):
         self.last_pair: dict[tuple[int, int], int] = {}
 
     def decide(self, now: int) -> list[Grant]:
-        """Return the packets granted now: all that drop (IBS-P4), and one for each (output, VL) (IBS-P1, IBS-P2)."""
+        """Return the packets granted now: all drops (IBS-P4), and one for each (output, VL) (IBS-P1, IBS-P2)."""
         granted: list[Grant] = []
         wishes: dict[tuple[int, int], dict[int, Grant]] = {}
         for wish in self.firsts(now):
@@ -32,15 +32,15 @@ class PerVLSwitch(Switch):
         return granted
 
     def ports(self, wish: Grant) -> list[CrossbarPort]:
-        """Return the ports of the crossbar that a packet needs: (input, VL), and (output, VL) unless it drops."""
+        """Return the crossbar ports of a packet: (input, VL), and (output, VL) unless it is dropped."""
         output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, wish.out_lane)]
         return [("input", wish.port, wish.lane), *output]
 
     def move_pointers(self, grant: Grant) -> None:
-        """Let the turn of an (output, VL) go on after a grant (IBS-P2)."""
+        """Move the round-robin pointer of an (output, VL) after a grant (IBS-P2)."""
         if grant.output is not None:
             self.last_pair[grant.output, grant.out_lane] = self._pair(grant)
 
     def _pair(self, wish: Grant) -> int:
-        """Return the place of an (input, VL) in the order: by input, then by incoming VL (IBS-P2)."""
+        """Return the number of an (input, VL) pair: by input, then by incoming VL (IBS-P2)."""
         return wish.port * self.sizes.lanes + wish.lane

@@ -1,4 +1,7 @@
-"""Plain switches with a crossbar port per VL and queues of requests, from ``docs/ib_switch.md`` alone."""
+"""Plain switches with a crossbar port per VL and request queues: IBS-PQ1, IBS-PQ2, IBS-P3, IBS-P4.
+
+The rules are in ``docs/ib_switch.md``.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from vlane.golden.plain.link import Egress, Sizes
 from vlane.golden.plain.network import CrossbarPort, Grant, Input, Switch, Tables
 
 Pair = tuple[int, int]
-"""A port and a VL."""
+"""A (port, VL) pair."""
 
 
 class PerVLFifoSwitch(Switch):
-    """A switch in which every (output, VL) has a queue of requests (IBS-PQ1, IBS-PQ2, IBS-P3, IBS-P4)."""
+    """A switch in which every (output, VL) has a request queue (IBS-PQ1, IBS-PQ2, IBS-P3, IBS-P4)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         assert sizes.are_static, "a crossbar port per VL and buffers that lanes share"
@@ -20,7 +23,10 @@ class PerVLFifoSwitch(Switch):
         self.granted_in: dict[Pair, int] = {}
 
     def join(self, now: int) -> None:
-        """Append the requests of this cycle: by input, then by incoming VL (IBS-PQ1). A packet that drops has none."""
+        """Append the requests of this cycle, by input, then by incoming VL (IBS-PQ1).
+
+        Packets to be dropped make no request.
+        """
         for wish in self.firsts(now):
             pair = (wish.port, wish.lane)
             if wish.output is None or pair in self.joined:
@@ -34,7 +40,7 @@ class PerVLFifoSwitch(Switch):
             assert order == sorted(order), "requests out of order"
 
     def decide(self, now: int) -> list[Grant]:
-        """Return the packets granted now: all that drop (IBS-P4), and one for each (output, VL) (IBS-PQ2)."""
+        """Return the packets granted now: all drops (IBS-P4), and one for each (output, VL) (IBS-PQ2)."""
         wishes = {(wish.port, wish.lane): wish for wish in self.firsts(now)}
         granted = [wish for wish in wishes.values() if wish.output is None and self.is_free(now, wish)]
         waiting = [pair for queue in self.queues.values() for pair in queue]
@@ -47,16 +53,16 @@ class PerVLFifoSwitch(Switch):
         return granted
 
     def grant(self, now: int, grant: Grant) -> None:
-        """Begin to cross from the next cycle on; the request leaves its queue, the others keep their places."""
+        """Start to move a packet from the next cycle on and remove its request from the queue."""
         pair = (grant.port, grant.lane)
         if grant.output is not None:
             self.queues[grant.output, grant.out_lane].remove(pair)
             del self.joined[pair]
         self.granted_in[pair] = now
-        super().grant(now, grant)  # the turns that it keeps are of no use here
+        super().grant(now, grant)  # it also moves round-robin pointers, which request queues do not use
 
     def ports(self, wish: Grant) -> list[CrossbarPort]:
-        """Return the ports of the crossbar that a packet needs: (input, VL), and (output, VL) unless it drops."""
+        """Return the crossbar ports of a packet: (input, VL), and (output, VL) unless it is dropped."""
         output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, wish.out_lane)]
         return [("input", wish.port, wish.lane), *output]
 

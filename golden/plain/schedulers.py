@@ -1,7 +1,8 @@
-"""Plain egress schedulers that decide within a cycle, from ``docs/schedulers.md`` and each one's page alone.
+"""Plain egress schedulers without deficits, from ``docs/schedulers.md`` and the page of each scheduler.
 
-Each is given what a port's lanes show in a cycle in which its link is free, and names the lane that starts.
-``golden/plain/deficits.py`` has those with deficits.
+RR-1 to RR-3, WRR-1 to WRR-8, SCFQ-1 to SCFQ-9, VLA-1 to VLA-19. A scheduler receives the state of a port's lanes in a
+cycle in which the link is free, and returns the lane whose packet starts. ``golden/plain/deficits.py`` has the
+schedulers with deficits.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from typing import Protocol
 from vlane.golden.plain.link import Seen, Serve, round_robin
 
 Write = tuple[int, int, int, int]
-"""A write of a program port: select, index, requester or lane, value."""
+"""A program-port write: select, index, requester or lane, value."""
 TABLE, MAP = 0, 1
 
 
 class Scheduler(Protocol):
-    """What decides in every cycle in which the link is free."""
+    """An egress scheduler, called in every cycle in which the link is free."""
 
     def decide(self, seen: Seen) -> int | None:
-        """Return the lane whose packet starts in a decision cycle, if one does."""
+        """Return the lane whose packet starts, or None."""
 
 
 def serve_of(scheduler: Scheduler) -> Serve:
-    """Return a scheduler as what a plain port steps: only while its link is free (IBS-7)."""
+    """Return the function that a plain port calls each cycle.
+
+    It steps the scheduler if the link is ready (IBS-7).
+    """
 
     def step(seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
         lane = scheduler.decide(seen) if ready else None
@@ -34,7 +38,10 @@ def serve_of(scheduler: Scheduler) -> Serve:
 
 
 class Requesters:
-    """Requesters and their lanes: without a map each lane is one; with one a requester's lanes take turns."""
+    """Requesters and their lanes.
+
+    Without a map each lane is a requester. With a map the lanes of a requester take turns.
+    """
 
     def __init__(self, lanes: int, requesters: int, writes: Sequence[Write]) -> None:
         self.count = requesters or lanes
@@ -47,7 +54,7 @@ class Requesters:
         self.lanes = lanes
 
     def able(self, seen: Seen, requester: int) -> list[int]:
-        """Return the lanes of a requester that can send, the one after that it sent from last first."""
+        """Return the lanes of a requester that can send, starting after the lane that sent last."""
         order = round_robin(self.sent_from[requester], self.lanes)
         return [lane for lane in order if self.owner[lane] == requester and (seen.request & seen.fits) >> lane & 1]
 
@@ -57,12 +64,12 @@ class Requesters:
         return {requester: lanes[0] for requester, lanes in able.items() if lanes}
 
     def waits(self, seen: Seen, requester: int) -> bool:
-        """Tell whether a requester has packets, and none that fits."""
+        """Return whether a requester has packets but no credit for any of them."""
         has = any(seen.request >> lane & 1 for lane in range(self.lanes) if self.owner[lane] == requester)
         return has and not self.able(seen, requester)
 
     def sends(self, requester: int, lane: int) -> int:
-        """Note from which lane a requester sends, and return it."""
+        """Record the lane from which a requester sends, and return it."""
         self.sent_from[requester] = lane
         return lane
 
@@ -93,7 +100,7 @@ class WRR:
         self.turn, self.left = self.requesters.count - 1, 0
 
     def decide(self, seen: Seen) -> int | None:
-        """Return the lane of the requester of the turn, or of the next one with a weight."""
+        """Return the lane of the current requester while its turn lasts, otherwise of the next one with a weight."""
         offers = self.requesters.offers(seen)
         offers = {requester: lane for requester, lane in offers.items() if self.weight.get(requester)}
         if not offers:
@@ -106,7 +113,10 @@ class WRR:
 
 
 class SCFQ:
-    """Self-clocked fair queueing with a tag unit per requester (SCFQ-1 to SCFQ-9); tags do not wrap."""
+    """Self-clocked fair queueing with a tag unit per requester (SCFQ-1 to SCFQ-9).
+
+    Tags do not wrap.
+    """
 
     def __init__(self, lanes: int, writes: Sequence[Write], *, requesters: int = 0) -> None:
         self.requesters = Requesters(lanes, requesters, writes)
@@ -115,7 +125,7 @@ class SCFQ:
         self.tags: dict[int, tuple[int, int]] = {}
 
     def decide(self, seen: Seen) -> int | None:
-        """Return the lane with the least tag; tags that are missing are computed before."""
+        """Compute missing tags and return the lane with the smallest tag."""
         offers = self.requesters.offers(seen)
         if not offers:
             self.virtual_time = 0
@@ -134,20 +144,20 @@ class SCFQ:
 
 
 class _List:
-    """A list of the VL arbiter: entries of (lane, weight), the current one and its remaining weight."""
+    """A list of the VL arbiter: entries of (lane, weight), the current entry and its remaining weight."""
 
     def __init__(self, lanes: int, entries: list[tuple[int, int]]) -> None:
         self.lanes, self.entries = lanes, entries
         self.place, self.left = 0, entries[0][1]
 
     def eligible(self, seen: Seen) -> list[int]:
-        """Return the places of entries with a weight whose lane can send (VLA-10)."""
+        """Return the indices of entries with a weight whose lane can send (VLA-10)."""
         able = seen.request & seen.fits
         entries = enumerate(self.entries)
         return [place for place, (lane, weight) in entries if weight and lane < self.lanes and able >> lane & 1]
 
     def serve(self, seen: Seen) -> int:
-        """Return the lane of the current entry while it has weight left, or of the next one (VLA-2 to VLA-5)."""
+        """Return the lane of the current entry while it has weight left, otherwise of the next one (VLA-2 to VLA-5)."""
         eligible = self.eligible(seen)
         if self.place not in eligible or self.left <= 0:
             self.place = next(it for it in round_robin(self.place, len(self.entries)) if it in eligible)
@@ -158,7 +168,7 @@ class _List:
 
 
 class VLArb:
-    """InfiniBand's VL arbiter, exact form (VLA-1 to VLA-19), after its tables were written and swapped."""
+    """InfiniBand's VL arbiter, exact form (VLA-1 to VLA-19), with its tables written and swapped in."""
 
     def __init__(self, lanes: int, writes: Sequence[Write], *, entries: int) -> None:
         tables = [[(0, 0)] * entries, [(0, 0)] * entries]
@@ -174,7 +184,7 @@ class VLArb:
         self.counter = self.most
 
     def decide(self, seen: Seen) -> int | None:
-        """Return the lane of High unless its limit has expired, of Low otherwise (VLA-7, VLA-8, VLA-15, VLA-18)."""
+        """Return the lane of High unless its limit has expired, otherwise of Low (VLA-7, VLA-8, VLA-15, VLA-18)."""
         high, low = self.high.eligible(seen), self.low.eligible(seen)
         has_expired = self.counter <= 0
         if has_expired or not high:

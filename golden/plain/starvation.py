@@ -1,4 +1,4 @@
-"""Credit starvation in a plain switch, from ``docs/ib_switch.md`` (IBS-K1 to IBS-K6) alone."""
+"""Credit starvation in a plain switch: IBS-K1 to IBS-K6 of ``docs/ib_switch.md``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.golden.plain.network import Input
 
 @dataclass(frozen=True)
 class CreditReturn:
-    """When a VL is over, and the delay after a block of such a VL: CS_Threshold, shift and multiplier."""
+    """Settings of credit starvation: CS_Threshold, and shift and multiplier of CS_ReturnDelay."""
 
     threshold: int = 0
     shift: int = 0
@@ -20,9 +20,10 @@ class CreditReturn:
 
 
 class StarvationWrite(NamedTuple):
-    """Settings of a switch written in a cycle: the mask's ports, what rules all ports, or a port's own element.
+    """A write of a switch's credit-starvation settings in a cycle.
 
-    ``element`` is a port, and what rules it, or None if the switch's settings rule it again.
+    ``mask`` lists the ports of Credit_Mask, ``of_switch`` holds the switch settings, ``element`` is a port and its
+    element (None: the switch settings apply again). Fields that are None are not written.
     """
 
     cycle: int
@@ -33,7 +34,10 @@ class StarvationWrite(NamedTuple):
 
 
 class StarvingInput:
-    """What an input of a switch holds back: it stands between the input and the sending side of its port."""
+    """Credits held back by a switch input.
+
+    The object is inserted between the input and the sending side of its port.
+    """
 
     def __init__(self, source: Input, egress: Egress, speed: int) -> None:
         self.source, self.egress, self.speed = source, egress, speed
@@ -49,15 +53,15 @@ class StarvingInput:
 
     @property
     def sizes(self) -> object:
-        """Of the buffer."""
+        """Buffer sizes."""
         return self.egress.sizes
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:  # noqa: ARG002 - as an egress
-        """Hold what a flit frees (IBS-K2)."""
+        """Hold the credits of a freed flit (IBS-K2)."""
         self.held[lane] += self.egress.sizes.freed_by(flit)
 
     def is_over(self, lane: int) -> bool:
-        """Tell whether so much waited of a VL in the cycle before that it is over (IBS-K1)."""
+        """Return whether the blocks that waited on a VL in the previous cycle exceed the threshold (IBS-K1)."""
         rule = self.of_switch if self.element is None else self.element
         if not self.is_in_mask or rule.threshold == 0:
             return False
@@ -68,9 +72,9 @@ class StarvingInput:
         return [sum(packet.blocks for since, packet in heads if since <= now) for heads in self.source.heads]
 
     def settle(self, now: int, before: list[int]) -> None:
-        """Return what may be returned in a cycle in which all flits have moved (IBS-K3 to IBS-K5).
+        """Return the credits due in a cycle, after all its flits have moved (IBS-K3 to IBS-K5).
 
-        ``before`` is what was held as the cycle began.
+        ``before`` is the number of held blocks at the start of the cycle, by VL.
         """
         came = [held - was for held, was in zip(self.held, before, strict=True)]
         rule = self.of_switch if self.element is None else self.element

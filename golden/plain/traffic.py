@@ -1,4 +1,4 @@
-"""Random packets for a golden network and the plain one beside it."""
+"""Random traffic for tests that compare the golden network with the plain one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from vlane.golden.topologies.routing import ChannelRoutes, Routes
 def random_trace(
     hosts: int, sls: Sequence[int], source: random.Random, load: float, cycles: int, most: int = 512
 ) -> list[tuple[int, ...]]:
-    """Return (cycle, host, host, SL, bytes) of packets for about that many flits of 64 bytes per cycle and host."""
+    """Return a random trace of (cycle, source host, destination host, SL, bytes).
+
+    ``load`` is the approximate number of 64-byte flits per cycle and host.
+    """
     packets = int(load * hosts * cycles / (most / 114))
     return [
         (
@@ -27,7 +30,7 @@ def random_trace(
 
 
 def packets_of(trace: list[tuple[int, ...]], routes: Routes | ChannelRoutes, flit_bytes: int) -> list[Packet]:
-    """Return the packets of a trace, an application queue for each SL."""
+    """Return the packets of a trace, with an application queue for each SL."""
     queue = {sl: number for number, sl in enumerate(sorted({row[3] for row in trace}))}
     return [
         Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born, queue[sl])

@@ -1,1 +1,1 @@
-"""Golden models of the egress schedulers, alone and as banks of ports."""
+"""Golden models of the egress schedulers, for single ports and as banks of ports."""

@@ -1,7 +1,7 @@
 """Batched scheduler state: every array has a leading port axis.
 
-A bank is the ``State`` of a scheduler's module in which each array has the ports as its first axis. The functions here
-take a bank, or the state of one port, of any scheduler; its type tells which one it is.
+A bank is the ``State`` of a scheduler module in which each array has the ports as its first axis. The functions here
+accept a bank or the state of one port, of any scheduler, and dispatch on the type.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from vlane.golden.schedulers.by_name import MODULES, module_of
 from vlane.golden.schedulers.heads import NO_LANE, NO_WRITE, Heads, Program, no_heads
 
 Write = tuple[int, int, int, int]
-"""A write of the program port: select, index, requester or VL, value."""
+"""A program-port write: select, index, requester or VL, value."""
 
 Bank = Any
-"""State of all ports' schedulers, which are of one kind and size."""
+"""State of the schedulers of all ports, which have the same type and size."""
 
 RULE_COUNT = max(module.RULE_COUNT for module in MODULES)
-"""Counters that a step of any scheduler may raise."""
+"""Largest number of rule counters of any scheduler."""
 
 REST_CYCLES = max(module.REST_CYCLES for module in MODULES)
-"""Ready cycles with nothing to send after which no scheduler changes any more."""
+"""Number of ready cycles without a packet to send after which no scheduler's state changes."""
 
 _READY, _BUSY, _NO_HOLD, _NO_SWAP = True, False, False, False
 
 
 def _constant(value: Any) -> Callable[[Bank], Any]:
     @inner
-    def constant(bank: Bank) -> Any:  # noqa: ARG001 - its type says it all
+    def constant(bank: Bank) -> Any:  # noqa: ARG001 - dispatched by type
         return value
 
     return constant
@@ -49,13 +49,13 @@ def _nothing(bank: Bank, port: int) -> None:
 _MODULE_OF = {module.State: module for module in MODULES}
 _STEPS = {module.State: module.step for module in MODULES}
 _LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODULES}
-# most states are a few lines of memory, which the processor loads at once: only tables are worth a hint
+# most states span a few cache lines, which the hardware prefetcher loads; only tables need a software prefetch
 _LOADS = {module.State: getattr(module, "load_ahead", _nothing) for module in MODULES}
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
 
 
 def _know(module: Any) -> None:
-    """Let the functions of this module be, for the state of a plug-in's scheduler, those of its module."""
+    """Register a plug-in scheduler's functions under its state type."""
     if module.State not in _STEPS:
         _STEPS[module.State] = module.step
         _LOADS[module.State] = _nothing
@@ -64,18 +64,18 @@ def _know(module: Any) -> None:
 
 
 def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), form: str = "", **parameters: Any) -> Any:
-    """Return the state of one port, at rest after a reset, the writes and a swap.
+    """Return the state of one port, idle after reset, the given writes and a swap.
 
     Parameters
     ----------
     name : str
         One of ``by_name.SCHEDULERS``.
     data_vls : int
-        Data lanes.
+        Number of data lanes.
     writes : sequence of (select, index, requester or VL, value)
-        Writes of the program port, in order.
+        Program-port writes, in order.
     form : str
-        Form of the scheduler; "" is the default one.
+        Form of the scheduler; "" is the default form.
     **parameters
         Other parameters of the component.
     """
@@ -92,19 +92,19 @@ def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), for
 
 
 def new_bank(state: Any, ports: int) -> Bank:
-    """Return a bank of that many ports, each in the given state of one port."""
+    """Return a bank of ``ports`` ports, each in the given state of one port."""
     return batch_of(state, ports)
 
 
 def install(bank: Bank, port: int, state: Any) -> None:
-    """Put one port of a bank into a state of the same kind and size."""
+    """Set one port of a bank to a state of the same type and size."""
     set_port(bank, port, state)
 
 
 def ask_swap(bank: Bank, port: int, writes: Sequence[Write]) -> None:
-    """Write a port's shadow table, and request that it becomes the active one in the next ready cycle.
+    """Write a port's shadow table and request a swap in the next ready cycle.
 
-    The scheduler is one with two tables. The writes are as those of earlier cycles in none of which a swap was pending.
+    The scheduler must have two tables, and no swap may be pending.
     """
     state, module = at_port(bank, port), _MODULE_OF[type(bank)]
     for write in writes:
@@ -113,7 +113,7 @@ def ask_swap(bank: Bank, port: int, writes: Sequence[Write]) -> None:
 
 
 def swap_waits(bank: Bank, port: int) -> bool:
-    """Tell whether a swap that was requested of a port's scheduler has not taken place yet."""
+    """Return whether a requested swap of a port's scheduler is still pending."""
     return bool(at_port(bank, port).regs[_MODULE_OF[type(bank)].SWAP_PENDING])
 
 
@@ -127,35 +127,35 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle of one port's scheduler.
+    """Run a clock cycle of the scheduler of one port and return (lane, list, granted).
 
-    Returns (lane, list) that the cycle names, lane -1 if none, and whether that lane's packet may start; it does if the
-    link is ready.
+    The lane is named by the cycle's decision, -1 for none; ``granted`` is whether the lane's packet may start. The
+    packet starts if the link is ready.
 
     Parameters
     ----------
     state : State
-        Of one port, of any scheduler; changed in place.
+        State of one port, of any scheduler; changed in place.
     heads : Heads
-        The heads of the queues.
+        Heads of the queues.
     ready : bool
         The link is free: a packet may start.
     hold_data : bool
         A flow-control packet is due: no data packet may start.
     write : Program
-        The program port.
+        Program port.
     swap : bool
-        The shadow table is to become the active one; without effect on a scheduler with one table.
+        Exchange shadow and active table; no effect on a scheduler with one table.
     rules : array of int64
-        Counters of the module's ``RULES``, raised.
+        Counters of the module's ``RULES``, incremented.
     """
 
 
 @inner
 def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-    """Run one cycle of a port's scheduler without programming it; return the lane that sends, -1 if none does.
+    """Run a cycle of a port's scheduler without programming and return the lane that sends, -1 for none.
 
-    Nobody reads how often its rules applied.
+    Rule counts are discarded.
     """
     rules = unread(RULE_COUNT)
     lane, _, granted = step(at_port(bank, port), heads, ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)
@@ -164,14 +164,17 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT
 
 @by_type(_LOOKS_BEHIND)
 def looks_behind(bank: Bank) -> bool:
-    """Tell whether the scheduler looks behind the heads, and must be stepped while its link is not ready, too."""
+    """Return whether the scheduler uses packets behind the heads.
+
+    Such a scheduler must be stepped even while its link is not ready.
+    """
 
 
 @by_type(_LOADS)
 def load_tables(bank: Bank, port: int) -> None:
-    """Have loaded what a decision of a port's scheduler reads of its tables."""
+    """Prefetch the tables that a decision of a port's scheduler reads."""
 
 
 @by_type(_RESTS_AFTER)
 def rests_after(bank: Bank) -> int:
-    """Return the cycles, ready and with nothing to send, after which another one changes nothing."""
+    """Return the number of ready cycles without a packet to send after which further cycles change no state."""

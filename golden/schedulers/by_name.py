@@ -1,10 +1,12 @@
-"""The golden schedulers by name and form, those of the registry (``vlane/schedulers/registry.py``).
+"""Golden schedulers by name and form, for all entries of the registry (``vlane/schedulers/registry.py``).
 
-The module of a form is ``NAME_FORM`` beside this one, or ``NAME`` if there is none. Every module has the same names.
-``State`` is its state, ``make_state`` returns it for the parameters of the component, ``reset`` and ``step`` change it
-in place, ``program`` writes what the program port can. ``RULES`` are the rules that a step counts, ``RULE_COUNT`` their
-number. ``LOOKS_BEHIND`` and ``REST_CYCLES`` tell when a step may be left out. ``load_ahead``, which those with tables
-may have, has those of a port loaded.
+The module of a form is ``NAME_FORM``, or ``NAME`` if there is none. All modules have the same interface:
+
+- ``State`` is the state type, ``make_state`` returns a state for the parameters of the component
+- ``reset``, ``step`` and ``program`` (program-port writes) change the state in place
+- ``RULES`` are the rules that a step counts, ``RULE_COUNT`` is their number
+- ``LOOKS_BEHIND`` and ``REST_CYCLES`` determine when a step can be skipped
+- ``load_ahead`` (optional) prefetches a port's tables
 """
 
 from __future__ import annotations
@@ -26,14 +28,16 @@ def _module(name: str, form: str) -> Any:
 
 
 FORMS = {(each.name, form): _module(each.name, form) for each in SCHEDULERS.values() for form in each.forms or ("",)}
-"""Module of each scheduler and form; a scheduler's first form is its default."""
+"""Module of each (scheduler, form); a scheduler's first form is its default."""
 
 MODULES = tuple({id(module): module for module in FORMS.values()}.values())
-"""Each module once."""
+"""Distinct modules."""
 
 
 def module_of(name: str, form: str = "") -> Any:
-    """Return the module of a scheduler, a plug-in's too; form "" is its default one.
+    """Return the module of a scheduler, built in or from a plug-in.
+
+    Form "" is the default form.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The deficit accounting that the Deficit Table and deficit round robin share (``docs/dtable.md``).
+"""Deficit accounting of the Deficit Table and deficit round robin: DT-2 to DT-9 (``docs/dtable.md``).
 
-A turn serves one entry. It begins with the entry's weight plus the deficit of its requester, and sends packets while
-the next one fits into what is left. What is left at the end becomes the requester's deficit. A requester that cannot
-send loses both.
+A turn serves one entry. It starts with the entry's weight plus the deficit of its requester and sends packets while the
+accumulated weight covers the next one. The rest at the end of the turn becomes the requester's deficit. A requester
+that cannot send loses both.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from vlane.golden.schedulers.heads import NO_LANE, Heads
 from vlane.golden.schedulers.lanes import Lanes, offer, offered, sent
 
 TURN_RULES = (
-    Rule("turn_continued", "DT-2", "the turn sent another packet"),
+    Rule("turn_continued", "DT-2", "the turn continued with another packet"),
     Rule("turn_began", "DT-3", "a turn began and sent a packet"),
-    Rule("fits_exactly", "DT-2", "a packet used what was accumulated to exactly 0"),
-    Rule("remainder_kept", "DT-4", "what was left was too little for the next packet: it became the deficit"),
+    Rule("fits_exactly", "DT-2", "a packet used exactly all of the accumulated weight"),
+    Rule("remainder_kept", "DT-4", "the rest did not cover the next packet and became the deficit"),
     Rule("deficit_used", "DT-3", "a turn began with a deficit"),
-    Rule("returned_to_itself", "DT-5", "the next entry that could serve was one of the same requester"),
-    Rule("turn_without_grant", "DT-6", "a turn began that did not cover the head packet"),
+    Rule("returned_to_itself", "DT-5", "the next entry to serve had the same requester"),
+    Rule("turn_without_grant", "DT-6", "a turn began whose weight did not cover the head packet"),
     Rule("accumulated_over_turns", "DT-6", "a packet larger than the weight was sent after turns without a grant"),
-    Rule("turn_lost", "DT-7", "the requester of the turn could not send any more: what was left was lost"),
-    Rule("deficit_lost", "DT-7", "a requester could not send: its deficit was lost"),
-    Rule("kept_on_stall", "DT-8", "a requester that only lacked room kept its deficit"),
-    Rule("nobody_served", "DT-9", "requesters could send but no entry serves them"),
-    Rule("idle", "DT-9", "nobody could send"),
+    Rule("turn_lost", "DT-7", "the requester in turn became unable to send and lost the rest of its turn"),
+    Rule("deficit_lost", "DT-7", "a requester could not send and lost its deficit"),
+    Rule("kept_on_stall", "DT-8", "a requester that only lacked credit kept its deficit"),
+    Rule("nobody_served", "DT-9", "requesters could send, but no entry names them"),
+    Rule("idle", "DT-9", "no requester could send"),
 )
 (
     CONTINUED,
@@ -54,21 +54,20 @@ NO_TURN, NO_ENTRY = -1, -1
 
 
 class DeficitState(NamedTuple):
-    """The turn under way, and the deficit of each requester, in blocks.
+    """Current turn, and deficit of each requester in blocks.
 
     Parameters
     ----------
     regs : array of int64, (4,)
-        Entry of the last turn, requester in turn or -1, accumulated weight; requesters that carry a deficit, as bits,
-        so that a decision need not look at all of them.
+        Entry of the last turn, requester in turn or -1, accumulated weight, and bit mask of requesters with a deficit.
     carried : array of int32, (requesters,)
-        The deficit that each requester carries to its next turn.
+        Deficit that each requester carries to its next turn.
     keep : bool
-        Whether a requester that only lacks room keeps its deficit.
+        A requester that only lacks credit keeps its deficit.
     most_kept : int
-        Most that such a requester keeps of its turn.
+        Maximum part of its turn that such a requester keeps.
     most_accumulated : int
-        Value at which the counter of the accumulated weight saturates.
+        Saturation value of the accumulated weight.
     """
 
     regs: NDArray[np.int64]
@@ -89,19 +88,22 @@ def new_deficits(*, requesters: int, entries: int, keep: bool, most_kept: int, m
 
 @kernel
 def end_turns(deficits: DeficitState, entries: int) -> None:
-    """End the turn and clear all deficits; the search for the next turn starts at entry 0."""
+    """End the turn and clear all deficits.
+
+    The next search starts at entry 0.
+    """
     regs = deficits.regs
     regs[POINTER], regs[TURN], regs[ACCUMULATED], regs[CARRYING] = entries - 1, NO_TURN, 0, 0
     deficits.carried[:] = 0
 
 
 class Asking(NamedTuple):
-    """The requesters of a cycle.
+    """Requesters of a cycle.
 
     Parameters
     ----------
     active, waiting : int
-        One bit per requester: it can send; it has a packet but no room for it.
+        Bit masks of requesters that can send, and of those that have a packet but no credit for it.
     lane : array of int16, (requesters,)
         Lane that each requester offers.
     blocks : array of int64
@@ -123,20 +125,20 @@ def decide_turn(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Return the requester that sends, -1 if none does; change the state if told.
+    """Return the requester that sends, -1 for none.
 
     Parameters
     ----------
     deficits : DeficitState
         Changed in place if ``commit``.
     owner, weight : array of uint8, (entries,)
-        Requester and weight of each entry; owners past the last requester are never active.
+        Requester and weight of each entry; owners beyond the last requester are never active.
     asking : Asking
-        The requesters of this cycle.
+        Requesters of this cycle.
     commit : bool
-        The link is ready: the decision is taken.
+        The link is ready: update the state.
     rules : array of int64
-        Counters of ``TURN_RULES``, raised if ``commit``.
+        Counters of ``TURN_RULES``, incremented if ``commit``.
     """
     turn, accumulated = deficits.regs[TURN], deficits.regs[ACCUMULATED]
     in_turn = turn != NO_TURN
@@ -147,7 +149,7 @@ def decide_turn(
         return turn
 
     entry = _next_entry(deficits.regs[POINTER], owner, weight, asking.active)
-    left = 0  # of the turn that ends, for its requester's deficit
+    left = 0  # accumulated weight that becomes the requester's deficit when the turn ends
     if in_turn:
         left = accumulated if able else 0
         if deficits.keep and has(asking.waiting, turn):
@@ -176,7 +178,7 @@ def decide_turn(
 
 @inner
 def _next_entry(last: int, owner: NDArray[np.uint8], weight: NDArray[np.uint8], active: int) -> int:
-    """Return the first entry after ``last``, and round, that has a weight and an active requester."""
+    """Return the first entry after ``last``, cyclically, with a weight and an active requester, or ``NO_ENTRY``."""
     if active == 0:
         return NO_ENTRY
     entries, entry = len(owner), last
@@ -189,7 +191,7 @@ def _next_entry(last: int, owner: NDArray[np.uint8], weight: NDArray[np.uint8], 
 
 @inner
 def _continue(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
-    """Send another packet in the turn under way (DT-2)."""
+    """Send another packet in the current turn (DT-2)."""
     regs = deficits.regs
     _lose_deficits(deficits, asking, rules)
     regs[ACCUMULATED] -= asking.blocks[asking.lane[regs[TURN]]]
@@ -201,7 +203,10 @@ def _continue(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) 
 def _begin(
     deficits: DeficitState, entry: int, served: int, weight: int, total: int, blocks: int, rules: NDArray[np.int64]
 ) -> None:
-    """Begin the turn of an entry with ``total`` blocks accumulated; its head is sent if that covers it (DT-3, DT-6)."""
+    """Start the turn of an entry with ``total`` accumulated blocks.
+
+    Send the head if they cover it (DT-3, DT-6).
+    """
     regs = deficits.regs
     sends = total >= blocks
     rules[BEGAN] += sends
@@ -216,7 +221,10 @@ def _begin(
 
 @inner
 def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
-    """Clear the deficit of every requester that is not active; with ``keep`` not of one that only lacks room."""
+    """Clear the deficit of every inactive requester.
+
+    With ``keep``, requesters that only lack credit keep their deficit.
+    """
     kept = asking.active | (asking.waiting if deficits.keep else 0)
     carrying = deficits.regs[CARRYING]
     rules[ON_STALL] += size(carrying & kept & ~asking.active)
@@ -229,7 +237,7 @@ def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int
 
 @inner
 def _carry(deficits: DeficitState, requester: int, blocks: int) -> None:
-    """Let a requester carry a deficit to its next turn; 0 for none."""
+    """Set the deficit of a requester, or 0 for none."""
     deficits.carried[requester] = blocks
     bit = 1 << requester
     deficits.regs[CARRYING] = deficits.regs[CARRYING] & ~bit | (bit if blocks != 0 else 0)
@@ -244,9 +252,9 @@ def serve_turn(
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Decide on the data lanes of a cycle and note who sent; return the lane, -1 if none sends.
+    """Decide among the data lanes and return the lane that sends, -1 for none.
 
-    ``entries`` are the requester and the weight of each entry.
+    If the link is ready, the sender is recorded. ``entries`` are the requester and the weight of each entry.
     """
     able, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
     active, waiting = offer(lanes, able & every, heads.request & every)

@@ -1,4 +1,4 @@
-"""Reference model of deficit round robin (Shreedhar and Varghese 1995; ``docs/drr.md``)."""
+"""Golden model of deficit round robin (Shreedhar and Varghese 1995, ``docs/drr.md``)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ RULE_COUNT = len(RULES)
 HELD, _ = range(len(TURN_RULES), RULE_COUNT)
 
 LOOKS_BEHIND = False
-"""A step uses the heads only."""
+"""A step uses only the heads."""
 
 REST_CYCLES = 1
-"""Ready cycles with nothing to send after which another one changes nothing."""
+"""Number of ready cycles without a packet to send after which further cycles change no state."""
 
 
 class State(NamedTuple):
@@ -30,11 +30,11 @@ class State(NamedTuple):
     Parameters
     ----------
     lanes : Lanes
-        Lanes of the port, and the requester of each.
+        Lanes of the port and their requesters.
     deficits : DeficitState
-        The turn and the deficits; entry i is requester i.
+        Turn and deficits; entry i belongs to requester i.
     owner, quantum : array of uint8, (requesters,)
-        0, 1, 2 and so on; blocks that each requester gets per turn.
+        Requester of each entry (0, 1, 2, ...); blocks that each requester receives per turn.
     """
 
     lanes: Lanes
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_stall: bool, mtu_blocks: int) -> State:
-    """Return the state after reset; the parameters are those of the component."""
+    """Return the state after reset, for the parameters of the component."""
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     count = lanes.requesters
     deficits = new_deficits(
@@ -55,7 +55,7 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_st
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: every quantum is 0, so that no requester is served."""
+    """Reset: every quantum becomes 0, so no requester is served."""
     reset_lanes(state.lanes)
     end_turns(state.deficits, len(state.owner))
     state.quantum[:] = 0
@@ -63,7 +63,10 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the quantum of a requester, or the requester of a lane; an index past the end changes nothing."""
+    """Write the quantum of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     program_value(state.lanes, state.quantum, write)
 
 
@@ -77,9 +80,9 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
     able = heads.request & heads.fits
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
@@ -92,5 +95,5 @@ def step(
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per requester whose quantum is 0."""
+    """Return a bit mask of requesters whose quantum is 0."""
     return without(state.quantum)

@@ -1,4 +1,4 @@
-"""Inputs that every egress scheduler takes in a clock cycle: the heads of the queues, and the program port."""
+"""Inputs of every egress scheduler in a clock cycle: the heads of the queues and the program port."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 Program = tuple[int, int, int, int, int]
-"""The program port in a cycle: enable, select, index, requester or VL, value."""
+"""Program port in a cycle: enable, select, index, requester or VL, value."""
 
 NO_WRITE: Program = (0, 0, 0, 0, 0)
-"""The program port when nothing is written."""
+"""Program port without a write."""
 
 NO_LANE = -1
-"""The lane that a step returns when it names none."""
+"""Lane that a step returns if it names none."""
 
 
 class Heads(NamedTuple):
-    """The queues of a port as its scheduler sees them.
+    """State of a port's queues, as its scheduler sees them.
 
     Parameters
     ----------
     request : int
-        One bit per lane, VL15 last: the lane's queue has a head packet.
+        Bit mask of lanes with a head packet; VL15 is the last lane.
     fits : int
-        One bit per lane: the next node has room for the whole head packet.
+        Bit mask of lanes with credit for the whole head packet.
     blocks : array of int64, (lanes,)
         Size of each head packet in 64-byte blocks, 1 to 66.
     behind : int
-        One bit per data lane: a packet is behind the head, and the next node has room for it after the head. Only the
-        line-rate forms look at it.
+        Bit mask of data lanes with a second packet and credit for both packets. Used only by line-rate forms.
     behind_blocks : array of int64, (data lanes,)
-        Size in blocks of each packet behind a head. Only the line-rate form of ``dtable`` looks at it.
+        Size of each second packet in blocks. Used only by the line-rate form of ``dtable``.
     """
 
     request: int
@@ -43,6 +42,6 @@ class Heads(NamedTuple):
 
 
 def no_heads(data_vls: int) -> Heads:
-    """Return empty queues of so many data lanes and VL15."""
+    """Return empty queues for ``data_vls`` data lanes and VL15."""
     sizes = np.zeros(data_vls + 1, np.int64)
     return Heads(0, 0, sizes, 0, sizes)

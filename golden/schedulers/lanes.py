@@ -1,7 +1,7 @@
-"""Requesters of an egress scheduler, and the lanes that belong to each of them (``docs/schedulers.md``).
+"""Requesters of an egress scheduler and the lanes that belong to them (``docs/schedulers.md``).
 
-A requester is active if one of its lanes can send; its lanes are served round robin, packet by packet.
-Without a map every data lane is a requester of its own. Sets of lanes and requesters are bits of integers.
+A requester is active if one of its lanes can send; its lanes are served round robin, packet by packet. Without a map
+every data lane is its own requester. Sets of lanes and requesters are bit masks.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from vlane.golden.schedulers.heads import NO_LANE, Program
 from vlane.schedulers.writes import ScheduleSelect
 
 SELECT_TABLE, SELECT_MAP = (int(select) for select in ScheduleSelect)
-"""Values of the program port's ``select``: an entry of the table, the requester of a lane."""
+"""Values of the program port's ``select``: table entry; requester of a lane."""
 
 GATE_RULES = (
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+    Rule("held", "VLA-14", "a due flow-control packet held data lanes back"),
+    Rule("vl15_first", "VLA-15", "VL15 sent before a data lane that could send"),
 )
-"""The last rules of every scheduler of one list."""
+"""Rules that end the ``RULES`` of every single-list scheduler."""
 
 _FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 class Lanes(NamedTuple):
-    """The lanes of a port and the requester of each.
+    """Lanes of a port and their requesters.
 
     Parameters
     ----------
     data_vls : int
-        Data lanes.
+        Number of data lanes.
     has_vl15 : bool
-        Whether bit ``data_vls`` of the vectors is VL15.
+        Bit ``data_vls`` of the masks is VL15.
     requesters : int
         Number of requesters.
     mapped : bool
-        Whether there is a map; if not, requester i is lane i.
+        There is a map; otherwise requester i is lane i.
     owner : array of int16, (data_vls,)
-        Requester of each lane; a lane of a requester past the last one is never served.
+        Requester of each lane; a lane of a requester beyond the last one is never served.
     last : array of int16, (requesters,)
-        Lane that each requester sent from last.
+        Lane from which each requester sent last.
     lane : array of int16, (requesters + 1,)
-        Lane that each requester offers in this cycle; the spare last one is never offered.
+        Lane that each requester offers in this cycle; the last element is unused.
     """
 
     data_vls: int
@@ -61,7 +61,10 @@ class Lanes(NamedTuple):
 
 
 def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
-    """Return the lanes after reset; ``requesters`` 0 means one per lane, without a map."""
+    """Return the lanes after reset.
+
+    ``requesters`` 0 means one per lane, without a map.
+    """
     count = requesters or data_vls
     lanes = Lanes(
         data_vls,
@@ -78,7 +81,7 @@ def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
 
 @kernel
 def reset_lanes(lanes: Lanes) -> None:
-    """Return to the state after reset: lane i belongs to requester i modulo their number, lane 0 is next."""
+    """Reset: lane i belongs to requester i modulo their number, and lane 0 is next."""
     for lane in range(lanes.data_vls):
         lanes.owner[lane] = lane % lanes.requesters
     lanes.last[:] = lanes.data_vls - 1
@@ -86,14 +89,20 @@ def reset_lanes(lanes: Lanes) -> None:
 
 @inner
 def program_map(lanes: Lanes, lane: int, requester: int) -> None:
-    """Give a lane to a requester; a lane past the last one changes nothing."""
+    """Assign a lane to a requester.
+
+    Ignore a lane out of range.
+    """
     if lanes.mapped and lane < lanes.data_vls:
         lanes.owner[lane] = requester
 
 
 @inner
 def program_value(lanes: Lanes, values: NDArray[Any], write: Program) -> None:
-    """Write the value of a requester, or the requester of a lane; an index past the end changes nothing."""
+    """Write the value of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     if write[1] == SELECT_MAP:
         program_map(lanes, write[2], write[3])
     elif write[1] == SELECT_TABLE and write[2] < len(values):
@@ -108,7 +117,10 @@ def offered(lanes: Lanes, requester: int) -> int:
 
 @inner
 def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
-    """Return the requesters that can send and those that only lack room; choose the lane each offers."""
+    """Choose the lane that each requester offers.
+
+    Return the bit mask of requesters that can send, and the mask of requesters that only lack credit.
+    """
     if not lanes.mapped:
         return able, request & ~able
     active, waiting, left = 0, 0, request
@@ -133,9 +145,9 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
 
 @kernel
 def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
-    """Let requesters that are held offer the lane they have taken, while it can send; return those whose lane cannot.
+    """Keep the lane already chosen (``taken``) as the offer of each requester in ``held`` while the lane can send.
 
-    To be called after ``offer``, with the same lanes.
+    Return the mask of requesters whose lane cannot send any more. Call this after ``offer``, with equal lanes.
     """
     if not lanes.mapped:
         return 0
@@ -152,7 +164,7 @@ def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
 
 @kernel
 def sent(lanes: Lanes, requester: int) -> None:
-    """Note that a requester sent from the lane it offers."""
+    """Record the lane offered by a requester as the lane that sent last."""
     if lanes.mapped:
         lanes.last[requester] = lanes.lane[requester]
 
@@ -166,9 +178,10 @@ def gate(
     rules: NDArray[np.int64],
     held: int,
 ) -> tuple[int, int, bool]:
-    """Let VL15 go first, and data wait while they are held; return (lane, list) of VL15, and whether data decide.
+    """Decide VL15 and the hold of data, which precede every data decision (VLA-14, VLA-15).
 
-    The lane is -1 if VL15 does not send. ``held`` is the number of the first of ``GATE_RULES``.
+    Return (lane, list) of VL15, lane -1 if it does not send, and whether data lanes may decide. ``held`` is the index
+    of the first of ``GATE_RULES`` in the counters.
     """
     waits = ready and able & ((1 << lanes.data_vls) - 1) != 0
     if lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0:
@@ -181,7 +194,7 @@ def gate(
 
 @inner
 def without(values: NDArray[Any]) -> int:
-    """Return the requesters whose value is 0, as bits."""
+    """Return the bit mask of requesters whose value is 0."""
     found = 0
     for requester in range(len(values)):
         if values[requester] == 0:

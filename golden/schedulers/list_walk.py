@@ -1,8 +1,8 @@
-"""The list pipeline of the line-rate forms: rules VLALR-1 to VLALR-5 of ``docs/vlarb_line_rate.md``.
+"""List pipeline of the line-rate forms: VLALR-1 to VLALR-5 (``docs/vlarb_line_rate.md``).
 
-The list is kept in memory, eight entries a row, and read ahead of need. A row passes these stages, one a cycle or
-slower: CHOSEN (a row with a lane that can send), FETCHED (read from memory), CURRENT_ROW (its entries are picked one a
-cycle), PICKED, and OFFERED to the arbiter; WAITING holds a picked entry while the offered one stays.
+The list is stored in memory, eight entries per row, and read ahead of need. A row passes these stages, each in one
+cycle or more: CHOSEN (a row with a lane that can send), FETCHED (read from memory), CURRENT_ROW (its entries are
+picked one per cycle), PICKED, and OFFERED to the arbiter. WAITING keeps a picked entry while the offered one stays.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from vlane.golden.engine.bits import has, lowest
 from vlane.golden.engine.kernel import inner
 
 ROW = 8
-"""Entries of a row (VLALR-1)."""
+"""Number of entries per row (VLALR-1)."""
 
 REST_CYCLES = 192
-"""Ready cycles with nothing to send after which another one changes nothing: more than any list takes to be read and
-walked to its end (VLALR-2 to VLALR-4)."""
+"""Number of ready cycles without a packet to send after which further cycles change no state.
+An upper bound of the time to read a list and empty its pipeline (VLALR-2 to VLALR-4)."""
 
 NO_ENTRY = -1
 (
@@ -47,18 +47,18 @@ class ListWalk(NamedTuple):
     Parameters
     ----------
     entries : int
-        Entries of the list.
+        Number of entries.
     lane, weight : array of int64, (2 banks, 8 * rows)
-        Lane and weight of each entry; the last row is filled up with entries without a weight.
+        Lane and weight of each entry; the last row is padded with entries of weight 0.
     named : array of int64, (rows,)
-        For each row the lanes that its entries with a weight name, as bits, of those read so far.
+        Bit mask of the lanes named by a row's entries with a weight, for rows read so far.
     held : array of int64, (2 banks, rows)
-        Whether a row had weights before a reset and was not written since; only a rule counter depends on it.
+        Whether a row had weights before a reset and has not been written since; used only by a rule counter.
     regs : array of int64, (14,)
-        The active bank; cycles since the exchange; the pipeline (VLALR-3, VLALR-4), -1 where it is empty: the chosen
-        row, the one chosen last, the fetched row, the current row and its entries left as bits, the picked, the
-        waiting and the offered entry; whether the offered entry's lane can send; awake rows as bits; of what was read,
-        the lanes with a weight and the number of bad entries.
+        Active bank; cycles since the exchange; pipeline registers (VLALR-3, VLALR-4), -1 if empty: chosen row, row
+        chosen last, fetched row, current row, bit mask of its entries left, picked entry, waiting entry, offered
+        entry; whether the offered entry's lane can send; bit mask of awake rows; lanes with a weight and number of
+        bad entries read so far.
     """
 
     entries: int
@@ -70,7 +70,7 @@ class ListWalk(NamedTuple):
 
 
 def new_walk(entries: int) -> ListWalk:
-    """Return the state at power-on: no entry has a weight, none is offered."""
+    """Return the state at power-on: no entry has a weight, and none is offered."""
     rows = -(-entries // ROW)
     tables = (2, ROW * rows)
     state = ListWalk(
@@ -87,7 +87,7 @@ def new_walk(entries: int) -> ListWalk:
 
 @inner
 def reset_walk(state: ListWalk) -> None:
-    """Return to the state after reset: both tables are empty (VLALR-1)."""
+    """Reset: both tables are empty (VLALR-1)."""
     _empty(state)
     for bank in range(2):
         for row in range(len(state.named)):
@@ -100,7 +100,10 @@ def reset_walk(state: ListWalk) -> None:
 
 @inner
 def exchange_walk(state: ListWalk) -> None:
-    """Exchange the banks; the list is read from its beginning (VLALR-2)."""
+    """Exchange the banks.
+
+    The list is read again from its start (VLALR-2).
+    """
     _empty(state)
     regs, rows = state.regs, len(state.named)
     regs[BANK] ^= 1
@@ -118,9 +121,10 @@ def _empty(state: ListWalk) -> None:
 
 @inner
 def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
-    """Write an entry of the shadow bank; an index past the end changes nothing.
+    """Write an entry of the shadow bank.
 
-    Return whether it is the first of a row that had weights before the last reset.
+    Ignore an index out of range. Return whether this is the first write to a row that had weights before the last
+    reset.
     """
     if index >= state.entries:
         return False
@@ -133,34 +137,37 @@ def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
 
 @inner
 def is_read(state: ListWalk) -> bool:
-    """Tell whether the list is being read after an exchange: it offers no entry until then (VLALR-2)."""
+    """Return whether the list is still being read after an exchange.
+
+    Meanwhile it offers no entry (VLALR-2).
+    """
     return 0 < state.regs[SINCE_EXCHANGE] <= ROW * len(state.named) + 5
 
 
 @inner
 def offered_lane(state: ListWalk) -> int:
-    """Return the lane of the entry that is offered; there must be one."""
+    """Return the lane of the offered entry, which must exist."""
     return state.lane[state.regs[BANK], state.regs[OFFERED]]
 
 
 @inner
 def offered_weight(state: ListWalk) -> int:
-    """Return the weight of the entry that is offered; there must be one."""
+    """Return the weight of the offered entry, which must exist."""
     return state.weight[state.regs[BANK], state.regs[OFFERED]]
 
 
 @inner
 def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
-    """Run one cycle of the pipeline; return whether a picked entry began to wait (VLALR-2 to VLALR-5).
+    """Run a cycle of the pipeline and return whether a picked entry began to wait (VLALR-2 to VLALR-5).
 
     Parameters
     ----------
     state : ListWalk
         Changed in place.
     before : int
-        Lanes that could send in the previous cycle, as bits.
+        Bit mask of lanes that could send in the previous cycle.
     lanes : int
-        Data lanes; entries that name others are bad.
+        Number of data lanes; entries that name other lanes are bad.
     leaves : bool
         The offered entry is taken or dropped.
     """
@@ -171,7 +178,7 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
     comes = NO_ENTRY if read else picked
     waits = False
     if offered == NO_ENTRY or leaves:
-        if waiting != NO_ENTRY:  # its lane may have become unable since it was picked
+        if waiting != NO_ENTRY:  # the lane may have lost its packet or credit since the entry was picked
             regs[OFFERED], regs[WAITING] = waiting, NO_ENTRY
             regs[CAN] = has(before, state.lane[bank, waiting])
         else:  # a picked entry was able when its row was fetched
@@ -181,11 +188,11 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
         if waiting == NO_ENTRY:
             regs[WAITING] = comes
             waits = comes != NO_ENTRY
-    awake = 0  # rows that name an able lane; while the list is read, all
+    awake = 0  # rows that name an able lane; all rows while the list is read
     for row in range(len(state.named)):
         awake |= (read or state.named[row] & before != 0) << row
     regs[AWAKE] = awake
-    if read and picked != NO_ENTRY:  # what is read is only noted: the lanes that its row serves, and bad entries
+    if read and picked != NO_ENTRY:  # reading only records the lanes that a row serves and bad entries
         lane, weighs = state.lane[bank, picked], state.weight[bank, picked] != 0
         regs[BAD] += lane >= lanes
         if weighs and lane < lanes:
@@ -197,7 +204,10 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
 
 @inner
 def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Pick the next entry left in the current row; with the last one of it, move all rows one stage on (VLALR-3)."""
+    """Pick the next entry of the current row.
+
+    After its last entry, advance all rows by one stage (VLALR-3).
+    """
     regs, rows = state.regs, len(state.named)
     left = regs[LEFT_IN_ROW]
     regs[PICKED] = NO_ENTRY
@@ -211,14 +221,17 @@ def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - k
             left = _picked_of(state, regs[FETCHED], before, read)
         regs[FETCHED] = regs[CHOSEN]
         regs[CHOSEN] = _next_row(regs[LAST_CHOSEN], regs[AWAKE], rows, read)
-        # Where no row is awake the search begins anew at row 0.
+        # If no row is awake, the search restarts at row 0.
         regs[LAST_CHOSEN] = regs[CHOSEN] if regs[CHOSEN] != NO_ENTRY else rows - 1
     regs[LEFT_IN_ROW] = left
 
 
 @inner
 def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Return the entries of a row to pick, as bits: those with a weight and an able lane; all, if the list is read."""
+    """Return a bit mask of the row's entries to pick: those with a weight and an able lane.
+
+    All entries are picked while the list is read.
+    """
     bank, picked = state.regs[BANK], 0
     for place in range(ROW):
         entry = ROW * row + place
@@ -229,7 +242,10 @@ def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # no
 
 @inner
 def _next_row(last: int, awake: int, rows: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Return the first awake row after the last one, and round; a list that is read is read once, not round."""
+    """Return the next awake row after ``last``, cyclically.
+
+    While the list is read, the search does not wrap around, because each row is read only once.
+    """
     for step in range(1, rows + 1):
         row = (last + step) % rows
         if read and last + step >= rows:

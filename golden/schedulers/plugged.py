@@ -1,7 +1,7 @@
-"""Schedulers of plug-ins as golden schedulers: a choice among requesters becomes a whole scheduler of one list.
+"""Plug-in schedulers as golden schedulers: a plug-in's choice among requesters becomes a single-list scheduler.
 
-VL15, flow-control packets, maps and round robin of a requester's lanes are those of vlane's own schedulers of one list
-(``lanes.py``); the plug-in says which requester sends, and what it remembers of it (``docs/plugins.md``).
+VL15, flow-control packets, maps and the round robin of a requester's lanes are those of the built-in schedulers
+(``lanes.py``). The plug-in chooses the requester that sends and updates its own memory (``docs/plugins.md``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vlane.golden.schedulers.lanes import (
 from vlane.plugins import Plugin, digest_of
 
 _RULES = (
-    Rule("sent", "PLUG-1", "the requester that was chosen sent"),
+    Rule("sent", "PLUG-1", "the chosen requester sent"),
     Rule("idle", "PLUG-2", "no requester was chosen"),
     *GATE_RULES,
 )
@@ -41,17 +41,17 @@ _made: dict[Callable[..., Any], Any] = {}
 
 
 def plugged_module(plugin: Plugin) -> Any:
-    """Return what a module of a golden scheduler has (``by_name.py``), for the scheduler of a plug-in."""
+    """Return the interface of a golden scheduler module (``by_name.py``) for a plug-in's scheduler."""
     if plugin.made not in _made:
         _made[plugin.made] = _module(plugin)
     return _made[plugin.made]
 
 
 def _state_type(plugin: Plugin) -> Any:
-    """Return the type of the scheduler's state: one of its own, as compiled code is chosen by it.
+    """Return a state type of the plug-in's own, because compiled code is selected by type.
 
-    Its name contains the digest of the plug-in's sources, and it stands in this module: compiled code that is kept
-    names it.
+    The name contains the digest of the plug-in's sources, and the type is an attribute of this module, because cached
+    compiled code refers to it by name.
     """
     name = f"State_{plugin.name}_{digest_of([plugin])}"
     fields = {"lanes": Lanes, "weights": NDArray[np.int64], "memory": NDArray[np.int64], "sizes": NDArray[np.int64]}
@@ -130,4 +130,4 @@ def _module(plugin: Plugin) -> Any:
 
 
 def _nothing(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:
-    """Remember nothing of a packet that was sent."""
+    """Do nothing: the plug-in keeps no record of sent packets."""

@@ -1,4 +1,4 @@
-"""Reference model of round robin: the next requester that can send, whatever its packet's size (``docs/rr.md``)."""
+"""Golden model of round robin: RR-1 to RR-3 (``docs/rr.md``)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from vlane.golden.schedulers.lanes import (
 
 RULES = (
     Rule("moved_on", "RR-1", "the next requester in order sent"),
-    Rule("skipped", "RR-1", "requesters that could not send were passed over"),
-    Rule("went_round", "RR-1", "the search went past the last requester"),
-    Rule("same_again", "RR-2", "nobody else could send: the same requester sent again"),
-    Rule("idle", "RR-3", "nobody could send: the order stayed"),
+    Rule("skipped", "RR-1", "requesters that could not send were skipped"),
+    Rule("went_round", "RR-1", "the search wrapped around after the last requester"),
+    Rule("same_again", "RR-2", "no other requester could send: the same one sent again"),
+    Rule("idle", "RR-3", "no requester could send: the order did not change"),
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
 MOVED_ON, SKIPPED, WENT_ROUND, SAME_AGAIN, IDLE, HELD, _ = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
-"""A step uses the heads only."""
+"""A step uses only the heads."""
 
 REST_CYCLES = 0
-"""Ready cycles with nothing to send after which another one changes nothing."""
+"""Number of ready cycles without a packet to send after which further cycles change no state."""
 
 
 class State(NamedTuple):
@@ -48,9 +48,9 @@ class State(NamedTuple):
     Parameters
     ----------
     lanes : Lanes
-        Lanes of the port, and the requester of each.
+        Lanes of the port and their requesters.
     regs : array of int64, (1,)
-        The requester that sent last.
+        Requester that sent last.
     """
 
     lanes: Lanes
@@ -58,21 +58,21 @@ class State(NamedTuple):
 
 
 def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
-    """Return the state after reset; the parameters are those of the component."""
+    """Return the state after reset, for the parameters of the component."""
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     return State(lanes, np.full(1, lanes.requesters - 1, np.int64))
 
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: requester 0 is next."""
+    """Reset: requester 0 is next."""
     reset_lanes(state.lanes)
     state.regs[0] = state.lanes.requesters - 1
 
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the requester of a lane; the map is all there is to write."""
+    """Write the requester of a lane, the only programmable value."""
     if write[1] == SELECT_MAP:
         program_map(state.lanes, write[2], write[3])
 
@@ -87,9 +87,9 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is no table
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
@@ -107,7 +107,7 @@ def step(
 
 @inner
 def _note(state: State, served: int, rules: NDArray[np.int64]) -> None:
-    """Note which requester sent, -1 for none: the search begins behind it from now on."""
+    """Record the requester that sent (-1 for none), after which the next search starts."""
     last = state.regs[0]
     rules[IDLE] += served < 0
     if served >= 0:

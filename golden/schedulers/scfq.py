@@ -1,4 +1,4 @@
-"""Reference model of self-clocked fair queueing (Golestani 1994; ``docs/scfq.md``).
+"""Golden model of self-clocked fair queueing: SCFQ-1 to SCFQ-9 (Golestani 1994, ``docs/scfq.md``).
 
 Tags are unbounded integers here; the hardware keeps them modulo a power of two.
 """
@@ -29,25 +29,25 @@ from vlane.golden.schedulers.lanes import (
 )
 
 RULES = (
-    Rule("least_tag", "SCFQ-1", "the least of several tags was served"),
-    Rule("tie", "SCFQ-2", "the least tag was there more than once: the first requester sent"),
-    Rule("tagged", "SCFQ-3", "a requester that could send got its tag"),
-    Rule("tag_waited", "SCFQ-4", "the shared tag unit had more than one tag to make: nothing sent"),
-    Rule("tag_dropped", "SCFQ-5", "a requester could not send any more: its tag was dropped"),
-    Rule("clock_reset", "SCFQ-6", "nobody could send: virtual time went back to 0"),
-    Rule("nobody_served", "SCFQ-7", "requesters could send but have no reciprocal weight"),
-    Rule("tag_wrapped", "SCFQ-8", "virtual time went past the width of a tag"),
-    Rule("lane_lost", "SCFQ-9", "the tagged lane could not send, another of the requester could: a new tag"),
+    Rule("least_tag", "SCFQ-1", "the smallest of several tags was served"),
+    Rule("tie", "SCFQ-2", "several requesters had the smallest tag: the first one sent"),
+    Rule("tagged", "SCFQ-3", "a requester that could send received a tag"),
+    Rule("tag_waited", "SCFQ-4", "the shared tag unit had more than one tag to compute: no packet was sent"),
+    Rule("tag_dropped", "SCFQ-5", "a requester became unable to send: its tag was dropped"),
+    Rule("clock_reset", "SCFQ-6", "no requester could send: virtual time returned to 0"),
+    Rule("nobody_served", "SCFQ-7", "requesters could send, but all have reciprocal 0"),
+    Rule("tag_wrapped", "SCFQ-8", "virtual time exceeded the width of a tag"),
+    Rule("lane_lost", "SCFQ-9", "the tagged lane became unable, another lane of the requester was able: new tag"),
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
 (LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, LANE_LOST, HELD, _) = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
-"""A step uses the heads only."""
+"""A step uses only the heads."""
 
 REST_CYCLES = 1
-"""Ready cycles with nothing to send after which another one changes nothing."""
+"""Number of ready cycles without a packet to send after which further cycles change no state."""
 
 TIME, HAS_TAG, UNIT = range(3)
 
@@ -58,19 +58,19 @@ class State(NamedTuple):
     Parameters
     ----------
     lanes : Lanes
-        Lanes of the port, and the requester of each.
+        Lanes of the port and their requesters.
     shared : bool
-        Whether one unit computes all tags, one a cycle.
+        One unit computes all tags, one per cycle.
     tag_bits : int
-        Width of a tag in hardware; only the rule counters need it.
+        Width of a tag in hardware; used only by the rule counters.
     reciprocal : array of int64, (requesters,)
-        What a block adds to a requester's tag; a requester with 0 is never served.
+        Amount that a block adds to a requester's tag; a requester with 0 is never served.
     tag : array of int64, (requesters,)
         Finishing tags of the heads.
     taken : array of int64, (requesters,)
         Lane for whose head the tag was computed.
     regs : array of int64, (3,)
-        Virtual time, requesters with a tag, requester that the shared unit served last.
+        Virtual time; bit mask of requesters with a tag; requester that the shared unit tagged last.
     """
 
     lanes: Lanes
@@ -85,8 +85,8 @@ class State(NamedTuple):
 def make_state(
     *, data_vls: int, requesters: int, vl15: bool = False, tag_bits: int, reciprocal_bits: int, units: str
 ) -> State:
-    """Return the state after reset; the parameters are those of the component."""
-    del reciprocal_bits  # limits what is written, not how it is used
+    """Return the state after reset, for the parameters of the component."""
+    del reciprocal_bits  # limits the values that may be written
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     count = lanes.requesters
     state = State(
@@ -104,7 +104,7 @@ def make_state(
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: all reciprocal weights are 0, so that no requester is served."""
+    """Reset: all reciprocals become 0, so no requester is served."""
     reset_lanes(state.lanes)
     state.reciprocal[:] = 0
     state.tag[:] = 0
@@ -114,7 +114,7 @@ def reset(state: State) -> None:
 
 @inner
 def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
-    """Give a head its finishing tag: virtual time, and what its blocks add; its lane is offered from then on."""
+    """Compute the finishing tag of a requester's head: virtual time plus blocks times reciprocal (SCFQ-3)."""
     lane = offered(state.lanes, requester)
     state.taken[requester] = lane
     state.tag[requester] = state.regs[TIME] + blocks[lane] * state.reciprocal[requester]
@@ -122,7 +122,10 @@ def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
 
 @inner
 def tag_one(state: State, active: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
-    """Let the shared unit tag the next requester without a tag; return those that still have none."""
+    """Compute one missing tag in the shared unit, round robin (SCFQ-4).
+
+    Return the mask of requesters still without a tag.
+    """
     regs = state.regs
     untagged = active & ~regs[HAS_TAG]
     if untagged != 0:
@@ -136,7 +139,7 @@ def tag_one(state: State, active: int, blocks: NDArray[np.int64], rules: NDArray
 
 @inner
 def least_tag(state: State, tagged: int) -> tuple[int, bool]:
-    """Return the first requester with the least tag, and whether another has the same."""
+    """Return the first requester with the smallest tag, and whether another requester has an equal tag."""
     winner, same = -1, False
     for requester in range(len(state.tag)):
         if (tagged >> requester) & 1:
@@ -156,10 +159,10 @@ def decide(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Return the requester with the least tag, -1 if nobody sends.
+    """Return the requester with the smallest tag, -1 if none sends.
 
-    The shared unit works in every cycle; all else moves in decision cycles, ``commit``. Tags of requesters
-    that are tagged in the decision itself are written whether it commits or not: nobody looks at them before.
+    The shared unit works in every cycle; all other state changes only in decision cycles (``commit``). Tags computed
+    within a decision are stored even without ``commit``, because nothing reads them before the next decision.
     """
     regs = state.regs
     active = offered & ~without(state.reciprocal)
@@ -196,7 +199,10 @@ def decide(
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the reciprocal weight of a requester, or the requester of a lane; an index past the end changes nothing."""
+    """Write the reciprocal of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     program_value(state.lanes, state.reciprocal, write)
 
 
@@ -210,9 +216,9 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
@@ -230,5 +236,5 @@ def step(
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per requester without a reciprocal weight."""
+    """Return a bit mask of requesters with reciprocal 0."""
     return without(state.reciprocal)

@@ -1,4 +1,4 @@
-"""Which lanes a programmed scheduler serves, found by stepping it."""
+"""Lanes that a programmed scheduler serves, determined by stepping it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.schedulers.dtable import MAX_ENTRIES
 
 _CYCLES_OF_A_TURN = 8
-"""More than a turn takes in the line-rate forms when packets wait that fit."""
+"""Upper bound of the cycles per turn in the line-rate forms, with packets that have credit."""
 
 _LONG_ENOUGH = _CYCLES_OF_A_TURN * MAX_ENTRIES + REST_CYCLES
 _READY, _HOLD, _SWAP = True, False, False
@@ -22,18 +22,18 @@ _READY, _HOLD, _SWAP = True, False, False
 def served_lanes(
     name: str, lanes: Iterable[int], *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any
 ) -> set[int]:
-    """Return those of the data lanes whose packet of one block starts when no other lane has one and there is room.
+    """Return the data lanes whose 1-block packet starts when no other lane has a packet and there is credit.
 
     Parameters
     ----------
     name : str
         One of ``by_name.SCHEDULERS``.
     lanes : iterable of int
-        The data lanes in question.
+        Data lanes to test.
     data_vls : int
-        Data lanes of the port.
+        Number of data lanes of the port.
     writes : sequence of (select, index, requester or VL, value)
-        Writes of the program port.
+        Program-port writes.
     **parameters
         Other parameters of the component.
     """

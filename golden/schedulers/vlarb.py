@@ -1,7 +1,6 @@
-"""Reference model of the VL arbiter, exact form: IBA 7.6.9 with the decisions VLA-1 to VLA-17 of ``docs/vlarb.md``.
+"""Golden model of the VL arbiter, exact form: IBA 7.6.9 with the decisions VLA-1 to VLA-19 of ``docs/vlarb.md``.
 
-The state is a few integer arrays; ``step`` runs one clock cycle. Lists, banks and registers are indexed by the
-constants below.
+The state is a few integer arrays, indexed by the constants below; ``step`` runs one clock cycle.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ RULES = rule.RULES
 RULE_COUNT = len(RULES)
 
 LOOKS_BEHIND = False
-"""A step uses the heads only."""
+"""A step uses only the heads."""
 
 REST_CYCLES = 1
-"""Ready cycles with nothing to send after which another one changes nothing."""
+"""Number of ready cycles without a packet to send after which further cycles change no state."""
 
 HIGH, LOW = 0, 1
 (
@@ -42,7 +41,7 @@ HIGH, LOW = 0, 1
 ) = range(10)
 SELECT_HIGH, SELECT_LOW, SELECT_LIMIT = 0, 1, 2
 
-_LIMIT_BLOCKS = 64  # the limit counts 4096 bytes
+_LIMIT_BLOCKS = 64  # blocks per unit of the limit (4096 bytes)
 _FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
 
 
@@ -52,17 +51,16 @@ class State(NamedTuple):
     Parameters
     ----------
     data_vls : int
-        Data lanes of the port, 1 to 15.
+        Number of data lanes of the port, 1 to 15.
     has_vl15 : bool
-        Whether bit ``data_vls`` of the vectors is VL15.
+        Bit ``data_vls`` of the masks is VL15.
     vl, weight : array of int64, (2 banks, 2 lists, entries)
         VL and weight of each entry; ``regs[BANK]`` is the active bank.
     limit : array of int64, (2 banks,)
         LimitOfHighPriority of each bank, in units of 4096 bytes.
     regs : array of int64, (10,)
-        The active bank, swap pending, the counter of the limit, the pointer and the remaining weight of each list; the
-        lanes that each active list serves, as bits, derived from the tables; the list that sent last, which only the
-        rule counters use.
+        Active bank; swap pending; limit counter; pointers and remaining weights of both lists; lanes served by each
+        active list (derived from the tables); list that sent last (used only by rule counters).
     """
 
     data_vls: int
@@ -74,8 +72,8 @@ class State(NamedTuple):
 
 
 def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "exact", parity: bool = False) -> State:
-    """Return the state after reset: both banks are empty, the limit is 0; the parameters are those of the component."""
-    del form, parity  # the first names this module; golden has no upsets
+    """Return the state after reset, for the parameters of the component: both banks are empty, the limit is 0."""
+    del form, parity  # the form selects this module; golden models no bit flips
     shape = (2, 2, entries)
     state = State(
         data_vls,
@@ -90,16 +88,18 @@ def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "
 
 
 def load(state: State, table: VLArbTable) -> None:
-    """Make a table the active one, as writing all of it and a swap would; the other entries are cleared.
+    """Make a table the active one, as if all of it were written and swapped.
+
+    Other entries are cleared.
 
     Raises
     ------
     ValueError
-        If a list of the table is longer than the state's.
+        If a list of the table has more entries than the state.
     """
     entries = state.vl.shape[2]
     if max(len(table.high), len(table.low)) > entries:
-        raise ValueError(f"the table must have at most {entries} entries per list")
+        raise ValueError(f"table has more than {entries} entries per list, the size of this arbiter")
     bank = int(state.regs[BANK]) ^ 1
     for which, listed in ((HIGH, table.high), (LOW, table.low)):
         state.vl[bank, which] = 0
@@ -113,7 +113,7 @@ def load(state: State, table: VLArbTable) -> None:
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: both banks are empty."""
+    """Reset: both banks are empty."""
     state.vl[:] = 0
     state.weight[:] = 0
     state.limit[:] = 0
@@ -123,13 +123,16 @@ def reset(state: State) -> None:
 
 @inner
 def counter_load(limit: int) -> int:
-    """Blocks High may send before Low gets its turn (VLA-8); limit 0 is one packet (VLA-9)."""
+    """Return the blocks that High may send before Low is served (VLA-8).
+
+    Limit 0 allows one packet (VLA-9).
+    """
     return max(1, _LIMIT_BLOCKS * limit)
 
 
 @inner
 def served_lanes(state: State, bank: int, which: int) -> int:
-    """Return one bit per VL that an entry of a list with a weight names, VL15 included."""
+    """Return a bit mask of the VLs, including VL15, that a list's entries with a weight name."""
     lanes = 0
     for entry in range(state.vl.shape[2]):
         if state.weight[bank, which, entry] != 0:
@@ -139,7 +142,7 @@ def served_lanes(state: State, bank: int, which: int) -> int:
 
 @kernel
 def exchange(state: State) -> None:
-    """Exchange the banks: both lists start at entry 0 with its weight, the counter reloads (VLA-12, VLA-15)."""
+    """Exchange the banks: both lists start at entry 0 with its weight, and the counter is reloaded (VLA-12, VLA-15)."""
     regs = state.regs
     bank = regs[BANK] ^ 1
     regs[BANK] = bank
@@ -153,7 +156,10 @@ def exchange(state: State) -> None:
 
 @kernel
 def program(state: State, write: Program) -> None:
-    """Write an entry or the limit of the shadow bank; an index past the end changes nothing."""
+    """Write an entry or the limit of the shadow bank.
+
+    Ignore an index out of range.
+    """
     _, select, index, vl, weight = write
     bank = state.regs[BANK] ^ 1
     if select == SELECT_LIMIT:
@@ -165,7 +171,10 @@ def program(state: State, write: Program) -> None:
 
 @inner
 def serves(vl: int, weight: int, eligible: int) -> bool:
-    """Tell whether an entry has a weight and names a lane that can send now; bad lanes never can (VLA-10)."""
+    """Return whether an entry has a weight and names an eligible lane.
+
+    Bad entries never do (VLA-10).
+    """
     return weight != 0 and (eligible >> vl) & 1 != 0
 
 
@@ -177,10 +186,10 @@ def search(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> int:
-    """Return the entry that a list serves; one of its entries must be able to send.
+    """Return the entry that a list serves, which must have an eligible entry.
 
-    The current entry while it has weight left (VLA-5), else the next one that can send, in list order and
-    round; the current entry is the last candidate (VLA-4).
+    The current entry is served while it has weight left (VLA-5), otherwise the next eligible entry in cyclic order. The
+    current entry is the last candidate (VLA-4).
     """
     bank, entry = state.regs[BANK], state.regs[POINTER_HIGH + which]
     vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
@@ -198,7 +207,10 @@ def search(
 
 @inner
 def turn_to(state: State, which: int, entry: int, blocks: int, rules: NDArray[np.int64]) -> None:
-    """Charge a packet to an entry, loading the entry's weight if the pointer arrives at it (VLA-2, VLA-4)."""
+    """Charge a packet to an entry.
+
+    Load the entry's weight if the pointer arrives at it (VLA-2, VLA-4).
+    """
     regs = state.regs
     pointer, remaining = regs[POINTER_HIGH + which], regs[REMAINING_HIGH + which]
     if entry == pointer and remaining > 0:
@@ -218,7 +230,10 @@ def turn_to(state: State, which: int, entry: int, blocks: int, rules: NDArray[np
 
 @inner
 def count_limit(state: State, counter: int, blocks: int, rules: NDArray[np.int64]) -> int:
-    """Return the counter after a high packet; limit 255 never counts (VLA-8, VLA-15)."""
+    """Return the limit counter after a high packet.
+
+    Limit 255 never counts (VLA-8, VLA-15).
+    """
     limit = state.limit[state.regs[BANK]]
     if limit == LIMIT_UNBOUNDED:
         return counter
@@ -239,10 +254,10 @@ def decide_data(
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Return (lane, list) of the data packet that starts, lane -1 if none does; update the state if told.
+    """Return (lane, list) of the data packet that starts, lane -1 for none.
 
-    High sends while it can and its counter has not expired; otherwise the counter reloads and Low sends,
-    or High in the same decision if Low has nothing (VLA-7, VLA-15).
+    Update the state if ``commit``. High sends while it can and its counter has not expired. Otherwise the counter is
+    reloaded, and Low sends, or High in the same decision if Low has no eligible entry (VLA-7, VLA-15).
     """
     regs = state.regs
     bank = regs[BANK]
@@ -290,10 +305,10 @@ def decide(
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Return (lane, list) of the packet that starts in this cycle if the link is ready; lane -1 if none does.
+    """Return (lane, list) of the packet that starts in this cycle if the link is ready, lane -1 for none.
 
-    VL15 goes first and changes nothing; a hold lets only VL15 through; otherwise the lists decide, and
-    their state moves only when ``ready`` (VLA-14, VLA-15).
+    VL15 has priority and changes no state. A hold admits only VL15. Otherwise the lists decide, and their state
+    changes only when ``ready`` (VLA-14, VLA-15).
     """
     able = heads.request & heads.fits
     eligible = able & ((1 << state.data_vls) - 1)
@@ -321,11 +336,10 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
-    A swap takes effect at the end of the first cycle in which the link is ready; a write in that cycle changes nothing
-    (VLA-16).
+    The lane is that of the packet that starts if the link is ready, -1 for none. A swap takes effect at the end of
+    the first ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
     """
     lane, source = decide(state, heads, ready, hold_data, rules)
     wanted = swap or state.regs[SWAP_PENDING] != 0
@@ -342,19 +356,19 @@ def step(
 
 
 def vl_of(state: State, lane: int) -> int:
-    """Return the VL that the component shows for the lane that a step returned; 0 for none."""
+    """Return the VL output of the component for the lane that a step returned, or 0 for none."""
     return VL15 if lane == state.data_vls else max(int(lane), 0)
 
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per data lane that no entry with a weight names (VLA-11)."""
+    """Return a bit mask of data lanes that no entry with a weight names (VLA-11)."""
     return ((1 << state.data_vls) - 1) & ~(state.regs[SERVED_HIGH] | state.regs[SERVED_LOW])
 
 
 @kernel
 def bad_entries(state: State) -> int:
-    """Return how many entries of the active lists name VL15 or a lane the port lacks (VLA-17)."""
+    """Return the number of entries of the active lists that name VL15 or an absent lane (VLA-17)."""
     bank, bad = state.regs[BANK], 0
     for which in (HIGH, LOW):
         for entry in range(state.vl.shape[2]):

@@ -1,6 +1,6 @@
-"""Reference model of the VL arbiter, line-rate form (``docs/vlarb_line_rate.md``).
+"""Golden model of the VL arbiter, line-rate form: VLALR-1 to VLALR-8 (``docs/vlarb_line_rate.md``).
 
-Each list is walked ahead of need, and a packet is charged to its entry and to the limit one block a cycle.
+A pipeline reads each list ahead of need. A packet is charged to its entry and to the limit one block per cycle.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ __all__ = [
 ]
 
 RULES = (
-    Rule("stayed", "VLA-5", "the current entry sent with the weight it had left"),
+    Rule("stayed", "VLA-5", "the current entry sent with its remaining weight"),
     Rule("taken", "VLALR-6", "an offered entry became the current one"),
-    Rule("weight_ended", "VLA-2", "a packet used an entry's weight to its end"),
-    Rule("overshot", "VLA-2", "blocks went out beyond an entry's weight"),
+    Rule("weight_ended", "VLA-2", "a packet used the last block of an entry's weight"),
+    Rule("overshot", "VLA-2", "a packet exceeded an entry's weight"),
     Rule("high_before_low", "VLA-18", "High sent although Low could"),
     Rule("low_after_expiry", "VLA-18", "the limit had expired: Low sent although High could"),
-    Rule("expired_but_low_empty", "VLA-7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
-    Rule("lost", "VLALR-7", "the lane that a decision named could not send after all"),
+    Rule("expired_but_low_empty", "VLA-7", "the limit had expired and Low could not send: reloaded, High sent at once"),
+    Rule("lost", "VLALR-7", "the lane that a decision named turned out unable to send"),
     Rule("dropped", "VLALR-8", "an offered entry left unserved"),
     Rule("waited", "VLALR-4", "a picked entry waited"),
     Rule("charged_later", "VLALR-6", "a further block was charged"),
-    Rule("emptied", "VLALR-1", "a row that had weights before a reset was written for the first time after it"),
-    Rule("swapped", "VLA-12", "the shadow table took over"),
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane with a packet and room"),
+    Rule("emptied", "VLALR-1", "a row that had weights before a reset was first written after the reset"),
+    Rule("swapped", "VLA-12", "the shadow table became active"),
+    Rule("held", "VLA-14", "a due flow-control packet held data lanes back"),
+    Rule("vl15_first", "VLA-15", "VL15 sent before a data lane that could send"),
 )
 RULE_COUNT = len(RULES)
 (
@@ -89,7 +89,7 @@ RULE_COUNT = len(RULES)
 ) = range(RULE_COUNT)
 
 LOOKS_BEHIND = True
-"""A step also uses what is behind the heads, and changes the state in cycles in which the link is not ready."""
+"""A step also uses the packets behind the heads, and changes state in cycles in which the link is not ready."""
 
 HIGH, LOW = 0, 1
 _NO_LIST = -1
@@ -99,7 +99,7 @@ _FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
-    """Return the names of the rules that traffic through this one table can make happen."""
+    """Return the names of the rules that traffic through this table can trigger."""
     high, low = ({each.vl for each in side if each.weight and each.vl < data_vls} for side in (table.high, table.low))
     counted = bool(high) and table.limit_of_high_priority != LIMIT_UNBOUNDED
     heaviest = max((each.weight for each in (*table.high, *table.low) if each.vl < data_vls), default=0)
@@ -121,20 +121,19 @@ class State(NamedTuple):
     Parameters
     ----------
     data_vls : int
-        Data lanes of the port, 1 to 15.
+        Number of data lanes of the port, 1 to 15.
     has_vl15 : bool
-        Whether bit ``data_vls`` of the vectors is VL15.
+        Bit ``data_vls`` of the masks is VL15.
     walks : tuple of two ListWalk
-        The high and the low list.
+        High and low list.
     limit : array of int64, (2 banks,)
         LimitOfHighPriority of each bank.
     current : array of int64, (2 lists, 4)
-        Current entry of each list: its VL, the weight it has left, whether its lane is expected to be able to send in
-        this cycle, whether the list won in the previous one (VLALR-5, VLALR-6).
+        Current entry of each list: VL, remaining weight, predicted ability of its lane to send in this cycle, whether
+        the list won in the previous cycle (VLALR-5, VLALR-6).
     regs : array of int64, (7,)
-        What both lists share: the active bank, swap pending, the counter of the limit, the lanes that could send in the
-        previous cycle, the list of the packet being charged, its blocks that are still to be charged, the size granted
-        in the previous cycle.
+        Common state: active bank; swap pending; limit counter; lanes that could send in the previous cycle; list of the
+        packet being charged; blocks still to charge; size granted in the previous cycle.
     """
 
     data_vls: int
@@ -148,8 +147,8 @@ class State(NamedTuple):
 def make_state(
     *, data_vls: int, entries: int, vl15: bool = False, form: str = "line_rate", parity: bool = False
 ) -> State:
-    """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
-    del form, parity  # the first names this module, which has no parity
+    """Return the state at power-on, for the parameters of the component: no entry has a weight."""
+    del form, parity  # the form selects this module, which has no parity
     state = State(
         data_vls,
         bool(vl15),
@@ -164,7 +163,7 @@ def make_state(
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: both banks are empty (VLALR-1)."""
+    """Reset: both banks are empty (VLALR-1)."""
     for each in state.walks:
         reset_walk(each)
     state.current[:] = 0
@@ -175,7 +174,7 @@ def reset(state: State) -> None:
 
 @inner
 def _charge(state: State, which: int, rules: NDArray[np.int64]) -> None:
-    """Charge a block to a list's current entry and, if it is High's, to the limit (VLALR-6)."""
+    """Charge a block to a list's current entry and, for the high list, to the limit (VLALR-6)."""
     current = state.current[which]
     rules[OVERSHOT] += current[LEFT] == 0
     rules[WEIGHT_ENDED] += current[LEFT] == 1
@@ -194,9 +193,10 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) that it names, and whether that lane's packet may start.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 if none is named. ``bank.step`` documents the arguments that all schedulers share.
+    The lane is named by the decision, -1 for none; ``granted`` is whether the lane's packet may start. ``bank.step``
+    documents the arguments.
     """
     regs, walks = state.regs, state.walks
     able = heads.request & heads.fits
@@ -205,7 +205,7 @@ def step(
     stays = (_stays(state, HIGH), _stays(state, LOW))
     high, low = stays[HIGH] or walks[HIGH].regs[CAN] != 0, stays[LOW] or walks[LOW].regs[CAN] != 0
     expired = regs[COUNTER] <= 0
-    # High wins while its limit lasts, and after that if Low has nothing (VLA-7).
+    # High wins until its limit expires, and afterwards if Low has no entry to serve (VLA-7).
     winner = HIGH if high and not (expired and low) else LOW if low else _NO_LIST
 
     lane, source, granted, last_blocks = NO_LANE, _FROM_NONE, False, 0
@@ -215,7 +215,7 @@ def step(
     elif hold_data:
         rules[HELD] += ready and data != 0
     elif winner != _NO_LIST:
-        # The lane was chosen by what could send earlier, so it may have lost its packet or its room (VLALR-7).
+        # The lane was chosen by the state of an earlier cycle; it may have lost its packet or credit since (VLALR-7).
         lane = state.current[winner, VL] if stays[winner] else offered_lane(walks[winner])
         source = _FROM_HIGH if winner == HIGH else _FROM_LOW
         granted = has(data, lane)
@@ -223,10 +223,10 @@ def step(
             last_blocks = heads.blocks[lane]
 
     decides = ready and not vl15 and not hold_data
-    # The further blocks of the last packet are charged one a cycle, the first one with its grant (VLALR-6).
+    # A packet's first block is charged with its grant, the others one per cycle (VLALR-6).
     later = regs[ONGOING] if regs[TO_CHARGE] > 0 else _NO_LIST
     regs[TO_CHARGE] = max(0, regs[TO_CHARGE] - 1)
-    if decides and (expired or not high):  # reload: before Low's turn, and while High has nothing (VLA-7, VLA-15)
+    if decides and (expired or not high):  # reload before Low sends, and while High cannot send (VLA-7, VLA-15)
         regs[COUNTER] = counter_load(state.limit[regs[BANK]])
     for which in (HIGH, LOW):
         wins = decides and winner == which
@@ -252,7 +252,7 @@ def step(
 
 @inner
 def _stays(state: State, which: int) -> bool:
-    """Tell whether a list goes on with its entry: weight is left, and its lane is expected to be able (VLA-5)."""
+    """Return whether a list stays at its current entry: weight is left, and its lane is predicted able (VLA-5)."""
     return state.current[which, LOOKS] != 0 and state.current[which, LEFT] > 0
 
 
@@ -266,17 +266,17 @@ def _advance(
     behind: int,
     rules: NDArray[np.int64],
 ) -> None:
-    """Let a cycle of a list pass (VLALR-4 to VLALR-8).
+    """Run a cycle of a list (VLALR-4 to VLALR-8).
 
     Parameters
     ----------
     which : int
-        The list.
+        List.
     stays, wins, charged : bool
-        It goes on with its current entry; it is the one that the decision serves; a further block of its last packet
-        is charged.
+        The list stays at its current entry; the decision serves the list; a further block of its last packet is
+        charged.
     behind : int
-        Lanes with a packet behind the head that fits, as bits.
+        Bit mask of lanes with credit for a packet behind the head.
     """
     each, entry, before = state.walks[which], state.current[which], state.regs[ABLE_BEFORE]
     takes = wins and not stays
@@ -290,9 +290,9 @@ def _advance(
     if wins or charged:
         rules[CHARGED_LATER] += not wins
         _charge(state, which, rules)
-    if wins:  # the head leaves: what counts is the packet behind it
+    if wins:  # the head leaves, so the packet behind it counts
         entry[LOOKS] = has(behind, entry[VL])
-    elif entry[RECENT] == 0:  # ABLE_BEFORE still shows the head that left in the cycle after a win
+    elif entry[RECENT] == 0:  # in the cycle after a win, ABLE_BEFORE still refers to the head that left
         entry[LOOKS] = has(before, entry[VL])
     entry[RECENT] = wins
     rules[WAITED] += walk(each, before, state.data_vls, leaves)
@@ -300,7 +300,10 @@ def _advance(
 
 @inner
 def _exchange(state: State) -> None:
-    """Exchange the banks; both lists are read from their beginning (VLALR-2)."""
+    """Exchange the banks.
+
+    Both lists are read again from their start (VLALR-2).
+    """
     regs = state.regs
     regs[BANK] ^= 1
     regs[COUNTER] = counter_load(state.limit[regs[BANK]])
@@ -312,7 +315,7 @@ def _exchange(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> bool:
-    """Write an entry or the limit of the shadow bank; return what ``write_entry`` does."""
+    """Write an entry or the limit of the shadow bank and return the result of ``write_entry``, False for the limit."""
     _, select, index, vl, weight = write
     if select == SELECT_LIMIT:
         state.limit[state.regs[BANK] ^ 1] = weight
@@ -323,11 +326,11 @@ def program(state: State, write: Program) -> bool:
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per data lane that no entry with a weight names, of those read so far."""
+    """Return a bit mask of data lanes that no entry with a weight names, among entries read so far."""
     return ((1 << state.data_vls) - 1) & ~(state.walks[HIGH].regs[SERVED] | state.walks[LOW].regs[SERVED])
 
 
 @kernel
 def bad_entries(state: State) -> int:
-    """Return how many entries name VL15 or a lane the port lacks, of those read so far."""
+    """Return the number of entries read so far that name VL15 or an absent lane."""
     return state.walks[HIGH].regs[BAD] + state.walks[LOW].regs[BAD]

@@ -1,6 +1,6 @@
-"""The rules of the VL arbiter that a run can show to have happened, one counter each.
+"""Rules of the VL arbiter that a run can count, with the table conditions under which each can occur.
 
-The ids are the rules of ``docs/vlarb.md``. A rule applies to a table if the table can make it happen.
+The ids are those of ``docs/vlarb.md``.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 RULES = (
     Rule("entry_expired_exactly", "VLA-2", "a packet used an entry's weight to exactly 0"),
-    Rule("entry_overshot", "VLA-2", "the last packet of an entry took more than was left"),
-    Rule("remainder_forfeited", "VLA-3", "another entry was granted while the current one had weight left"),
-    Rule("remainder_kept", "VLA-3", "nothing else in the list could send: the current entry kept its weight"),
-    Rule("wrapped_to_itself", "VLA-4", "the search came round to the same entry: a full new weight"),
-    Rule("entry_continued", "VLA-5", "the current entry sent with the weight it had left"),
-    Rule("list_resumed", "VLA-6", "a list went on where it stood before the other list sent"),
-    Rule("expired_but_low_empty", "VLA-7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
+    Rule("entry_overshot", "VLA-2", "the last packet of an entry exceeded the remaining weight"),
+    Rule("remainder_forfeited", "VLA-3", "another entry was granted while the current entry had weight left"),
+    Rule("remainder_kept", "VLA-3", "no other entry of the list could send: the current entry kept its weight"),
+    Rule("wrapped_to_itself", "VLA-4", "the search returned to the same entry: its full weight was loaded"),
+    Rule("entry_continued", "VLA-5", "the current entry sent with its remaining weight"),
+    Rule("list_resumed", "VLA-6", "a list resumed at its entry after the other list had sent"),
+    Rule("expired_but_low_empty", "VLA-7", "the limit had expired and Low could not send: reloaded, High sent at once"),
     Rule("limit_expired_exactly", "VLA-8", "a high packet used the limit to exactly 0"),
-    Rule("limit_overshot", "VLA-8", "a high packet took more than was left of the limit"),
-    Rule("limit_zero", "VLA-9", "limit 0: a high packet used the whole turn"),
-    Rule("bad_entry_skipped", "VLA-10", "the search passed an entry naming VL15 or a lane the port lacks"),
-    Rule("unserved_stalled", "VLA-11", "lanes could send but no entry serves any of them: nothing sent"),
-    Rule("swapped", "VLA-12", "the shadow table took over"),
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("reloaded_on_high_empty", "VLA-15", "High had nothing: the used limit was reloaded"),
-    Rule("vl15_changes_nothing", "VLA-15", "VL15 sent ahead of a data lane with a packet and room"),
+    Rule("limit_overshot", "VLA-8", "a high packet exceeded the rest of the limit"),
+    Rule("limit_zero", "VLA-9", "limit 0 expired after one high packet"),
+    Rule("bad_entry_skipped", "VLA-10", "the search skipped an entry that names VL15 or an absent lane"),
+    Rule("unserved_stalled", "VLA-11", "lanes could send, but no entry names any of them: no packet was sent"),
+    Rule("swapped", "VLA-12", "the shadow table became active"),
+    Rule("held", "VLA-14", "a due flow-control packet held data lanes back"),
+    Rule("reloaded_on_high_empty", "VLA-15", "High could not send: the used limit was reloaded"),
+    Rule("vl15_changes_nothing", "VLA-15", "VL15 sent before a data lane that could send"),
     Rule("vl15_under_hold", "VLA-15", "VL15 sent while a flow-control packet was due"),
-    Rule("swap_with_grant", "VLA-16", "a swap was taken in a cycle that still granted by the old table"),
-    Rule("swap_waited", "VLA-16", "a swap waited for the link"),
-    Rule("zero_weight_skipped", "VLA-10", "the search passed an entry of weight 0 whose lane could send"),
+    Rule("swap_with_grant", "VLA-16", "tables were swapped in a cycle whose grant used the old table"),
+    Rule("swap_waited", "VLA-16", "a swap waited for a ready cycle"),
+    Rule("zero_weight_skipped", "VLA-10", "the search skipped an entry of weight 0 whose lane could send"),
     Rule("high_before_low", "VLA-18", "High sent although Low could"),
     Rule("low_after_expiry", "VLA-18", "the limit had expired: Low sent although High could"),
-    Rule("low_alone", "VLA-18", "High had nothing: Low sent"),
+    Rule("low_alone", "VLA-18", "High could not send: Low sent"),
     Rule("limit_unbounded", "VLA-15", "limit 255: High sent although Low could"),
     Rule("limit_near_most", "VLA-8", "limit 254: High sent and was counted"),
     Rule("limit_one", "VLA-8", "limit 1: High sent and was counted"),
-    Rule("no_credit", "VLA-19", "a lane had a packet but the next node no room for it"),
-    Rule("idle", "VLA-15", "nothing could send"),
+    Rule("no_credit", "VLA-19", "a lane had a packet but no credit for it"),
+    Rule("idle", "VLA-15", "no lane could send"),
 )
 
 (
@@ -79,16 +79,16 @@ RULES = (
 
 
 def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
-    """Return the names of the rules that traffic through this one table can make happen.
+    """Return the names of the rules that traffic through this table can trigger.
 
-    Swapping a table for itself is traffic; a packet is 1 to 66 blocks. Rules that only the weight left over
-    from a swap can make happen are not claimed.
+    Traffic includes packets of 1 to 66 blocks and swaps of the table for itself. Rules that only weight left over
+    from a swap can trigger are excluded.
     """
     limit = table.limit_of_high_priority
     high, low = _serving(table.high, data_vls), _serving(table.low, data_vls)
     counted = bool(high) and limit != LIMIT_UNBOUNDED
     high_vls, low_vls = ({e.vl for e in entries} for entries in (high, low))
-    # With an unbounded limit Low sends only while no lane of High can.
+    # With an unbounded limit, Low sends only while no lane of High can send.
     low_used = low if counted else [e for e in low if e.vl not in high_vls]
     either = bool(high or low_used)
     used = [entries for entries in (high, low_used) if entries]
@@ -133,7 +133,10 @@ def _moves_on(entries: list[VLArbEntry]) -> bool:
 
 
 def _has_single(entries: list[VLArbEntry]) -> bool:
-    """Tell whether some lane has one entry only: alone, it is the search's last candidate again."""
+    """Return whether some lane has only one entry.
+
+    If no other lane can send, the search returns to that entry.
+    """
     vls = [e.vl for e in entries]
     return any(vls.count(vl) == 1 for vl in vls)
 
@@ -143,5 +146,5 @@ def _passes_bad(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
 
 
 def _passes_zero(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
-    """Tell whether an entry of weight 0 can be passed: its lane can send, and so can an entry with a weight."""
+    """Return whether a search can skip an entry of weight 0 whose lane can send."""
     return any(e.vl < data_vls and not e.weight for e in entries) and bool(_serving(entries, data_vls))

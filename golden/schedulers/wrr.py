@@ -1,4 +1,7 @@
-"""Reference model of weighted round robin (Katevenis, Sidiropoulos and Courcoubetis 1991; ``docs/wrr.md``)."""
+"""Golden model of weighted round robin: WRR-1 to WRR-8 (``docs/wrr.md``).
+
+The algorithm is that of Katevenis, Sidiropoulos and Courcoubetis (1991).
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,19 @@ from vlane.golden.schedulers.lanes import (
 )
 
 RULES = (
-    Rule("nobody_served", "WRR-1", "requesters could send but have no weight"),
-    Rule("turn_continued", "WRR-2", "the turn sent another packet"),
-    Rule("weight_used_up", "WRR-2", "a packet was the last one of its turn"),
+    Rule("nobody_served", "WRR-1", "requesters could send, but all have weight 0"),
+    Rule("turn_continued", "WRR-2", "the turn continued with another packet"),
+    Rule("weight_used_up", "WRR-2", "a packet used the rest of its turn"),
     Rule("turn_passed", "WRR-3", "the turn passed to another requester"),
-    Rule("skipped", "WRR-3", "requesters that could not be served were passed over"),
-    Rule("went_round", "WRR-3", "the search went past the last requester"),
-    Rule("turn_repeated", "WRR-4", "no other could be served: a new turn of the same requester began"),
-    Rule("rest_lost", "WRR-5", "the requester of the turn could not send, another did: the rest was lost"),
-    Rule("rest_kept", "WRR-6", "nobody could be served: the requester of the turn kept the rest of it"),
-    Rule("idle", "WRR-6", "nobody could send"),
-    Rule("weight_removed", "WRR-7", "the turn was over because its requester's weight had become 0"),
-    Rule("weight_lowered", "WRR-7", "the turn was over because the weight had become less than the count"),
-    Rule("lane_changed", "WRR-8", "the turn went on with another lane of its requester"),
+    Rule("skipped", "WRR-3", "requesters that could not be served were skipped"),
+    Rule("went_round", "WRR-3", "the search wrapped around after the last requester"),
+    Rule("turn_repeated", "WRR-4", "no other requester could be served: the same requester began a new turn"),
+    Rule("rest_lost", "WRR-5", "the requester in turn could not send, another one did: the rest was lost"),
+    Rule("rest_kept", "WRR-6", "no requester could be served: the requester in turn kept the rest of its turn"),
+    Rule("idle", "WRR-6", "no requester could send"),
+    Rule("weight_removed", "WRR-7", "the turn ended because the requester's weight had become 0"),
+    Rule("weight_lowered", "WRR-7", "the turn ended because the weight had become less than the count"),
+    Rule("lane_changed", "WRR-8", "the turn continued with another lane of the requester"),
     *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
@@ -60,10 +63,10 @@ RULE_COUNT = len(RULES)
 ) = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
-"""A step uses the heads only."""
+"""A step uses only the heads."""
 
 REST_CYCLES = 0
-"""Ready cycles with nothing to send after which another one changes nothing."""
+"""Number of ready cycles without a packet to send after which further cycles change no state."""
 
 TURN, BEGUN, COUNT = range(3)
 
@@ -74,11 +77,11 @@ class State(NamedTuple):
     Parameters
     ----------
     lanes : Lanes
-        Lanes of the port, and the requester of each.
+        Lanes of the port and their requesters.
     weight : array of int64, (requesters,)
         Packets that each requester may send per turn; a requester with 0 is never served.
     regs : array of int64, (3,)
-        Requester whose turn it is; whether it has sent since the reset, 0 or 1; packets it has sent in this turn.
+        Requester in turn; 1 if it has sent since reset, otherwise 0; packets sent in this turn.
     """
 
     lanes: Lanes
@@ -87,7 +90,7 @@ class State(NamedTuple):
 
 
 def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
-    """Return the state after reset; the parameters are those of the component."""
+    """Return the state after reset, for the parameters of the component."""
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     state = State(lanes, np.zeros(lanes.requesters, np.int64), np.zeros(3, np.int64))
     reset(state)
@@ -96,7 +99,10 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
 
 @kernel
 def reset(state: State) -> None:
-    """Return to the state after reset: all weights are 0, so that no requester is served; requester 0 is next."""
+    """Reset: all weights become 0, so no requester is served.
+
+    Requester 0 is next.
+    """
     reset_lanes(state.lanes)
     state.weight[:] = 0
     state.regs[TURN], state.regs[BEGUN], state.regs[COUNT] = state.lanes.requesters - 1, 0, 0
@@ -104,13 +110,16 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write the weight of a requester, or the requester of a lane; an index past the end changes nothing."""
+    """Write the weight of a requester or the requester of a lane.
+
+    Ignore an index out of range.
+    """
     program_value(state.lanes, state.weight, write)
 
 
 @inner
 def packets_left(state: State) -> int:
-    """Return how many packets the requester whose turn it is may still send in this turn."""
+    """Return the number of packets that the requester in turn may still send in its turn."""
     if state.regs[BEGUN] == 0:
         return 0
     return max(state.weight[state.regs[TURN]] - state.regs[COUNT], 0)
@@ -118,13 +127,13 @@ def packets_left(state: State) -> int:
 
 @kernel
 def unreachable(state: State) -> int:
-    """Return one bit per requester whose weight is 0."""
+    """Return a bit mask of requesters with weight 0."""
     return without(state.weight)
 
 
 @inner
 def _next(state: State, active: int) -> int:
-    """Return the next requester with a weight behind the one whose turn it is, that one last; -1 if there is none."""
+    """Return the next active requester with a weight after the one in turn, which is last, or -1 for none."""
     left = active
     while left != 0:
         requester = next_of(left, state.regs[TURN])
@@ -144,9 +153,9 @@ def step(
     swap: bool,  # noqa: ARG001, FBT001 - there is one table only
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run a clock cycle and return (lane, list, granted).
 
-    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
@@ -175,9 +184,14 @@ def _begin(
     able: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> None:
-    """Count the packet of a requester: another one of the turn, or the first one of a new turn.
+    """Count a packet of requester ``served``.
 
-    ``able`` tells whether the requester whose turn it was could send.
+    Parameters
+    ----------
+    continues : bool
+        The packet continues the current turn; otherwise it is the first of a new turn.
+    able : bool
+        The requester in turn could send.
     """
     regs, lanes = state.regs, state.lanes
     turn = regs[TURN]

@@ -1,4 +1,7 @@
-"""Central buffers of Omni-Path switches: queues, links, read ports (``docs/opa_switch.md``, OPAS-1 to OPAS-7)."""
+"""Central buffers of Omni-Path switches, with central links and read ports (OPAS-1 to OPAS-7).
+
+The rules are in ``docs/opa_switch.md``.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ from vlane.switches.mports import INNER_FLITS, MPORT, READERS
 
 
 class ReadPort:
-    """A read port of a central buffer, and the packet that it reads or read last.
+    """A read port of a central buffer, and the packet it reads or read last.
 
     Parameters
     ----------
     free_from : int
-        First cycle in which it takes part in allocation.
+        First cycle in which the read port takes part in allocation.
     last_lane : int
         VL granted last.
     lane, since, flits, blocks : int
-        Of the packet: VL, cycle of the grant, size.
+        VL, grant cycle, and size of the packet in flits and blocks.
     ahead : int
-        Flits already buffered at the grant beyond the one that arrives per cycle.
+        Flits that were buffered at the grant in excess of one arriving per cycle.
     given : int
-        Its blocks whose room was given back.
+        Blocks of the packet already freed in the central buffer.
     """
 
     free_from: Int64
@@ -50,13 +53,13 @@ class Centre(NamedTuple):
     Parameters
     ----------
     rooms : Rooms
-        Of the buffers.
+        Buffer space.
     queues : Queues
-        Packets by buffer and outgoing VL, in stage VA-SA.
+        Packets in stage VA-SA, by buffer and outgoing VL.
     written : array of int64, (buffers, lanes)
-        First cycle in which a VL may be written by another packet.
+        First cycle in which another packet may be written to a VL.
     link_busy : array of int64, (buffers, 2)
-        First cycle in which a central link is free.
+        First cycle in which each central link is free.
     last_input : array of int64, (buffers,)
         Input of the MPort that was granted last.
     read : Records of ReadPort, (buffers, 2)
@@ -72,7 +75,7 @@ class Centre(NamedTuple):
 
 
 def new_centre(rooms: Rooms) -> Centre:
-    """Return empty buffers, one for each room."""
+    """Return empty central buffers, one for each element of ``rooms``."""
     buffers, lanes = len(rooms.taken), rooms.taken.shape[1]
     read = new_records(ReadPort, buffers, READERS)
     read["last_lane"] = lanes - 1
@@ -88,7 +91,7 @@ def new_centre(rooms: Rooms) -> Centre:
 
 @inner
 def _has_room(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
-    """Tell whether a central buffer has room for the largest packet of a VL at the start of a cycle."""
+    """Return whether a central buffer has space for the largest packet of a VL at the start of a cycle."""
     for reader in range(READERS):
         read = centre.read[buffer, reader]
         if read.given != read.blocks:
@@ -101,14 +104,17 @@ def _has_room(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cy
 
 @inner
 def centre_takes(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
-    """Tell whether a central buffer takes a packet of a VL (OPAS-1)."""
+    """Return whether a central buffer can accept a packet of a VL (OPAS-1)."""
     is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
     return is_free and centre.written[buffer, lane] <= cycle and _has_room(centre, out_ports, buffer, lane, cycle)
 
 
 @inner
 def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: int, until: int) -> None:
-    """Let a packet come in over the lower free link; its last flit crosses in cycle ``until`` (OPAS-4, OPAS-6)."""
+    """Start to write a packet over the free central link with the lower number (OPAS-4, OPAS-6).
+
+    The link and the VL stay busy until cycle ``until``, in which the last flit crosses.
+    """
     link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
     centre.link_busy[buffer, link] = centre.written[buffer, lane] = until
     take(centre.rooms, buffer, lane, blocks)
@@ -118,9 +124,15 @@ def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: in
 def start_reading(
     centre: Centre, buffer: int, reader: int, lane: int, flits: int, blocks: int, cycle: int, ahead: int
 ) -> None:
-    """Let a read port read a packet from the next cycle on; ``ahead`` as of ``crosses_until`` (OPAS-6)."""
+    """Start to read a packet through a read port from the next cycle on (OPAS-6).
+
+    Parameters
+    ----------
+    ahead : int
+        Number of buffered flits in excess of one arriving per cycle.
+    """
     read = centre.read[buffer, reader]
-    give_back(centre.rooms, buffer, read.lane, read.blocks - read.given)  # the last flits cross now
+    give_back(centre.rooms, buffer, read.lane, read.blocks - read.given)  # its last flits cross now
     read.last_lane = read.lane = lane
     read.since, read.ahead, read.given = cycle, min(ahead, flits), 0
     read.flits, read.blocks = flits, blocks

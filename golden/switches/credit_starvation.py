@@ -1,7 +1,7 @@
-"""Room that ports of switches hold back from their senders: rules IBS-K1 to IBS-K6 of ``docs/ib_switch.md``.
+"""Credit starvation: switch inputs delay the return of credits (IBS-K1 to IBS-K6, ``docs/ib_switch.md``).
 
-Inputs from which one packet at a time crosses. A caller says when a packet is queued and granted, and in each cycle,
-before all else that happens in it, what comes free; it is told what is returned.
+Only one packet at a time may cross from an input. The caller reports queued and granted packets. At the start of each
+cycle it passes the blocks that become free and receives the blocks to return to the sender.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from vlane.golden.links.returns import Returns, flits_moved, whole_blocks
 from vlane.golden.switches.packets import NOBODY, Packet
 
 _NEVER = 1 << 30
-"""A limit that is never reached."""
+"""Limit that is never reached, for CS_Threshold 0."""
 
 
 class Unstarved(NamedTuple):
-    """Ports that return all room at once.
+    """Ports without credit starvation: every credit is returned at once.
 
     Parameters
     ----------
     kind : int
-        0; a tuple of nothing is no type of its own.
+        Always 0. An empty tuple would not be a distinct type in compiled code.
     """
 
     kind: int = 0
 
 
 class StarvingPort:
-    """What a port keeps for all its VLs.
+    """State of a port, common to all its VLs.
 
     Parameters
     ----------
     since : int
-        First cycle in which a flit of the packet that crosses last could cross.
+        First cycle in which a flit of the packet that crosses, or crossed last, could cross.
     lane, flits, blocks, given, ahead : int
-        Of that packet: VL, size, blocks that came free so far, flits that were there beside the one of each cycle.
+        Of that packet: VL, size in flits and blocks, blocks freed so far, buffered flits in excess of one per cycle.
     held : int
-        Blocks that all VLs hold.
+        Freed blocks that are not yet returned, over all VLs.
     withheld : int
-        Blocks since the start that were not returned in the cycle in which they came free.
+        Number of blocks since the start of the run that were not returned in the cycle in which they became free.
     last : int
-        VL that returned last.
+        VL that returned credits last.
     masked, threshold, gap : int
-        Of the switch: the port's bit of Credit_Mask, CS_Threshold, cycles that CS_ReturnDelay adds to each block's.
+        Switch settings: the port's bit of Credit_Mask, CS_Threshold, and extra cycles per block from CS_ReturnDelay.
     rules, own_threshold, own_gap : int
-        Of the port's element: whether it is valid and of control type 1, and the same two.
+        Port element: whether it is valid and of control type 1; its threshold and gap.
     """
 
     since: Int64
@@ -74,16 +74,16 @@ class StarvingPort:
 
 
 class StarvingLane:
-    """What a port keeps for each VL.
+    """State of one VL of a port.
 
     Parameters
     ----------
     not_before : int
-        First cycle in which a block may be returned again while the VL is over.
+        First cycle in which the VL may return another block while it is over its threshold.
     waiting, going : int
-        Blocks of the packets in its queue, and of those that were granted since ``return_held``.
+        Blocks of queued packets, and of packets granted since the last call of ``return_held``.
     held : int
-        Blocks that came free and are not returned.
+        Blocks that are free but not yet returned.
     """
 
     not_before: Int64
@@ -93,18 +93,18 @@ class StarvingLane:
 
 
 class Starvation(NamedTuple):
-    """Ports that may hold room back.
+    """Ports with credit starvation.
 
     Parameters
     ----------
     port : Records of StarvingPort, (ports,)
-        State of each.
+        State of each port.
     lane : Records of StarvingLane, (ports, lanes)
         State of each VL.
     limits : array of int64, (lanes, 16)
-        Blocks that wait from which a VL is over, by threshold.
+        Number of waiting blocks from which a VL is over its threshold, by CS_Threshold.
     maximum : array of int64, (lanes,)
-        Most blocks that a VL holds.
+        Maximum number of blocks that a VL holds back.
     """
 
     port: Records[StarvingPort]
@@ -114,7 +114,10 @@ class Starvation(NamedTuple):
 
 
 def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
-    """Return ports after reset; ``maximum`` are the blocks that each VL may take of an input buffer."""
+    """Return ports after reset.
+
+    ``maximum`` is the largest number of input-buffer blocks of each VL.
+    """
     lanes = len(maximum)
     limits = [
         [_NEVER, *(starvation_limit(threshold, most) for threshold in range(1, LARGEST_THRESHOLD + 1))]
@@ -131,23 +134,23 @@ def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
 
 
 @inner
-def _not(starvation: Unstarved) -> bool:  # noqa: ARG001 - as of starvation
+def _not(starvation: Unstarved) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _so(starvation: Starvation) -> bool:  # noqa: ARG001 - of any
+def _so(starvation: Starvation) -> bool:  # noqa: ARG001 - one signature for all types
     return True
 
 
 @by_type({Unstarved: _not, Starvation: _so})
 def starves(starvation: Any) -> bool:  # type: ignore[empty-body]
-    """Tell whether ports may hold room back at all."""
+    """Return whether credit starvation is modelled."""
 
 
 @inner
 def _not_waiting(starvation: Unstarved, port: int, lane: int, blocks: int) -> None:
-    """Nothing is counted."""
+    """Do nothing: no credit starvation."""
 
 
 @inner
@@ -157,12 +160,12 @@ def _waiting(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
 
 @by_type({Unstarved: _not_waiting, Starvation: _waiting})
 def note_waiting(starvation: Any, port: int, lane: int, blocks: int) -> None:
-    """Note that a packet is queued on a VL, in the first cycle in which it may be granted."""
+    """Count a packet queued on a VL, in the first cycle in which it may be granted."""
 
 
 @inner
 def _not_granted(starvation: Unstarved, port: int, lane: int, blocks: int) -> None:
-    """Nothing is counted."""
+    """Do nothing: no credit starvation."""
 
 
 @inner
@@ -174,12 +177,12 @@ def _granted(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
 
 @by_type({Unstarved: _not_granted, Starvation: _granted})
 def note_grant(starvation: Any, port: int, lane: int, blocks: int) -> None:
-    """Note that a packet of a VL is granted, or begins to drop, in this cycle."""
+    """Count a packet of a VL that is granted, or begins to be dropped, in this cycle."""
 
 
 @inner
 def _does_not_cross(starvation: Unstarved, port: int, lane: int, packet: Packet, since: int) -> None:
-    """Its room is not looked at."""
+    """Do nothing: no credit starvation."""
 
 
 @inner
@@ -191,12 +194,15 @@ def _crosses(starvation: Starvation, port: int, lane: int, packet: Packet, since
 
 @by_type({Unstarved: _does_not_cross, Starvation: _crosses})
 def crosses(starvation: Any, port: int, lane: int, packet: Packet, since: int) -> None:
-    """Note that a packet's flits cross from a cycle on, those that are there; the packet before it has crossed then."""
+    """Register the packet that crosses from cycle ``since`` on.
+
+    The previous packet has crossed by then.
+    """
 
 
 @inner
 def freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) -> int:
-    """Return the blocks of the packet that crosses which come free in a cycle; each cycle is asked for once."""
+    """Return the number of blocks that the crossing packet frees in a cycle. Call it once per cycle, in order."""
     own = starvation.port[port]
     if own.given == own.blocks:
         return 0
@@ -208,7 +214,7 @@ def freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) ->
 
 @inner
 def is_over(starvation: Starvation, port: int, lane: int) -> bool:
-    """Tell whether a VL is over CS_Threshold (IBS-K1)."""
+    """Return whether a VL is over CS_Threshold (IBS-K1)."""
     own, state = starvation.port[port], starvation.lane[port, lane]
     threshold = own.own_threshold if own.rules != 0 else own.threshold
     return own.masked != 0 and state.waiting + state.going >= starvation.limits[lane, threshold]
@@ -216,9 +222,9 @@ def is_over(starvation: Starvation, port: int, lane: int) -> bool:
 
 @inner
 def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int) -> tuple[int, int]:
-    """Let blocks of a VL come free in a cycle; return the VL of which room is returned, and how many blocks.
+    """Add freed blocks to the blocks held back, and return the VL and number of blocks to return (IBS-K2 to IBS-K5).
 
-    Called for every port and cycle, before packets are queued and granted in the cycle (IBS-K2 to IBS-K5).
+    Call this once for every port and cycle, before packets are queued and granted in the cycle.
     """
     own, lanes = starvation.port[port], len(starvation.limits)
     if freed != 0:
@@ -250,26 +256,26 @@ def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed:
 
 @inner
 def set_credit_mask(starvation: Starvation, port: int, mask: int) -> None:
-    """Write the port's bit of Credit_Mask."""
+    """Set the port's bit of Credit_Mask."""
     starvation.port[port].masked = mask
 
 
 @inner
 def set_return(starvation: Starvation, port: int, threshold: int, gap: int) -> None:
-    """Write CS_Threshold and CS_ReturnDelay of the switch."""
+    """Set CS_Threshold and the gap of CS_ReturnDelay as switch settings."""
     own = starvation.port[port]
     own.threshold, own.gap = threshold, gap
 
 
 @inner
 def set_element(starvation: Starvation, port: int, rules: int, threshold: int, gap: int) -> None:
-    """Write the port's element, which rules if it is valid and of control type 1 (IBS-K6)."""
+    """Set the port's element, which takes precedence if it is valid and of control type 1 (IBS-K6)."""
     own = starvation.port[port]
     own.rules, own.own_threshold, own.own_gap = rules, threshold, gap
 
 
 def write_starvation(starvation: Starvation, first: int, ports: int, write: StarvationWrite) -> None:
-    """Write settings of a switch whose ports these are, from ``first`` on."""
+    """Apply a write of starvation settings to all ports of a switch, which begin at ``first``."""
     for port in range(ports):
         if write.select == StarvationSelect.CREDIT_MASK:
             set_credit_mask(starvation, first + port, write.credit_mask >> port & 1)
@@ -278,7 +284,10 @@ def write_starvation(starvation: Starvation, first: int, ports: int, write: Star
 
 
 def write_element(starvation: Starvation, first: int, ports: int, write: MarkingWrite) -> None:
-    """Let a port have the element that a write of the marking's settings gives it, if it is one."""
+    """Apply a write of the port element to its port.
+
+    Ignore other marking writes and absent ports.
+    """
     if write.select == CCMarkerSelect.PORT and write.port < ports:
         shift, multiplier = write.return_delay
         set_element(

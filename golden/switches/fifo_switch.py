@@ -1,4 +1,4 @@
-"""InfiniBand switches whose outputs have queues of requests (``docs/ib_switch.md``, rules IBS-Q1 to IBS-Q3)."""
+"""InfiniBand switches with a request queue for each output (IBS-Q1 to IBS-Q3, ``docs/ib_switch.md``)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from vlane.golden.switches.vl_tables import VLTables
 
 
 class FifoSwitches(NamedTuple):
-    """Inputs, VL tables and queues of requests.
+    """State of switches with request queues.
 
     Parameters
     ----------
     inputs : Inputs
-        Input sides.
+        Input ports.
     tables : VLTables
         Outgoing VLs.
     busy_output : array of int64, (all ports,)
         First cycle in which an output takes part in allocation.
     asking : array of int64, (words,)
-        Outputs with a request, as bits.
+        Bit set of outputs with a request.
     requests : Requests
-        A queue for each output.
+        One queue for each output.
     """
 
     inputs: Inputs
@@ -43,7 +43,7 @@ class FifoSwitches(NamedTuple):
 
 
 def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FifoSwitches:
-    """Return empty switches with these tables."""
+    """Return empty switches with the given tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
@@ -66,7 +66,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+    """Run a cycle of a switch's allocation.
+
+    The grants are appended to the first ``count`` grants; return the new count.
+    """
     inputs, more = switches.inputs, switches.inputs.port_bits - switches.inputs.word_bits
     for word in range(switch << more, (switch + 1) << more):
         count = _take_requests(switches, packets, word, cycle, grants, count)
@@ -84,7 +87,7 @@ def allocate_one(
 def _take_requests(
     switches: FifoSwitches, packets: Packets, word: int, cycle: int, grants: Records[Grant], count: int
 ) -> int:
-    """Queue the requests of packets that are first now at inputs of a word, and let those be gone that are dropped."""
+    """Queue the requests of new first packets at the inputs of a word, and start to drop packets (IBS-Q1, IBS-Q2)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.inputs.queues.queue.shape[1]
     left = inputs.waiting[word]
     while left != 0:
@@ -118,7 +121,7 @@ def _grant_first(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Grant an output to the first request of its queue that may cross."""
+    """Grant an output to the first request in its queue that can cross (IBS-Q3)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.inputs.queues.queue.shape[1]
     before, request = NOBODY, requests.first[to]
     while request != NOBODY and not _may_cross(switches, out_ports, packets, to, request, cycle):
@@ -139,7 +142,7 @@ def _grant_first(
 def _may_cross(
     switches: FifoSwitches, out_ports: OutputPorts, packets: Packets, to: int, request: int, cycle: int
 ) -> bool:
-    """Tell whether a request's input is free and its packet fits into the output buffer."""
+    """Return whether the input of a request is free and the packet fits into the output buffer."""
     inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
     port = request // lanes
     if inputs.port[port].busy > cycle:

@@ -1,4 +1,4 @@
-"""InfiniBand switches whose inputs and outputs take turns flit by flit (``docs/ib_switch.md``, IBS-F1 to IBS-F6)."""
+"""InfiniBand switches whose crossbar is allocated flit by flit (IBS-F1 to IBS-F6, ``docs/ib_switch.md``)."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from vlane.golden.switches.vl_tables import VLTables
 
 
 class FlitSwitches(NamedTuple):
-    """Inputs, VL tables and allocators.
+    """State of switches with flit-by-flit allocation.
 
     Parameters
     ----------
     inputs : Inputs
-        Input sides.
+        Input ports.
     tables : VLTables
         Outgoing VLs.
     granted : array of int64, (all ports, lanes)
-        Flits of the first packet of an input's VL that were granted.
+        Number of granted flits of the first packet of each input VL.
     last_input : array of int64, (all ports,)
         Input that an output granted last.
     nearest : array of int64, (all ports,)
-        Within a cycle: ``turn_of`` of the input whose turn is next among those that want an output; 0 if none does.
+        Scratch of a cycle: largest ``turn_of`` among the inputs that request an output; 0 if none does.
     able : array of int64, (all ports and a margin,)
-        Within a cycle: inputs with a packet.
+        Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
-        Within a cycle: the VL that each input chose.
+        Scratch of a cycle: VL that each input picked.
     asked : array of int64, (all ports,)
-        Within a cycle: outputs that are wanted.
+        Scratch of a cycle: requested outputs.
     """
 
     inputs: Inputs
@@ -60,7 +60,7 @@ class FlitSwitches(NamedTuple):
 
 
 def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FlitSwitches:
-    """Return empty switches with these tables."""
+    """Return empty switches with the given tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
@@ -79,7 +79,7 @@ def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
 
 @inner
 def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, port: int, cycle: int) -> int:
-    """Return the VL with which an input takes part, -1 for none (IBS-F2)."""
+    """Return the VL that an input picks, -1 for none (IBS-F2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
@@ -99,12 +99,14 @@ def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, port: int, cycl
 def allocate(
     switches: FlitSwitches, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]
 ) -> int:
-    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
+    """Run one allocation cycle of all switches and return the number of grants.
+
+    A packet's next event is scheduled with the grant of its last flit.
 
     Parameters
     ----------
     grants : Records of Grant, (at least all ports,)
-        Filled with the grants, of a flit each.
+        Output: the grants, one flit each.
     """
     inputs = switches.inputs
     asked, count = 0, 0
@@ -149,9 +151,9 @@ def _grant(
     grants: Records[Grant],
     row: int,
 ) -> bool:
-    """Let the next flit of an input's VL cross; tell whether it is the packet's last one (IBS-F4).
+    """Grant the next flit of an input's VL and return whether it is the last flit of its packet (IBS-F4).
 
-    ``grants[row]`` is filled; its port is ``NOBODY`` if no block becomes free with the flit.
+    The grant is stored in ``grants[row]``. Its port is ``NOBODY`` if the flit completes no block.
     """
     inputs = switches.inputs
     packet = inputs.queues.queue[port, lane].head

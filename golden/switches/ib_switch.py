@@ -1,4 +1,4 @@
-"""InfiniBand switches: two-stage allocation (``docs/ib_switch.md``, rules IBS-1 to IBS-5, IBS-I1 to IBS-S2)."""
+"""InfiniBand switches with two-stage allocation (IBS-1 to IBS-5, IBS-I1 to IBS-S2, ``docs/ib_switch.md``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from vlane.golden.switches.vl_tables import VLTables
 from vlane.switches.switch_kinds import INFINIBAND
 
 SPEED = INFINIBAND.inner_flits
-"""Flits that cross in a cycle, from one input."""
+"""Maximum number of flits that cross from one input per cycle."""
 
 
 class OutputPort:
@@ -39,11 +39,11 @@ class OutputPort:
     Parameters
     ----------
     busy : int
-        First cycle in which it takes part in allocation.
+        First cycle in which the output takes part in allocation.
     last_input : int
-        Input it granted last.
+        Input granted last.
     nearest : int
-        Within a cycle: ``turn_of`` of the input whose turn is next among those that want it; 0 if none does.
+        Scratch of a cycle: largest ``turn_of`` among the inputs that request the output; 0 if none does.
     """
 
     busy: Int64
@@ -52,22 +52,22 @@ class OutputPort:
 
 
 class IBSwitches(NamedTuple):
-    """Inputs, VL tables and allocators.
+    """State of switches with one allocation iteration and a crossbar as fast as the links.
 
     Parameters
     ----------
     inputs : Inputs
-        Input sides.
+        Input ports.
     tables : VLTables
         Outgoing VLs.
     output : Records of OutputPort, (all ports,)
-        Allocation state.
+        Allocation state of the outputs.
     able : array of int64, (all ports and a margin,)
-        Within a cycle: inputs with a packet.
+        Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
-        Within a cycle: the VL that each input chose.
+        Scratch of a cycle: VL that each input picked.
     asked : array of int64, (all ports,)
-        Within a cycle: outputs that are wanted.
+        Scratch of a cycle: requested outputs.
     """
 
     inputs: Inputs
@@ -79,16 +79,18 @@ class IBSwitches(NamedTuple):
 
 
 class FasterIBSwitches(NamedTuple):
-    """The same with what makes them faster; a type of its own, so that the usual ones do not pay for it.
+    """State of switches with several iterations or a faster crossbar.
+
+    The separate type lets default switches be compiled with constants.
 
     Parameters
     ----------
     inputs, tables, output, able, choice, asked
-        As those of ``IBSwitches``.
+        Fields of ``IBSwitches``.
     iterations : int
-        Passes of the two stages in a cycle (IBS-I1).
+        Number of allocation passes per cycle (IBS-I1).
     speed : int
-        Flits that cross in a cycle, from one input (IBS-S1).
+        Maximum number of flits that cross from one input per cycle (IBS-S1).
     """
 
     inputs: Inputs
@@ -102,7 +104,7 @@ class FasterIBSwitches(NamedTuple):
 
 
 def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
-    """Return empty switches with these tables."""
+    """Return empty switches with the given tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
@@ -115,12 +117,12 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
 def new_faster_ib_switches(
     *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int
 ) -> FasterIBSwitches:
-    """Return empty switches with these tables, of so many passes and flits that cross in a cycle."""
+    """Return empty switches with the given tables, iterations and crossbar speed."""
     return FasterIBSwitches(*new_ib_switches(lanes=lanes, lft=lft, tables=tables), iterations, speed)
 
 
 @inner
-def _one_pass(switches: IBSwitches) -> int:  # noqa: ARG001 - as the other's
+def _one_pass(switches: IBSwitches) -> int:  # noqa: ARG001 - one signature for all types
     return 1
 
 
@@ -131,11 +133,11 @@ def _passes(switches: FasterIBSwitches) -> int:
 
 @by_type({IBSwitches: _one_pass, FasterIBSwitches: _passes})
 def iterations_of(switches: Any) -> int:
-    """Return the passes of the two stages in a cycle; a constant of the usual switches."""
+    """Return the number of allocation passes per cycle, a constant for default switches."""
 
 
 @inner
-def _usual_speed(switches: IBSwitches) -> int:  # noqa: ARG001 - as the other's
+def _usual_speed(switches: IBSwitches) -> int:  # noqa: ARG001 - one signature for all types
     return SPEED
 
 
@@ -146,12 +148,12 @@ def _own_speed(switches: FasterIBSwitches) -> int:
 
 @by_type({IBSwitches: _usual_speed, FasterIBSwitches: _own_speed})
 def speed_of(switches: Any) -> int:
-    """Return the flits that cross in a cycle, from one input; a constant of the usual switches."""
+    """Return the maximum number of flits that cross from one input per cycle, a constant for default switches."""
 
 
 @inner
 def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -> int:
-    """Return the VL with which an input takes part, -1 for none (IBS-2)."""
+    """Return the VL that an input picks, -1 for none (IBS-2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
     left = inputs.queues.filled[port].lanes
@@ -171,12 +173,12 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -
 
 @inner
 def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
-    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
+    """Run one allocation cycle of all switches, schedule the granted packets, and return the number of grants.
 
     Parameters
     ----------
     grants : Records of Grant, (at least all ports,)
-        Filled with the grants.
+        Output: the grants.
     """
     inputs, count = switches.inputs, 0
     left = list_members(inputs.waiting, inputs.word_bits, switches.able)
@@ -185,7 +187,7 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
         moves = iteration == 0
         asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
         count = _outputs_grant(switches, out_ports, packets, asked, moves, cycle, grants, count)
-        if asked == left:  # none of them was refused
+        if asked == left:  # every request was granted
             break
     return count
 
@@ -201,15 +203,15 @@ def _inputs_ask(
     grants: Records[Grant],
     count: int,
 ) -> tuple[int, int, int]:
-    """Let the first inputs of the list ask for outputs (IBS-2); drops cross at once (IBS-10).
+    """Run the first allocation stage for the first ``able`` inputs of the list (IBS-2).
 
-    Return how many outputs are asked for, how many inputs ask, which the list then begins with, and how many grants
-    there are then.
+    Packets to be dropped cross at once (IBS-10). Return the number of requested outputs, the number of requesting
+    inputs (moved to the front of the list; 0 without iterations) and the new number of grants.
 
     Parameters
     ----------
     moves : bool
-        Whether the pointers move with a drop (IBS-I2).
+        A drop moves the round-robin pointer (IBS-I2).
     """
     inputs, outputs = switches.inputs, switches.output
     asked, asking, last = 0, 0, able - AHEAD if are_many(inputs.queues) else 0
@@ -254,7 +256,10 @@ def _outputs_grant(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Let each output that is asked for take one of the inputs (IBS-3); return how many grants there are then."""
+    """Run the second allocation stage (IBS-3): each requested output grants one input.
+
+    Return the new number of grants.
+    """
     inputs, outputs = switches.inputs, switches.output
     for index in range(asked):
         to = switches.asked[index]

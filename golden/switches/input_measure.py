@@ -1,6 +1,7 @@
-"""What waits at a switch's inputs for each output and VL, as a sweep finds it (NCC-3 of ``docs/congestion.md``).
+"""Blocks that wait at a switch's inputs for each output and VL, as a periodic sweep reports them (NCC-3).
 
-The sweep itself is not run: a measure is told from when what waits changed last.
+The sweep is not simulated cycle by cycle. The reported value is computed from the time of the last changes. The rule is
+in ``docs/congestion.md``.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from vlane.golden.switches.inputs import DROPPED, Inputs, local_port, port_bits_
 from vlane.golden.switches.packets import NOBODY, Packets
 
 _SHOWN = 3
-"""Cycles after which what the sweep finds counts."""
+"""Latency of the sweep's result in cycles."""
 _LEAST_PLACES = 4
 
 
 class Waiting:
-    """What waits for a VL of an output.
+    """Blocks that wait for one VL of an output.
 
     Parameters
     ----------
     changed : int
-        First cycle in which the sweep may find what waits now.
+        First cycle in which the sweep can find the current value.
     blocks : int
-        What waits now.
+        Current value.
     found, found_before : int
-        What the last sweep that came by before ``changed`` found, and the one before that.
+        Values found by the last sweep before ``changed`` and by the sweep before it.
     """
 
     changed: Int64
@@ -40,18 +41,18 @@ class Waiting:
 
 
 class InputMeasure(NamedTuple):
-    """The measure of all outputs.
+    """Sweep results of all outputs.
 
     Parameters
     ----------
     port_bits : int
-        Of a port's number within its switch.
+        Width of a port number within its switch.
     places : int
-        Cycles of a sweep: places of a switch, one for each VL of each port.
+        Period of the sweep in cycles: one for each VL of each port of a switch, at least 4.
     waiting : Records of Waiting, (outputs, lanes)
-        Of each VL.
+        Blocks that wait for each output VL.
     queued : array of int64, (inputs, lanes)
-        Blocks of each queue.
+        Blocks in each input queue.
     """
 
     port_bits: int
@@ -61,7 +62,7 @@ class InputMeasure(NamedTuple):
 
 
 def new_input_measure(*, outputs: int, lanes: int, ports: int) -> InputMeasure:
-    """Return the measure of so many outputs at rest, of switches with so many ports each."""
+    """Return the measure of ``outputs`` idle outputs, of switches with ``ports`` ports each."""
     places = max(_LEAST_PLACES, ports * lanes)
     return InputMeasure(
         port_bits_for(ports), places, new_records(Waiting, outputs, lanes), np.zeros((outputs, lanes), np.int64)
@@ -72,7 +73,7 @@ def new_input_measure(*, outputs: int, lanes: int, ports: int) -> InputMeasure:
 def joined(
     measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Let a packet be in its queue at an input from a cycle on."""
+    """Count a packet that is in its input queue from ``cycle`` on."""
     blocks, head = packets.pool[packet].blocks, inputs.queues.queue[port, lane].head
     measure.queued[port, lane] += blocks
     _change(measure, inputs, packets, port, head, measure.queued[port, lane] if head == packet else blocks, cycle)
@@ -82,7 +83,7 @@ def joined(
 def left(
     measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Let a packet that was the first of its queue be there no more from a cycle on."""
+    """Remove the first packet of an input queue from the count from ``cycle`` on."""
     _change(measure, inputs, packets, port, packet, -measure.queued[port, lane], cycle)
     measure.queued[port, lane] -= packets.pool[packet].blocks
     head = inputs.queues.queue[port, lane].head
@@ -92,7 +93,7 @@ def left(
 
 @inner
 def measured(measure: InputMeasure, port: int, lane: int, cycle: int) -> int:
-    """Return the measure of a VL of an output in a cycle."""
+    """Return the number of blocks that the sweep reports for an output VL in a cycle."""
     own = measure.waiting[port, lane]
     place = _place(measure, port, lane)
     since = _last_sweep(measure, place, cycle - _SHOWN)
@@ -105,7 +106,7 @@ def measured(measure: InputMeasure, port: int, lane: int, cycle: int) -> int:
 def _change(
     measure: InputMeasure, inputs: Inputs, packets: Packets, port: int, head: int, blocks: int, cycle: int
 ) -> None:
-    """Let so many blocks more, or fewer, wait for where the head of their queue goes to."""
+    """Add ``blocks`` (possibly negative) to the blocks that wait for the output VL of a queue's first packet."""
     field = packets.pool[head]
     if field.output == DROPPED:
         return
@@ -113,7 +114,7 @@ def _change(
     own = measure.waiting[output, field.lane]
     if own.changed != cycle:
         since = _last_sweep(measure, _place(measure, output, field.lane), cycle - 1)
-        if since >= own.changed:  # a sweep has come by since the last change
+        if since >= own.changed:  # the sweep visited this position since the last change
             own.found_before = own.blocks if since - measure.places >= own.changed else own.found
             own.found = own.blocks
         own.changed = cycle
@@ -122,11 +123,11 @@ def _change(
 
 @inner
 def _place(measure: InputMeasure, port: int, lane: int) -> int:
-    """Return the place of a VL of an output in the sweep of its switch."""
+    """Return the position of an output VL in its switch's sweep."""
     return (port & ((1 << measure.port_bits) - 1)) * measure.waiting.shape[1] + lane
 
 
 @inner
 def _last_sweep(measure: InputMeasure, place: int, cycle: int) -> int:
-    """Return the last cycle, up to one, in which the sweep is at a place; before cycle 0 it found nothing."""
+    """Return the last cycle up to ``cycle``, possibly negative, in which the sweep visits a position."""
     return cycle - (cycle - place) % measure.places

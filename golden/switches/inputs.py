@@ -1,6 +1,7 @@
-"""Input sides of switches: a queue per VL, the forwarding table, what waits for allocation.
+"""Input ports of switches: a queue per VL, the forwarding table, and the inputs that wait for allocation.
 
-All switches of a network are one structure: port ``q`` is port ``q & (2**port_bits - 1)`` of switch ``q >> port_bits``.
+One structure holds all switches of a network: port ``q`` is port ``q & (2**port_bits - 1)`` of switch ``q >>
+port_bits``.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from vlane.golden.switches.tree_rule import NO_RULE, tree_output
 from vlane.packets.drop_cause import DropCause
 
 DROPPED = -1
-"""Output of a packet that goes nowhere."""
+"""Output of a packet that is dropped."""
 
 UNKNOWN_LID, NO_VL = int(DropCause.UNKNOWN_LID), int(DropCause.NO_VL)
-"""Drop causes that a golden switch tells apart."""
+"""Drop causes that a golden switch distinguishes."""
 
 ROUTED = 2
-"""Cycles from a head's arrival to its first allocation (stages IB, RT)."""
+"""Cycles from the arrival of a head to its first allocation (stages IB and RT)."""
 
 
 class InputPort:
@@ -45,9 +46,9 @@ class InputPort:
     Parameters
     ----------
     busy : int
-        First cycle in which it takes part in allocation.
+        First cycle in which the input takes part in allocation again.
     last_lane : int
-        VL that was granted last.
+        VL granted last.
     """
 
     busy: Int64
@@ -55,12 +56,12 @@ class InputPort:
 
 
 class Route:
-    """Where the first packet of a queue goes.
+    """Route of the first packet of a queue.
 
     Parameters
     ----------
     output, lane : int
-        As of the packet (``Packet``), kept here so that inputs that wait need not look at their packets.
+        Copy of the packet's fields, so that allocation need not read the packets of waiting inputs.
     """
 
     output: Int16
@@ -73,9 +74,9 @@ class Grant:
     Parameters
     ----------
     port : int
-        Input port in which room comes free; -1 if there is none, as for a packet that leaves a central buffer.
+        Input port in which space becomes free; -1 for none, such as for a packet that leaves a central buffer.
     packet : int
-        Number of the packet.
+        Packet number.
     lane : int
         VL on which the packet arrived at the input port.
     """
@@ -86,28 +87,28 @@ class Grant:
 
 
 class Inputs(NamedTuple):
-    """Input buffers and what their packets are looked up in.
+    """Input buffers and forwarding tables of all switches.
 
     Parameters
     ----------
     port_bits : int
-        Of a port's number within its switch.
+        Width of a port number within its switch.
     word_bits : int
-        Of a port's number within its word: a switch's ports are one word of a set, or several.
+        Width of a port number within its word; the ports of a switch fill one or several words of a bit set.
     queues : Queues
-        Packets by input and VL, heads and all.
+        Packets by input and VL, including the first packets.
     first : Records of Route, (all ports, lanes)
-        Of the first packet of each queue that has one.
+        Route of the first packet of each non-empty queue.
     port : Records of InputPort, (all ports,)
         Allocation state.
     waiting : array of int64, (words,)
-        Inputs with a packet, as bits; of switches of one word, above them whatever else they wait with.
+        Bit set of inputs with a packet. Omni-Path switches also use the bits above the ports, for central buffers.
     lft : array of uint8, (switches, LIDs)
-        Output port from 0 by DLID; 255 for none. Without LIDs if there is a rule.
+        Output port (from 0) by DLID; 255 for none. Zero LIDs wide if ``rule`` is used.
     rule : array of int64
-        Rule by which a tree forwards without tables (``tree_rule.py``), or ``NO_RULE``.
+        Parameters of table-free forwarding in a tree (``tree_rule.py``), or ``NO_RULE``.
     drops : array of int64, (switches, drop causes)
-        Packets dropped, by ``DropCause``.
+        Number of dropped packets, by ``DropCause``.
     """
 
     port_bits: int
@@ -122,17 +123,16 @@ class Inputs(NamedTuple):
 
 
 LookUp = tuple[int, int, int]
-"""What was looked up of a packet: output, ``DROPPED`` if there is none; outgoing VL, or the drop cause of a packet that
-is dropped; channel."""
+"""Result of routing: output or ``DROPPED``; outgoing VL, or the drop cause of a dropped packet; channel."""
 
 
 def port_bits_for(ports: int) -> int:
-    """Return the bits that number so many ports; at least one."""
+    """Return the width of a number that identifies ``ports`` ports, at least 1."""
     return max(1, (ports - 1).bit_length())
 
 
 def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
-    """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
+    """Return empty inputs with a copy of the forwarding table, which has one row per switch."""
     switches, bits = len(lft), port_bits_for(ports)
     total, word_bits = switches << bits, min(bits, WORD_BITS)
     port = new_records(InputPort, total)
@@ -158,37 +158,37 @@ def switch_of(inputs: Inputs, port: int) -> int:
 
 @inner
 def local_port(inputs: Inputs, port: int) -> int:
-    """Return a port's number within its switch."""
+    """Return the number of a port within its switch."""
     return port & ((1 << inputs.port_bits) - 1)
 
 
 @inner
 def word_of(inputs: Inputs, port: int) -> int:
-    """Return the word of a set of all ports that has a port."""
+    """Return the index of the bit-set word that contains a port."""
     return port >> inputs.word_bits
 
 
 @inner
 def bit_of(inputs: Inputs, port: int) -> int:
-    """Return the word of a set of ports with only this one, as a bit."""
+    """Return the mask of a port within its bit-set word."""
     return 1 << int(port & ((1 << inputs.word_bits) - 1))
 
 
 @inner
 def turn_of(inputs: Inputs, local: int, last: int) -> int:
-    """Return how soon a port has its turn after the last, round robin: 1 or more, the greater, the sooner."""
+    """Return the round-robin priority of a port after ``last``: 1 is the lowest, larger values are served sooner."""
     return ((last - local) & ((1 << inputs.port_bits) - 1)) + 1
 
 
 @inner
 def at_turn(inputs: Inputs, turn: int, last: int) -> int:
-    """Return the port of a switch with that ``turn_of``."""
+    """Return the port with round-robin priority ``turn``, the inverse of ``turn_of``."""
     return (last + 1 - turn) & ((1 << inputs.port_bits) - 1)
 
 
 @inner
 def output_of(inputs: Inputs, port: int, dlid: int) -> int:
-    """Return the output of a DLID at an input's switch; ``UNASSIGNED`` if it has none."""
+    """Return the output for a DLID at an input's switch, or ``UNASSIGNED``."""
     switch = switch_of(inputs, port)
     if dlid < inputs.lft.shape[1]:
         return int(inputs.lft[switch, dlid])
@@ -197,14 +197,14 @@ def output_of(inputs: Inputs, port: int, dlid: int) -> int:
 
 @inner
 def load_input(inputs: Inputs, port: int, dlid: int) -> None:
-    """Have loaded what a head of a DLID needs that comes to an input."""
+    """Prefetch the queues of an input and the forwarding entry of a DLID."""
     load_queues(inputs.queues, port)
     prefetch(inputs.lft, switch_of(inputs, port) * inputs.lft.shape[1] + dlid)
 
 
 @inner
 def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found: LookUp, cycle: int) -> None:
-    """Queue a packet that was looked up, in the first cycle in which it may take part in allocation (IBS-1)."""
+    """Append a routed packet to its input queue, in the first cycle in which it may take part in allocation (IBS-1)."""
     switch, field = switch_of(inputs, port), packets.pool[packet]
     arrived_on = field.lane
     output, lane, channel = found
@@ -225,7 +225,7 @@ def _note_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: 
 
 @inner
 def list_ready(inputs: Inputs, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Leave busy inputs out of a list of so many; return how many are left."""
+    """Remove busy inputs from the first ``count`` list entries and return the number that remain."""
     left = 0
     for index in range(count):
         port = ports[index]
@@ -236,7 +236,7 @@ def list_ready(inputs: Inputs, ports: NDArray[np.int64], count: int, cycle: int)
 
 @inner
 def ready_inputs(inputs: Inputs, switch: int, among: int, cycle: int) -> int:
-    """Return which of a switch's inputs, given as bits, are not busy, and have loaded what they look at."""
+    """Return which inputs of the mask ``among`` are not busy, and prefetch their routes."""
     first, ready, left = switch << inputs.port_bits, 0, among
     while left != 0:
         port = lowest(left)
@@ -249,21 +249,21 @@ def ready_inputs(inputs: Inputs, switch: int, among: int, cycle: int) -> int:
 
 @inner
 def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
-    """Return the cycle in which the last flit crosses of a packet that is granted in a cycle (IBS-5, OPAS-6).
+    """Return the cycle in which the last flit of a packet granted in ``cycle`` crosses (IBS-5, OPAS-6).
 
     Parameters
     ----------
     ahead : int
-        Flits already buffered beyond the one that arrives per cycle.
+        Number of buffered flits in excess of one arriving per cycle.
     speed : int
-        Flits that cross in a cycle, if they are there.
+        Maximum number of flits that cross per cycle.
     """
     return max(cycle + (flits + speed - 1) // speed, cycle - ahead + flits)
 
 
 @inner
 def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
-    """Take the first packet of an input's VL out of its queue; return it."""
+    """Remove the first packet from the queue of an input's VL and return it."""
     packet = pop(packets, inputs.queues, port, lane)
     following = inputs.queues.queue[port, lane].head
     if following != NOBODY:
@@ -277,9 +277,9 @@ def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
 def cross(
     inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
 ) -> int:
-    """Let an input's first packet of a VL cross from the next cycle on; return when its last flit does.
+    """Start to move the first packet of an input's VL through the crossbar, from the next cycle on.
 
-    ``grants[row]`` is filled.
+    Store the grant in ``grants[row]`` and return the cycle in which the last flit crosses.
     """
     packet = take_first(inputs, packets, port, lane)
     inputs.port[port].last_lane = lane
@@ -294,7 +294,10 @@ def cross(
 def drop(
     inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
 ) -> int:
-    """Let an input's first packet of a VL cross to nowhere; return when its last flit does (IBS-10, OPAS-8)."""
+    """Start to discard the first packet of an input's VL at crossbar speed (IBS-10, OPAS-8).
+
+    Store the grant in ``grants[row]`` and return the cycle in which the last flit is discarded.
+    """
     until = cross(inputs, packets, port, lane, cycle, speed, grants, row)
     schedule(packets, grants[row].packet, cycle + CROSSED, TO_SINK, NOBODY)
     return until

@@ -1,4 +1,7 @@
-"""One set of functions for all kinds and forms of switches; the type of the state selects the implementation."""
+"""Common functions for all switch types.
+
+The type of the state selects the implementation.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,12 @@ from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
 Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | PerVLFifoSwitches | FlitSwitches | OPASwitches
 INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
-"""Types of InfiniBand switches, a type for a form."""
+"""State types of InfiniBand switches, one for each form of allocation and crossbar."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, vl_tables.route), OPASwitches: opa_switch.route})
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:
-    """Look up a packet at an input that it reached on a lane."""
+    """Return the output, outgoing VL and channel of a packet that reached an input on a lane."""
 
 
 @by_type(
@@ -51,7 +54,10 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
 def _allocate_one(
     switches: Any, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, grants: Records[Grant], count: int
 ) -> int:
-    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+    """Run a cycle of a switch's allocation.
+
+    The grants are appended to the first ``count`` grants; return the new count.
+    """
 
 
 @inner
@@ -80,37 +86,37 @@ _ONE_BY_ONE = (FifoSwitches, *_PER_VL, OPASwitches)
     }
 )
 def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
-    """Run one cycle of all switches' allocation, and send what is granted on its way; return how many grants there are.
+    """Run an allocation cycle of all switches, schedule the granted packets, and return the number of grants.
 
     Parameters
     ----------
-    grants : Records of Grant, (as many as switches may grant in a cycle,)
-        Filled with the grants.
+    grants : Records of Grant, (maximum number of grants per cycle,)
+        Output: the grants.
     """
 
 
 @inner
-def _all_of_it(switches: Any, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - as of those whose flits take turns
+def _all_of_it(switches: Any, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - one signature for all types
     return field.flits, field.blocks
 
 
 @inner
-def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - as the others'
+def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - one signature for all types
     return 1, 1
 
 
 @by_type({**dict.fromkeys((*_TOGETHER, *_ONE_BY_ONE), _all_of_it), FlitSwitches: _one_block})
 def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
-    """Return the flits and blocks of a packet whose room at an input comes free with a grant."""
+    """Return the flits and blocks of input-buffer space that a grant of this packet frees."""
 
 
 @inner
-def _one_at_a_time(switches: Any) -> bool:  # noqa: ARG001 - as of those whose VLs cross apart
+def _one_at_a_time(switches: Any) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _at_the_same_time(switches: Any) -> bool:  # noqa: ARG001 - as the others'
+def _at_the_same_time(switches: Any) -> bool:  # noqa: ARG001 - one signature for all types
     return True
 
 
@@ -121,27 +127,27 @@ def _at_the_same_time(switches: Any) -> bool:  # noqa: ARG001 - as the others'
     }
 )
 def vls_apart(switches: Any) -> bool:
-    """Tell whether packets of several VLs of an input cross at the same time."""
+    """Return whether packets of several VLs of one input can cross at the same time."""
 
 
 @inner
 def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
-    """No packet of a switch without a centre comes here."""
+    """Do nothing: the switch has no central buffers."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_centre), OPASwitches: opa_switch.store})
 def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
-    """Queue a packet in a central buffer, of a kind that has any."""
+    """Append a packet to its queue in a central buffer."""
 
 
 @inner
-def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
+def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - one signature for all types
     return 0
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_buffers), OPASwitches: opa_switch.central_buffers})
 def central_buffers(switches: Any) -> int:
-    """Return the central buffers of each switch."""
+    """Return the number of central buffers per switch, or 0 for InfiniBand switches."""
 
 
 @inner
@@ -151,32 +157,32 @@ def _no_heads(switches: Any) -> NDArray[np.int64]:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_heads), OPASwitches: opa_switch.central_heads})
 def central_heads(switches: Any) -> NDArray[np.int64]:
-    """Return the first packet of each queue in the central buffers, an array by buffer and VL; -1 for none."""
+    """Return the head packet of each central-buffer queue as an array (buffers, VLs), or -1 for none."""
 
 
 @inner
-def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG001 - as Omni-Path's
+def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG001 - one signature for all types
     return -1
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _never_between), OPASwitches: opa_switch.buffer_between})
 def buffer_between(switches: Any, port: int, output: int) -> int:
-    """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
+    """Return the central buffer between an input and an output, or -1 for none."""
 
 
 @inner
-def _one_channel(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
+def _one_channel(switches: Any) -> int:  # noqa: ARG001 - one signature for all types
     return 1
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _one_channel), OPASwitches: opa_switch.channels})
 def channels_of(switches: Any) -> int:
-    """Return how many channels tell packets apart."""
+    """Return the number of channels that the switch tables distinguish."""
 
 
 @inner
 def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
-    """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (IBS-1)."""
+    """Route a packet and queue it at the input, in the first cycle in which it takes part in allocation (IBS-1)."""
     field = packets.pool[packet]
     found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
     queue_routed(switches.inputs, packets, port, packet, found, cycle)
@@ -194,7 +200,7 @@ _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
 
 
 def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
-    """Return what decides the ways of packets of an SL from an input on: no others' rows are the same by chance."""
+    """Return a key that is equal for inputs with identical routes for packets of this SL."""
     return _ROWS[type(switches)](switches, switch, port, sl)
 
 
@@ -205,13 +211,14 @@ INFINIBAND_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
     ("fifo", "per_vl"): per_vl_fifo_switch.new_per_vl_fifo_switches,
     ("turns", "flits"): flit_switch.new_flit_switches,
 }
-"""By allocation and crossbar: makes empty switches; ``lanes``, ``lft`` and ``tables`` as of ``new_ib_switches``."""
+"""Constructors of empty switches by (allocation, crossbar), with the parameters of ``new_ib_switches``."""
 
 
 def infiniband_maker(allocation: str, crossbar: str, *, iterations: int = 1, speed: int = 1) -> Callable[..., Switches]:
-    """Return what makes empty switches of a form, of those forms that can be faster also of so many passes and flits.
+    """Return the constructor of a switch form, with the given number of iterations and crossbar speed.
 
-    ``lanes``, ``lft`` and ``tables`` of what is returned as of ``new_ib_switches``.
+    The constructor has the parameters of ``new_ib_switches``. Only the default form supports iterations or speed
+    above 1.
     """
     if iterations == speed == 1:
         return INFINIBAND_MAKERS[allocation, crossbar]

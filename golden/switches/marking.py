@@ -1,6 +1,6 @@
-"""Marking at the outputs of a network's switches: what the markers are told (NCC-1 to NCC-5 of ``docs/congestion.md``).
+"""FECN marking at switch outputs: the events that the markers receive (NCC-1 to NCC-5, ``docs/congestion.md``).
 
-Idle cycles are counted when the next packet starts, so that ports at rest need not be looked at.
+Idle cycles are counted when the next packet starts, so idle ports need no visit.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from vlane.golden.switches.packets import CROSSED, Packets
 
 
 class Unmarked(NamedTuple):
-    """Outputs that mark nothing.
+    """Outputs that do not mark.
 
     Parameters
     ----------
     kind : int
-        0; a tuple of nothing is no type of its own.
+        Always 0. An empty tuple would not be a distinct type in compiled code.
     """
 
     kind: int = 0
 
 
 class LaneMeasure:
-    """What is known of a VL of an output.
+    """State of one VL of an output.
 
     Parameters
     ----------
     changed : int
-        From which cycle on the packet that was granted last asks for the link.
+        Cycle from which the packet granted last requests the link.
     granted : int
         Blocks of that packet.
     marked : int
-        Packets that got FECN here since the start.
+        Packets that received FECN here since the start of the run.
     """
 
     changed: Int64
@@ -54,15 +54,15 @@ class Marking(NamedTuple):
     Parameters
     ----------
     markers : Markers
-        Of the outputs of switches, which are the first ends.
+        Markers of the switch outputs, which are the first output ports.
     lane : Records of LaneMeasure, (outputs, lanes)
-        Of each VL.
+        State of each VL.
     idle_from : array of int64, (outputs,)
-        First cycle of each output whose idleness is not yet counted.
+        First cycle whose idleness is not yet counted.
     inputs : InputMeasure
-        What waits at the inputs, if that is measured.
+        Blocks that wait at the inputs; empty unless ``by_inputs``.
     by_inputs : bool
-        Which measure counts: what waits at the inputs (NCC-3), or what is in the output buffer (NCC-2).
+        The measure is the blocks that wait at the inputs (NCC-3), not those in the output buffer (NCC-2).
     """
 
     markers: Markers
@@ -73,7 +73,7 @@ class Marking(NamedTuple):
 
 
 def new_marking(markers: Markers, *, ports: int, by_inputs: bool) -> Marking:
-    """Return the marking of outputs at rest, of switches with so many ports each."""
+    """Return the marking state of idle outputs, of switches with ``ports`` ports each."""
     outputs, lanes = markers.lane.shape
     return Marking(
         markers,
@@ -85,23 +85,23 @@ def new_marking(markers: Markers, *, ports: int, by_inputs: bool) -> Marking:
 
 
 @inner
-def _does_not(marking: Unmarked) -> bool:  # noqa: ARG001 - as of marking
+def _does_not(marking: Unmarked) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
 @inner
-def _does(marking: Marking) -> bool:  # noqa: ARG001 - of any
+def _does(marking: Marking) -> bool:  # noqa: ARG001 - one signature for all types
     return True
 
 
 @by_type({Unmarked: _does_not, Marking: _does})
 def marks(marking: Any) -> bool:  # type: ignore[empty-body]
-    """Tell whether outputs mark at all."""
+    """Return whether outputs mark."""
 
 
 @inner
 def _no_grant(marking: Unmarked, port: int, lane: int, blocks: int, since: int) -> None:
-    """Nothing is measured."""
+    """Do nothing: no marking."""
 
 
 @inner
@@ -113,14 +113,14 @@ def _grant(marking: Marking, port: int, lane: int, blocks: int, since: int) -> N
 
 @by_type({Unmarked: _no_grant, Marking: _grant})
 def note_grant(marking: Any, port: int, lane: int, blocks: int, since: int) -> None:
-    """Note that room of a VL in an end's buffer is reserved, for a packet that asks for the link from a cycle on."""
+    """Report reserved output-buffer space of a VL, for a packet that requests the link from ``since`` on."""
 
 
 @inner
 def _not_queued(
     marking: Unmarked, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Nothing is measured."""
+    """Do nothing: no marking."""
 
 
 @inner
@@ -131,14 +131,14 @@ def _queued(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane:
 
 @by_type({Unmarked: _not_queued, Marking: _queued})
 def note_queued(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Note that a packet is queued at an input, on the VL it came by, in the first cycle in which it may be granted."""
+    """Report a packet queued at an input, on its incoming VL, in the first cycle in which it may be granted."""
 
 
 @inner
 def _not_taken(
     marking: Unmarked, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
 ) -> None:
-    """Nothing is measured."""
+    """Do nothing: no marking."""
 
 
 @inner
@@ -149,12 +149,12 @@ def _taken(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: 
 
 @by_type({Unmarked: _not_taken, Marking: _taken})
 def note_taken(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Note that a packet was taken out of its queue at an input, granted in this cycle."""
+    """Report a packet removed from its input queue by a grant in this cycle."""
 
 
 @inner
 def _not_starved(marking: Unmarked, port: int, lane: int) -> None:
-    """Nothing is marked."""
+    """Do nothing: no marking."""
 
 
 @inner
@@ -165,12 +165,12 @@ def _starved(marking: Marking, port: int, lane: int) -> None:
 
 @by_type({Unmarked: _not_starved, Marking: _starved})
 def note_starved(marking: Any, port: int, lane: int) -> None:
-    """Note that the head of a VL does not fit at the far end, in a cycle in which the link is free."""
+    """Report that the head of a VL lacks credit in a cycle in which the link is free."""
 
 
 @inner
 def _no_pause(marking: Unmarked, port: int, cycle: int, until: int) -> None:
-    """Nothing is marked."""
+    """Do nothing: no marking."""
 
 
 @inner
@@ -182,7 +182,7 @@ def _pause(marking: Marking, port: int, cycle: int, until: int) -> None:
 
 @by_type({Unmarked: _no_pause, Marking: _pause})
 def note_pause(marking: Any, port: int, cycle: int, until: int) -> None:
-    """Note that the link is neither free nor idle from a cycle on, until another one (NCC-5)."""
+    """Report that the link is neither free nor idle from ``cycle`` to before ``until`` (NCC-5)."""
 
 
 class Start(NamedTuple):
@@ -191,11 +191,11 @@ class Start(NamedTuple):
     Parameters
     ----------
     blocks : int
-        Its size.
+        Packet size.
     taken : int
-        Blocks of its VL in the end's buffer, with those that are granted in this cycle.
+        Occupied and reserved blocks of the VL in the output buffer, including grants of this cycle.
     markable, has_fecn : bool
-        It is no CNP; it has FECN already.
+        The packet is not a CNP; the packet already has FECN.
     until : int
         First cycle in which the link is free again.
     """
@@ -208,7 +208,7 @@ class Start(NamedTuple):
 
 
 @inner
-def _never(marking: Unmarked, port: int, lane: int, start: Start, cycle: int) -> bool:  # noqa: ARG001 - as of marking
+def _never(marking: Unmarked, port: int, lane: int, start: Start, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
     return False
 
 
@@ -230,4 +230,4 @@ def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> 
 
 @by_type({Unmarked: _never, Marking: _if_so})
 def is_marked(marking: Any, port: int, lane: int, start: Start, cycle: int) -> bool:  # type: ignore[empty-body]
-    """Let a packet start at an end in a cycle; tell whether it is marked."""
+    """Report a packet start to the marker and return whether the packet is marked."""

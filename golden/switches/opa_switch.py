@@ -1,4 +1,4 @@
-"""Omni-Path switches: MPorts, central buffers, two allocations (``docs/opa_switch.md``, rules OPAS-1 to OPAS-8)."""
+"""Omni-Path switches with MPorts, central buffers and two allocations (OPAS-1 to OPAS-8, ``docs/opa_switch.md``)."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ from vlane.switches.mports import INNER_FLITS, MPORT, OPA_PORTS, READERS, mports
 from vlane.tables.sc import SC15
 
 _STORED = 3
-"""Cycles from a grant to the first allocation in the centre (stages X, CB)."""
+"""Cycles from a grant to the first allocation in the central buffer (stages X and CB)."""
 
 
 class OPASwitches(NamedTuple):
-    """Inputs, channel tables, centre and allocators.
+    """State of Omni-Path switches.
 
     Parameters
     ----------
     inputs : Inputs
-        Input sides.
+        Input ports.
     mports : int
-        MPorts of each switch.
+        Number of MPorts per switch.
     centre : Centre
-        Central buffers; that of MPort m of switch s is number s * mports + m.
+        Central buffers. MPort m of switch s has buffer s * mports + m.
     write_port : array of int64, (all ports, 2)
-        First cycle in which an output's local and its central write port are free.
+        First cycle in which the local and the central write port of an output are free.
     written : array of int64, (all ports, lanes)
-        First cycle in which a VL of an output buffer may be written by another packet.
+        First cycle in which another packet may be written to a VL of an output buffer.
     last_candidate : array of int64, (all ports,)
-        Input of the MPort, or 4 + read port, that an output granted last.
+        Candidate that an output granted last: an input of the MPort, or 4 + read port.
     choice : array of int64, (48 + 2 * mports,)
-        Within a cycle: the VL that each input, and behind those each read port, chose.
+        Scratch of a cycle: VL picked by each input, then by each read port.
     wanted : array of int64, (ports + mports,)
-        Within a cycle: candidates for each output, then inputs that want each pair of central links, as bits.
+        Scratch of a cycle: bit masks of candidates for each output, then of inputs for each pair of central links.
     sc2sc : array of uint8, (switches, inputs, outputs, 32)
         Outgoing channel; SC15 drops.
     sc2vl : array of uint8, (switches, outputs, 32)
-        Lane of an outgoing channel; one that is not there drops.
+        VL of an outgoing channel; an absent VL drops.
     """
 
     inputs: Inputs
@@ -81,7 +81,10 @@ class OPASwitches(NamedTuple):
 def new_opa_switches(
     *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
-    """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
+    """Return empty switches with the given tables.
+
+    ``central`` has one buffer for each MPort of each switch.
+    """
     ports, lanes = sc2sc.shape[1], central.taken.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
@@ -101,8 +104,8 @@ def new_opa_switches(
 
 
 @inner
-def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:  # noqa: ARG001 - as IB's
-    """Look up a packet at an input, by its channel (OPAS-8)."""
+def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:  # noqa: ARG001 - one signature for all types
+    """Return the output, outgoing VL and outgoing channel of a packet, looked up by its channel (OPAS-8)."""
     inputs = switches.inputs
     output = output_of(inputs, port, dlid)
     if output >= switches.sc2sc.shape[1]:
@@ -118,31 +121,31 @@ def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, chann
 
 @inner
 def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
-    """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
+    """Return the central buffer between an input and an output, -1 if both belong to the same MPort."""
     mport = local_port(switches.inputs, port) // MPORT
     return -1 if output // MPORT == mport else switch_of(switches.inputs, port) * switches.mports + mport
 
 
 @inner
 def central_buffers(switches: OPASwitches) -> int:
-    """Return the central buffers of each switch."""
+    """Return the number of central buffers per switch."""
     return switches.mports
 
 
 @inner
 def channels(switches: OPASwitches) -> int:
-    """Return how many channels the tables know."""
+    """Return the number of channels of the tables."""
     return switches.sc2sc.shape[3]
 
 
 def table_row(switches: OPASwitches, switch: int, port: int, sl: int) -> bytes:  # noqa: ARG001 - by channel, not SL
-    """Return what decides the ways of packets from an input on."""
+    """Return a key that is equal for inputs with identical routes."""
     return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
 
 
 @inner
 def central_heads(switches: OPASwitches) -> NDArray[np.int64]:
-    """Return the first packet of each queue in the central buffers, an array by buffer and VL; -1 for none."""
+    """Return the head packet of each central-buffer queue as an array (buffers, VLs), or -1 for none."""
     queue = switches.centre.queues.queue
     heads = np.zeros(queue.shape, np.int64)
     for buffer in range(queue.shape[0]):
@@ -153,7 +156,7 @@ def central_heads(switches: OPASwitches) -> NDArray[np.int64]:
 
 @inner
 def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
-    """Let a packet take part in a central buffer's allocation, in the first cycle in which it may."""
+    """Append a packet to its central-buffer queue, in the first cycle in which it takes part in allocation."""
     push(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
     switch = buffer // switches.mports
     switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
@@ -163,14 +166,14 @@ def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> 
 def _output_takes(
     switches: OPASwitches, out_ports: OutputPorts, to: int, lane: int, write_port: int, cycle: int
 ) -> bool:
-    """Tell whether an output buffer takes a packet of a VL through one of its write ports (OPAS-1, OPAS-2)."""
+    """Return whether an output buffer can accept a packet of a VL through a write port (OPAS-1, OPAS-2)."""
     is_free = switches.write_port[to, write_port] <= cycle and switches.written[to, lane] <= cycle
     return is_free and room_for_largest(out_ports, to, lane, cycle)
 
 
 @inner
 def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, port: int, cycle: int) -> int:
-    """Return the VL with which an input takes part, -1 for none (OPAS-1)."""
+    """Return the VL that an input picks, -1 for none (OPAS-1)."""
     inputs = switches.inputs
     switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
@@ -195,7 +198,10 @@ def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, port: int, cyc
 def _reader_chooses(
     switches: OPASwitches, out_ports: OutputPorts, packets: Packets, buffer: int, reader: int, taken: int, cycle: int
 ) -> int:
-    """Return the VL with which a read port takes part, -1 for none; ``taken`` is the first one's choice (OPAS-2)."""
+    """Return the VL that a read port picks, -1 for none (OPAS-2).
+
+    ``taken`` is the pick of the buffer's first read port in this cycle, or -1.
+    """
     centre, inputs = switches.centre, switches.inputs
     first = buffer // switches.mports << inputs.port_bits
     left, last = centre.queues.filled[buffer].lanes, centre.read[buffer, reader].last_lane
@@ -216,7 +222,7 @@ def _reader_chooses(
 
 @inner
 def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
-    """Let a read port read a packet from the next cycle on; return it."""
+    """Start to read a packet through a read port from the next cycle on and return the packet."""
     centre = switches.centre
     packet = pop(packets, centre.queues, buffer, lane)
     if centre.queues.filled[buffer].lanes == 0:
@@ -237,7 +243,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocations, behind so many grants of others; return how many there are then."""
+    """Run a cycle of a switch's allocations.
+
+    The grants are appended to the first ``count`` grants; return the new count.
+    """
     ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
     wishes, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
     wishes = _readers_ask(switches, out_ports, packets, switch, cycle, wishes)
@@ -262,9 +271,10 @@ def _inputs_ask(
     grants: Records[Grant],
     count: int,
 ) -> tuple[int, int]:
-    """Let each input choose a VL and ask for an output or a central link (OPAS-1); drops cross at once (OPAS-8).
+    """Run the first stage for the inputs: each picks a VL and requests an output or a central link (OPAS-1).
 
-    Return the places that are wanted, as bits, and how many grants there are then.
+    Packets to be dropped cross at once (OPAS-8). Return the bit mask of requested resources and the new number of
+    grants.
     """
     inputs, wanted, choice = switches.inputs, switches.wanted, switches.choice
     first, ports, wishes = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
@@ -291,7 +301,10 @@ def _inputs_ask(
 def _readers_ask(
     switches: OPASwitches, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, wishes: int
 ) -> int:
-    """Let each read port of the central buffers choose a VL and ask for its output (OPAS-2); return what is wanted."""
+    """Run the first stage for the read ports: each picks a VL and requests its output (OPAS-2).
+
+    Return the extended mask of requested resources.
+    """
     inputs, centre, choice, mports = switches.inputs, switches.centre, switches.choice, switches.mports
     left = inputs.waiting[switch] >> OPA_PORTS
     while left != 0:
@@ -314,7 +327,7 @@ def _readers_ask(
 
 @inner
 def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> int:
-    """Note that a candidate wants a place; return the places that are wanted."""
+    """Record a candidate's request for an output or a link pair and return the extended mask of requested resources."""
     if not (wishes >> to) & 1:
         wanted[to] = 0
     wanted[to] |= 1 << candidate
@@ -331,7 +344,7 @@ def _grant_output(
     grants: Records[Grant],
     count: int,
 ) -> None:
-    """Let an output take one of the packets that want it (OPAS-3)."""
+    """Grant an output to one of its candidates (OPAS-3)."""
     inputs, local = switches.inputs, local_port(switches.inputs, to)
     candidate = next_of(switches.wanted[local], switches.last_candidate[to])
     switches.last_candidate[to] = candidate
@@ -356,7 +369,7 @@ def _grant_output(
 def _grant_centre(
     switches: OPASwitches, packets: Packets, switch: int, mport: int, cycle: int, grants: Records[Grant], count: int
 ) -> None:
-    """Let a pair of central links take one of the packets that want it (OPAS-4)."""
+    """Grant a pair of central links to one of the requesting inputs (OPAS-4)."""
     inputs, centre = switches.inputs, switches.centre
     buffer = switch * switches.mports + mport
     candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])

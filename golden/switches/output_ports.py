@@ -1,7 +1,7 @@
-"""Output ports: a queue per VL, the output buffer, the credits of the remote buffer and the egress scheduler.
+"""Output ports of switches and NICs: packet queues, output buffer, credits and egress scheduler (IBS-6, IBS-7, IBS-9).
 
-Flits that leave are counted when a result depends on the count, not in every cycle (rules IBS-7 and IBS-9 of
-``docs/ib_switch.md``).
+Departed flits are counted only when a result depends on the count, not in every cycle. The rules are in
+``docs/ib_switch.md``.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from vlane.golden.switches.packets import (
 
 _PACE_BITS = 16
 FULL_PACE = 1 << _PACE_BITS
-"""Of a link that carries a flit per cycle."""
+"""Pace of a link that carries one flit per cycle."""
 
 
 class Sending:
-    """The packet that a port is sending, or that it sent last.
+    """The packet that a port is sending, or sent last.
 
     Parameters
     ----------
     since, lane, flits, blocks : int
-        Of the packet: first cycle, lane, size.
+        Start cycle, VL, and size in flits and blocks.
     given : int
-        Its blocks whose room was given back.
+        Blocks of the packet already freed in the output buffer.
     fruitless : int
-        Consecutive decisions without a packet that may be sent, counted up to ``rests_after``.
+        Consecutive decisions without a packet that can be sent; saturates at ``rests_after``.
     """
 
     since: Int64
@@ -62,14 +62,14 @@ class Sending:
 
 
 class Head:
-    """The first packet of a queue.
+    """The head packet of a queue.
 
     Parameters
     ----------
     waited : int
-        Cycles since the start in which the link was free and the remote buffer had no room for the first packet.
+        Cycles in which the link was free but the lane's head had no credit, summed since the start of the run.
     blocks : int
-        Its size.
+        Size of the head packet.
     """
 
     waited: Int64
@@ -82,9 +82,9 @@ class LaneCounters:
     Parameters
     ----------
     flits, packets : int
-        Sent since the start.
+        Flits and packets sent since the start of the run.
     asked : int
-        Cycles between a packet's request for the link and its start, summed over all packets.
+        Cycles between a packet's link request and its start, summed over all packets.
     """
 
     asked: Int64
@@ -93,39 +93,38 @@ class LaneCounters:
 
 
 class OutputPorts(NamedTuple):
-    """The sending ends of all cables, of switches and NICs.
+    """Sending ends of all cables, at switches and NICs.
 
     Parameters
     ----------
     queues : Queues
         Packets with at least one flit in the output buffer.
     head : Records of Head, (ports, lanes)
-        First packets.
+        Head packets.
     sizes : array of int64, (2, lanes + 1)
-        Within a cycle of a port: what its scheduler sees of the sizes of the heads, and of the packets behind them, if
-        it looks there.
+        Scratch of one port's decision: sizes of the heads, and of the packets behind them if the scheduler needs them.
     buffer : Rooms
         Output buffers.
     remote : Rooms or FCPLimits
-        Credits: what each sender knows of the buffer at the other end of its cable.
+        Credits for the buffer at the other end of each cable.
     returns : Returns
-        Room that is being freed: in the remote buffers, or, with flow-control packets, in the own input buffers.
+        Space being freed: in the remote buffers, or, with flow-control packets, in the port's own input buffer.
     bank : Bank
         Egress schedulers.
     free_from : array of int64, (ports,)
         First cycle in which each link is free.
     sending : Records of Sending, (ports,)
-        The packet on each link.
+        Packet on each link.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
     pace : array of int64, (ports,) or (0,)
-        65536ths of a cycle that a flit takes on each link (NET-5 of ``docs/network.md``); empty if one takes a cycle.
+        Time of a flit on each link in 1/65536 cycle (NET-5 of ``docs/network.md``). Empty if every flit takes a cycle.
     counters : Records of LaneCounters, (ports, lanes)
         Statistics of each VL.
     marking : Unmarked or Marking
-        Of packets that start, where congestion control is on.
+        FECN marking of packets that start.
     starvation : Unstarved or Starvation
-        Of room that comes free at the inputs beside them, where credits are held back.
+        Credit starvation of the input at the same port.
     """
 
     queues: Queues
@@ -155,7 +154,7 @@ def new_output_ports(
     marking: Any = Unmarked(),  # noqa: B008 - it is never changed
     starvation: Any = Unstarved(),  # noqa: B008 - it is never changed
 ) -> OutputPorts:
-    """Return ports without packets and idle links."""
+    """Return ports without packets and with idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
     return OutputPorts(
         queues=new_queues(ports, lanes),
@@ -177,7 +176,7 @@ def new_output_ports(
 
 @inner
 def cycles_on_link(out_ports: OutputPorts, port: int, flits: int) -> int:
-    """Return the cycles for which so many flits hold a link."""
+    """Return the number of cycles for which ``flits`` flits occupy a link, rounded up."""
     if len(out_ports.pace) == 0:
         return flits
     return int((flits * out_ports.pace[port] + FULL_PACE - 1) >> _PACE_BITS)
@@ -185,13 +184,13 @@ def cycles_on_link(out_ports: OutputPorts, port: int, flits: int) -> int:
 
 @inner
 def _flits_on_link(out_ports: OutputPorts, port: int, cycles: int) -> int:
-    """Return the flits of an endless packet that have left after so many cycles."""
+    """Return the number of flits that an endless packet sends in ``cycles`` cycles."""
     return cycles if len(out_ports.pace) == 0 else int((cycles << _PACE_BITS) // out_ports.pace[port])
 
 
 @inner
 def _settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
-    """Free the room of the flits that left the output buffer before a cycle (IBS-9)."""
+    """Free the output-buffer space of flits that left before ``cycle`` (IBS-9)."""
     sending = out_ports.sending[port]
     if sending.given != sending.blocks:
         left = _flits_on_link(out_ports, port, cycle - sending.since)
@@ -202,20 +201,20 @@ def _settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
 
 @inner
 def room_for_largest(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> bool:
-    """Tell whether the output buffer has room for the largest packet of a lane at the start of a cycle (IBS-2)."""
+    """Return whether the output buffer has space for the lane's largest packet at the start of a cycle (IBS-2)."""
     return has_room(out_ports, port, lane, out_ports.largest[lane], cycle)
 
 
 @inner
 def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: int) -> bool:
-    """Tell whether the output buffer has room for so many blocks at the start of a cycle."""
+    """Return whether the output buffer has space for ``blocks`` blocks at the start of a cycle."""
     _settle_buffer(out_ports, port, cycle)
     return fits(out_ports.buffer, port, lane, blocks)
 
 
 @inner
 def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, since: int) -> None:
-    """Reserve room in the output buffer for a packet that may request the link from a cycle on."""
+    """Reserve output-buffer space for a packet and schedule its link request for cycle ``since``."""
     reserve(out_ports, packets, port, packet)
     field = packets.pool[packet]
     note_grant(out_ports.marking, port, field.lane, field.blocks, since)
@@ -224,14 +223,14 @@ def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, si
 
 @inner
 def reserve(out_ports: OutputPorts, packets: Packets, port: int, packet: int) -> None:
-    """Reserve room in the output buffer for a packet."""
+    """Reserve output-buffer space for a packet."""
     field = packets.pool[packet]
     take(out_ports.buffer, port, field.lane, field.blocks)
 
 
 @inner
 def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Queue a packet, whose room is reserved and whose first flit has arrived, for the egress scheduler."""
+    """Append a packet to its egress queue. Its space is reserved and its first flit has arrived."""
     packets.pool[packet].asks = cycle
     if push(packets, out_ports.queues, port, lane, packet):
         out_ports.head[port, lane].blocks = packets.pool[packet].blocks
@@ -239,7 +238,10 @@ def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
 
 @inner
 def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: int) -> bool:
-    """Send a flow-control packet if one is due and may be sent; tell whether it took the link (IBS-C3, IBS-C4)."""
+    """Send a flow-control packet if one is due and permitted (IBS-C3, IBS-C4).
+
+    Return whether it occupies the link.
+    """
     if fcp_period(out_ports.remote) == 0:
         return False
     is_free = out_ports.free_from[port] <= cycle
@@ -262,7 +264,10 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
 
 @inner
 def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int) -> bool:
-    """Tell whether there is a packet behind the head, and it fits after it; note its size."""
+    """Return whether a second packet exists and has credit after the head.
+
+    Store its size in ``sizes``.
+    """
     following = packets.chain[out_ports.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False
@@ -273,14 +278,14 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
 
 @inner
 def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int, ready: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Run one cycle of a port (IBS-6, IBS-7).
+    """Run a cycle of a port (IBS-6, IBS-7).
 
-    Return the packet that starts, or ``NOBODY``; its lane is ``sending[port].lane``.
+    Return the packet that starts, or ``NOBODY``. The lane of the packet is ``sending[port].lane``.
 
     Parameters
     ----------
     ready : bool
-        The link is free.
+        The link is free and not stalled.
     """
     sending, request = out_ports.sending[port], out_ports.queues.filled[port].lanes
     if not ready and not looks_behind(out_ports.bank):
@@ -289,7 +294,7 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
     if can != 0:
         sending.fruitless = 0
     elif sending.fruitless >= rests_after(out_ports.bank):
-        return NOBODY  # another decision with nothing to send changes nothing
+        return NOBODY  # a further decision without a packet to send changes no state
     else:
         sending.fruitless += ready
     heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
@@ -305,7 +310,7 @@ def _fitting_heads(
     cycle: int,
     ready: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> tuple[int, int]:
-    """Return, as bits, the VLs whose head fits into the remote buffer, and those whose second packet fits behind it."""
+    """Return two bit masks: VLs whose head has credit, and VLs whose second packet has credit after the head."""
     can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
         settle(out_ports.returns, out_ports.remote, port, cycle)
@@ -329,7 +334,10 @@ def _fitting_heads(
 
 @inner
 def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int, cycle: int) -> int:
-    """Start the first packet of a VL; return it. Its room in the remote buffer is taken, its statistics are counted."""
+    """Start the head packet of a VL and return it.
+
+    The packet consumes credits, is marked if due, and enters the statistics.
+    """
     sending = out_ports.sending[port]
     packet = pop(packets, out_ports.queues, port, lane)
     following = packets.chain[packet].next
@@ -348,7 +356,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     start = Start(blocks, taken, not is_cnp, has_fecn, free_from)
     if is_marked(out_ports.marking, port, lane, start, cycle):
         field.bth |= FECN
-    if free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
+    if free_from == cycle + 1:  # the space is free from the next cycle on; nothing reads it in this cycle
         give_back(out_ports.buffer, port, lane, blocks)
         sending.given = blocks
     counters = out_ports.counters[port, lane]

@@ -1,7 +1,7 @@
-"""Packets in a pool, queues through it, and what is to happen to them in which cycle.
+"""Packet pool, packet queues and the calendar of packet events.
 
-A packet is in one queue or in one slot of the calendar at a time, so one link per packet is enough, and what a
-buffer may hold costs no memory.
+A packet is in at most one queue or one calendar slot at a time. One list link per packet is therefore enough, and
+queues need no memory of their own.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from vlane.golden.engine.prefetch import prefetch
 NOBODY = -1
 EVENTS = 4
 (TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(EVENTS)
-"""What happens to a packet: it may take part in an input's allocation; it may ask for the link; it is received, or
-gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
+"""Packet events: the packet becomes ready for input allocation, requests the link, is received by a NIC (dropped if the
+place is ``NOBODY``), or becomes ready for the allocation of a central buffer."""
 
 FECN, BECN = 1, 2
 """Bits of ``Packet.bth``."""
@@ -28,39 +28,39 @@ FECN, BECN = 1, 2
 _EVENT_BITS = 2
 
 _MANY = 8192
-"""Queues whose records, with those of their ports and packets, fill a core's own caches."""
+"""Number of queues above which queues, ports and packets exceed a core's private caches."""
 
 AHEAD = 4
-"""Packets of a list, or ports of one, ahead of the one in hand, that are loaded: they come out of no cache in time."""
+"""Prefetch distance: number of list elements (packets or ports) between the prefetched and the processed one."""
 
 CROSSED = 2
-"""Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
+"""Cycles from a grant to the packet's first egress decision, or to the removal of a dropped packet (stage X)."""
 
 _SLOTS = 1024
-"""Cycles that the calendar looks ahead, without those of slower cables."""
+"""Cycles that the calendar covers, in addition to the delay of slow cables."""
 
 
 class Packet:
-    """What switches and links use of a packet.
+    """Packet fields that switches and links use.
 
     Parameters
     ----------
     blocks, flits : int
-        Its size.
+        Packet size in blocks and in flits.
     dlid, sl, lane, channel : int
-        As its header says; the lane is that of the link it is on or goes to next.
+        Header fields. The lane is the VL of the current link, or of the next link after routing.
     output : int
-        Port that it is routed to.
+        Output port from routing.
     event : int
-        What happens to it next.
+        Next event of the packet.
     hops : int
-        Switches passed.
+        Number of switches passed.
     bth : int
-        What its base transport header says of congestion: ``FECN``, ``BECN``, or both bits. Only a CNP has BECN.
+        Congestion bits of the base transport header: ``FECN``, ``BECN`` or both. Only a CNP has BECN.
     arrived : int
-        Cycle in which its head reached the switch.
+        Cycle in which the head reached the switch.
     asks : int
-        Cycle from which it asks for the link.
+        Cycle from which the packet requests the link.
     """
 
     arrived: Int64
@@ -78,22 +78,22 @@ class Packet:
 
 
 class Origin:
-    """What NICs alone use of a packet, kept apart from ``Packet`` for cache locality.
+    """Packet fields that only NICs use, separate from ``Packet`` for cache locality.
 
     Parameters
     ----------
     born : int
         Cycle of generation.
     source, target : int
-        NIC it comes from, NIC it is for.
+        Source NIC and destination NIC.
     connection : int
-        That it is of, -1 for none.
+        Connection number; -1 for none.
     bytes : int
-        From LRH to VCRC.
+        Packet size from LRH to VCRC.
     slid : int
-        LID that it comes from: of a CNP the DLID of the packet that caused it.
+        Source LID. For a CNP: the DLID of the packet that caused it.
     psn : int
-        Packet sequence number, where congestion control is on; 0 elsewhere, and of a CNP.
+        Packet sequence number; 0 for CNPs and without congestion control.
     """
 
     born: Int64
@@ -106,14 +106,14 @@ class Origin:
 
 
 class Chain:
-    """List links, kept apart from ``Packet`` for cache locality.
+    """List links of a packet, separate from ``Packet`` for cache locality.
 
     Parameters
     ----------
     next : int
-        The packet behind this one in its list.
+        Next packet in the same list.
     place : int
-        Port at which something happens to it next.
+        Port or buffer of the next event.
     """
 
     next: Int32
@@ -121,20 +121,20 @@ class Chain:
 
 
 class Packets(NamedTuple):
-    """The pool and the calendar.
+    """The packet pool and the calendar.
 
     Parameters
     ----------
     pool : Records of Packet, (packets,)
         Packets.
     origin : Records of Origin, (packets,)
-        Where each comes from.
+        Origin of each packet.
     chain : Records of Chain, (packets,)
         List links of each packet.
     slot : array of int32, (cycles * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
-        First free packet; packets in use.
+        First free packet; number of packets in use.
     """
 
     pool: Records[Packet]
@@ -148,12 +148,12 @@ FREE, IN_USE = range(2)
 
 
 class Queue:
-    """A queue of packets.
+    """A packet queue.
 
     Parameters
     ----------
     head, tail : int
-        First and last packet; the last is meaningless while there is no first.
+        First and last packet. ``tail`` is undefined while the queue is empty.
     """
 
     head: Int32
@@ -161,26 +161,26 @@ class Queue:
 
 
 class Filled:
-    """Which queues of a port have a packet.
+    """The non-empty queues of a port.
 
     Parameters
     ----------
     lanes : int
-        Their lanes, as bits.
+        Bit mask of lanes with at least one packet.
     """
 
     lanes: Int64
 
 
 class Queues(NamedTuple):
-    """Queues of packets by port and lane.
+    """Packet queues by port and lane.
 
     Parameters
     ----------
     queue : Records of Queue, (ports, lanes)
-        Those.
+        Queues.
     filled : Records of Filled, (ports,)
-        Which of them have a packet.
+        Non-empty queues of each port.
     """
 
     queue: Records[Queue]
@@ -188,7 +188,7 @@ class Queues(NamedTuple):
 
 
 def new_packets(count: int, ahead: int = 0) -> Packets:
-    """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
+    """Return a pool of free packets and an empty calendar that covers 1024 + ``ahead`` cycles or more."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
     packets = Packets(
         new_records(Packet, count),
@@ -202,7 +202,7 @@ def new_packets(count: int, ahead: int = 0) -> Packets:
 
 
 def grown(packets: Packets, count: int) -> Packets:
-    """Return the pool with so many packets, more than it has; those in use keep their numbers."""
+    """Return a copy of the pool with ``count`` packets, more than before. Packets in use keep their numbers."""
     more = new_packets(count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
     old = len(packets.pool)
     more.pool[:old], more.origin[:old], more.chain[:old] = packets.pool, packets.origin, packets.chain
@@ -213,7 +213,7 @@ def grown(packets: Packets, count: int) -> Packets:
 
 
 def free_packets(packets: Packets) -> NDArray[np.int64]:
-    """Return the numbers of the packets that are free, in the order in which they will be taken."""
+    """Return the numbers of the free packets in allocation order."""
     found, packet, following = [], int(packets.regs[FREE]), packets.chain["next"].tolist()
     while packet != NOBODY:
         found.append(packet)
@@ -222,14 +222,14 @@ def free_packets(packets: Packets) -> NDArray[np.int64]:
 
 
 def set_free(packets: Packets, numbers: NDArray[np.int64]) -> None:
-    """Let these packets, at least one, be the free ones."""
+    """Replace the list of free packets by the given numbers (at least one)."""
     packets.chain["next"][numbers[:-1]] = numbers[1:]
     packets.chain["next"][numbers[-1]] = NOBODY
     packets.regs[FREE] = numbers[0]
 
 
 def packets_in_use(packets: Packets) -> NDArray[np.int64]:
-    """Return the numbers of the packets that are not free."""
+    """Return the numbers of the packets in use."""
     used = np.ones(len(packets.pool), np.bool_)
     used[free_packets(packets)] = False
     return np.flatnonzero(used)
@@ -244,7 +244,7 @@ def new_queues(ports: int, lanes: int) -> Queues:
 
 @inner
 def spare(packets: Packets) -> int:
-    """Take a packet out of the pool; there must be one."""
+    """Allocate a packet from the pool, which must have a free one."""
     packet = packets.regs[FREE]
     packets.regs[FREE] = packets.chain[packet].next
     packets.regs[IN_USE] += 1
@@ -253,7 +253,7 @@ def spare(packets: Packets) -> int:
 
 @inner
 def free(packets: Packets, packet: int) -> None:
-    """Put a packet back."""
+    """Return a packet to the pool."""
     packets.chain[packet].next = packets.regs[FREE]
     packets.regs[FREE] = packet
     packets.regs[IN_USE] -= 1
@@ -261,7 +261,7 @@ def free(packets: Packets, packet: int) -> None:
 
 @inner
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
-    """Let something happen to a packet in a later cycle that the calendar has."""
+    """Schedule an event of a packet for a later cycle, which the calendar must cover."""
     slot = _slot(packets, cycle, event)
     packets.pool[packet].event = event
     chain = packets.chain[packet]
@@ -276,7 +276,7 @@ def _slot(packets: Packets, cycle: int, event: int) -> int:
 
 @inner
 def take_due(packets: Packets, cycle: int, event: int) -> int:
-    """Take packets off the calendar to which an event happens in a cycle; return the first, ``NOBODY`` for none."""
+    """Remove the packets due for an event in a cycle from the calendar and return the first, or ``NOBODY``."""
     slot = _slot(packets, cycle, event)
     packet = int(packets.slot[slot])
     packets.slot[slot] = NOBODY
@@ -285,13 +285,13 @@ def take_due(packets: Packets, cycle: int, event: int) -> int:
 
 @inner
 def are_many(queues: Queues) -> bool:
-    """Tell whether there are so many queues that they, and what goes through them, come from far memory."""
+    """Return whether the queues exceed the core's private caches."""
     return queues.queue.shape[0] * queues.queue.shape[1] > _MANY
 
 
 @inner
 def next_ahead(packets: Packets, packet: int) -> int:
-    """Return the packet behind one in its list, if there is one, and have it loaded: it will be needed soon."""
+    """Return the next packet of a list, or ``NOBODY``, and prefetch its record."""
     if packet == NOBODY:
         return NOBODY
     following = int(packets.chain[packet].next)
@@ -301,7 +301,7 @@ def next_ahead(packets: Packets, packet: int) -> int:
 
 @inner
 def load_first(packets: Packets, queues: Queues, port: int) -> None:
-    """Have the first packet of a port's first queue loaded, if it has any."""
+    """Prefetch the head packet of the port's lowest non-empty lane."""
     lanes = queues.filled[port].lanes
     if lanes != 0:
         packet = queues.queue[port, lowest(lanes)].head
@@ -311,20 +311,20 @@ def load_first(packets: Packets, queues: Queues, port: int) -> None:
 
 @inner
 def load_origin(packets: Packets, packet: int) -> None:
-    """Have loaded where a packet comes from."""
+    """Prefetch the origin record of a packet."""
     prefetch(packets.origin, packet)
 
 
 @inner
 def load_queues(queues: Queues, port: int) -> None:
-    """Have the queues of a port loaded."""
+    """Prefetch the queue records of a port."""
     prefetch(queues.filled, port)
     prefetch(queues.queue, port * queues.queue.shape[1])
 
 
 @inner
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
-    """Put a packet at the end of a queue; tell whether it is the first."""
+    """Append a packet to a queue and return whether the queue was empty."""
     queue = queues.queue[port, lane]
     packets.chain[packet].next = NOBODY
     first = queue.head == NOBODY
@@ -339,7 +339,7 @@ def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) ->
 
 @inner
 def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
-    """Take the first packet out of a queue that has one."""
+    """Remove the head packet of a non-empty queue and return it."""
     queue = queues.queue[port, lane]
     packet = queue.head
     following = packets.chain[packet].next

@@ -1,4 +1,4 @@
-"""InfiniBand switches with a crossbar port per VL and queues of requests (``docs/ib_switch.md``, IBS-PQ1, IBS-PQ2)."""
+"""InfiniBand switches with a crossbar port per VL and request queues (IBS-PQ1, IBS-PQ2, ``docs/ib_switch.md``)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from vlane.golden.switches.vl_tables import VLTables
 
 
 class PerVLFifoSwitches(NamedTuple):
-    """Inputs, VL tables and a queue of requests for each (output, VL).
+    """State of switches with a request queue for each (output, VL).
 
     Parameters
     ----------
     inputs : Inputs
-        Input sides.
+        Input ports.
     tables : VLTables
         Outgoing VLs.
     busy_input, busy_output : array of int64, (all ports, lanes)
-        First cycle in which an (input, VL), or an (output, VL), takes part in allocation.
+        First cycle in which an (input, VL) or an (output, VL) takes part in allocation.
     asking : array of int64, (words,)
-        Outputs with a request, as bits.
+        Bit set of outputs with a request.
     asking_lanes : array of int64, (all ports,)
-        VLs of an output with a request, as bits.
+        Bit mask of an output's VLs with a request.
     requests : Requests
-        A queue for each (output, VL), output * lanes + VL.
+        Request queues, numbered output * lanes + VL.
     """
 
     inputs: Inputs
@@ -47,7 +47,7 @@ class PerVLFifoSwitches(NamedTuple):
 
 
 def new_per_vl_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> PerVLFifoSwitches:
-    """Return empty switches with these tables."""
+    """Return empty switches with the given tables."""
     inputs = new_inputs(lanes=lanes, ports=tables.vl.shape[1], lft=lft)
     total = len(inputs.port)
     return PerVLFifoSwitches(
@@ -71,7 +71,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+    """Run a cycle of a switch's allocation.
+
+    The grants are appended to the first ``count`` grants; return the new count.
+    """
     inputs, more = switches.inputs, switches.inputs.port_bits - switches.inputs.word_bits
     for word in range(switch << more, (switch + 1) << more):
         count = _take_requests(switches, packets, word, cycle, grants, count)
@@ -93,7 +96,7 @@ def allocate_one(
 def _take_requests(
     switches: PerVLFifoSwitches, packets: Packets, word: int, cycle: int, grants: Records[Grant], count: int
 ) -> int:
-    """Queue the requests of packets that are first now at inputs of a word, and let those be gone that are dropped."""
+    """Queue the requests of new first packets at the inputs of a word, and start to drop packets (IBS-PQ1)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
     left = inputs.waiting[word]
     while left != 0:
@@ -127,7 +130,7 @@ def _grant_first(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Grant an (output, VL) to the first request of its queue that may cross (IBS-PQ2)."""
+    """Grant an (output, VL) to the first request in its queue that can cross (IBS-PQ2)."""
     inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
     queue = to * lanes + outgoing_vl
     before, request = NOBODY, requests.first[queue]
@@ -152,7 +155,7 @@ def _grant_first(
 def _may_cross(
     switches: PerVLFifoSwitches, out_ports: OutputPorts, packets: Packets, to: int, request: int, cycle: int
 ) -> bool:
-    """Tell whether a request's (input, VL) is free and its packet fits into its part of the output buffer."""
+    """Return whether the (input, VL) of a request is free and the packet fits into its VL's output-buffer partition."""
     lanes = switches.busy_input.shape[1]
     port, lane = request // lanes, request % lanes
     if switches.busy_input[port, lane] > cycle:

@@ -1,4 +1,4 @@
-"""InfiniBand switches whose crossbar has a port per VL (``docs/ib_switch.md``, rules IBS-P1 to IBS-P4)."""
+"""InfiniBand switches with a crossbar port per VL (IBS-P1 to IBS-P4, ``docs/ib_switch.md``)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from vlane.golden.switches.vl_tables import VLTables
 
 
 class PerVLSwitches(NamedTuple):
-    """Inputs, VL tables and an allocator per output VL.
+    """State of switches with an allocator for each (output, VL).
 
     A pair is a (port, VL), numbered port * lanes + VL within its switch.
 
     Parameters
     ----------
     inputs : Inputs
-        Input sides.
+        Input ports.
     tables : VLTables
         Outgoing VLs.
     busy_input, busy_output : array of int64, (all ports, lanes)
@@ -33,11 +33,11 @@ class PerVLSwitches(NamedTuple):
     last_pair : array of int64, (all ports, lanes)
         Input pair that an output pair granted last.
     asked : array of int64, (words of a switch,)
-        Within a cycle: outputs that are wanted, as bits.
+        Scratch of a cycle: bit set of requested outputs.
     wanted : array of int64, (ports,)
-        Within a cycle: VLs of each output that are wanted, as bits.
+        Scratch of a cycle: bit mask of each output's requested VLs.
     first_pair : array of int64, (ports, lanes)
-        Within a cycle: of the input pairs that want an output pair, the one whose turn is first.
+        Scratch of a cycle: requesting input pair that is first in round-robin order, for each output pair.
     """
 
     inputs: Inputs
@@ -51,7 +51,7 @@ class PerVLSwitches(NamedTuple):
 
 
 def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> PerVLSwitches:
-    """Return empty switches with these tables."""
+    """Return empty switches with the given tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     shape = (len(inputs.port), lanes)
@@ -77,7 +77,10 @@ def allocate_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+    """Run a cycle of a switch's allocation.
+
+    The grants are appended to the first ``count`` grants; return the new count.
+    """
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     first, more = switch << inputs.port_bits, inputs.port_bits - inputs.word_bits
     for word in range(1 << more):
@@ -116,7 +119,10 @@ def allocate_one(
 
 @inner
 def _wish(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int, cycle: int) -> bool:
-    """Let a pair ask for its output pair, and stay the first whose turn it is; tell whether it may (IBS-P1, IBS-P2)."""
+    """Request the output pair of an input pair's first packet, if that pair is free and has space (IBS-P1, IBS-P2).
+
+    Keep the requesting pair that is first in round-robin order. Return whether the request was made.
+    """
     lanes = switches.busy_input.shape[1]
     head = switches.inputs.first[first + pair // lanes, pair % lanes]
     output, lane = head.output, head.lane
@@ -143,7 +149,7 @@ def _grant(
     grants: Records[Grant],
     row: int,
 ) -> None:
-    """Let the packet of an input pair cross from the next cycle on (IBS-P3)."""
+    """Start to move the packet of an input pair through the crossbar from the next cycle on (IBS-P3)."""
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
     port, lane = first + pair // lanes, pair % lanes
     until = cross(inputs, packets, port, lane, cycle, SPEED, grants, row)

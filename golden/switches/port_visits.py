@@ -1,4 +1,4 @@
-"""Which output ports a cycle visits, and what is loaded ahead of a visit (``docs/engine.md``)."""
+"""Selection of the output ports that a cycle must visit, and prefetching of their records (``docs/engine.md``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vlane.golden.switches.packets import Packets, load_first, load_queues
 
 @inner
 def load_port(out_ports: OutputPorts, port: int) -> None:
-    """Have loaded what a cycle of a port needs, but for its packets."""
+    """Prefetch the records that a cycle of a port uses, except its packets."""
     load_queues(out_ports.queues, port)
     prefetch(out_ports.sending, port)
     prefetch(out_ports.head, port * out_ports.head.shape[1])
@@ -28,7 +28,7 @@ def load_port(out_ports: OutputPorts, port: int) -> None:
 
 @inner
 def load_heads(out_ports: OutputPorts, packets: Packets, port: int) -> None:
-    """Have loaded the first packet of a port's first queue, if it has any, and what is counted when it is sent."""
+    """Prefetch the head packet of the port's lowest non-empty lane and the counters of that lane."""
     load_first(packets, out_ports.queues, port)
     lanes = out_ports.queues.filled[port].lanes
     if lanes != 0:
@@ -37,9 +37,9 @@ def load_heads(out_ports: OutputPorts, packets: Packets, port: int) -> None:
 
 @inner
 def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Leave out of a list of so many ports those that have nothing to do in a cycle, as their links are not free.
+    """Remove ports whose busy link leaves them no work in a cycle from the first ``count`` list entries.
 
-    Return how many are left.
+    Return the number of ports that remain.
     """
     if looks_behind(out_ports.bank) or fcp_period(out_ports.remote) != 0:
         return count
@@ -53,9 +53,9 @@ def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycl
 
 @inner
 def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
-    """Tell whether a flow-control packet may come to be due before the next period.
+    """Return whether a flow-control packet can become due before the next period.
 
-    Not for room that comes free at once, in a cycle in which its end is woken.
+    Space that becomes free immediately is not considered; its port is woken in the same cycle.
     """
     if fcp_period(out_ports.remote) == 0:
         return False
@@ -64,5 +64,5 @@ def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
 
 @inner
 def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
-    """Tell whether a port has no packet and its scheduler is at rest: stepping it would change nothing."""
+    """Return whether a port has no packets and stepping its scheduler would change no state."""
     return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)

@@ -1,4 +1,4 @@
-"""Queues of requests: first packets of inputs that wait for an output, or for a VL of it (IBS-Q1, IBS-PQ1)."""
+"""Request queues: first packets of input queues that wait for an output or an (output, VL) (IBS-Q1, IBS-PQ1)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from vlane.golden.switches.packets import NOBODY
 
 
 class Requests(NamedTuple):
-    """Requests of all switches, and the queues that they are in.
+    """Request queues of all switches.
 
-    A request is named by its (input port, VL), port * lanes + VL: there is at most one of each.
+    A request is identified by its (input port, VL), as port * lanes + VL. Each (input port, VL) has at most one
+    request.
 
     Parameters
     ----------
     asked : array of int64, (all ports,)
-        VLs of an input whose first packet has its request in a queue, as bits.
+        Bit mask of an input's VLs whose first packet has a queued request.
     first, last : array of int64, (queues,)
-        First and last request of a queue; -1 if it is empty.
+        First and last request of each queue; -1 if the queue is empty.
     behind : array of int64, (all ports * lanes,)
-        The request behind one in its queue, -1 for none.
+        Next request in the same queue; -1 for none.
     """
 
     asked: NDArray[np.int64]
@@ -33,7 +34,7 @@ class Requests(NamedTuple):
 
 
 def new_requests(*, ports: int, lanes: int, queues: int) -> Requests:
-    """Return so many queues, empty."""
+    """Return ``queues`` empty request queues."""
     return Requests(
         asked=np.zeros(ports, np.int64),
         first=np.full(queues, NOBODY, np.int64),
@@ -44,7 +45,7 @@ def new_requests(*, ports: int, lanes: int, queues: int) -> Requests:
 
 @inner
 def join(requests: Requests, queue: int, request: int) -> None:
-    """Put a request at the end of a queue."""
+    """Append a request to a queue."""
     requests.behind[request] = NOBODY
     if requests.first[queue] == NOBODY:
         requests.first[queue] = request
@@ -55,7 +56,10 @@ def join(requests: Requests, queue: int, request: int) -> None:
 
 @inner
 def leave(requests: Requests, queue: int, request: int, before: int) -> None:
-    """Take a request out of a queue; ``before`` is the one in front of it, -1 for none."""
+    """Remove a request from a queue.
+
+    ``before`` is the preceding request, -1 for none.
+    """
     next_request = requests.behind[request]
     if before == NOBODY:
         requests.first[queue] = next_request

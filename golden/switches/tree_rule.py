@@ -1,4 +1,7 @@
-"""Forwarding of trees by rule, for networks of more LIDs than tables hold: D-mod-k, as the tables of small trees."""
+"""Table-free D-mod-k forwarding in trees, for networks with more LIDs than the tables hold.
+
+The routes equal those of the generated tables of small trees.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ from vlane.tables.lft import UNASSIGNED
 
 (_K, _LEVELS, _HALVES, _COPIES, _HOSTS) = range(5)
 NO_RULE: NDArray[np.int64] = np.zeros(0, np.int64)
-"""Of switches that have tables."""
+"""Rule of switches that use forwarding tables."""
 
 
 def tree_rule(shape: dict[str, Any], *, hosts: int, copies: int) -> NDArray[np.int64]:
-    """Return the rule of a tree with that shape whose hosts have so many LIDs each, host 0 from ``copies`` on."""
+    """Return the forwarding rule of a tree: ``copies`` LIDs for each host, those of host 0 from LID ``copies`` on."""
     return np.array([shape["k"], shape["n"], shape["halves"], copies, hosts], np.int64)
 
 
 @inner
 def tree_output(rule: NDArray[np.int64], switch: int, dlid: int) -> int:
-    """Return the output of a DLID at a switch, ``UNASSIGNED`` if it is nobody's or there is no rule."""
+    """Return the output for a DLID at a switch, or ``UNASSIGNED`` for an unknown DLID or without a rule."""
     if len(rule) == 0:
         return UNASSIGNED
     k, last, copies = rule[_K], rule[_LEVELS] - 1, rule[_COPIES]

@@ -1,4 +1,4 @@
-"""The VL tables of InfiniBand's switches, and the look-up of a packet (``docs/ib_switch.md``, stage RT, IBS-10)."""
+"""SL2VL tables of InfiniBand switches and the routing of a packet (stage RT and IBS-10, ``docs/ib_switch.md``)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from vlane.golden.switches.inputs import DROPPED, NO_VL, UNKNOWN_LID, LookUp, lo
 
 
 class VLTables(NamedTuple):
-    """SL2VL of every switch.
+    """SL2VL tables of all switches.
 
     Parameters
     ----------
     vl : array of uint8, (rows, outputs, SLs)
-        Outgoing VL, 15 drops; by SL, or by incoming VL where ``by_lane``.
+        Outgoing VL; 15 drops. The last index is the SL, or the incoming VL if ``by_lane``.
     row : array of int32, (switches, inputs)
-        Which row is an input's.
+        Row of each input.
     by_lane : bool
-        What the last index of ``vl`` is.
+        The last index of ``vl`` is the incoming VL.
     """
 
     vl: NDArray[np.uint8]
@@ -30,7 +30,10 @@ class VLTables(NamedTuple):
 
 
 def rows_shared(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
-    """Return tables given by (switch, input, output, SL), each different row once."""
+    """Return tables given by (switch, input, output, SL).
+
+    Equal rows are stored once.
+    """
     switches, inputs = vl.shape[:2]
     numbers: dict[bytes, int] = {}
     if vl.strides[:2] == (0, 0):  # one row for all, by construction
@@ -41,7 +44,7 @@ def rows_shared(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
 
 
 def rows_apart(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
-    """Return tables given by (switch, input, output, SL), a row for each input, not copied."""
+    """Return tables given by (switch, input, output, SL), with a separate row for each input, without a copy."""
     switches, inputs = vl.shape[:2]
     row = np.arange(switches * inputs, dtype=np.int32).reshape(switches, inputs)
     return VLTables(vl.reshape(switches * inputs, *vl.shape[2:]), row, by_lane)
@@ -49,7 +52,7 @@ def rows_apart(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
 
 @inner
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:
-    """Look up a packet at an input that it reached on a VL, of switches with VL tables."""
+    """Return the output, outgoing VL and channel of a packet, or ``DROPPED``, the drop cause and the channel."""
     inputs, tables = switches.inputs, switches.tables
     output = output_of(inputs, port, dlid)
     if output >= tables.vl.shape[1]:

@@ -1,4 +1,4 @@
-"""Reference behaviour of the LFT look-up (``docs/lft.md``)."""
+"""Golden model of the LFT look-up: LFT-1 to LFT-6 (``docs/lft.md``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RULES = (
     Rule("multicast", "LFT-3", "a multicast LID: dropped, there is no multicast table"),
     Rule("above_top", "LFT-4", "a LID above the top of the table: dropped"),
     Rule("unassigned", "LFT-5", "an entry of 255: dropped"),
-    Rule("no_such_port", "LFT-6", "an entry names a port the switch lacks: dropped"),
+    Rule("no_such_port", "LFT-6", "an entry names an absent port: dropped"),
     Rule("last_entry", "LFT-4", "the LID at the top itself was looked up"),
 )
 ROUTED, TO_ITSELF, RESERVED, MULTICAST, ABOVE_TOP, UNASSIGNED_RULE, NO_PORT, LAST_ENTRY = range(len(RULES))
@@ -26,16 +26,16 @@ _ROUTED, _RESERVED, _MULTICAST, _ABOVE_TOP, _UNASSIGNED, _NO_PORT = (int(cause) 
 
 
 class LFTState(NamedTuple):
-    """The table.
+    """Linear forwarding table.
 
     Parameters
     ----------
     ports : int
-        Ports of the switch, not counting port 0.
+        Number of switch ports, without port 0.
     port : array of int64, (entries,)
         Output of each LID.
     top : array of int64, (1,)
-        LinearFDBTop: the last LID that is looked up.
+        LinearFDBTop: largest LID that is looked up.
     """
 
     ports: int
@@ -51,13 +51,19 @@ def new_state(*, lookups: int, ports: int, entries: int) -> LFTState:
 
 @kernel
 def reset(state: LFTState) -> None:
-    """Reset: the top becomes 0, so that only the permissive LID is routed; the entries are kept."""
+    """Reset: the top becomes 0, so only the permissive LID is routed.
+
+    Entries are kept.
+    """
     state.top[0] = 0
 
 
 @kernel
 def look_up(state: LFTState, dlid: int, rules: NDArray[np.int64]) -> tuple[int, int]:
-    """Return (port, cause) of a destination; the port is 255 if it is dropped."""
+    """Return (port, drop cause) of a destination.
+
+    The port is 255 if the packet is dropped.
+    """
     if dlid == PERMISSIVE:
         rules[TO_ITSELF] += 1
         return 0, _ROUTED
@@ -84,7 +90,10 @@ def look_up(state: LFTState, dlid: int, rules: NDArray[np.int64]) -> tuple[int, 
 
 @kernel
 def write(state: LFTState, is_top: bool, lid: int, port: int) -> None:  # noqa: FBT001 - a signal of the hardware
-    """Write the top, or the port of a LID; a LID past the end writes nothing."""
+    """Write the top, or the port of a LID.
+
+    Ignore a LID out of range.
+    """
     if is_top:
         state.top[0] = lid
     elif lid < len(state.port):

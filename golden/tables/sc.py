@@ -1,4 +1,4 @@
-"""Omni-Path's maps from levels to channels to lanes: reference behaviour (``docs/sc.md``)."""
+"""Golden model of Omni-Path's channel maps: SC-1 to SC-7 (``docs/sc.md``)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vlane.tables.sc import SC15, SC_COUNT, SCTable
 
 RULES = (
     Rule("forwarded", "SC-1", "a channel was mapped to a channel and a lane"),
-    Rule("sc15_on_vl15", "SC-2", "the management channel stayed SC15, on VL15, whatever the tables say"),
+    Rule("sc15_on_vl15", "SC-2", "the management channel stayed SC15 on VL15, independent of the tables"),
     Rule("became_sc15", "SC-3", "a data channel was mapped to SC15: dropped"),
     Rule("became_vl15", "SC-3", "a data channel was mapped to VL15: dropped"),
-    Rule("no_such_lane", "SC-4", "a lane that the port lacks: dropped"),
-    Rule("no_such_egress", "SC-4", "an egress that is not there: dropped"),
-    Rule("injected", "SC-5", "a level got its channel"),
-    Rule("injection_dropped", "SC-5", "a level was mapped to SC15: dropped"),
-    Rule("arrived_on_lane", "SC-6", "an arriving channel got its lane"),
+    Rule("no_such_lane", "SC-4", "the lane is absent at the port: dropped"),
+    Rule("no_such_egress", "SC-4", "the egress is absent: dropped"),
+    Rule("injected", "SC-5", "a service level was mapped to its channel"),
+    Rule("injection_dropped", "SC-5", "a service level was mapped to SC15: dropped"),
+    Rule("arrived_on_lane", "SC-6", "an arriving channel was mapped to its lane"),
     Rule("arrival_invalid", "SC-6", "an arriving channel has no lane here"),
 )
 (
@@ -40,16 +40,16 @@ _SL2SC, _SC2SL, _SC2SC, _SC2VL_T, _SC2VL_NT = (int(table) for table in SCTable)
 
 
 class SCState(NamedTuple):
-    """The tables of a device.
+    """Channel maps of a device.
 
     Parameters
     ----------
     data_vls : int
-        Data lanes, not counting VL15.
+        Number of data lanes, without VL15.
     levels : array of int64, (2, 32)
         SL2SC and SC2SL.
     channels : array of int64, (ports, ports, 32)
-        SC2SC by ingress, egress, channel.
+        SC2SC by ingress, egress and channel.
     lanes : array of int64, (2, ports, 32)
         SC2VL_t by egress, SC2VL_nt by ingress.
     """
@@ -61,7 +61,7 @@ class SCState(NamedTuple):
 
 
 def new_state(*, ports: int, data_vls: int) -> SCState:
-    """Return the state after power-on: every table 1 to 1."""
+    """Return the state after power-on: every map is the identity."""
     same = np.arange(SC_COUNT, dtype=np.int64)
     state = SCState(
         data_vls,
@@ -76,7 +76,10 @@ def new_state(*, ports: int, data_vls: int) -> SCState:
 
 @kernel
 def write(state: SCState, table: int, ingress: int, egress: int, index: int, value: int) -> None:
-    """Write one entry of a table; a write to an absent port or table is ignored."""
+    """Write one entry of a map.
+
+    Ignore absent ports and maps.
+    """
     ports = state.channels.shape[0]
     if table in (_SL2SC, _SC2SL):
         state.levels[table, index] = value
@@ -90,13 +93,19 @@ def write(state: SCState, table: int, ingress: int, egress: int, index: int, val
 
 @inner
 def has_lane(state: SCState, vl: int) -> bool:
-    """Return whether a VL is a data lane of the port; lanes from the 15th on are numbered one higher."""
+    """Return whether a VL is a data lane of the port.
+
+    Data lanes from the 15th on have a VL one higher.
+    """
     return vl != SC15 and vl - (1 if vl > SC15 else 0) < state.data_vls
 
 
 @kernel
 def forward(state: SCState, ingress: int, egress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, int, bool]:
-    """Return (channel, lane, dropped) of a forwarded packet; channel and lane are 0 if it is dropped."""
+    """Return (channel, lane, dropped) of a forwarded packet.
+
+    Channel and lane are 0 if it is dropped.
+    """
     if egress >= state.channels.shape[0]:
         rules[NO_EGRESS] += 1
         return 0, 0, True
@@ -118,7 +127,10 @@ def forward(state: SCState, ingress: int, egress: int, sc: int, rules: NDArray[n
 
 @kernel
 def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
-    """Return (lane, invalid) of an arriving channel; the lane is 0 if it is invalid."""
+    """Return (lane, invalid) of an arriving channel.
+
+    The lane is 0 if the channel is invalid.
+    """
     if sc == SC15:
         return SC15, False
     vl = state.lanes[1, ingress, sc]
@@ -131,7 +143,10 @@ def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> 
 
 @inner
 def inject(state: SCState, sl: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
-    """Return (channel, dropped) of a level at the source; the channel is 0 if it is dropped."""
+    """Return (channel, dropped) of a service level at the source.
+
+    The channel is 0 if the packet is dropped.
+    """
     channel = state.levels[0, sl]
     rules[INJECTED] += channel != SC15
     rules[INJECTION_DROPPED] += channel == SC15
@@ -140,5 +155,5 @@ def inject(state: SCState, sl: int, rules: NDArray[np.int64]) -> tuple[int, bool
 
 @kernel
 def receive(state: SCState, sc: int) -> int:
-    """Return the level of a channel at its destination."""
+    """Return the service level of a channel at its destination."""
     return state.levels[1, sc]

@@ -1,4 +1,4 @@
-"""Reference behaviour of the SL to VL mapping (``docs/sl2vl.md``)."""
+"""Golden model of the SL-to-VL mapping: SL2VL-1 to SL2VL-6 (``docs/sl2vl.md``)."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from vlane.golden.engine.rule import Rule
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 RULES = (
-    Rule("mapped", "SL2VL-1", "a packet got its lane"),
-    Rule("dropped", "SL2VL-2", "a row says 15: the packet is dropped"),
-    Rule("invalid", "SL2VL-3", "a row names a lane the port lacks: the packet is dropped and counted apart"),
-    Rule("no_such_output", "SL2VL-4", "the output is not there: the packet is dropped"),
-    Rule("read_while_written", "SL2VL-5", "a row was written in the cycle it was looked up in: the old row held"),
-    Rule("all_inputs_written", "SL2VL-6", "one write gave every input the same row"),
+    Rule("mapped", "SL2VL-1", "a packet was mapped to its lane"),
+    Rule("dropped", "SL2VL-2", "the row holds 15: the packet is dropped"),
+    Rule("invalid", "SL2VL-3", "the row names an absent lane: the packet is dropped and counted separately"),
+    Rule("no_such_output", "SL2VL-4", "the output is absent: the packet is dropped"),
+    Rule("read_while_written", "SL2VL-5", "a row was looked up in the cycle of its write: the old row was used"),
+    Rule("all_inputs_written", "SL2VL-6", "one write set the row of every input"),
 )
 MAPPED, DROPPED, INVALID, NO_OUTPUT, WHILE_WRITTEN, ALL_INPUTS = range(len(RULES))
 
 
 class SL2VLState(NamedTuple):
-    """The tables.
+    """SL2VL tables.
 
     Parameters
     ----------
     data_vls : int
-        Data lanes of the port.
+        Number of data lanes of the port.
     row : array of int64, (inputs, outputs, 16)
         VL of each service level.
     """
@@ -38,7 +38,7 @@ class SL2VLState(NamedTuple):
 
 
 def new_state(*, inputs: int, outputs: int, data_vls: int) -> SL2VLState:
-    """Return the state after power-on: every SL on lane SL modulo the data lanes."""
+    """Return the state after power-on: every SL maps to lane SL modulo the number of data lanes."""
     row = np.zeros((inputs, outputs, SL_COUNT), np.int64)
     row[:] = np.arange(SL_COUNT) % data_vls
     return SL2VLState(data_vls, row)
@@ -46,9 +46,9 @@ def new_state(*, inputs: int, outputs: int, data_vls: int) -> SL2VLState:
 
 @kernel
 def look_up(state: SL2VLState, input_port: int, output_port: int, sl: int) -> tuple[int, bool, bool]:
-    """Return (VL, dropped, invalid) of a packet; the VL is 15 if it is dropped.
+    """Return (VL, dropped, invalid) of a packet.
 
-    ``invalid`` distinguishes an absent lane or output from a 15 in the row.
+    The VL is 15 if it is dropped. ``invalid`` distinguishes an absent lane or output from a 15 in the row.
     """
     if output_port >= state.row.shape[1]:
         return VL_DROP, True, True
@@ -66,7 +66,10 @@ def write(
     output_port: int,
     row: int,
 ) -> None:
-    """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or for all; absent ports are ignored."""
+    """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or all.
+
+    Ignore absent ports.
+    """
     if output_port >= state.row.shape[1]:
         return
     for port in range(state.row.shape[0]):
@@ -83,7 +86,7 @@ def count_rules(
     output_port: int,
     rules: NDArray[np.int64],
 ) -> None:
-    """Count the rules that a look-up showed."""
+    """Count the rules that a look-up exercises."""
     missing = output_port >= state.row.shape[1]
     rules[MAPPED] += not dropped
     rules[DROPPED] += dropped and not invalid

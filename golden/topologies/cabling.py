@@ -1,4 +1,4 @@
-"""Cables of a network: what is plugged into what, how long each is, and how fast."""
+"""Cables of a network: ends, flight time and rate."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from vlane.golden.topologies.wiring import NOWHERE, Cable, Wiring
 
 @dataclass(frozen=True)
 class CableForm:
-    """A cable that is not as all others.
+    """A cable that differs from the default.
 
     Parameters
     ----------
     flight : int
-        Cycles from one end to the other, 1 to 64.
+        Flight time in cycles, 1 to 64.
     pace : int
-        65536ths of a cycle that a flit takes, at least 65536 (rule NET-5 of ``docs/network.md``).
+        Time of a flit in 1/65536 cycle, at least 65536 (NET-5 of ``docs/network.md``).
     """
 
     flight: int
@@ -41,9 +41,10 @@ def wire(
     *,
     by_fcps: bool,
 ) -> Wiring:
-    """Return the cables of so many ends; with flow-control packets an end keeps count of the room beside it.
+    """Return the cables of ``ends`` sending ports, with a default flight time.
 
-    ``forms`` are those of the cables that are not as the others, by the (switch, port) of an end.
+    ``forms`` are the cables that differ from the default, by the (switch, port) of one end. With flow-control
+    packets, freed input space is reported to the sending port at the same end of the cable.
     """
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
@@ -69,7 +70,7 @@ def wire(
 
 
 def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End, CableForm]) -> NDArray[np.int64]:
-    """Return the pace of every sending end; empty if all carry a flit a cycle."""
+    """Return the pace of every sending port, an empty array if every link carries a flit per cycle."""
     if all(form.pace == FULL_PACE for form in forms.values()):
         return np.zeros(0, np.int64)
     paces = np.full(ends, FULL_PACE, np.int64)
@@ -79,7 +80,7 @@ def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End, CableForm])
 
 
 def _forms_of_ends(topology: Topology, forms: Mapping[End, CableForm]) -> dict[int, CableForm]:
-    """Return the form of both ends of every cable that is not as the others."""
+    """Return the form at both ends of every cable that differs from the default."""
     bits, far, made = port_bits_for(topology.ports), topology.far_ends(), {}
     hosts = {end: host for host, end in enumerate(topology.hosts)}
     for (switch, port), form in forms.items():

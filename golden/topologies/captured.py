@@ -1,4 +1,4 @@
-"""A captured fabric as a topology with the tables its subnet manager programmed."""
+"""Conversion of a captured fabric to a topology with the tables that its subnet manager programmed."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 @dataclass(frozen=True)
 class Captured:
-    """What a fabric becomes.
+    """A captured fabric as a simulation model.
 
     Parameters
     ----------
     topology : Topology
-        Switches in order of GUID, hosts in order of LID.
+        Switches in order of GUID, hosts in order of LID. Adapters that belong to no host, routers, and ports without a
+        LID are left out.
     routes : Routes
-        Its tables.
+        Forwarding and SL2VL tables.
     path_sl : array of int16, (hosts, hosts)
         SL of each path.
     data_vls : int
-        Most data lanes of any port.
+        Largest number of data lanes of a switch port.
     vlarb : dict of (int, int) to VLArbTable
-        Programmed tables of switch ports, by (switch, port).
+        Programmed VL arbitration tables of switch ports, by (switch, port).
     host_vlarb : dict of int to VLArbTable
-        Those of hosts.
+        Programmed tables of hosts.
+    rates : dict of (int, int) to str
+        Captured rate of each cable, such as ``EDR 4X``, by the (switch, port) of its first end; empty if unknown.
     """
 
     topology: Topology
@@ -42,6 +45,7 @@ class Captured:
     data_vls: int
     vlarb: dict[tuple[int, int], VLArbTable]
     host_vlarb: dict[int, VLArbTable]
+    rates: dict[tuple[int, int], str]
 
 
 def from_fabric(fabric: Fabric) -> Captured:
@@ -50,14 +54,14 @@ def from_fabric(fabric: Fabric) -> Captured:
     Raises
     ------
     InputError
-        If it has no switch, fewer than two hosts, or routers.
+        If the fabric has no switch, or is no valid topology (``Topology``).
     """
     switches = sorted(node.guid for node in fabric.nodes.values() if node.kind is Kind.SWITCH)
     if not switches:
-        raise InputError("fabric", "one with switches", fabric.name)
+        raise InputError("fabric", "a fabric with at least one switch", fabric.name)
     numbers = {guid: number for number, guid in enumerate(switches)}
     ports = max(fabric.nodes[guid].ports for guid in switches)
-    cables, hosts = [], []
+    cables, hosts, rates = [], [], {}
     for guid in switches:
         for port, far in sorted(fabric.nodes[guid].links.items()):
             end = (numbers[guid], port - 1)
@@ -65,8 +69,10 @@ def from_fabric(fabric: Fabric) -> Captured:
                 other = (numbers[far.guid], far.number - 1)
                 if end < other:
                     cables.append((end, other))
-            elif far.number in fabric.nodes[far.guid].lids:
+                    rates[end] = fabric.nodes[guid].rates.get(port, fabric.nodes[far.guid].rates.get(far.number, ""))
+            elif fabric.nodes[far.guid].is_host and far.number in fabric.nodes[far.guid].lids:
                 hosts.append((fabric.nodes[far.guid].lids[far.number], far, end))
+                rates[end] = fabric.nodes[far.guid].rates.get(far.number, fabric.nodes[guid].rates.get(port, ""))
     hosts.sort()
     topology = Topology(
         fabric.name,
@@ -98,11 +104,11 @@ def from_fabric(fabric: Fabric) -> Captured:
         if port.guid in numbers
     }
     host_vlarb = {adapters.index(port): fabric.table_of(port) for port in ports_with_tables if port in adapters}
-    return Captured(topology, routes, path_sl, data_vls, vlarb, host_vlarb)
+    return Captured(topology, routes, path_sl, data_vls, vlarb, host_vlarb, rates)
 
 
 def _row(fabric: Fabric, guid: int, source: int, to: int) -> list[int]:
-    """Return a row of VLs by SL; SL modulo the data lanes where none was captured."""
+    """Return a row of VLs by SL, or SL modulo the number of data lanes if no row was captured."""
     row = fabric.sl2vl.get((guid, source, to))
     lanes = fabric.data_vls_of(Port(guid, to))
     return list(row) if row else [sl % lanes for sl in range(SL_COUNT)]

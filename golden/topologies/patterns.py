@@ -13,7 +13,7 @@ __all__ = ["PERMUTATIONS", "permutation"]
 
 def _bits(hosts: int, name: str) -> int:
     if hosts & (hosts - 1):
-        raise InputError(f"pattern {name}", "one for this number of hosts; it needs a power of 2", hosts)
+        raise InputError(f"pattern {name}", "used with a power of 2 as number of hosts", hosts)
     return hosts.bit_length() - 1
 
 
@@ -29,14 +29,17 @@ def _reversal(host: int, topology: Topology) -> int:
 def _transpose(host: int, topology: Topology) -> int:
     bits = _bits(len(topology.hosts), "transpose")
     if bits % 2:
-        must = "one for this number of hosts; it needs a power of 4"
+        must = "used with a power of 4 as number of hosts"
         raise InputError("pattern transpose", must, len(topology.hosts))
     half = bits // 2
     return host >> half | (host & ((1 << half) - 1)) << half
 
 
 def _shifted(host: int, topology: Topology, shift: Callable[[int], int]) -> int:
-    """Return the host so far along in every dimension; without dimensions, in the line of all hosts."""
+    """Return the host shifted by ``shift(k)`` in every dimension of size k.
+
+    Topologies without dimensions count as one dimension of all hosts.
+    """
     size = topology.shape.get("size")
     if size is None:
         return (host + shift(len(topology.hosts))) % len(topology.hosts)
@@ -63,7 +66,7 @@ PERMUTATIONS: dict[str, Callable[[int, Topology], int]] = {
     "tornado": _tornado,
     "neighbour": _neighbour,
 }
-"""Patterns by name."""
+"""Permutation functions by pattern name."""
 
 
 def permutation(name: str, topology: Topology) -> tuple[int, ...]:
@@ -72,6 +75,6 @@ def permutation(name: str, topology: Topology) -> tuple[int, ...]:
     Raises
     ------
     InputError
-        If the pattern does not suit the number of hosts.
+        If the pattern does not support the number of hosts.
     """
     return tuple(PERMUTATIONS[name](host, topology) for host in range(len(topology.hosts)))

@@ -1,4 +1,4 @@
-"""Routings: all of them end in forwarding tables and VL tables, as hardware has them."""
+"""Routing algorithms that produce forwarding tables and VL tables, as hardware has them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = ["ChannelRoutes", "Routes", "dimension_order", "dmodk", "sl_rows", "up
 
 @dataclass(frozen=True)
 class Routes:
-    """Tables of every switch and NIC.
+    """Forwarding and VL tables of all InfiniBand switches and NICs.
 
     Parameters
     ----------
     lft : array of uint8, (switches, LIDs)
-        Output port from 0 by DLID; 255 for none. LID 0 is nobody's.
+        Output port (from 0) by DLID; 255 for none. LID 0 is unassigned.
     vl : array of uint8, (switches, inputs, outputs, SLs)
-        Outgoing VL by SL, or by incoming VL if ``by_lane``: 16, or more SLs than a packet has in hardware.
+        Outgoing VL by SL, or by incoming VL if ``by_lane``. 16 SLs, or more than a hardware packet has.
     nic_vl : array of uint8, (NICs, SLs)
-        VL by SL where packets start.
+        VL by SL at the source NIC.
     lids : array of int64, (NICs, 2)
-        First LID of each NIC, and how many it has.
+        First LID and number of LIDs of each NIC.
     by_lane : bool
-        Whether the last index of ``vl`` is the incoming VL (not standard in InfiniBand) instead of the SL.
+        The last index of ``vl`` is the incoming VL (not standard in InfiniBand) instead of the SL.
     rule : array of int64
-        Rule by which a tree's switches forward instead of tables, which then have no LIDs; else ``NO_RULE``.
+        Rule of table-free forwarding in a tree (``lft`` is then zero LIDs wide), or ``NO_RULE``.
     """
 
     kind: ClassVar[SwitchKind] = INFINIBAND
@@ -54,11 +54,11 @@ class Routes:
 
     @property
     def nic_channel(self) -> NDArray[np.uint8]:
-        """Channel by SL where packets start: InfiniBand has none, all are 0."""
+        """Channel by SL at the source NIC: 0, because InfiniBand has no channels."""
         return np.zeros_like(self.nic_vl)
 
     def lanes_of(self, sl: int | None) -> set[int]:
-        """Return every VL that the tables name for packets of an SL, of all SLs for None."""
+        """Return every VL that the tables assign to packets of an SL, or of any SL for None."""
         if self.by_lane and sl is not None:
             lanes = {int(lane) for lane in np.unique(self.nic_vl[:, sl])}
             while more := {int(new) for lane in lanes for new in np.unique(self.vl[..., lane])} - lanes:
@@ -69,28 +69,28 @@ class Routes:
         return {int(lane) for row in rows for lane in row}
 
     def map_writes(self, switch: int) -> list[TableWrite]:
-        """Return the writes of a switch's SL2VL after power-on."""
+        """Return the writes that program a switch's SL2VL table after power-on."""
         return sl2vl_writes(self.vl[switch])
 
 
 @dataclass(frozen=True)
 class ChannelRoutes:
-    """Tables of every Omni-Path switch and NIC.
+    """Forwarding and channel tables of all Omni-Path switches and NICs.
 
     Parameters
     ----------
     lft : array of uint8, (switches, LIDs)
-        Output port from 0 by DLID; 255 for none. LID 0 is nobody's.
+        Output port (from 0) by DLID; 255 for none. LID 0 is unassigned.
     sc2sc : array of uint8, (switches, inputs, outputs, 32)
         Outgoing channel by channel; SC15 drops.
     sc2vl : array of uint8, (switches, outputs, 32)
         Lane by outgoing channel; 255 drops.
     nic_channel, nic_vl : array of uint8, (NICs, 32)
-        Channel and lane by SL where packets start.
+        Channel and lane by SL at the source NIC.
     lids : array of int64, (NICs, 2)
-        First LID of each NIC, and how many it has.
+        First LID and number of LIDs of each NIC.
     rule : array of int64
-        As of ``Routes``.
+        Rule of table-free forwarding, as in ``Routes``.
     """
 
     kind: ClassVar[SwitchKind] = OMNI_PATH
@@ -105,24 +105,24 @@ class ChannelRoutes:
     rule: NDArray[np.int64] = field(default_factory=lambda: NO_RULE)
 
     def lanes_of(self, sl: int | None) -> set[int]:
-        """Return every VL of the channels that packets of an SL may take, of all SLs for None."""
+        """Return every VL of the channels that packets of an SL, or of any SL for None, may use."""
         channels = {int(channel) for channel in (self.nic_channel[0] if sl is None else self.nic_channel[:1, sl])}
         while more := {int(new) for channel in channels for new in np.unique(self.sc2sc[..., channel])} - channels:
             channels |= more
         return {int(lane) for channel in channels for lane in np.unique(self.sc2vl[..., channel])}
 
     def map_writes(self, switch: int) -> list[TableWrite]:
-        """Return the writes of a switch's SC2SC and SC2VL after power-on."""
+        """Return the writes that program a switch's SC2SC and SC2VL tables after power-on."""
         return sc_writes(self.sc2sc[switch], self.sc2vl[switch])
 
 
 def with_channels(
     topology: Topology, routes: Routes, sc_of_sl: tuple[int, ...], vl_of_sc: tuple[int, ...], *, data_vls: int
 ) -> ChannelRoutes:
-    """Return routes for Omni-Path, the same rows of 32 everywhere.
+    """Return Omni-Path routes with equal channel maps at all switches and NICs.
 
-    What InfiniBand's tables do by incoming VL, SC2SC does by channel; otherwise channels stay what they are. VLs from
-    16 on are lanes one lower, as no data packet is on VL15.
+    SC2SC maps channels like InfiniBand's tables map incoming VLs (``by_lane``); otherwise channels do not change. VLs
+    from 16 on become lanes with a number one lower, because VL15 is not a data lane.
     """
     numbers = [UNASSIGNED if vl == SC15 else lane_of_vl(vl, data_vls=data_vls, vl15=True) for vl in vl_of_sc]
     lane = np.array([UNASSIGNED if number is None else number for number in numbers], np.uint8)
@@ -146,7 +146,7 @@ def with_channels(
 
 
 def sl_rows(topology: Topology, vl_of_sl: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return (VL table, NICs' VLs) with the same row of 16 VLs everywhere."""
+    """Return (VL table, VLs of the NICs) with the same row of 16 VLs everywhere."""
     row = np.array(vl_of_sl, np.uint8)
     shape = (topology.switches, topology.ports, topology.ports, SL_COUNT)
     return np.ascontiguousarray(np.broadcast_to(row, shape)), np.tile(row, (len(topology.hosts), 1))
@@ -158,17 +158,26 @@ def _lids(topology: Topology, each: int = 1) -> NDArray[np.int64]:
 
 
 def _lids_of_lmc(topology: Topology, lmc: int) -> NDArray[np.int64]:
-    """Return the LIDs of ports with an LMC: a base LID's low bits are 0 (IBA 3.5.10)."""
+    """Return the LIDs of ports with an LMC.
+
+    The low bits of a base LID are 0 (IBA 3.5.10).
+    """
     lids = _lids(topology, 1 << lmc)
     lids[:, 0] += (1 << lmc) - 1
     return lids
 
 
 def up_down(topology: Topology, vl_of_sl: tuple[int, ...], *, root: int = 0) -> Routes:
-    """Return up*/down* routes: towards the root (fewer cables from it, then the lower number), then away from it.
+    """Return up*/down* routes: up towards the root, then down.
 
-    From a switch that reaches the destination going down only, the shortest way down; else the up cable that
-    leads to the shortest such route. Ties: the lower port.
+    "Up" leads to a switch with fewer cables to the root or, at equal distance, a lower number. A switch that reaches
+    the destination by down cables alone takes the shortest such path. Otherwise it takes the up cable with the
+    shortest route. Ties select the lower port.
+
+    Raises
+    ------
+    InputError
+        If the root does not exist.
     """
     if not 0 <= root < topology.switches:
         raise InputError("root", f"0 to {topology.switches - 1}", root)
@@ -192,10 +201,10 @@ def up_down(topology: Topology, vl_of_sl: tuple[int, ...], *, root: int = 0) -> 
 def _towards(
     target: int, ends: dict[int, list[tuple[int, int]]], rank: dict[int, tuple[int, int]], order: list[int]
 ) -> NDArray[np.uint8]:
-    """Return the port of every switch towards one switch."""
+    """Return the output port of every switch towards one switch."""
     far = len(order) + 1
     down, best = {target: 0}, np.full(len(order), UNASSIGNED, np.uint8)
-    for switch in reversed(order):  # what is below a switch is further from the root, so it comes first
+    for switch in reversed(order):  # switches below are further from the root, so they are processed first
         ways = [(down[other] + 1, port) for port, other in ends[switch] if rank[other] > rank[switch] and other in down]
         if ways and switch != target:
             down[switch], best[switch] = min(ways)
@@ -208,16 +217,21 @@ def _towards(
 
 
 def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0, by_rule: bool | None = None) -> Routes:
-    """Return D-mod-k routes of a tree: going up from level l by digit l of the destination, base k.
+    """Return D-mod-k routes of a tree: a switch of level l sends up by digit l (base k) of the destination.
 
-    LID base + c goes up by digit l of the destination plus digit l of c, modulo k: each LID climbs to a root of its
-    own. Switches forward by rule, without tables, if there are more unicast LIDs than a subnet has, or as
-    ``by_rule`` says.
+    LID base + c sends up by digit l of the destination plus digit l of c, modulo k, so each LID uses a different
+    root. If the network has more unicast LIDs than a subnet, or as ``by_rule`` says, switches forward by rule instead
+    of by table.
+
+    Raises
+    ------
+    InputError
+        If the topology is not a tree, or ``lmc`` gives more LIDs than a host reaches roots.
     """
     k, n = _tree(topology)
     if 1 << lmc > k ** (n - 1):
         most = (k ** (n - 1)).bit_length() - 1
-        raise InputError("network.lmc", f"0 to {most}, as a host reaches {k ** (n - 1)} roots", lmc)
+        raise InputError("network.lmc", f"0 to {most} (a host reaches {k ** (n - 1)} roots)", lmc)
     lids = _lids_of_lmc(topology, lmc)
     if (int(lids.sum(axis=1).max()) > FIRST_MULTICAST) if by_rule is None else by_rule:
         lft = np.zeros((topology.switches, 0), np.uint8)
@@ -227,9 +241,9 @@ def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0, by_rul
 
 
 def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
-    """Return routes over every root: LID base + r climbs towards root r, and turns down where it can.
+    """Return routes over every root of a tree: LID base + r climbs towards root r and turns down as early as possible.
 
-    Ports have the next power of two of LIDs, as an LMC gives them; those beyond the roots are not used.
+    Each port has the next power of two of LIDs, as an LMC assigns them; LIDs beyond the number of roots are unused.
     """
     k, n = _tree(topology)
     roots = k ** (n - 1)
@@ -240,7 +254,7 @@ def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
 
 def _tree(topology: Topology) -> tuple[int, int]:
     if "k" not in topology.shape:
-        raise InputError("routing", "one for this topology; dmodk and valiant are for trees", topology.name)
+        raise InputError("routing", "suited to the topology (dmodk and valiant need a tree)", topology.name)
     return topology.shape["k"], topology.shape["n"]
 
 
@@ -267,26 +281,31 @@ def _climbing(
 
 
 def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = False, lmc: int = 0) -> Routes:
-    """Return dimension-order routes of a torus with datelines: two VLs for each of so many traffic classes.
+    """Return dimension-order routes of a torus with datelines and two VLs for each traffic class.
 
-    SL c starts on VL 2c; a packet takes 2c in each new dimension and 2c + 1 from the wrap cable on, so the tables
-    are by incoming VL. Ties of half a ring and members of trunks are spread over the destinations (``trunks.py``); a
-    packet turns from the first of a pair of dimensions to the second on the member that it is on. With
-    ``keeps_member`` it stays on it all around a ring: Omni-Path's switches need that, because other ways lead through
-    central buffers, where packets for hosts and for rings would wait for each other. Each LID is a destination of its
-    own in all that.
+    SL c starts on VL 2c. In each new dimension a packet uses 2c, and 2c + 1 from the wrap-around cable on, so the VL
+    tables are indexed by incoming VL. Ties at half a ring and trunk members are distributed over the destinations
+    (``trunks.py``), where each LID counts as a destination. A packet that turns from the first to the second of a
+    pair of dimensions keeps its trunk member. With ``keeps_member`` it also keeps the member around each ring.
+    Omni-Path switches require that, because other paths lead through central buffers, where packets for hosts and for
+    rings would wait for each other.
+
+    Raises
+    ------
+    InputError
+        If the topology is not a torus, or ``classes`` is not 1 to 7.
     """
     if "size" not in topology.shape:
-        raise InputError("routing", "one for this topology; dor is for tori", topology.name)
+        raise InputError("routing", "suited to the topology (dor needs a torus)", topology.name)
     if not 1 <= classes <= 7:
-        raise InputError("classes", "1 to 7 of two VLs each", classes)
+        raise InputError("classes", "1 to 7 (each uses two VLs)", classes)
     size, trunks = topology.shape["size"], topology.shape["trunks"]
     step = [prod(size[:dimension]) for dimension in range(len(size))]
     lids, copies = _lids_of_lmc(topology, lmc), 1 << lmc
     lft = np.full((topology.switches, copies * (1 + len(topology.hosts))), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
     hosts = copies * len(topology.hosts) // topology.switches
-    members = {  # the first of a pair of dimensions goes by the second's
+    members = {  # the first of a pair of dimensions uses the second's members
         dimension: trunk_members(
             k,
             destinations=hosts * prod(size[dimension + 1 :]),

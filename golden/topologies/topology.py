@@ -1,4 +1,4 @@
-"""Topologies: switches, hosts and cables, with what their routing needs to know."""
+"""Topologies: switches, hosts, cables, and the parameters that routing needs."""
 
 from __future__ import annotations
 
@@ -6,42 +6,40 @@ import random
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any
 
-from vlane.documents.textfile import whole_text
 from vlane.errors import InputError
 from vlane.tables.lft import MAX_PORTS
 
-__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "read_edges", "torus", "torus_port", "tree"]
+__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "torus", "torus_port", "tree"]
 
 End = tuple[int, int]
-"""A switch and one of its ports, both from 0."""
+"""A (switch, port), both from 0."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """What is cabled to what.
+    """A network of switches, hosts and cables.
 
     Parameters
     ----------
     name : str
-        For reports.
+        Name for reports.
     switches, ports : int
-        Switches, and ports of each.
+        Number of switches, and number of ports per switch.
     cables : tuple of (End, End)
-        Between switches, each once.
+        Cables between switches, each listed once.
     hosts : tuple of End
-        Where each host's NIC is.
+        Port of each host's NIC.
     shape : dict
-        What a routing needs to know: ``k``, ``n`` and ``halves`` of a tree; ``size`` and ``trunks`` of a torus.
+        Parameters for routing: ``k``, ``n`` and ``halves`` of a tree; ``size`` and ``trunks`` of a torus.
     switch_names, host_names : tuple of str
-        What their owner calls them, as he wrote it; empty if they have numbers only.
+        Names given by the user; empty without names.
 
     Raises
     ------
     InputError
-        If a port is used twice, does not exist, or something is cut off from the rest.
+        If a port is used twice or does not exist, there are fewer than two hosts, or the network is not connected.
     """
 
     name: str
@@ -65,13 +63,15 @@ class Topology:
                     "cables", f"between ports of {self.switches} switches", f"switch {end[0]} port {end[1]}"
                 )
             if end in used:
-                raise InputError("cables", "one for each port", f"switch {end[0]} port {end[1]} used twice")
+                raise InputError("cables", "one per port", f"two at switch {end[0]} port {end[1]}")
             used.add(end)
         if len(self.distances(0)) < self.switches:
-            raise InputError("cables", "a connected network", "parts that are cut off")
+            off = sorted(set(range(self.switches)) - self.distances(0).keys())
+            got = f"{len(off)} switches cut off from {self.show_switch(0)}, such as {self.show_switch(off[0])}"
+            raise InputError("cables", "a connected network", got)
 
     def distances(self, root: int) -> dict[int, int]:
-        """Return the number of cables from a switch to each switch that it is connected to, itself first."""
+        """Return the number of cables from a switch to each reachable switch, in order of distance."""
         beside: dict[int, set[int]] = {}
         for (one, _), (other, _) in self.cables:
             beside.setdefault(one, set()).add(other)
@@ -85,11 +85,11 @@ class Topology:
         return found
 
     def show_switch(self, switch: int) -> str:
-        """Return a switch as a person names it: its number, and its name if it has one."""
+        """Return the displayed name of a switch: number and, in brackets, the user's name, if any."""
         return f"switch {switch}{_in_brackets(self.switch_names, switch)}"
 
     def show_host(self, host: int) -> str:
-        """Return a host as a person names it."""
+        """Return the displayed name of a host: number and, in brackets, the user's name, if any."""
         return f"host {host}{_in_brackets(self.host_names, host)}"
 
     def far_ends(self) -> dict[End, End]:
@@ -102,10 +102,10 @@ def _in_brackets(names: tuple[str, ...], number: int) -> str:
 
 
 def tree(k: int, n: int) -> Topology:
-    """Return a k-ary n-tree: k to the n hosts, n levels of switches with k ports down, then k up.
+    """Return a k-ary n-tree: k**n hosts, and n levels of switches with k down ports followed by k up ports.
 
-    Switch ``w`` of level ``l`` is number ``l * k**(n-1) + w``; going up from level ``l`` by port ``k + j`` replaces
-    digit ``l`` of ``w`` by ``j``.
+    Switch ``w`` of level ``l`` has number ``l * k**(n-1) + w``. Up port ``k + j`` of level ``l`` leads to the switch
+    whose digit ``l`` of ``w`` is replaced by ``j``.
     """
     if not 2 <= k <= MAX_PORTS // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
         raise InputError("k", f"2 to {MAX_PORTS // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
@@ -120,10 +120,11 @@ def tree(k: int, n: int) -> Topology:
 
 
 def fat_tree(m: int, n: int) -> Topology:
-    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, that share the roots; 2 k**n hosts.
+    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, with common roots.
 
-    Switch ``w`` of level ``l`` in half ``h`` is number ``(2 * l + h) * k**(n-1) + w``, with ports as in a tree; the
-    roots come last, and their port ``h * k + j`` goes down into half ``h`` (Lin, Chung and Huang 2004).
+    It has 2 k**n hosts. Switch ``w`` of level ``l`` in half ``h`` has number ``(2 * l + h) * k**(n-1) + w`` and the
+    ports of a tree. The roots come last; their port ``h * k + j`` leads down into half ``h`` (Lin, Chung and Huang
+    2004).
     """
     k = m // 2
     if m % 2 or not 4 <= m <= MAX_PORTS or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
@@ -142,9 +143,10 @@ def fat_tree(m: int, n: int) -> Topology:
 
 
 def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology:
-    """Return a torus; ``torus_port`` says which port is which, hosts come last.
+    """Return a torus network.
 
-    A switch's number has its coordinates as digits, the first dimension lowest.
+    ``torus_port`` defines the port numbers; ports of hosts come last. The digits of a switch number are its
+    coordinates, lowest dimension first.
     """
     if not 1 <= len(size) <= 6 or any(not 3 <= k <= 64 for k in size) or prod(size) > 1 << 14:
         raise InputError("size", "1 to 6 dimensions of 3 to 64, up to 16384 switches", list(size))
@@ -164,21 +166,23 @@ def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology
 
 
 def torus_port(dimension: int, member: int, *, dimensions: int, trunks: int) -> int:
-    """Return a torus' port up a dimension, of one cable of its trunk; the port down is the next one.
+    """Return a torus switch's up port of a dimension, for one trunk member.
 
-    Dimensions are taken in pairs: +x, -x, +y, -y of one member are four consecutive ports, then those of the next
-    member; a last dimension without another one has two ports a member. So a packet that stays on its member stays in
-    one MPort of an Omni-Path switch, and waits for no central buffer on its way around a ring.
+    The down port is the next port. Dimensions are paired: +x, -x, +y, -y of one member are four consecutive ports,
+    followed by those of the next member. An unpaired last dimension has two ports per member. A packet that keeps its
+    member therefore stays in one MPort of an Omni-Path switch and waits for no central buffer on its way around a
+    ring.
     """
     paired = dimension ^ 1 < dimensions
     return 2 * trunks * (dimension & ~paired) + (4 * member + 2 * (dimension & 1) if paired else 2 * member)
 
 
 def irregular(switches: int, *, ports: int, hosts: int, seed: int) -> Topology:
-    """Return a random connected network: each switch has hosts first, then cables to other switches, one to each.
+    """Return a random connected network.
 
-    A ring through all switches in random order connects them; then free ports are joined at random while two
-    switches with a free port are not neighbours yet.
+    Each switch has host ports first, then at most one cable to each neighbour. A ring through all switches in random
+    order connects them. Then free ports are joined at random, as long as two switches with free ports are not
+    neighbours.
     """
     links = ports - hosts
     if switches < 2:
@@ -217,54 +221,3 @@ def dumbbell(left: int, right: int, *, trunks: int = 1) -> Topology:
     cables = tuple(((0, left + trunk), (1, right + trunk)) for trunk in range(trunks))
     hosts = (*((0, host) for host in range(left)), *((1, host) for host in range(right)))
     return Topology(f"dumbbell {left} + {right}", 2, max(left, right) + trunks, cables, hosts)
-
-
-def read_edges(path: Path) -> Topology:
-    """Return the topology of a text file: ``switch switch`` joins two, ``switch host`` in words ``S1 H1``; # comments.
-
-    Names that begin with H are hosts, all others switches; ports are given out in order.
-    """
-    try:
-        lines = whole_text(path, "edge list").splitlines()
-    except InputError:
-        raise InputError("edge list", "a readable text file", str(path)) from None
-    numbers: dict[str, int] = {}
-    following: dict[int, int] = {}
-    cables: list[tuple[End, End]] = []
-    hosts: dict[str, End] = {}
-
-    def port_of(name: str) -> End:
-        switch = numbers.setdefault(name, len(numbers))
-        following[switch] = following.get(switch, -1) + 1
-        return switch, following[switch]
-
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        if len(words) != 2 or all(word.startswith("H") for word in words):
-            raise InputError("line", "two names, at most one of a host (H...)", line.strip(), source=f"{path}:{number}")
-        names = sorted(words, key=lambda word: word.startswith("H"))
-        if not names[1].startswith("H"):
-            cables.append((port_of(names[0]), port_of(names[1])))
-        elif names[1] in hosts:
-            raise InputError("host", "cabled once", names[1], source=f"{path}:{number}")
-        else:
-            hosts[names[1]] = port_of(names[0])
-    if not numbers:
-        raise InputError("edge list", "at least one line", "none", source=str(path))
-    most = max(following.values()) + 1
-    in_order = sorted(hosts, key=lambda name: (len(name), name))
-    places = tuple(hosts[name] for name in in_order)
-    try:
-        return Topology(
-            path.stem,
-            len(numbers),
-            most,
-            tuple(cables),
-            places,
-            switch_names=tuple(numbers),
-            host_names=tuple(in_order),
-        )
-    except InputError as error:
-        raise error.at(str(path)) from None

@@ -1,4 +1,4 @@
-"""Members of a torus' trunks, and ways around its rings, chosen so that links of a kind carry the same."""
+"""Choice of trunk members and ring directions in a torus that balances the load of parallel links."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from vlane.golden.engine.random_bits import below, seeded
 
 _Job = tuple[int, int, int, list[tuple[int, int]]]
 _POWER, _SWEEPS = 10, 20
-"""Power of the loads whose sum is made small, which makes the largest small; most times that the choice is revised."""
+"""Exponent of the loads in the minimized sum, which approximates the maximum; maximum number of revisions."""
 _ROUNDS, _STEPS, _WORSE = 8, 4_000_000, 4
-"""Searches for members that are even to one, exchanges that each tries, and how much worse the first ones may be."""
+"""Number of random searches, exchanges tried per search, and initial tolerance for worse exchanges."""
 
 
 def goes_up(place: int, index: int, *, destinations: int, trunks: int) -> bool:
-    """Return whether packets that may go either way around a ring go up.
+    """Return whether packets that may travel either way around a ring travel up.
 
     Parameters
     ----------
     place : int
-        Of the destination's switch: half of those that follow one another go up.
+        Position of the destination's switch in the ring; up alternates with down along the ring.
     index : int
-        Of the destination among those that share this place.
+        Index of the destination among those at this position.
     destinations, trunks : int
-        How many share it, and members of a trunk.
+        Number of destinations at a position, and number of trunk members.
     """
     return (place + index // trunks + (index if destinations % trunks else 0)) % 2 == 0
 
@@ -35,28 +35,28 @@ def goes_up(place: int, index: int, *, destinations: int, trunks: int) -> bool:
 def trunk_members(
     ring: int, *, destinations: int, trunks: int, changes: bool, exchanges: bool = False
 ) -> NDArray[np.int64]:
-    """Return the members of trunks on which packets travel around a ring.
+    """Return the trunk members on which packets travel around a ring.
 
-    If destinations are a multiple of members, a packet keeps its own all around the ring.
+    If ``destinations`` is a multiple of ``trunks``, a packet keeps its member around the ring.
 
     Parameters
     ----------
     ring : int
-        Switches of the ring.
+        Number of switches in the ring.
     destinations : int
-        Of each of its switches.
+        Number of destinations at each switch.
     trunks : int
-        Cables between two neighbours.
+        Number of cables between two neighbours.
     changes : bool
-        Whether a packet may otherwise change its member at every second switch, which loads members more evenly.
+        Otherwise, a packet may change its member at every second switch, which balances the members better.
     exchanges : bool
-        Whether pairs of destinations are to exchange their members until the most loaded one has no more than it must.
+        Exchange the members of pairs of destinations until no member carries more than necessary.
 
     Returns
     -------
     array of int64, (2, ring, ring, destinations)
-        By way (up, down), switch where the packet is, switch of the destination, and destination. Where both are the
-        same switch: the member on which it came, with way up.
+        Member by direction (up, down), current switch, destination switch, and destination. If both switches are
+        equal: the member on which the packet arrived, stored under direction up.
     """
     found = np.empty((2, ring, ring, destinations), np.int64)
     found[:] = np.arange(destinations) % trunks
@@ -92,14 +92,14 @@ def trunk_members(
 
 
 def _worst(loads: NDArray[np.float64] | NDArray[np.int64]) -> int:
-    """Return by how much the most loaded member of any link is above what the most loaded one must have."""
+    """Return the largest excess of a member's load over the smallest possible maximum of its link."""
     return int((loads.max(axis=-1) - np.ceil(loads.sum(axis=-1) / loads.shape[-1])).max())
 
 
 def _evened(
     jobs: list[_Job], chosen: NDArray[np.int64], loads: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the most even of several random choices, of which each is made better by moves and exchanges."""
+    """Return the best-balanced of several random choices, each improved by moves and exchanges."""
     links = np.full((len(jobs), max(len(job[3]) for job in jobs), 2), -1)
     for job, (_, _, _, passes) in enumerate(jobs):
         links[job, : len(passes)] = passes
@@ -125,7 +125,7 @@ def _exchange(
     steps: int,
     worse: int,
 ) -> None:
-    """Move jobs, or exchange two, while the sum of squares grows by no more than a bound that falls to 0."""
+    """Move a job or exchange two while the sum of squares grows by at most a bound that decreases to 0."""
     trunks = loads.shape[2]
     for step in range(steps):
         one, other = below(bits, len(chosen)), below(bits, len(chosen))
@@ -161,7 +161,7 @@ def _put(
     member: int,
     sign: int,
 ) -> int:
-    """Put a job on a member, or take it off with sign -1; return by how much the sum of squares grows."""
+    """Add a job to a member (or remove it with sign -1) and return the growth of the sum of squares."""
     grown = 0
     for place in range(links.shape[1]):
         switch, weight = links[job, place, 0], sign * links[job, place, 1]
@@ -174,7 +174,10 @@ def _put(
 
 
 def _jobs(ring: int, destinations: int, trunks: int, *, changes: bool) -> Iterator[_Job]:
-    """Yield what needs a member: way, target, destination, and (switch, sources behind it) of the links it takes."""
+    """Yield the path sections that need a member.
+
+    Each is a direction, target, destination, and (switch, upstream sources) of its links.
+    """
     for target in range(ring):
         for index in range(destinations):
             yield 0, target, index, [(target, 0)]

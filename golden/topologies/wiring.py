@@ -1,4 +1,4 @@
-"""Cables of a network: which end leads where, and who keeps count of whose room."""
+"""Cables of a network: the ends of each cable, and the port that accounts for each receive buffer."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ NOWHERE = -(1 << 30)
 
 
 class Cable:
-    """Where a port leads, and who is told of what comes in there.
+    """Cable at a port.
 
     Parameters
     ----------
     far : int
-        Input port at the far end; -1 - n for NIC n; ``NOWHERE`` if there is no cable.
+        Input port at the far end; -1 - n for NIC n; ``NOWHERE`` without a cable.
     flight : int
-        Cycles from one end to the other.
+        Flight time in cycles.
     peer : int
-        Sending end at the other end of the cable; ``NOWHERE`` if there is no cable, or another model sends here.
+        Sending port at the far end; ``NOWHERE`` without a cable, or if a co-simulated model sends there.
     told, telling : int
-        Sending end that keeps count of this end's room, and cycles until it hears of room that comes free: the one at
-        the far end, or, with flow-control packets, the one beside it, at once.
+        Sending port that tracks the free space of this port's receive buffer, and the delay in cycles until a change
+        reaches it: the port at the far end or, with flow-control packets, the port at this end, without delay.
     """
 
     far: Int32
@@ -36,14 +36,14 @@ class Cable:
 
 
 class Wiring(NamedTuple):
-    """Which port leads where.
+    """Cables of all ports.
 
     Parameters
     ----------
     cable : Records of Cable, (ends,)
-        What each is cabled to.
+        Cable of each port.
     nic_vl, nic_channel : array of uint8, (NICs, SLs)
-        VL and channel of each SL at the NICs; channels are Omni-Path's.
+        VL and channel of each SL at the NICs; only Omni-Path has channels.
     """
 
     cable: Records[Cable]

@@ -1,4 +1,4 @@
-"""Traffic classes: what they say of every NIC, before anything is drawn."""
+"""Traffic classes: destinations, loads and packet sizes of all NICs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from vlane.errors import InputError
 from vlane.golden.engine.random_bits import below, seeded
 
 PATH_SL = -1
-"""SL of a class whose packets take the SL of their path."""
+"""SL of a class whose packets use the SL of their path."""
 
 NEVER = 1 << 60
-"""A cycle that no run comes to."""
+"""A cycle beyond any run."""
 
 WHOLE = 1 << 62
-"""Of chances: what is drawn is always below."""
+"""Probability 1; every drawn number is below."""
 _ROUNDING = 1e-9
 
 
 class PairWeights(NamedTuple):
-    """Pairs of NICs and how much of a class's traffic is theirs.
+    """Pairs of NICs with their share of a class's traffic.
 
     Parameters
     ----------
     source, target : array of int64, (pairs,)
-        NICs, in the order of the sources.
+        NICs, sorted by source.
     weight : array of float64, (pairs,)
-        Parts, above 0, in any unit.
+        Weights above 0, in any unit.
     """
 
     source: NDArray[np.int64]
@@ -42,34 +42,34 @@ class PairWeights(NamedTuple):
 
 @dataclass(frozen=True)
 class TrafficClass:
-    """Traffic of one kind, at every NIC or at some.
+    """A class of traffic.
 
     Parameters
     ----------
     sl : int
         Service level; ``PATH_SL`` for that of the path.
     load : float
-        Flits per cycle and NIC that sends, 0 to 1; the mean of those of a ``PairWeights``.
+        Flits per cycle and sending NIC, 0 to 1; with a ``PairWeights`` their mean.
     least_bytes, most_bytes : int
-        Packet sizes, LRH to VCRC, drawn evenly.
+        Range of packet sizes from LRH to VCRC, uniformly distributed.
     pattern : sequence of int, PairWeights or str
-        Destination of each NIC, -1 for none, or how likely each pair is; ``uniform`` draws among all, ``others`` among
-        all but the source, for each packet, and ``connections`` one other NIC for each at the start, each once.
+        Destination of each NIC (-1 for none) or weights of pairs. ``uniform`` draws the destination of each packet
+        among all NICs, ``others`` among all except the source. ``connections`` draws one other NIC for each NIC at
+        the start, a permutation.
     hot_share : float
-        Share of the packets that go to one of the hot hosts.
+        Fraction of the packets that go to hot hosts.
     hot_hosts : tuple of int
-        Those.
+        Hot hosts.
     burst : int
-        Packets generated at once.
+        Number of packets generated at once.
     burst_to_one : bool
-        The first packet of a burst draws the destination of all.
+        All packets of a burst have the destination of the first.
     regular : bool
-        Packets come at equal distances (CBR) instead of at random (Bernoulli).
+        Packets are generated at constant distance (CBR) instead of at random (Bernoulli).
     senders : tuple of int or None
-        NICs that send; None is all.
+        Sending NICs; None for all.
     active : (int, int)
-        Cycle from which on packets are generated, and the cycle in which that ends: what no NIC took until then is not
-        sent any more.
+        First cycle of generation, and the cycle in which the class ends. Packets not injected by then are discarded.
     """
 
     sl: int
@@ -87,13 +87,13 @@ class TrafficClass:
 
 
 def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
-    """Return the mean flits of a class's packets."""
+    """Return the mean number of flits of a class's packets."""
     sizes = np.arange(each.least_bytes, each.most_bytes + 1)
     return float((-(-sizes // flit_bytes)).mean())
 
 
 def senders_of(each: TrafficClass, nics: int) -> NDArray[np.bool_]:
-    """Tell of every NIC whether it sends packets of a class when its load is above 0."""
+    """Return a mask of the NICs that send packets of a class if its load is above 0."""
     sends = np.ones(nics, np.bool_)
     if each.senders is not None:
         sends[:] = False
@@ -106,14 +106,17 @@ def senders_of(each: TrafficClass, nics: int) -> NDArray[np.bool_]:
 
 
 def _loads_of_nics(each: TrafficClass, nics: int) -> NDArray[np.float64]:
-    """Return the flits per cycle of every NIC; refuse weights that give one more than a flit per cycle."""
+    """Return the load of every NIC in flits per cycle.
+
+    Reject weights that give a NIC more than one.
+    """
     sends = senders_of(each, nics)
     if not isinstance(each.pattern, PairWeights) or not sends.any():
         return np.where(sends, each.load, 0.0)
     weight = np.bincount(each.pattern.source, each.pattern.weight, nics)
     loads = np.where(sends, each.load * weight / weight[sends].mean(), 0.0)
     if loads.max() > 1 + _ROUNDING:
-        must = f"at most {each.load / loads.max():.4g}, or host {loads.argmax()} sends more than a flit per cycle"
+        must = f"at most {each.load / loads.max():.4g}, or host {loads.argmax()} would send more than a flit per cycle"
         raise InputError("load", must, each.load)
     return loads
 
@@ -121,12 +124,12 @@ def _loads_of_nics(each: TrafficClass, nics: int) -> NDArray[np.float64]:
 def paces_of(
     classes: Sequence[TrafficClass], nics: int, flit_bytes: int
 ) -> tuple[list[tuple[float, bool]], NDArray[np.int64]]:
-    """Return the chances of a burst in a cycle that differ, each with whether it is regular, and the row of each.
+    """Return the distinct (burst probability per cycle, regular) pairs of all classes and NICs, and the index of each.
 
     Raises
     ------
     InputError
-        If weights give a NIC more than a flit per cycle.
+        If weights give a NIC more than one flit per cycle.
     """
     rows: dict[tuple[float, bool], int] = {}
     pace = np.zeros((nics, len(classes)), np.int64)
@@ -139,7 +142,7 @@ def paces_of(
 
 
 def pair_table(classes: Sequence[TrafficClass], nics: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the pairs of each class and NIC begin, and (destination, chance out of 2**62 of it or before)."""
+    """Return the first pair of each class and NIC, and the pairs as (destination, cumulative probability in 2**-62)."""
     first, weighed = np.zeros((len(classes), nics + 1), np.int64), [np.zeros((0, 2), np.int64)]
     for number, each in enumerate(classes):
         if not isinstance(each.pattern, PairWeights):
@@ -157,7 +160,7 @@ def pair_table(classes: Sequence[TrafficClass], nics: int) -> tuple[NDArray[np.i
 
 
 def drawn_connections(nics: int, seed: int, number: int) -> NDArray[np.int64]:
-    """Return one other NIC for each, each once: a derangement, every one as likely.
+    """Return a random derangement: another NIC for each NIC, each used once, all derangements equally likely.
 
     Raises
     ------
@@ -165,7 +168,7 @@ def drawn_connections(nics: int, seed: int, number: int) -> NDArray[np.int64]:
         If there are fewer than two NICs.
     """
     if nics < 2:
-        raise InputError("pattern connections", "one for this number of hosts; it needs 2", nics)
+        raise InputError("pattern connections", "used with at least 2 hosts", nics)
     bits, order = seeded(seed, nics, number), np.arange(nics)
     while True:
         for last in range(nics - 1, 0, -1):

@@ -1,7 +1,7 @@
-"""Connections: packets of one size that go from one NIC to another at equal distances (CBR), as many as there are.
+"""Connections: streams of packets of one size at constant distance (CBR) between two NICs.
 
-Those of a NIC and an SL have a queue of their own, as a class of traffic has. Which of them is due next is a heap's
-matter, so a packet costs as many steps as the logarithm of their number.
+The connections of a NIC and an SL share a queue, like a traffic class. A heap finds the connection that is due next,
+so a packet costs a number of steps logarithmic in the number of connections.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vlane.golden.engine.random_bits import below, seeded
 from vlane.study.cbr_list import CbrList
 
 CYCLE_BITS = 32
-"""Distances of packets are kept in parts of a cycle of 1 / 2 to this power."""
+"""Number of fraction bits of periods, in cycles."""
 
 _PHASE_BITS = 30
 
@@ -28,13 +28,13 @@ class Connection:
     Parameters
     ----------
     due : int
-        Cycle of generation of its next packet.
+        Cycle of generation of the next packet.
     fraction : int
-        Parts of a cycle beyond.
+        Fraction of a cycle in addition, in 2**-32.
     period : int
-        From packet to packet, in those parts.
+        Time between packets, in 2**-32 cycles.
     target, bytes : int
-        NIC that it goes to; size of its packets.
+        Destination NIC; packet size.
     """
 
     due: Int64
@@ -45,14 +45,14 @@ class Connection:
 
 
 class Waiting:
-    """A place of a heap.
+    """A heap element.
 
     Parameters
     ----------
     due : int
-        Of the connection.
+        Cycle in which the connection is due.
     number : int
-        Of the connection.
+        Number of the connection.
     """
 
     due: Int64
@@ -60,14 +60,14 @@ class Waiting:
 
 
 class Connections(NamedTuple):
-    """All connections, and a heap of them for each queue.
+    """All connections, with a heap for each queue.
 
     Parameters
     ----------
     each : Records of Connection, (connections,)
-        Those, as the study numbers them.
+        Connections, numbered as in the study.
     heap : Records of Waiting, (connections,)
-        Heap after heap: in each, no place is due before its parent. Equal ones go by their numbers.
+        Consecutive heaps: no element is due before its parent. Equal times are ordered by connection number.
     """
 
     each: Records[Connection]
@@ -75,16 +75,16 @@ class Connections(NamedTuple):
 
 
 def new_connections(listed: CbrList, seed: int, nics: int) -> tuple[Connections, NDArray[np.int64], NDArray[np.int64]]:
-    """Return connections before cycle 0, each anywhere in its period; their SLs; and where the heaps lie.
+    """Return connections before cycle 0, each with a random phase, with their SLs and the location of the heaps.
 
     Returns
     -------
     connections : Connections
-        Those.
+        Connections.
     levels : array of int64, (SLs,)
-        SLs that there are, in order.
+        SLs of the connections, in order.
     place : array of int64, (SLs, NICs, 2)
-        First place of the heap of each SL and NIC, and the first behind its last.
+        First index of the heap of each SL and NIC, and the index after its last.
     """
     count = len(listed.source)
     made = Connections(new_records(Connection, count), new_records(Waiting, count))
@@ -92,7 +92,7 @@ def new_connections(listed: CbrList, seed: int, nics: int) -> tuple[Connections,
     made.each["period"] = np.rint(listed.interval * (1 << CYCLE_BITS)).astype(np.int64)
     _draw_phases(made.each, seeded(seed, nics, count))
     due = made.each["due"]
-    order = np.lexsort((np.arange(count), due, listed.source, listed.sl))  # a sorted list is a heap
+    order = np.lexsort((np.arange(count), due, listed.source, listed.sl))  # a sorted array is a heap
     made.heap["due"], made.heap["number"] = due[order], order
     levels = np.unique(listed.sl)
     queue = np.searchsorted(levels, listed.sl[order]) * nics + listed.source[order]
@@ -110,13 +110,13 @@ def _draw_phases(each: Records[Connection], bits: NDArray[np.uint64]) -> None:
 
 @inner
 def due_next(connections: Connections, first: int) -> int:
-    """Return the connection that is due next of the heap that begins at a place."""
+    """Return the connection that is due next in the heap that starts at ``first``."""
     return connections.heap[first].number
 
 
 @inner
 def put_off(connections: Connections, first: int, past: int) -> int:
-    """Let the connection that is due next of a heap go on to its next packet; return when the heap is due then."""
+    """Advance the connection that is due next to its next packet, and return the new due cycle of the heap."""
     heap = connections.heap
     number = heap[first].number
     it = connections.each[number]
@@ -140,5 +140,5 @@ def put_off(connections: Connections, first: int, past: int) -> int:
 
 @inner
 def _is_before(heap: Records[Waiting], place: int, due: int, number: int) -> bool:
-    """Tell whether what is at a place comes before a connection that is due in a cycle."""
+    """Return whether a heap element precedes connection ``number``, due in cycle ``due``."""
     return heap[place].due < due or (heap[place].due == due and heap[place].number < number)

@@ -1,4 +1,4 @@
-"""Which NICs send to which: what traffic may draw, and what is replayed."""
+"""Sender-destination pairs of all traffic, drawn or replayed."""
 
 from __future__ import annotations
 
@@ -29,23 +29,22 @@ from vlane.golden.traffic.sources import (
 
 
 class Senders(NamedTuple):
-    """Who sends on a service level.
+    """Senders on a service level.
 
     Parameters
     ----------
     to_all, to_others : array of bool, (NICs,)
-        Who sends to every NIC, itself included, and who to every other one.
+        NICs that send to every NIC including themselves; NICs that send to every other NIC.
     tables : array of int64, (classes, NICs)
-        Destination of each NIC in classes that have a table, -1 for none.
+        Destination of each NIC in classes with a table; -1 for none.
     hot : array of bool, (hot groups, NICs)
-        Destinations that are hot in a class.
+        Hot destinations of each class with hot hosts.
     asks : array of bool, (hot groups, NICs)
-        Who sends to the hot hosts of that class.
+        Senders to the hot hosts of that class.
     pairs : array of int64, (pairs,)
-        Pairs of classes that name pairs, of what is replayed and of connections, as destination * NICs + source, in
-        order.
+        Pairs from weighted classes, traces and connections, as destination * NICs + source, sorted.
     first : array of int64, (NICs + 1,)
-        Place in ``pairs`` of the first of each destination.
+        Index in ``pairs`` of the first pair of each destination.
     """
 
     to_all: NDArray[np.bool_]
@@ -64,14 +63,14 @@ def levels_of(sources: Sources) -> list[int]:
 
 
 def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) -> Senders:
-    """Return who sends before cycle ``end`` on an SL, or for ``PATH_SL`` on that of the path.
+    """Return the senders before cycle ``end`` on an SL, or on path SLs for ``PATH_SL``.
 
-    What any seed and any load may draw counts, so that one check is good for all runs of a study.
+    All pairs possible with any seed and load are included, because one check covers all runs of a study.
 
     Parameters
     ----------
     replies : bool
-        Whoever receives sends to the sender, too, as CNPs do.
+        Include replies from every receiver to its senders, such as CNPs.
     """
     nics = sources.due.shape[0]
     own = np.arange(nics)
@@ -128,7 +127,10 @@ def _replies(
     hot: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
     pairs: NDArray[np.int64],
 ) -> list[NDArray[np.int64]]:
-    """Return, as pairs, who answers whom; pairs of a NIC and itself may be among them."""
+    """Return the pairs of all replies.
+
+    Pairs of a NIC with itself may be included.
+    """
     own = np.arange(nics)
     widely = np.flatnonzero(to_all | to_others)
     made = [pairs % nics * nics + pairs // nics]
@@ -144,7 +146,7 @@ def _replies(
 
 @inner
 def mark_senders(senders: Senders, to: int, sends: NDArray[np.bool_]) -> None:
-    """Write for every NIC whether it sends to a destination."""
+    """Set ``sends`` to whether each NIC sends to a destination."""
     nics = len(sends)
     for source in range(nics):
         sends[source] = senders.to_all[source] or (senders.to_others[source] and source != to)

@@ -1,4 +1,4 @@
-"""Traffic of every NIC before cycle 0: what its classes, its trace and its connections make of its queues."""
+"""Construction of the traffic sources of all NICs from classes, a trace and connections."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def new_sources(
     Parameters
     ----------
     classes : sequence of TrafficClass
-        At least one.
+        Traffic classes.
     nics : int
-        NICs.
+        Number of NICs.
     flit_bytes : int
-        Bytes of a flit.
+        Flit size in bytes.
     seed : int
-        Of all random sequences.
+        Seed of all random sequences.
     lids : array of int64, (NICs, 2)
-        First LID of each NIC, and how many it has: a packet takes any of them.
+        First LID and number of LIDs of each NIC; a packet uses any of them.
     path_sl : array of int16, (NICs, NICs), optional
-        SL of each path; needed if a class's SL is ``PATH_SL``.
+        SL of each path; required if a class's SL is ``PATH_SL``.
     trace : array of int64, (rows, 5), optional
-        Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue for each SL.
+        Cycle, source, destination, SL and bytes of packets to replay in addition to the classes; adds a queue per SL.
     connections : CbrList, optional
-        Connections, beside all these: one more queue for each SL.
+        Connections in addition to classes and trace; adds a queue per SL.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def new_sources(
     queues = (TrafficClass(int(sl), 0.0, 1, 1) for sl in (*levels, *sls))
     classes = [*classes, *queues] or [TrafficClass(0, 0.0, 1, 1)]
     if len(classes) > _MOST_QUEUES:
-        must = f"at most {_MOST_QUEUES} classes, with one for each SL of the trace and of the connections"
+        must = f"at most {_MOST_QUEUES} classes, including one for each SL of the trace and of the connections"
         raise InputError("traffic", must, len(classes))
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
     place = np.zeros((count, nics, 2), np.int64)
@@ -182,7 +182,7 @@ def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) ->
 
 @kernel
 def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
-    """Let the first packet of each queue whose pace is one of those that send be due."""
+    """Draw the first packet of each queue whose pace sends."""
     for nic in range(sources.due.shape[0]):
         for number in range(sources.due.shape[1]):
             if sends[sources.pace[nic, number]]:
@@ -191,7 +191,7 @@ def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
 
 @inner
 def _first_due(sources: Sources, nic: int, number: int) -> int:
-    """Return the cycle of a class's first packet; CBR starts anywhere in its period."""
+    """Return the cycle of a class's first packet, at a random phase for CBR."""
     sources.left[nic, number] = sources.setting[number, BURST]
     period = sources.period[sources.pace[nic, number]]
     begin = int(sources.active[number, 0])

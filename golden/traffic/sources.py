@@ -1,8 +1,8 @@
-"""Traffic of every NIC: when packets are generated, how large they are, where they go.
+"""Traffic sources of all NICs: generation time, size and destination of packets.
 
-A class of traffic is a queue of its own at every NIC, without bound: what has been generated but not yet taken
-is a moment in the past, not a packet in memory. Each (NIC, class) draws from a random sequence of its own, so
-what it generates does not depend on when the network takes it.
+A traffic class is an unbounded queue at every NIC. Packets that are generated but not yet injected exist only as
+generation times, not as objects in memory. Each (NIC, class) has its own random sequence, so its packets do not depend
+on when the network injects them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from vlane.golden.traffic.classes import NEVER, PATH_SL
 from vlane.golden.traffic.connections import Connections, due_next, put_off
 
 TABLE = 1024
-"""Cycles to the next packet that a row of ``patience`` covers."""
+"""Number of cycles that a row of ``patience`` covers."""
 GUIDE_SHIFT = 52
 CERTAIN = 1 << 30
-"""Share of a class's packets, as ``HOT`` has it, that is all of them."""
+"""Value of ``HOT`` for a hot share of 1."""
 
 (UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION) = range(7)
 (AT, TO, WITH_SL, SIZE) = range(4)
@@ -29,60 +29,59 @@ CERTAIN = 1 << 30
 
 
 class Sources(NamedTuple):
-    """All NICs' traffic.
+    """Traffic sources of all NICs.
 
     Parameters
     ----------
     setting : array of int64, (classes, 8)
-        What each class is.
+        Settings of each class.
     pace : array of int64, (NICs, classes)
-        Row of each in ``patience``, ``guide`` and ``period``: those of the same load have the same.
+        Row in ``patience``, ``guide`` and ``period``; equal loads share a row.
     patience : array of int64, (paces, 1024)
-        Chance, out of 2**62, that the next packet is more than so many cycles away.
+        Probability, in 2**-62, that the next packet is more than (index + 1) cycles away.
     guide : array of int64, (paces, 1024, 2)
-        Look-up bounds (upper row, lower row) that narrow the search in ``patience``, for each stretch of 2**52 of the
-        number drawn.
+        Bounds of the search in ``patience``, (exclusive lower, inclusive upper), for each interval of 2**52 of the
+        drawn number.
     period : array of int64, (paces,)
-        Of CBR: 2**32nds of a cycle from packet to packet; else 0.
+        CBR: time between packets in 2**-32 cycles; otherwise 0.
     target : array of int64, (classes, NICs)
-        Destinations of classes that have a table.
+        Destinations of classes with a table.
     pairs : array of int64, (classes, NICs + 1)
-        Of classes that have weights: first pair of each NIC in ``weighed``, and the first behind its last.
+        Weighted classes: index of each NIC's first pair in ``weighed``, and the index after the last pair.
     weighed : array of int64, (pairs, 2)
-        Destination of each pair, and the chance, out of 2**62, that it is this one or one before it.
+        Destination and cumulative probability, in 2**-62, of each pair.
     held : array of int64, (NICs, classes)
-        Destination of the burst under way, of classes whose bursts have one.
+        Destination of the current burst, for classes with one destination per burst.
     sends : array of bool, (NICs, classes)
-        Whether a NIC sends of a class when its load is above 0.
+        Whether a NIC sends packets of a class if its load is above 0.
     hot : array of int64, (classes, hot hosts)
         Hot hosts.
     due : array of int64, (NICs, classes)
         Cycle of generation of the next packet.
     fraction : array of int64, (NICs, classes)
-        Of CBR: 2**32nds of a cycle beyond.
+        CBR: fraction of a cycle in addition to ``due``, in 2**-32.
     left : array of int64, (NICs, classes)
-        Packets of the burst still to come.
+        Number of packets left in the burst.
     bits : array of uint64, (NICs, classes, 1)
         Random sequences.
     earliest : array of int64, (NICs,)
-        Least of ``due``.
+        Minimum of ``due``.
     last_class : array of int64, (NICs,)
-        Class that each NIC took a packet from last.
+        Class from which each NIC injected last.
     lids : array of int64, (NICs, 2)
-        First LID of each NIC, and how many it has.
+        First LID and number of LIDs of each NIC.
     path_sl : array of int16, (NICs, NICs) or (0, 0)
         SL of each path, for classes whose SL is ``PATH_SL``.
     trace : array of int64, (rows, 4)
-        Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
+        Cycle, destination, SL and bytes of packets to replay, sorted by SL, NIC and cycle.
     place : array of int64, (classes, NICs, 2)
-        Next row of each NIC in ``trace``, and the first behind its last; of classes of connections, where the heap of
-        each NIC lies.
+        Next row of each NIC in ``trace`` and the index after its last; for connections, the range of each NIC's heap.
     connections : Connections
-        Those.
+        Connections.
     active : array of int64, (classes, 2)
-        Cycles in which each class begins and ends.
+        First and end cycle of each class.
     flit_bits : int
-        A flit is 2 to this power bytes.
+        Log2 of the flit size in bytes.
     """
 
     setting: NDArray[np.int64]
@@ -113,7 +112,10 @@ class Sources(NamedTuple):
 
 @inner
 def gap(sources: Sources, nic: int, number: int) -> int:
-    """Draw the cycles to the next packet, at least 1; geometric, from a table, so the same on every machine."""
+    """Draw the number of cycles to the next packet, at least 1.
+
+    The distribution is geometric. Draws use a table, so results are equal on all machines.
+    """
     pace = sources.pace[nic, number]
     table, gap = sources.patience[pace], 1
     while True:
@@ -136,7 +138,7 @@ def gap(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def advance(sources: Sources, nic: int, number: int) -> None:
-    """Go on to the next packet of a class; ``due`` is its cycle of generation."""
+    """Advance a class to its next packet and update ``due``."""
     setting = sources.setting[number]
     if setting[KIND] == FROM_TRACE:
         place = sources.place[number, nic]
@@ -161,7 +163,7 @@ def advance(sources: Sources, nic: int, number: int) -> None:
 
 @inner
 def end_class(sources: Sources, nic: int, number: int) -> None:
-    """Let a class of a NIC send nothing more."""
+    """End a class at a NIC."""
     sources.due[nic, number] = NEVER
     _find_earliest(sources, nic)
 
@@ -190,7 +192,10 @@ def _weighed(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def _destination(sources: Sources, nic: int, number: int) -> int:
-    """Draw the destination of a packet; all of a burst have that of the first if the class is so."""
+    """Draw the destination of a packet.
+
+    With one destination per burst, only the first packet of a burst draws.
+    """
     setting, bits = sources.setting[number], sources.bits[nic, number]
     if setting[TO_ONE] != 0 and sources.left[nic, number] != setting[BURST]:
         return int(sources.held[nic, number])
@@ -211,7 +216,10 @@ def _destination(sources: Sources, nic: int, number: int) -> int:
 
 @inner
 def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int, int]:
-    """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes, flits, connection)."""
+    """Draw the packet that a class has due and return (destination NIC, DLID, SL, bytes, flits, connection).
+
+    Call it once per packet, because it advances the random sequence.
+    """
     setting, bits = sources.setting[number], sources.bits[nic, number]
     row, connection = sources.place[number, nic, 0], -1
     if setting[KIND] == FROM_TRACE:

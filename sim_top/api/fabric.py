@@ -42,15 +42,22 @@ class Fabric:
         self._captured, self._folder = captured, folder
 
     @classmethod
-    def read(cls, folder: str | Path) -> Fabric:
-        """Return the fabric of a folder of dumps; only ``ibnetdiscover.txt`` must be there.
+    def read(cls, folder: str | Path, *, partial: bool = False) -> Fabric:
+        """Return the fabric of a folder of dumps, or of an output folder of ibdiagnet.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder; only a file with nodes and cables must be there.
+        partial : bool
+            Leave out parts of files that cannot be read, as ``vlane fabric check`` does; otherwise they are refused.
 
         Raises
         ------
         InputError
             With file and line, if a file is missing or refused.
         """
-        return cls(load_fabric(Path(folder)), Path(folder).resolve())
+        return cls(load_fabric(Path(folder), partial=partial), Path(folder).resolve())
 
     @property
     def name(self) -> str:
@@ -70,7 +77,7 @@ class Fabric:
     def check(self) -> FabricReport:
         """Return what ``vlane fabric check`` finds: ``ok``, ``loops``, ``unreachable``, ``unserved``, ``warnings``, ...
 
-        Each of ``warnings`` has ``code``, ``severity``, ``where`` and ``message``.
+        Each of ``warnings`` has ``code``, ``severity``, ``where``, ``message`` and ``ports``.
         """
         return check_fabric(self._captured)
 

@@ -18,8 +18,9 @@ from vlane.paths import build_dir
 from vlane.rates import LinkClock, rate_of
 from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, changes_of, key_and_text, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
-from vlane.sim_top.output.console import emit_json, note, screen, table
+from vlane.sim_top.output.console import emit_json, note, say, screen, table
 from vlane.sim_top.output.interrupts import Interrupted
+from vlane.sim_top.scenario.congestion_settings import marking_remark
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_files
@@ -103,6 +104,7 @@ def simulate(
     except Interrupted as stop:
         tell_why(f"interrupted; {_kept(sweep, folder, len(finished))}")
         raise typer.Exit(stop.status) from None
+    remarks = _remarks(runs, sweep)
     seconds, clocks = time.perf_counter() - start, {run.clock for run in runs}
     clock = clocks.pop() if len(clocks) == 1 else None
     if as_json:
@@ -113,12 +115,15 @@ def simulate(
                 "cycle_ns": clock and clock.cycle_ns,  # none if it is swept: each run has its own
                 "rate_gbps": clock and clock.rate_gbps,
                 "seconds": round(seconds, 3),
+                "remarks": remarks,
                 "results": str(folder / RESULTS),
                 "pictures": [str(picture) for picture in pictures],
             }
         )
         return
     _print(runs, is_replay=not sweep.points[0].world.study.traffic)
+    for remark in remarks:
+        say(remark, style="yellow")
     for file in (folder / RESULTS, *pictures):
         screen.print(str(file), markup=False, soft_wrap=True)
 
@@ -176,6 +181,19 @@ def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> li
         made.append(write_picture(results, folder, title=title, study=world.study))
     links = [(run.result.load, links_of_run(folder, run.key)) for run in runs]
     return [*made, write_study_page(page, world, results, links, title=title)]
+
+
+def _remarks(runs: list[MadeRun], sweep: Sweep) -> list[str]:
+    """Return remarks about settings that had no effect in a point of a sweep."""
+    remarks = []
+    for point in sweep.points:
+        counts = [run.result.congestion for run in runs if run.parameters == point.parameters]
+        marked = [each.marked for each in counts if each is not None]
+        if point.world.congestion is not None and marked:
+            remark = marking_remark(point.world.study, point.world.congestion, marked)
+            which = f"{shown_changes(point.parameters)}: " if point.parameters else ""
+            remarks += [f"congestion control: {which}{remark}"] if remark else []
+    return remarks
 
 
 def _kept(sweep: Sweep, folder: Path, finished: int) -> str:

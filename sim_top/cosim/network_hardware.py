@@ -21,6 +21,7 @@ from vlane.golden.topologies.wiring import NOWHERE
 from vlane.parameters import refused_parameter
 from vlane.schedulers.registry import LINE_RATE, SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.scenario.equipment import captured_paces
 from vlane.sim_top.scenario.faults import faults_of, in_order
 from vlane.sim_top.scenario.setting_writes import setting_writes
 from vlane.sim_top.scenario.swaps import swaps_of, writes_of_swap
@@ -69,6 +70,18 @@ def switch_block(world: World) -> str:
     return world.routes.kind.block
 
 
+def _check_rates(world: World) -> None:
+    """Refuse cables of different rates, which switches in hardware do not have."""
+    slow = next((number for number, each in enumerate(world.study.cable) if each.relative_rate != 1), None)
+    if slow is not None:
+        must = "1 for switches in hardware"
+        raise InputError(f"cable.{slow}.relative_rate", must, world.study.cable[slow].relative_rate)
+    if paces := captured_paces(world.rates):
+        switch, port = next(iter(paces))
+        captured = f"{world.rates[switch, port]} at {world.topology.show_switch(switch)} port {port + 1}"
+        raise InputError("network", "a capture whose cables have one rate, for switches in hardware", captured)
+
+
 def hardware_parameters(world: World) -> dict[str, Any]:
     """Return the hardware's parameters for a study's switches.
 
@@ -103,10 +116,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         raise InputError("link.credits", must, study.link.credits)
     if settings.scheduler not in SCHEDULERS:
         raise InputError("scheduler.name", "one that has hardware, for switches in hardware", settings.scheduler)
-    slow = next((number for number, each in enumerate(study.cable) if each.relative_rate != 1), None)
-    if slow is not None:
-        must = "1 for switches in hardware"
-        raise InputError(f"cable.{slow}.relative_rate", must, study.cable[slow].relative_rate)
+    _check_rates(world)
     central = world.central or buffers
     for field, values, hint in (
         ("buffers.minimum_blocks", buffers.minimum, ""),

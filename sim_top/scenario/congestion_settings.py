@@ -1,8 +1,8 @@
-"""A study's congestion control: from its section, or the options of an OpenSM, to what the golden network is given."""
+"""A study's congestion control: settings of the golden network from the study's section or from OpenSM's options."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,30 @@ def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
     return min(by_timer), min(by_cct)
 
 
+def marking_remark(study: Study, congestion: Congestion, marked: Iterable[int]) -> str:
+    """Return why no packet was marked, if the settings of the switches explain it; otherwise an empty text.
+
+    Parameters
+    ----------
+    study : Study
+        The study of the runs.
+    congestion : Congestion
+        Its settings.
+    marked : iterable of int
+        Packets that each run marked.
+    """
+    if any(marked):
+        return ""
+    if not (congestion.threshold or congestion.elements or (study.congestion and study.congestion.write)):
+        return "no packet was marked: Threshold is 0"
+    if congestion.by_inputs or study.switch.speed > 1:
+        return ""
+    return (
+        'no packet was marked: with measure = "output" a buffer must fill, which it does not where the crossbar is no '
+        'faster than the links; set switch.speed = 2, or congestion.measure = "inputs"'
+    )
+
+
 def _of_section(given: CongestionSection) -> dict[str, Any]:
     levels = [_components(given.level(sl)) for sl in range(SL_COUNT)]
     return {
@@ -147,10 +171,12 @@ def _of_section(given: CongestionSection) -> dict[str, Any]:
 
 
 def _of_opensm(file: Path) -> dict[str, Any]:
-    """Return what OpenSM sends; CCTI_Limit is the last entry of its CCT."""
+    """Return the attributes that OpenSM sends; CCTI_Limit is the last entry of the CCT."""
     options = congestion_options(read_opensm_conf(file))
     if options is None or not options.is_on:
         raise InputError("congestion_control", "TRUE", "FALSE" if options else "missing", source=str(file))
+    for option, text, must, _ in options.faults:
+        raise InputError(option.name, must, text, source=str(file), line=option.line)
     if not options.cct:
         raise InputError("cc_cct", "a list of shift:multiplier", "missing", source=str(file))
     threshold, packet_size, marking_rate, mask = options.in_force

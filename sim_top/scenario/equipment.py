@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from vlane.errors import InputError
@@ -9,7 +10,11 @@ from vlane.golden.network.buffers import Buffers
 from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.topologies.cabling import CableForm
 from vlane.golden.topologies.topology import End, Topology
+from vlane.rates import NAMED_RATES
 from vlane.study.study import Study
+
+_MOST_PACE = 64 * FULL_PACE
+"""Pace of the slowest cable: 1/64 of the rate of the links."""
 
 
 def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers | None, Buffers | None]:
@@ -70,18 +75,46 @@ class _Given:
             raise InputError(f"{self.prefix}{error.field}", error.must, error.got) from None
 
 
-def cables_of(study: Study, topology: Topology) -> dict[End, CableForm]:
-    """Return the cables that are not as the others, by the (switch, port) of an end.
+def fastest_captured(rates: Mapping[End, str]) -> str:
+    """Return the name of the highest captured rate; empty if no rate is known."""
+    known = {name for name in rates.values() if name in NAMED_RATES}
+    return max(known, key=lambda name: NAMED_RATES[name].data_gbps, default="")
+
+
+def captured_paces(rates: Mapping[End, str]) -> dict[End, int]:
+    """Return the paces of captured cables that are slower than the fastest one; a cable of unknown rate is not."""
+    fastest = fastest_captured(rates)
+    paces = {
+        end: round(FULL_PACE * NAMED_RATES[fastest].data_gbps / NAMED_RATES[name].data_gbps)
+        for end, name in rates.items()
+        if name in NAMED_RATES
+    }
+    return {end: min(pace, _MOST_PACE) for end, pace in paces.items() if pace != FULL_PACE}
+
+
+def cables_of(study: Study, topology: Topology, rates: Mapping[End, str]) -> dict[End, CableForm]:
+    """Return the cables that differ from the others, by the (switch, port) of an end.
+
+    Parameters
+    ----------
+    study : Study
+        The file. The rate of a ``[[cable]]`` replaces a captured one.
+    topology : Topology
+        The network.
+    rates : mapping of (int, int) to str
+        Captured rates of cables, by the (switch, port) of an end.
 
     Raises
     ------
     InputError
-        If one is named twice, or is not there.
+        If a cable is named twice, or does not exist.
     """
-    far, hosts, made = topology.far_ends(), set(topology.hosts), {}
+    far, hosts = topology.far_ends(), set(topology.hosts)
+    paces = captured_paces(rates)
+    made = {end: CableForm(study.link.flight_cycles, pace) for end, pace in paces.items()}
     named: set[End] = set()
     for number, each in enumerate(study.cable):
-        form = CableForm(each.flight_cycles or study.link.flight_cycles, round(FULL_PACE / each.relative_rate))
+        flight, is_given = each.flight_cycles or study.link.flight_cycles, "relative_rate" in each.model_fields_set
         for host in each.hosts or ():
             if host >= len(topology.hosts):
                 raise InputError(f"cable.{number}.hosts", f"0 to {len(topology.hosts) - 1}", host)
@@ -97,7 +130,10 @@ def cables_of(study: Study, topology: Topology) -> dict[End, CableForm]:
                 field = f"cable.{number}.{'hosts' if each.hosts else 'port'}"
                 raise InputError(field, "a cable that none before it names", f"switch {switch} port {port + 1}")
             named |= {(switch, port), far.get((switch, port), (switch, port))}
-            made[switch, port] = form
+            end = far[switch, port] if far.get((switch, port)) in rates else (switch, port)
+            made[end] = CableForm(
+                flight, round(FULL_PACE / each.relative_rate) if is_given else paces.get(end, FULL_PACE)
+            )
     return made
 
 

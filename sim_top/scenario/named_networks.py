@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vlane.errors import InputError, unknown_word
 from vlane.golden.topologies import topology as topologies
+from vlane.golden.topologies.edge_list import read_edges
 from vlane.golden.topologies.routing import Routes, dmodk, up_down
 from vlane.golden.topologies.topology import Topology
 
@@ -44,7 +45,7 @@ def named_network(word: str, vl_of_sl: tuple[int, ...], *, seed: int) -> tuple[T
     if name not in FORMS:
         raise unknown_word("--topology", FORMS, name)
     try:
-        topology = topologies.read_edges(Path(rest)) if name == "edges" else _of_numbers(name, rest, seed)
+        topology = read_edges(Path(rest)) if name == "edges" else _of_numbers(name, rest, seed)
     except InputError as error:
         raise error if error.source or error.field == "--topology" else error.at(f"--topology {word}") from None
     return topology, (dmodk if "k" in topology.shape else up_down)(topology, vl_of_sl)

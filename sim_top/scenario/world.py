@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from vlane.golden.switches.kinds import central_buffers
 from vlane.golden.topologies import topology as topologies
 from vlane.golden.topologies.cabling import CableForm
 from vlane.golden.topologies.captured import from_fabric
+from vlane.golden.topologies.edge_list import read_edges
 from vlane.golden.topologies.routing import (
     ChannelRoutes,
     Routes,
@@ -92,6 +93,8 @@ class World:
         Connections that no admission took in.
     congestion : Congestion or None
         Settings of congestion control, if there is any.
+    rates : dict of (int, int) to str
+        Captured rates of cables, by the (switch, port) of an end.
     """
 
     study: Study
@@ -111,6 +114,7 @@ class World:
     connections: CbrList
     refused: int = 0
     congestion: Congestion | None = None
+    rates: dict[End, str] = field(default_factory=dict)
 
 
 def make_world(study: Study, base: Path) -> World:
@@ -180,12 +184,13 @@ def make_world(study: Study, base: Path) -> World:
         data_vls=lanes,
         buffers=sizes,
         nic=nic,
-        cables=cables_of(study, topology),
+        cables=cables_of(study, topology, captured.rates if captured else {}),
         central=central,
         settings=settings,
         connections=listed,
         refused=refused,
         congestion=congestion_settings(study, base),
+        rates=captured.rates if captured else {},
     )
 
 
@@ -239,7 +244,7 @@ def _topology(network: Any, base: Path) -> Topology:
     if network.topology == "dumbbell":
         return topologies.dumbbell(network.left, network.right, trunks=network.trunks)
     if network.topology == "edges":
-        return topologies.read_edges(base / network.file)
+        return read_edges(base / network.file)
     return plugged_topology(network)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -18,8 +19,11 @@ from vlane.credits.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import InputError
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.division import check_parts
+from vlane.golden.topologies.topology import End, Topology
+from vlane.rates import NAMED_RATES, rate_of
 from vlane.sim_top.output.console import note
 from vlane.sim_top.scenario.congestion_settings import flows_held
+from vlane.sim_top.scenario.equipment import fastest_captured
 from vlane.sim_top.scenario.world import World
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
@@ -162,10 +166,43 @@ def _check_headers(sweep: Sweep) -> None:
 def _remarks(world: World) -> list[str]:
     return [
         *_golden_only(world),
+        *_captured_rates(world),
         *_not_taken_in(world),
         *_flows_held(world),
         *trace_remarks(world.replayed, cycles=world.study.run.cycles),
     ]
+
+
+def _captured_rates(world: World) -> Iterator[str]:
+    """Report which captured rates the runs take, and which they ignore."""
+    fastest = fastest_captured(world.rates)
+    if not fastest:
+        if world.rates:
+            yield "the capture names no rates of cables: all have the rate of the links"
+        return
+    link, captured = rate_of(world.study.link.rate_gbps), NAMED_RATES[fastest].data_gbps
+    slower: dict[str, list[End]] = {}
+    for end, name in sorted(world.rates.items()):
+        if name != fastest:
+            slower.setdefault(name, []).append(end)
+    for name, ends in slower.items():
+        where = _shown_cable(world.topology, ends[0]) + (f" and {len(ends) - 1} more" if len(ends) > 1 else "")
+        if name in NAMED_RATES:
+            yield f"cables captured at {name} have {NAMED_RATES[name].data_gbps / captured:.4g} of the rate: {where}"
+        else:
+            yield f"cables of unknown rate ({name or 'none named'}) are taken as {fastest}: {where}"
+    if not math.isclose(link, captured, rel_tol=1e-3):
+        yield (
+            f"the fastest cables were captured at {fastest}, {captured:g} Gb/s: times and Gb/s are those of "
+            f"link.rate_gbps or --rate, {link:g} Gb/s"
+        )
+
+
+def _shown_cable(topology: Topology, end: End) -> str:
+    """Return a cable by its host, or by the switch and port of its first end."""
+    if end in topology.hosts:
+        return topology.show_host(topology.hosts.index(end))
+    return f"{topology.show_switch(end[0])} port {end[1] + 1}"
 
 
 def _not_taken_in(world: World) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The VL buffer: by hand, in lockstep in every shape a switch needs, proven."""
+"""VL buffer: hand-written expectations, lockstep in every shape the switches use, and proofs."""
 
 from __future__ import annotations
 
@@ -49,20 +49,23 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but([*SHAPES[:3], SHAPES[5]], SHAPES), ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """Filling, draining, balance, resets, forbidden inputs: every flit, every counter, every cycle."""
+    """Hardware and golden agree in lockstep in every cycle of the block's qualification traffic.
+
+    The traffic fills and drains the buffer, resets it and drives forbidden inputs.
+    """
     assert qualified_lockstep("vlbuffer", shape).decisions > 10_000
 
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("vlbuffer", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the buffer's cocotb bench pass."""
     assert_bench_agrees("vlbuffer", PARAMETERS, tests=2)
 
 
@@ -71,7 +74,7 @@ def test_cocotb_bench_agrees() -> None:
     "name", long_but(["small", "queues-shared", "queues-static"], [e.name for e in BLOCKS["vlbuffer"].proofs])
 )
 def test_instances_are_proven(name: str) -> None:
-    """Room is kept to, and flits are neither lost, doubled nor swapped, in any history."""
+    """Each instance is proven to respect VL limits and to deliver every flit once and in order."""
     block = BLOCKS["vlbuffer"]
 
     proof = prove(block.instance(name).make(block.make), f"test-vlbuffer-{name}")
@@ -80,7 +83,10 @@ def test_instances_are_proven(name: str) -> None:
 
 
 def test_every_buffer_that_a_proof_replaces_is_proven_to_be_queues() -> None:
-    """In its shape; of a flit's bits a buffer looks at none, so their number does not matter."""
+    """Each buffer that switch proofs replace by queues has the shape of a buffer proven to be queues.
+
+    Data width is ignored because a buffer never interprets the bits of a flit.
+    """
 
     def shape(buffer: Any) -> tuple[Any, ...]:
         kept = asdict(buffer.parameters)
@@ -97,7 +103,7 @@ def test_every_buffer_that_a_proof_replaces_is_proven_to_be_queues() -> None:
 
 
 class Swapping(VLBuffer):
-    """A buffer that shows the wrong flit of two."""
+    """Buffer that corrupts the shown flit while VL 0 holds two flits."""
 
     def _show(self, m: Any, port: int, index: int, flit: Any) -> None:
         super()._show(m, port, index, flit ^ (self.held_now[0] == 2))
@@ -105,7 +111,7 @@ class Swapping(VLBuffer):
 
 @pytest.mark.slow
 def test_a_broken_buffer_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a buffer that corrupts a flit, the proof fails on property ``order``."""
     block = BLOCKS["vlbuffer"]
     queues = block.instance("queues-shared")
 
@@ -131,6 +137,6 @@ def test_a_broken_buffer_is_not_proven() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
-    """Guaranteed room that is not there is refused when the buffer is made."""
+    """Given parameters out of range, such as a minimum larger than the buffer, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         VLBuffer(VLBufferParameters(**given))

@@ -1,4 +1,4 @@
-"""What tests see of a page without a browser: its elements, its data, whether it is whole."""
+"""Parser and checks of generated HTML pages, without a browser."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _VOID = {"meta", "link", "img", "br", "hr", "input"}
 
 
 class Seen(HTMLParser):
-    """A page, parsed.
+    """Parsed page.
 
     Attributes
     ----------
     elements : list of (str, dict)
-        Every start tag with its attributes.
+        Start tags with their attributes.
     data : list
-        What stands in elements with JSON, in order.
+        Contents of the JSON elements, in order.
     text : str
-        All text that is no script and no style.
+        Text outside scripts and styles.
     tables : list of list of list of str
-        Cells of each table, by row, headings first.
+        Cells of each table by row, headings first.
     script : str
-        The script that runs.
+        Executable script.
     """
 
     def __init__(self, file: Path) -> None:
@@ -72,21 +72,21 @@ class Seen(HTMLParser):
                 self.tables[-1][-1][-1] += data
 
     def of(self, tag: str, kind: str = "") -> list[dict[str, str | None]]:
-        """Return the attributes of the elements with a tag, and a class if one is given."""
+        """Return the attributes of all elements with a tag and, if given, a class."""
         return [
             held for found, held in self.elements if found == tag and kind in [*(held.get("class") or "").split(), ""]
         ]
 
     def network(self) -> dict[str, Any]:
-        """Return the data of the drawing of the network."""
+        """Return the data of the network drawing."""
         return next(data for data in self.data if "links" in data)
 
 
 def assert_whole(file: Path) -> Seen:
-    """Check that a page stands alone and is well formed; return it.
+    """Check that a page is self-contained and well formed, and return it parsed.
 
-    Below a megabyte; nothing from outside; each element closed, each id once; tables with headings; made for narrow
-    screens; a script that parses, where node is installed; data that is JSON.
+    A page is smaller than 1 MB, loads nothing, has unique ids, closed elements, table headings, JSON data and a script
+    that ``node`` (if installed) can parse. It supports narrow screens, dark mode and printing.
     """
     text = file.read_text(encoding="utf-8")
     seen = Seen(file)

@@ -1,4 +1,4 @@
-"""How verbs end that do not do what they were asked for: one line or one JSON object, in our words."""
+"""Refusals of the command line: one line or one JSON object, in the project's words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIELDS = {"file", "line", "field", "must", "got", "did_you_mean", "message"}
 
 
 def refusal(called: Called) -> dict[str, Any]:
-    """Return the one JSON object on stderr of a refused call."""
+    """Return the JSON object on stderr of a refused call."""
     assert called.status == 2, called
     assert called.out == ""
     assert len(called.err.splitlines()) == 1
@@ -39,20 +39,20 @@ def refusal(called: Called) -> dict[str, Any]:
     return told
 
 
-def test_version_is_told() -> None:
-    """The one that is installed."""
+def test_version_is_printed() -> None:
+    """``--version`` prints the installed version."""
     assert call("--version") == Called(0, f"vlane {vlane.__version__}\n", "")
 
 
 def test_seed_is_an_option_where_something_is_drawn() -> None:
-    """No verb takes one that has no effect."""
+    """``--seed`` is an option of exactly the verbs that draw random numbers."""
     seeded = {name for name, verb in VERBS.items() if any("--seed" in option.opts for option in verb.params)}
 
     assert seeded == {"cosim", "coverage", "upsets", "mutate", "soak", "export", "voqsw"}
 
 
 def test_without_a_verb_the_help_is_shown() -> None:
-    """On stderr, as nothing was done."""
+    """Without a verb, the help is printed on stderr with exit status 2."""
     for arguments in ([], ["fabric"], ["dtable"]):
         called = call(*arguments)
         assert called.status == 2
@@ -62,8 +62,11 @@ def test_without_a_verb_the_help_is_shown() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_refuses_what_it_does_not_know(verb: str) -> None:
-    """An unknown option, one that is nearly known, and what must be given: for a person and for a script."""
+def test_every_verb_refuses_unknown_options(verb: str) -> None:
+    """Every verb refuses unknown options and missing arguments, in text and in JSON.
+
+    A near miss is answered with the closest option.
+    """
     words, command = verb.split(), VERBS[verb]
     required = {option.opts[0]: "x" for option in command.params if option.required and option.opts[0].startswith("-")}
     given = [word for pair in required.items() for word in pair]
@@ -81,7 +84,7 @@ def test_every_verb_refuses_what_it_does_not_know(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_option_refuses_in_our_words(verb: str) -> None:
-    """A word for a number, a number out of range, no value, a value for a flag."""
+    """Every option refuses values of the wrong type or range in our words."""
     words = verb.split()
     for option in VERBS[verb].params:
         name = option.opts[0]
@@ -130,13 +133,13 @@ def test_every_option_refuses_in_our_words(verb: str) -> None:
         (["cosim", "vlarb", "--json=3"], ["--json must be given without a value"]),
     ],
 )
-def test_what_was_meant_is_told(arguments: list[str], words: list[str]) -> None:
-    """Of verbs, blocks, parameters and their values, and of every option with a choice."""
+def test_the_closest_name_is_suggested(arguments: list[str], words: list[str]) -> None:
+    """Given a misspelt verb, block, parameter or value, the error suggests the closest name."""
     assert_refused(call(*arguments), *words)
 
 
-def test_file_and_line_are_data(tmp_path: Path, arrivals: Path) -> None:
-    """What a script needs to jump to the place."""
+def test_json_refusal_has_file_and_line(tmp_path: Path, arrivals: Path) -> None:
+    """A refusal in JSON contains file, line and field."""
     file = tmp_path / "table.toml"
     file.write_text(TABLE.replace("[0, 32]", "[0, 256]"))
 
@@ -183,8 +186,8 @@ def test_file_and_line_are_data(tmp_path: Path, arrivals: Path) -> None:
         ),
     ],
 )
-def test_key_of_a_study_is_told_after_it_was_read(old: str, new: str, said: str, tmp_path: Path) -> None:
-    """What its network, its buffers and its schedulers cannot be made of: the key that was written, and its line."""
+def test_unbuildable_study_is_refused_with_key_and_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+    """Given a study that cannot be built, the error names the key and its line."""
     study = tmp_path / "study.toml"
     (tmp_path / "t.toml").write_text("[scfq]\nweight = [1, 1]\n")
     text = STUDY.replace(old, new, 1)
@@ -198,10 +201,10 @@ def test_key_of_a_study_is_told_after_it_was_read(old: str, new: str, said: str,
     assert f"vlane: {study}:{said}" in called.err
 
 
-def test_a_default_that_does_not_suit_is_told_as_one(tmp_path: Path) -> None:
-    """Buffers that nobody sized are too small for 31 lanes of the largest packets."""
+def test_unsuitable_default_is_reported_as_default(tmp_path: Path) -> None:
+    """Given a default value that does not fit, the error calls it the default."""
     head = STUDY.partition("[[traffic]]")[0].replace("[buffers]\nblocks = 64\n", '[switch]\nkind = "opa"\n')
-    levels = [*range(15), *range(16, 32)]  # channel 15 is the management's
+    levels = [*range(15), *range(16, 32)]  # channel 15 is reserved for management
     study = tmp_path / "study.toml"
     study.write_text(head + "".join(f"[[traffic]]\nsl = {sl}\nshare = {1 / 31}\nbytes = 4224\n" for sl in levels))
 
@@ -212,8 +215,8 @@ def test_a_default_that_does_not_suit_is_told_as_one(tmp_path: Path) -> None:
     )
 
 
-def test_a_failed_check_without_a_document_is_told(table: Path, arrivals: Path) -> None:
-    """Exit status 1; an object on stderr for a script, a line for a person."""
+def test_failed_check_without_a_document_is_reported(table: Path, arrivals: Path) -> None:
+    """A failed check without a document is reported with exit status 1 in text or JSON."""
     arguments = ("egress", "--table", table, "--arrivals", arrivals)
     with mock.patch.object(cli_egress, "run_egress", side_effect=CheckFailedError("STUCK at cycle 3")):
         plain, scripted = call(*arguments), call(*arguments, "--json")
@@ -226,8 +229,8 @@ def test_a_failed_check_without_a_document_is_told(table: Path, arrivals: Path) 
 
 
 @pytest.mark.parametrize("raised", [MemoryError, RecursionError])
-def test_what_is_too_large_is_told_in_one_line(raised: type[Exception], table: Path, arrivals: Path) -> None:
-    """No traceback for what somebody asked for; one for a fault of ours."""
+def test_exhausted_memory_is_reported_in_one_line(raised: type[Exception], table: Path, arrivals: Path) -> None:
+    """Exhausted memory or recursion is reported in one line. Unexpected exceptions keep a traceback."""
     arguments = ("egress", "--table", table, "--arrivals", arrivals)
     with mock.patch.object(cli_egress, "run_egress", side_effect=raised):
         assert_refused(call(*arguments), "what is asked for")
@@ -243,7 +246,7 @@ def _raising(*arguments: str | Path) -> None:
 
 
 def test_a_pipe_is_read_once(arrivals: Path) -> None:
-    """A table that comes through a pipe is not read again to find a line."""
+    """A table from a pipe is read only once, even to report an error."""
     end, start = os.pipe()
     os.write(start, TABLE.encode())
     os.close(start)

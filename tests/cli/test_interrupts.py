@@ -1,4 +1,4 @@
-"""Signals that end a command: statuses, what is ignored, programs that it started, files that it was writing."""
+"""Signals: exit statuses, ignored signals, child programs, unfinished files."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ _MAIN = "\nif __name__ == '__main__':\n    sys.argv = ['vlane', *sys.argv[1:]]\n
 
 
 def egress_with(code: str, table: Path, arrivals: Path) -> list[str | Path]:
-    """Return a command that runs ``vlane egress`` with another ``run_egress``."""
+    """Return a command that runs ``vlane egress`` with a replaced ``run_egress``."""
     return [sys.executable, "-c", code + _MAIN, "egress", "--table", table, "--arrivals", arrivals]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_any_verb_with_one_line(number: signal.Signals, table: Path, arrivals: Path) -> None:
-    """Given a command at work, the signal ends it with one line, no traceback, and 128 plus its number."""
+    """A signal ends a running command with one line and exit status 128 plus its number."""
     with started(egress_with(_SLEEPS, table, arrivals), cwd=ROOT) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == RUNNING
@@ -74,7 +74,7 @@ def test_a_signal_ends_any_verb_with_one_line(number: signal.Signals, table: Pat
 
 @pytest.mark.parametrize("ignored", [(signal.SIGINT,), (signal.SIGHUP,), (signal.SIGINT, signal.SIGHUP)])
 def test_an_ignored_signal_stays_ignored(ignored: tuple[signal.Signals, ...], table: Path, arrivals: Path) -> None:
-    """Given SIGINT or SIGHUP ignored at the start, as by ``&`` or nohup, it ends nothing; SIGTERM still does."""
+    """Given SIGINT or SIGHUP ignored at the start, as by nohup, only SIGTERM ends the command."""
     with started(egress_with(_SLEEPS, table, arrivals), ignored=ignored, cwd=ROOT) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == RUNNING
@@ -91,7 +91,7 @@ def test_an_ignored_signal_stays_ignored(ignored: tuple[signal.Signals, ...], ta
 def test_programs_of_an_interrupted_command_end_and_their_files_are_removed(
     table: Path, arrivals: Path, tmp_path: Path
 ) -> None:
-    """Given threads that run compilers, SIGTERM ends the compilers and their children, and no half result stays."""
+    """SIGTERM ends the compilers a command has started and removes their unfinished files."""
     made = tmp_path / "made"
     made.mkdir()
     with started([*egress_with(_COMPILES, table, arrivals), "--departures", made], cwd=ROOT) as running:
@@ -102,7 +102,7 @@ def test_programs_of_an_interrupted_command_end_and_their_files_are_removed(
         assert_ended(running.pid)
 
     assert (running.returncode, err.replace(RUNNING, "")) == (128 + signal.SIGTERM, "vlane: interrupted\n")
-    assert err.count(RUNNING) <= 2  # a thread whose compiler has ended may start one more, but not all
+    assert err.count(RUNNING) <= 2  # a thread whose compiler has ended may start one more
     assert list(made.iterdir()) == []
 
 
@@ -111,7 +111,7 @@ def test_programs_of_an_interrupted_command_end_and_their_files_are_removed(
     ("number", "ignored"), [(signal.SIGINT, ()), pytest.param(signal.SIGTERM, (signal.SIGINT,), marks=pytest.mark.long)]
 )
 def test_a_lockstep_of_hardware_ends_with_one_line(number: signal.Signals, ignored: tuple[signal.Signals, ...]) -> None:
-    """Given hardware and golden at work in threads, a signal ends the command with one line and no traceback."""
+    """Given hardware and golden running in threads, a signal ends the command with one line."""
     code = (
         "import sys\nfrom vlane.sim_top.cli import main\nfrom vlane.sim_top.cosim import cosim\n"
         "run = cosim.run_lockstep\n"
@@ -132,8 +132,8 @@ def test_a_lockstep_of_hardware_ends_with_one_line(number: signal.Signals, ignor
     assert "Traceback" not in err
 
 
-def test_an_interrupt_of_a_library_is_told_in_one_line(table: Path, arrivals: Path) -> None:
-    """Given a KeyboardInterrupt that a library raises, the command ends as by SIGINT."""
+def test_keyboard_interrupt_of_a_library_is_reported_in_one_line(table: Path, arrivals: Path) -> None:
+    """Given a KeyboardInterrupt from a library, the command ends as after SIGINT."""
     with mock.patch.object(cli_egress, "run_egress", side_effect=KeyboardInterrupt):
         called = call("egress", "--table", table, "--arrivals", arrivals)
 
@@ -151,7 +151,7 @@ def interrupted(unwind: Callable[[], None]) -> None:
 
 @pytest.mark.usefixtures("default_signals")
 def test_the_first_signal_counts_and_handlers_are_restored() -> None:
-    """Given ``timeout``, which sends its signal twice, the second signal does not disturb the unwinding."""
+    """Given repeated signals, as from ``timeout``, only the first counts and handlers are restored."""
 
     def unwind() -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -167,7 +167,7 @@ def test_the_first_signal_counts_and_handlers_are_restored() -> None:
 
 @pytest.mark.usefixtures("default_signals")
 def test_programs_that_start_while_a_command_unwinds_are_ended() -> None:
-    """Given a program that is started after the signal, it is ended too, within the command's time."""
+    """A program started after the signal is terminated, too."""
     found = []
 
     def unwind() -> None:
@@ -181,7 +181,7 @@ def test_programs_that_start_while_a_command_unwinds_are_ended() -> None:
 
 @pytest.mark.usefixtures("default_signals")
 def test_a_program_whose_parent_was_ended_is_ended() -> None:
-    """Given a program that a dying parent starts, as ``make`` may, the command does not end before the program."""
+    """A program started by a dying parent, as ``make`` may do, is terminated before the command ends."""
     dying = "trap 'sleep 600 & echo $!; exit' TERM; echo started; while :; do sleep 0.01; done"
     with started(["sh", "-c", dying]) as parent:
         assert parent.stdout is not None
@@ -193,7 +193,7 @@ def test_a_program_whose_parent_was_ended_is_ended() -> None:
 
 
 def test_other_threads_set_no_handlers() -> None:
-    """Given a thread, where Python allows no handlers, the context does nothing."""
+    """Given a thread, where Python allows no signal handlers, the context changes nothing."""
     seen = []
 
     def work() -> None:
@@ -207,7 +207,10 @@ def test_other_threads_set_no_handlers() -> None:
 
 
 def test_descendants_are_ended_but_those_that_ignore_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given children and grandchildren, all get SIGTERM; Python's resource tracker, which ignores it, is no wait."""
+    """All descendants receive SIGTERM, and processes that ignore it are not waited for.
+
+    Python's resource tracker ignores SIGTERM.
+    """
     monkeypatch.setattr("vlane.sim_top.output.descendants._PATIENCE_SECONDS", 30.0)
     before = set(descendants())
     tree = "sleep 600 & echo started; wait"
@@ -227,7 +230,7 @@ def test_descendants_are_ended_but_those_that_ignore_sigterm(monkeypatch: pytest
 
 
 def test_the_signals_are_those_that_the_page_names() -> None:
-    """The section on interruptions of docs/commands.md names every signal with its exit status."""
+    """The table of ``docs/commands.md`` lists every handled signal with its exit status."""
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
     for number in interrupts._SIGNALS:

@@ -1,4 +1,4 @@
-"""Pages of cosimulations, studies and fabrics: self-contained, small, escaped, and right in what they show."""
+"""HTML pages of cosimulations, studies and fabrics: self-contained, small, escaped, correct."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(1)>&\"'\u202
 
 
 def links_of(topology: Topology, *, choices: int) -> list[Link]:
-    """Return both directions of every cable, with values that differ."""
+    """Return both directions of every cable with random values."""
     source = np.random.default_rng(1)
     ends = [(one, other) for cable in topology.cables for one, other in (cable, cable[::-1])]
     ends += [
@@ -40,7 +40,7 @@ def links_of(topology: Topology, *, choices: int) -> list[Link]:
 
 
 def page_of(topology: Topology, file: Path, *, choices: int = 1, name: str = "switch") -> Path:
-    """Write a page with a network alone."""
+    """Write a page that contains only a network."""
     drawing = drawn_network(
         [f"{name} {number}" for number in range(topology.switches)],
         [f"{name} host {number}" for number in range(len(topology.hosts))],
@@ -55,7 +55,10 @@ def page_of(topology: Topology, file: Path, *, choices: int = 1, name: str = "sw
 
 
 def test_a_study_page_shows_every_link_in_the_colour_of_its_load(study: Path, tmp_path: Path) -> None:
-    """The loads are those of the tables of links; the highest offered load is chosen first."""
+    """A study's page draws each link in the colour of its mean load over seeds.
+
+    The highest offered load is selected at first.
+    """
     called = call("simulate", study, "--out", tmp_path / "out", "--rate", "HDR 4X", "--json")
 
     assert called.status == 0, called.err
@@ -83,7 +86,7 @@ def test_a_study_page_shows_every_link_in_the_colour_of_its_load(study: Path, tm
 
 
 def test_a_study_of_one_load_has_a_page_without_curves(study: Path, tmp_path: Path) -> None:
-    """Its network and tables are worth looking at, too."""
+    """A study of one load has a page with network and tables and no curves."""
     study.write_text(STUDY.replace("[0.2, 0.5]", "[0.5]"))
 
     called = call("simulate", study, "--out", tmp_path / "out", "--json")
@@ -96,7 +99,7 @@ def test_a_study_of_one_load_has_a_page_without_curves(study: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["irregular_s1", "torus44_2qos", "two_switch", BAD])
 def test_a_fabric_page_shows_the_paths_of_every_link(name: str, tmp_path: Path) -> None:
-    """As many pairs as the trace of the fabric counts on it, all lanes together; every finding is there."""
+    """A fabric's page shows the number of paths over each link and every finding."""
     called = call("fabric", "check", DATA / name, "--page", tmp_path / "page", "--json")
 
     seen = assert_whole(tmp_path / "page" / "index.html")
@@ -112,12 +115,15 @@ def test_a_fabric_page_shows_the_paths_of_every_link(name: str, tmp_path: Path) 
     if codes:
         findings = next(table for table in seen.tables if table[0][0] == "severity")
         assert [row[1] for row in findings[1:]] == codes
-    assert ("Fails." in seen.text) == (name == BAD)
+    assert ("Fails as far as checked" in seen.text) == (name == BAD)
 
 
 @pytest.mark.parametrize("cabled", [True, False])
 def test_a_fabric_without_a_switch_or_without_tables_has_a_page(cabled: bool, tmp_path: Path) -> None:  # noqa: FBT001
-    """Two adapters back to back; a network whose paths are not known, which has no colours."""
+    """A fabric without switches, or without forwarding tables, has a page.
+
+    Without tables, links have no colour.
+    """
     folder, number = tmp_path / "capture", 0x100000
     if cabled:
         folder.mkdir()
@@ -143,14 +149,14 @@ def test_a_fabric_without_a_switch_or_without_tables_has_a_page(cabled: bool, tm
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    """In one line, and nothing is written."""
+    """Given a file in place of the page's folder, the command is refused."""
     (tmp_path / "file").write_text("")
 
     assert_refused(call("fabric", "check", DATA / "two_switch", "--page", tmp_path / "file"), "--page", "folder")
 
 
-def test_names_are_text_wherever_they_stand(tmp_path: Path) -> None:
-    """In headings, cells, labels, attributes and data, whatever somebody called a switch."""
+def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
+    """Markup in names is escaped in headings, cells, labels, attributes and data."""
     file = page_of(tree(2, 2), tmp_path / "a.html", name=NASTY)
     table = Table(NASTY, [Column(NASTY, is_number=False, meaning=NASTY)], [[NASTY], [Cell(NASTY, is_number=False)]])
     cells = write(
@@ -165,7 +171,7 @@ def test_names_are_text_wherever_they_stand(tmp_path: Path) -> None:
 
 
 def test_data_cannot_end_its_element() -> None:
-    """Not even data that nobody has shortened."""
+    """Embedded JSON contains no character that could end the HTML element."""
     text = str(embedded([NASTY, {"<!--": "\u2028"}]))
 
     assert not set("<>&\u2028") & set(text)
@@ -181,7 +187,7 @@ def test_data_cannot_end_its_element() -> None:
     ids=["432 switches", "512 switches", "48 switches"],
 )
 def test_large_networks_stay_below_a_megabyte(topology: Topology, choices: int, words: str, tmp_path: Path) -> None:
-    """With names as long as they are shown, and many loads; what is left out is said, and the busiest are there."""
+    """Pages of large networks stay below 750 kB, keep the busiest links and state the omission."""
     file = page_of(topology, tmp_path / "page.html", choices=choices, name="s" * 55)
 
     seen = assert_whole(file)
@@ -197,7 +203,7 @@ def test_large_networks_stay_below_a_megabyte(topology: Topology, choices: int, 
 
 
 def test_a_large_fabric_has_a_page(tmp_path: Path) -> None:
-    """128 hosts under 192 switches: every table is cut to its room, and says so."""
+    """The page of a fabric with 192 switches shortens its tables and names."""
     folder = write_capture(tmp_path / "capture", captured_tree(4, 4), names=lambda name: name + "x" * 100)
 
     called = call("fabric", "check", folder, "--page", tmp_path / "page")
@@ -211,7 +217,7 @@ def test_a_large_fabric_has_a_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["<" * 64, "\u4e2d" * 64, "\x1b" * 64], ids=["markup", "three bytes", "escapes"])
 def test_names_that_grow_when_written_leave_a_page_small(name: str, tmp_path: Path) -> None:
-    """Every character of them is several bytes, in data and in cells."""
+    """Names with characters that need several bytes keep the page below its size limit."""
     topology = tree(12, 3)
     table = Table("names", [Column("name", is_number=False)] * 3, [[name * 9] * 3] * 1000)
     drawing = drawn_network(
@@ -230,7 +236,7 @@ def test_names_that_grow_when_written_leave_a_page_small(name: str, tmp_path: Pa
 
 
 def test_rows_beyond_a_page_are_counted(tmp_path: Path) -> None:
-    """A reader knows that there are more."""
+    """Rows beyond the limit of a table are counted on the page."""
     many = Table("many", [Column("n")], [[number] for number in range(2 * MOST_ROWS)], rest="the others are elsewhere")
     file = write(Page("rows", [Section("Rows", [many])]), tmp_path / "page.html", option="")
 
@@ -240,7 +246,7 @@ def test_rows_beyond_a_page_are_counted(tmp_path: Path) -> None:
 
 
 def test_cells_are_sorted_by_their_value(tmp_path: Path) -> None:
-    """What a cell shows may not be what it is worth: its order stands beside it."""
+    """Cells are sorted by value, which is stored next to a formatted text."""
     table = Table(
         "t", [Column("time"), Column("share", form=".1f")], [[Cell("1.5 us", is_number=True, order=1500.0), 0.25]]
     )
@@ -252,7 +258,7 @@ def test_cells_are_sorted_by_their_value(tmp_path: Path) -> None:
 
 
 def test_trees_are_drawn_by_level_and_others_are_not() -> None:
-    """Leaves below roots, each level one row; no two switches in one place."""
+    """Trees are drawn with one row per level and hosts below. Other graphs have no levels."""
     made = tree(3, 3)
     cables = [(one[0], other[0]) for one, other in made.cables]
     hosts = [switch for switch, _ in made.hosts]
@@ -270,8 +276,8 @@ def test_trees_are_drawn_by_level_and_others_are_not() -> None:
 
 
 @pytest.mark.parametrize("kind", ["level", "grid", "depth", "ring", "spring", "two", "apart"])
-def test_nothing_is_drawn_upon_another_or_off_the_sheet(kind: str) -> None:
-    """Whatever the network is; a part that is cut off, too."""
+def test_layouts_have_no_overlaps_and_fit_the_sheet(kind: str) -> None:
+    """Given any layout, no two switches overlap and all nodes lie on the sheet."""
     ring = [(switch, (switch + 1) % 30) for switch in range(30)]
     made: dict[str, Any] = {
         "level": lambda: level_layout([0, 0, 0, 1], [(0, 3), (1, 3), (2, 3)], [0, 1, 2], with_hosts=True),

@@ -1,4 +1,4 @@
-"""Plug-ins: found where they may be, checked like vlane's own, never taken for what they were before a change."""
+"""Plug-ins: discovery, checks, and invalidation after changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Mine:
 
 @pytest.fixture(autouse=True)
 def _nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let each test begin without plug-ins, and forget those that it registers."""
+    """Run each test with an empty plug-in registry."""
     monkeypatch.setattr(vlane.plugins, "_registered", {})
     monkeypatch.setattr(vlane.plugins, "_loaded", {})
     yield
@@ -60,7 +60,7 @@ def _nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def study_file(folder: Path, text: str) -> Path:
-    """Return a study of a file's text, with the usual traffic and run."""
+    """Return a study file with the given text, default traffic and a short run."""
     file = folder / "study.toml"
     file.write_text(text + RUN)
     return file
@@ -77,7 +77,10 @@ def dragonfly_study(folder: Path, more: str = "a = 2\nh = 1\np = 2\n") -> Path:
 
 
 def test_a_topology_and_its_routing_make_a_network(tmp_path: Path) -> None:
-    """Every host is reached, over one cable between groups at most; SLs take two VLs each."""
+    """The example topology and its routing form a network with minimal paths between all hosts.
+
+    Each path uses at most one cable between groups, and each SL uses two VLs.
+    """
     vlane.load_plugin(DRAGONFLY)
     world = make_world(read_study(dragonfly_study(tmp_path, "a = 4\nh = 2\np = 2\n")), tmp_path)
     check_world(world)
@@ -88,7 +91,7 @@ def test_a_topology_and_its_routing_make_a_network(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("a", "h"), [(2, 1), (3, 1), (4, 2), (5, 3), (2, 4)])
 def test_every_pair_of_groups_has_one_cable(a: int, h: int) -> None:
-    """The example's arithmetic of both ends of a cable holds for any size."""
+    """Given the example dragonfly of any size, each pair of groups has exactly one cable."""
     vlane.load_plugin(DRAGONFLY)
     made = vlane.plugins.plugins_of("topology")["dragonfly"].made(a, h)
 
@@ -98,7 +101,7 @@ def test_every_pair_of_groups_has_one_cable(a: int, h: int) -> None:
 
 
 def test_keys_are_checked_as_those_of_vlanes_own_topologies(tmp_path: Path) -> None:
-    """File, line, key, what it must be and what it was."""
+    """Given a bad key of a plug-in's topology, the error names file, line, key and fix."""
     for more, words in (
         ("a = 1\nh = 1\n", ("study.toml:3: network.a must be at least 2, not 1",)),
         ("a = 4\n", ("network.h must be given, not missing",)),
@@ -109,7 +112,10 @@ def test_keys_are_checked_as_those_of_vlanes_own_topologies(tmp_path: Path) -> N
 
 
 def test_a_word_of_a_plugin_that_is_not_loaded_is_unknown(tmp_path: Path) -> None:
-    """A study file cannot load code: it only names what its reader has loaded."""
+    """Given a topology of a plug-in that is not loaded, the study is refused.
+
+    A study file never loads code.
+    """
     (tmp_path / "dragonfly.py").write_text(DRAGONFLY.read_text())
 
     called = call_apart("simulate", dragonfly_study(tmp_path), cwd=tmp_path)
@@ -118,7 +124,7 @@ def test_a_word_of_a_plugin_that_is_not_loaded_is_unknown(tmp_path: Path) -> Non
 
 
 def test_entry_points_of_the_working_directory_are_not_loaded(tmp_path: Path) -> None:
-    """Unlike those of an installed package, which are."""
+    """Entry points of packages in the working directory are not loaded."""
     info = installed(tmp_path)
     here, there = (call_apart("simulate", dragonfly_study(tmp_path), cwd=folder) for folder in (info.parent, tmp_path))
 
@@ -127,7 +133,7 @@ def test_entry_points_of_the_working_directory_are_not_loaded(tmp_path: Path) ->
 
 
 def installed(folder: Path) -> Path:
-    """Return the metadata of the example package as if it was installed in a folder."""
+    """Return the metadata folder of the example package, installed in a folder."""
     shutil.copytree(PACKAGE / "vlane_example_plugins", folder / "site" / "vlane_example_plugins")
     info = folder / "site" / "vlane_example_plugins-1.0.dist-info"
     info.mkdir()
@@ -139,7 +145,7 @@ def installed(folder: Path) -> Path:
 
 
 def test_installed_plugins_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their entry points, once, whatever they hold."""
+    """Plug-ins of installed packages are loaded once, by entry point."""
     monkeypatch.syspath_prepend(str(installed(tmp_path).parent))
 
     study = read_study(dragonfly_study(tmp_path))
@@ -152,7 +158,7 @@ def test_installed_plugins_are_loaded(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package's owner must know what to repair or remove."""
+    """Given an installed plug-in that fails, the error names its file and line."""
     info = installed(tmp_path)
     broken = info.parent / "vlane_example_plugins" / "rotation.py"
     broken.write_text("import vlane\n\nnonsense()\n")
@@ -190,7 +196,7 @@ def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: py
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_refused(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
-    """One line, of the plug-in's file, and nothing of it stays registered."""
+    """Given an unusable plug-in, one line names its file, and nothing stays registered."""
     file = plugin_file(tmp_path, text)
 
     assert_refused(call("simulate", dragonfly_study(tmp_path), "--plugin", file), str(file), *words)
@@ -198,7 +204,7 @@ def test_a_plugin_that_cannot_be_used_is_refused(tmp_path: Path, text: str, word
 
 
 def test_two_plugins_of_one_name_are_refused_naming_both(tmp_path: Path) -> None:
-    """Which of them a study means cannot be told."""
+    """Given two plug-ins with one name, the error names both files."""
     one, other = (plugin_file(tmp_path, ROTATION.read_text() + f"# {name}\n", name) for name in ("one.py", "other.py"))
 
     assert_refused(
@@ -207,7 +213,7 @@ def test_two_plugins_of_one_name_are_refused_naming_both(tmp_path: Path) -> None
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """With its name."""
+    """Given a missing plug-in file, the error names it."""
     called = call("simulate", dragonfly_study(tmp_path), "--plugin", tmp_path / "none.py")
 
     assert_refused(called, "none.py")
@@ -243,7 +249,7 @@ CLOCKWISE = """for host, (target, port) in enumerate(topology.hosts):
     ],
 )
 def test_routes_are_checked(tmp_path: Path, change: str, words: tuple[str, ...]) -> None:
-    """They arrive and close no circle, as those of vlane's own routings; the ring of three always goes one way."""
+    """Given routes of a plug-in with wrong tables, lost packets or cycles, the study is refused."""
     file = plugin_file(tmp_path, BY_HAND.format(change=change))
     ring = study_file(
         tmp_path, '[network]\ntopology = "torus"\nsize = [3]\nhosts_per_switch = 2\nrouting = "by_hand"\n'
@@ -258,7 +264,7 @@ def test_routes_are_checked(tmp_path: Path, change: str, words: tuple[str, ...])
 
 @pytest.mark.parametrize(("value", "shown"), [("-2", "-2"), ("len(t.hosts)", "9"), ("True", "True"), ("1.0", "1.0")])
 def test_destinations_are_hosts(tmp_path: Path, value: str, shown: str) -> None:
-    """A pattern that names no host is refused before a run."""
+    """Given a pattern that returns no valid host, the study is refused before a run."""
     file = plugin_file(tmp_path, f'import vlane\n@vlane.pattern("odd")\ndef odd(h, t): return {value}\n')
     study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 3\nn = 2\n')
     study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "odd"\n'))
@@ -269,15 +275,15 @@ def test_destinations_are_hosts(tmp_path: Path, value: str, shown: str) -> None:
 
 
 def test_rotation_is_that_of_the_book() -> None:
-    """Bit 0 becomes the highest."""
+    """The rotation pattern moves bit 0 to the highest position."""
     vlane.load_plugin(ROTATION)
     rotation = vlane.plugins.plugins_of("pattern")["rotation"].made
 
     assert [rotation(host, tree(2, 3)) for host in range(8)] == [0, 4, 1, 5, 2, 6, 3, 7]
 
 
-def test_a_study_takes_its_plugins_along(tmp_path: Path) -> None:
-    """A process that gets a world loads the plug-ins first: here the text of the file, which is gone there."""
+def test_pickled_world_carries_its_plugins(tmp_path: Path) -> None:
+    """A pickled world carries its plug-ins, so the unpickling process needs no file."""
     file = plugin_file(tmp_path, DRAGONFLY.read_text())
     vlane.load_plugin(file)
     sent = pickle.dumps(make_world(read_study(dragonfly_study(tmp_path)), tmp_path))
@@ -292,8 +298,8 @@ def test_a_study_takes_its_plugins_along(tmp_path: Path) -> None:
     assert study_model() is not Study
 
 
-def test_a_cell_that_runs_again_replaces_its_plugin() -> None:
-    """In a notebook a function is defined again and again, under the same name."""
+def test_repeated_definition_replaces_a_plugin() -> None:
+    """Defining a plug-in again, as in a notebook, replaces the earlier definition."""
     for value in (1, 2):
         vlane.pattern("again")(lambda _host, _topology, value=value: value)
 
@@ -301,7 +307,7 @@ def test_a_cell_that_runs_again_replaces_its_plugin() -> None:
 
 
 def test_the_digest_follows_the_source(tmp_path: Path) -> None:
-    """Kept runs and compiled code are told apart by it: a plug-in that changes is another one."""
+    """A plug-in's digest follows its source, so changed plug-ins invalidate stored results."""
     digests = []
     for text in (RR, RR.replace("memory[0] + step", "memory[0] - step"), RR):
         vlane.plugins._registered.clear()
@@ -313,7 +319,7 @@ def test_the_digest_follows_the_source(tmp_path: Path) -> None:
 
 
 def egress(folder: Path, *more: str | Path) -> list[tuple[int, int]]:
-    """Return (cycle, VL) of what leaves a port, of three lanes with packets of 1, 2 and 3 blocks."""
+    """Return (cycle, VL) of each departure from a port with packets of 1, 2 and 3 blocks on its lanes."""
     arrivals, table = folder / "arrivals.csv", folder / "table.toml"
     arrivals.write_text("cycle,vl,bytes\n" + "".join(f"0,{vl},{64 * (vl + 1)}\n" for vl in (0, 1, 2) * 4))
     table.write_text("[longest_first]\nweight = [2, 2, 0]\n" if "longest_first" in more else "")
@@ -324,7 +330,7 @@ def egress(folder: Path, *more: str | Path) -> list[tuple[int, int]]:
 
 @pytest.mark.slow
 def test_a_changed_scheduler_is_compiled_again(tmp_path: Path) -> None:
-    """Round robin of a plug-in is vlane's own, cycle by cycle; the other way round it is not."""
+    """A plug-in's round robin departs packets as vlane's own, and a changed plug-in is recompiled."""
     forward = egress(tmp_path, "--scheduler", "mine", "--plugin", plugin_file(tmp_path, RR))
     vlane.plugins._registered.clear()
     vlane.plugins._loaded.clear()
@@ -338,7 +344,7 @@ def test_a_changed_scheduler_is_compiled_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_example_prefers_large_packets_until_others_wait_too_long(tmp_path: Path) -> None:
-    """VL 2 has the largest packets; VL 0 and 1 are let in after two packets of others."""
+    """The example scheduler prefers large packets but limits the wait of other lanes."""
     served = egress(tmp_path, "--scheduler", "longest_first", "--plugin", LONGEST)
 
     assert [vl for _, vl in served[:6]] == [2, 2, 0, 1, 2, 0]
@@ -353,7 +359,7 @@ def test_the_example_prefers_large_packets_until_others_wait_too_long(tmp_path: 
     ],
 )
 def test_a_scheduler_that_cannot_be_translated_is_refused(line: str, reason: str, tmp_path: Path) -> None:
-    """Given a line outside the subset of kernels, one message names file, line and reason before anything runs."""
+    """Given a line that kernels do not support, one message names file, line and reason before a run."""
     file = plugin_file(tmp_path, RR.replace("n = len(sizes)", line))
     study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 1\n[scheduler]\nname = "mine"\n')
     number = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if line in text)
@@ -362,7 +368,7 @@ def test_a_scheduler_that_cannot_be_translated_is_refused(line: str, reason: str
 
 
 def test_a_helper_of_a_plug_in_is_translated_too(tmp_path: Path) -> None:
-    """Given a scheduler that calls a plain function of its file, it runs as with the function's text in its place."""
+    """A scheduler may call a plain function of its file."""
     helper = "import vlane\n\ndef count(sizes):\n    return len(sizes)\n"
     helped = RR.replace("n = len(sizes)", "n = count(sizes)").replace("import vlane\n", helper)
     file = plugin_file(tmp_path, helped)
@@ -374,7 +380,7 @@ def test_a_helper_of_a_plug_in_is_translated_too(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", long_but([1], [1, 2]))
 def test_a_network_of_the_plugins_round_robin_is_that_of_vlanes_own(jobs: int, tmp_path: Path) -> None:
-    """The same deliveries in the same cycles, in other processes too, which load the plug-in first."""
+    """A network with a plug-in's round robin delivers as with vlane's own, in any process."""
     file = plugin_file(tmp_path, RR)
     digests = {}
     for name in ("rr", "mine"):
@@ -391,7 +397,10 @@ def test_a_network_of_the_plugins_round_robin_is_that_of_vlanes_own(jobs: int, t
 
 @pytest.mark.slow
 def test_runs_of_a_plugin_that_changed_are_made_again(tmp_path: Path) -> None:
-    """Kept runs of the plug-in as it was stay beside them; a plug-in that the study does not name changes nothing."""
+    """Runs of a changed plug-in are repeated next to the stored runs of its older version.
+
+    A changed plug-in that the study does not use has no effect.
+    """
     study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 2\n')
     study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "rotation"\n'))
     used, other = plugin_file(tmp_path, ROTATION.read_text()), plugin_file(tmp_path, DRAGONFLY.read_text(), "other.py")
@@ -411,8 +420,8 @@ def test_runs_of_a_plugin_that_changed_are_made_again(tmp_path: Path) -> None:
     assert said == [1, 1, 2]
 
 
-def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
-    """Stdout is one JSON document, whatever code of somebody else says."""
+def test_prints_of_a_plugin_go_to_stderr(tmp_path: Path) -> None:
+    """Text printed by a plug-in goes to stderr, so stdout stays one JSON document."""
     text = (
         'import vlane\nprint("loading")\n@vlane.pattern("loud")\ndef loud(h, t):\n    print("called")\n    return 0\n'
     )
@@ -434,14 +443,14 @@ def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
         (lambda: vlane.routing("q")(lambda _: 3), "routing q must be a function of a topology and the VL of each SL"),
     ],
 )
-def test_what_cannot_be_called_is_refused_where_it_is_decorated(decorate: Any, words: str) -> None:
-    """Not cycles later."""
+def test_decorators_refuse_objects_of_the_wrong_kind(decorate: Any, words: str) -> None:
+    """Given an object of the wrong kind, the plug-in decorator refuses it."""
     with pytest.raises(InputError, match=words):
         decorate()
 
 
-def test_hardware_is_not_made_of_a_plugins_scheduler(tmp_path: Path) -> None:
-    """There is none: neither of a switch nor of a port."""
+def test_port_hardware_is_refused_for_a_plugins_scheduler(tmp_path: Path) -> None:
+    """Given a plug-in's scheduler, ``egress --model both`` is refused because it has no hardware."""
     file = plugin_file(tmp_path, RR)
     (tmp_path / "table.toml").write_text("")
     (tmp_path / "arrivals.csv").write_text("cycle,vl,bytes\n0,0,64\n")
@@ -463,8 +472,8 @@ def test_hardware_is_not_made_of_a_plugins_scheduler(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_switch_in_hardware_needs_a_scheduler_that_has_some(tmp_path: Path) -> None:
-    """The refusal names the key."""
+def test_switch_hardware_is_refused_for_a_plugins_scheduler(tmp_path: Path) -> None:
+    """Given a plug-in's scheduler, a hardware switch is refused and the error names the key."""
     text = '[network]\ntopology = "tree"\nk = 2\nn = 1\n[link]\nflit_bytes = 64\n[scheduler]\nname = "mine"\n'
     study = study_file(tmp_path, text)
 
@@ -474,7 +483,7 @@ def test_a_switch_in_hardware_needs_a_scheduler_that_has_some(tmp_path: Path) ->
 
 
 def test_plugins_are_checked_like_the_rest_of_a_study() -> None:
-    """Models with plug-ins refuse what models without them refuse."""
+    """With plug-ins loaded, studies are validated as without them."""
     vlane.load_plugin(ROTATION)
     from vlane.documents.document import Document  # noqa: PLC0415
 
@@ -487,7 +496,7 @@ def test_plugins_are_checked_like_the_rest_of_a_study() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but(["rotation"], ["dragonfly", "rotation"]))
 def test_the_examples_run(name: str, tmp_path: Path) -> None:
-    """As their page says."""
+    """The example plug-ins' studies run without saturation."""
     text = (PACKAGE / f"{name}.toml").read_text().replace("cycles = 10000", "cycles = 3000").replace("0.2, 0.4", "0.2")
     (tmp_path / f"{name}.toml").write_text(text)
     shutil.copy(PACKAGE / "longest_first_table.toml", tmp_path)

@@ -1,4 +1,4 @@
-"""The Python interface: what its page shows runs, and every refusal is an InputError that names the key."""
+"""Python interface: executable examples of its page, and InputError for every refusal."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from vlane.errors import InputError
 PAGE = ROOT / "docs" / "python.md"
 
 
-def test_what_the_page_shows_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every block of code, one after the other, as a reader would type them."""
+def test_examples_of_the_page_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All code blocks of ``docs/python.md`` run in order."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     for name in ("tests", "sim_top"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -34,8 +34,8 @@ def test_what_the_page_shows_runs(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "WEIGHT_BELOW_MTU" in capsys.readouterr().out
 
 
-def test_the_page_names_every_name() -> None:
-    """Whatever ``vlane.NAME`` gives is documented, and nothing else is promised."""
+def test_page_documents_every_public_name() -> None:
+    """The page documents every public name and no others."""
     told = set(re.findall(r"vlane\.([A-Za-z_]+)", PAGE.read_text()))
 
     assert set(vlane.__all__) - {"FabricReport"} <= told
@@ -64,19 +64,19 @@ def test_the_page_names_every_name() -> None:
     ],
 )
 def test_bad_input_is_one_error(make: Any, words: str) -> None:
-    """Of one class, with one line, wherever it comes from."""
+    """Bad input to any function raises an InputError with a single line."""
     with pytest.raises(vlane.InputError, match=words):
         make()
 
 
 def test_a_component_of_another_form_has_its_defaults() -> None:
-    """As ``--param form=line_rate`` on the command line."""
+    """Choosing a form of a component sets the defaults of this form."""
     assert type(vlane.component("vlarb", form="line_rate")).__name__ != type(vlane.component("vlarb")).__name__
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
 def test_single_paths_are_those_of_the_check(name: str) -> None:
-    """Two programs follow every pair: as many do not arrive, and links carry as many pairs on each lane."""
+    """Paths followed one by one in Python agree with the fabric check's counts on every link and lane."""
     fabric = vlane.Fabric.read(DATA / name)
     trace = trace_of(fabric)
 
@@ -97,14 +97,14 @@ def test_single_paths_are_those_of_the_check(name: str) -> None:
 
 
 def trace_of(fabric: vlane.Fabric) -> Any:
-    """Return all pairs as the check follows them."""
+    """Return the paths of all pairs as the fabric check follows them."""
     from vlane.fabric.trace import trace_pairs  # noqa: PLC0415 - the other program
 
     return trace_pairs(fabric.captured)
 
 
 def test_paths_that_end_or_go_round_do_not_arrive(capture_copy: Any) -> None:
-    """A missing entry, and two switches that send to each other: found by both programs, and not for ever."""
+    """Given a missing entry and a forwarding loop, both programs report the affected paths as lost."""
     folder = capture_copy("two_switch")
     fabric = vlane.Fabric.read(folder)
     first, second = sorted(fabric.captured.lfts)
@@ -124,8 +124,8 @@ def test_paths_that_end_or_go_round_do_not_arrive(capture_copy: Any) -> None:
     assert len(lost) == fabric.check().unreachable_pairs > 0
 
 
-def test_tables_of_a_fabric_are_what_was_programmed() -> None:
-    """Entries, limits, rows and ports, against the captured model."""
+def test_tables_of_a_fabric_equal_the_capture() -> None:
+    """The tables of a fabric contain the captured entries, limits and rows."""
     fabric = vlane.Fabric.read(DATA / "irregular_s1")
     tables = fabric.tables
 
@@ -144,7 +144,7 @@ def test_tables_of_a_fabric_are_what_was_programmed() -> None:
 
 @pytest.mark.parametrize("name", ["irregular_s1", "two_switch"])
 def test_a_fabric_is_a_study(name: str) -> None:
-    """It is accepted as it is, down to its paths and buffers, with its own tables."""
+    """A captured fabric converts to a study that passes its checks."""
     study = vlane.Fabric.read(DATA / name).study(loads=[0.1, 0.2], changes={"run.cycles": 20_000})
 
     study.check()
@@ -154,7 +154,7 @@ def test_a_fabric_is_a_study(name: str) -> None:
 
 
 def test_studies_are_values() -> None:
-    """Equal if their models are, and safe as keys; nothing of one can be changed."""
+    """Studies compare and hash by value and cannot be modified."""
     one, other = (vlane.Study.example("tree43_ib").with_({"run.seeds": [1, 2]}) for _ in range(2))
 
     assert one == other

@@ -1,4 +1,4 @@
-"""A command loads the libraries that it needs, and no others."""
+"""Libraries loaded by each command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import DATA, ROOT
 from vlane.sim_top.cli.main import VERBS, app
 
 HEAVY = {"amaranth", "cocotb", "matplotlib", "networkx", "polars", "vcdvcd"}
-"""Libraries that take longer to load than a command that needs none of them takes in all."""
+"""Libraries whose import takes longer than a whole command without them."""
 CALLED = """import json, sys
 sys.argv = ["vlane", *{arguments}]
 from vlane.sim_top.cli.main import main
@@ -28,7 +28,7 @@ json.dump([status, sorted({{name.partition(".")[0] for name in sys.modules}})], 
 
 
 def loaded(*arguments: str) -> set[str]:
-    """Return the packages that a command has loaded at its end."""
+    """Return the packages a command has loaded at its end."""
     done = subprocess.run(
         [sys.executable, "-c", CALLED.format(arguments=list(arguments))],
         cwd=ROOT,
@@ -42,8 +42,8 @@ def loaded(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["configs", "--help"]], ids=" ".join)
-def test_what_tells_of_itself_loads_nothing_heavy(arguments: list[str]) -> None:
-    """Nor does it load arrays."""
+def test_help_and_version_load_no_heavy_library(arguments: list[str]) -> None:
+    """Commands that only print help or a version load no heavy library and no numpy."""
     assert not loaded(*arguments) & (HEAVY | {"numpy"})
 
 
@@ -53,16 +53,19 @@ def test_verbs_of_fabrics_load_arrays_only(verb: str) -> None:
     assert not loaded("fabric", verb, str(DATA / "two_switch")) & HEAVY
 
 
-def test_a_study_loads_what_its_results_are_kept_in(study: Path, tmp_path: Path) -> None:
-    """Neither hardware nor graphs; nothing is drawn of a single load."""
+def test_study_loads_polars_only(study: Path, tmp_path: Path) -> None:
+    """A study of one load loads polars and no other heavy library."""
     study.write_text(study.read_text().replace("[0.2, 0.5]", "[0.2]").replace("[1, 2]", "[1]"))
 
     assert loaded("simulate", str(study), "--out", str(tmp_path / "out")) & HEAVY == {"polars"}
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_the_list_of_verbs_says_what_each_says_first(name: str) -> None:
-    """The list is written before any verb is loaded."""
+def test_list_of_verbs_repeats_the_first_help_sentence(name: str) -> None:
+    """The list of verbs repeats the first sentence of each verb's help.
+
+    The list is written without loading the verbs.
+    """
     group: Any = typer.main.get_command(app)
     verb = group.get_command(None, name)
 

@@ -1,4 +1,4 @@
-"""What a command prints goes out, or the command ends as a shell's user expects."""
+"""Output streams: full devices, closed pipes, closed descriptors, encodings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(code: str, unbuffered: str, redirected: str) -> subprocess.CompletedProc
 @UNBUFFERED
 @pytest.mark.parametrize("code", PRINTS.values(), ids=PRINTS)
 def test_a_full_output_is_one_line(code: str, unbuffered: str) -> None:
-    """Exit status 2, whatever the command would have said."""
+    """Given a full output device, the command prints one line and exits with 2."""
     done = run(code, unbuffered, "> /dev/full")
 
     assert done.returncode == 2
@@ -41,7 +41,7 @@ def test_a_full_output_is_one_line(code: str, unbuffered: str) -> None:
 @UNBUFFERED
 @pytest.mark.parametrize("code", PRINTS.values(), ids=PRINTS)
 def test_a_closed_pipe_is_quiet(code: str, unbuffered: str) -> None:
-    """As `head` leaves it; Python says nothing at its end either."""
+    """Given a pipe closed by its reader, the command ends silently with status 141."""
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -59,7 +59,7 @@ def test_a_closed_pipe_is_quiet(code: str, unbuffered: str) -> None:
 
 @UNBUFFERED
 def test_the_own_output_as_a_file_is_a_pipe_too(unbuffered: str) -> None:
-    """`--departures /dev/stdout | head`: no refusal of a name."""
+    """Writing to ``/dev/stdout`` into a closed pipe ends silently with status 141."""
     code = (
         "from pathlib import Path; from vlane.documents.files import write_whole; "
         "write_whole(Path('/dev/stdout'), 'x' * 300_000, option='--out')"
@@ -81,14 +81,14 @@ def test_the_own_output_as_a_file_is_a_pipe_too(unbuffered: str) -> None:
 
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", "2> /dev/full", ">&- 2>&-"])
 def test_closed_streams_and_a_full_stderr_change_nothing(redirected: str) -> None:
-    """A status is what a script looks at."""
+    """Closed streams or a full stderr do not change the exit status."""
     code = "from vlane.sim_top.output.console import note, say; note('n'); say('s'); print('x'); raise SystemExit(1)"
 
     assert run(code, "", redirected).returncode == 1
 
 
-def test_what_a_terminal_cannot_show_is_written_as_an_escape() -> None:
-    """Neither a mark of rich's tables nor the bytes of a file's name end a command."""
+def test_unencodable_characters_are_written_as_escapes() -> None:
+    """Characters the terminal's encoding lacks are written as escapes."""
     code = "print('\\u00b1 \\udcff')"
     done = subprocess.run(
         [sys.executable, "-c", GUARDED.format(code)],
@@ -101,8 +101,8 @@ def test_what_a_terminal_cannot_show_is_written_as_an_escape() -> None:
     assert (done.returncode, done.stdout) == (0, "\\xb1 \\udcff\n")
 
 
-def test_an_error_of_another_file_is_not_taken_for_one_of_the_output() -> None:
-    """A pipe to a program may break, too: that is no reader of ours who went away."""
+def test_broken_pipe_of_another_file_is_an_error() -> None:
+    """A BrokenPipeError of another file is reported as an error."""
     done = run("raise BrokenPipeError(32, 'of another')", "", "")
 
     assert done.returncode == 1
@@ -110,7 +110,7 @@ def test_an_error_of_another_file_is_not_taken_for_one_of_the_output() -> None:
 
 
 def test_a_command_ends_quietly_when_its_reader_goes_away() -> None:
-    """All of the above, from the door."""
+    """A real command whose reader has gone ends silently with status 141."""
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The translator: compiled functions return what Python returns, and code outside the subset is refused by its line."""
+"""Translator: compiled functions equal Python, and unsupported code is refused with its line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORDS = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-70, 70)
 
 
 def wrapped(number: int) -> int:
-    """Return the lowest 64 bits of a number, signed."""
+    """Return the lowest 64 bits of an integer as a signed number."""
     return (int(number) + (1 << 63)) % (1 << BITS) - (1 << 63)
 
 
@@ -159,14 +159,14 @@ _COMPARE = ("<", "<=", "==", "!=", ">", ">=")
 
 
 class Word:
-    """An integer of 64 bits: each result of an operator is wrapped, as the contract says."""
+    """Integer with operators that wrap results to 64 bits."""
 
     def __init__(self, value: int) -> None:
         self.value = wrapped(value)
 
 
 def _expression(source: random.Random, depth: int) -> str:
-    """Return a random expression of a, b and c; divisors and shift counts are kept valid."""
+    """Return a random expression of a, b and c with valid divisors and shift counts."""
     if depth == 0 or source.random() < 0.15:
         return source.choice(["a", "b", "c", str(source.randint(-9, 9)), str(source.getrandbits(62)), "-1"])
     kind = source.random()
@@ -189,7 +189,7 @@ def _expression(source: random.Random, depth: int) -> str:
 
 
 def _wrapping(text: str) -> Callable[[int, int, int], int]:
-    """Return a function that evaluates an expression with every result wrapped."""
+    """Return a function that evaluates an expression and wraps every result to 64 bits."""
     import ast  # noqa: PLC0415 - of this function only
 
     class Wrap(ast.NodeTransformer):
@@ -205,7 +205,7 @@ def _wrapping(text: str) -> Callable[[int, int, int], int]:
 
 
 def module_of(folder: Path, text: str, name: str = "translated_here") -> ModuleType:
-    """Return a module of a file that is written to a folder."""
+    """Write a text as a module into a folder and import it."""
     file = folder / f"{name}.py"
     file.write_text(text)
     spec = importlib.util.spec_from_file_location(name, file)
@@ -237,7 +237,7 @@ def test_random_expressions_are_those_of_python(seed: int, tmp_path: Path) -> No
 
 
 class Cell:
-    """Fields of three sizes."""
+    """Record with fields of three sizes."""
 
     first: Int32
     second: Int16
@@ -245,14 +245,14 @@ class Cell:
 
 
 class Inner(NamedTuple):
-    """A structure in a structure."""
+    """Structure nested in another structure."""
 
     row: NDArray[np.int64]
     bound: int
 
 
 class Outer(NamedTuple):
-    """A structure."""
+    """Structure with records, arrays, a tuple and a flag."""
 
     inner: Inner
     cells: Records[Cell]
@@ -262,13 +262,13 @@ class Outer(NamedTuple):
 
 
 class Other(NamedTuple):
-    """A second type for the dispatch by type."""
+    """Second type for dispatch on the first argument."""
 
     row: NDArray[np.int64]
 
 
 def new_outer() -> Outer:
-    """Return a structure with numbers in it."""
+    """Return a structure filled with numbers."""
     cells = new_records(Cell, 3)
     cells["first"], cells["second"], cells["third"] = [1, 2, 3], [-4, 5, -6], [1 << 40, 0, -1]
     table = np.arange(24, dtype=np.int32).reshape(4, 6)
@@ -297,7 +297,7 @@ def _length_of(state: Other, more: int) -> int:
 
 @by_type({Outer: _sum_of, Other: _length_of})
 def _chosen(state: Any, more: int) -> int:
-    """Dispatch on the state."""
+    """Dispatch on the type of the first argument."""
 
 
 def _closure(step: int) -> Any:
@@ -414,7 +414,7 @@ def _pair(number: int, flag: bool) -> Inner | Any:  # noqa: FBT001 - a truth val
 
 
 class Pair(NamedTuple):
-    """A structure that a kernel returns."""
+    """Structure returned by a kernel."""
 
     number: int
     flag: bool
@@ -427,7 +427,7 @@ def test_a_kernel_returns_structures() -> None:
     assert isinstance(_pair(np.int64(3), np.True_).number, int)
 
 
-# what is refused
+# refused code
 
 PRELUDE = """import numpy as np
 from vlane.golden.engine.kernel import kernel
@@ -483,7 +483,8 @@ def test_code_outside_the_subset_is_refused_by_its_line(line: str, reason: str, 
 
 
 @pytest.mark.parametrize("value", ["text", 1.5, None, np.zeros(3), np.zeros((4, 4), np.int64)[:, 1], [1]])
-def test_a_value_that_kernels_do_not_take_is_refused(value: Any) -> None:
+def test_argument_of_unsupported_type_is_refused(value: Any) -> None:
+    """Given a text, float, None or non-contiguous array as argument, a kernel call raises TypeError."""
     with pytest.raises(TypeError, match=r"cannot be passed|must be contiguous"):
         _operators(1, 2, value)
 
@@ -497,15 +498,15 @@ def test_a_kernel_with_too_few_arguments_is_refused() -> None:
 
 
 def test_equal_functions_have_one_text() -> None:
-    """A text is the key of a compiled kernel: it must not depend on addresses or on the order of sets."""
+    """Translating a function twice gives the same text, which is the key of the compiled kernel."""
     types = tuple(type_of(each) for each in (new_outer(), np.zeros(3, np.int64)))
     functions = [_order, _loops, _places]
 
     assert [translated(each, types)[0] for each in functions] == [translated(each, types)[0] for each in functions]
 
 
-def test_arguments_that_nobody_else_holds_are_forgotten() -> None:
-    """A kernel remembers its last arguments, which may be a network of gigabytes."""
+def test_kernel_releases_unreferenced_arguments() -> None:
+    """A kernel releases its last arguments, possibly gigabytes, once no caller holds them."""
     state, out = new_outer(), np.zeros(24, np.int64)
     _loops(state, out)
     assert isinstance(_loops, Kernel)
@@ -523,6 +524,7 @@ def _bump_kernel(row: NDArray[np.int64]) -> int:
 
 
 def test_a_kernel_does_not_take_other_arguments_for_the_last_ones() -> None:
+    """Given changing arrays and integer types, each kernel call uses its own arguments."""
     rows = [np.zeros(1, np.int64), np.full(1, 10, np.int64), np.full(2, 20, np.int64)]
 
     assert [_bump_kernel(each) for each in (rows[0], rows[0], rows[1], rows[2], rows[0])] == [1, 2, 11, 21, 3]
@@ -545,6 +547,7 @@ def part(a, b):
 
 
 def test_checked_kernels_name_the_line_of_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Given checked mode, an index out of bounds or a division by zero names file and line."""
     monkeypatch.setattr("vlane.golden.compiler.kernel.MODE", "checked")
     module = module_of(tmp_path, textwrap.dedent(CHECKED), "checked_here")
     row = np.arange(4)

@@ -1,4 +1,4 @@
-"""Networks with congestion control, compiled and plain, made by a seed; and the comparison of both."""
+"""Random networks with congestion control, and the comparison of golden with the plain model."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "speed": {"speed": 2},
     "fcp": {"credit": "fcp", "by_inputs": True},
 }
-"""Kinds of network: each is compiled apart."""
+"""Kinds of network, each compiled separately."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A random network with congestion control."""
+    """Random network with congestion control, as input of both models."""
 
     topology: Topology
     routes: Routes
@@ -105,7 +105,7 @@ class Case:
         return net
 
     def plain(self) -> CongestedNetwork:
-        """Return the plain network, before its run."""
+        """Return the plain network before its run."""
         least, routes = self.minimum, self.routes
         most = self.blocks - least * (self.lanes - 1)
         ratio = 64 // self.flit_bytes
@@ -132,7 +132,7 @@ class Case:
 
 
 def golden_marking(write: MarkerWrite) -> list[Change]:
-    """Return a write of a switch's settings as the compiled network takes it."""
+    """Return a marker write in the compiled network's format."""
     found, select = [], CCMarkerSelect
     if write.mask is not None:
         found.append(MarkingWrite(select=select.VICTIM_MASK, victim_mask=sum(1 << port for port in write.mask)))
@@ -157,12 +157,12 @@ def golden_marking(write: MarkerWrite) -> list[Change]:
 
 
 def delay_of(given: CreditReturn) -> tuple[int, int]:
-    """Return CS_ReturnDelay."""
+    """Return CS_ReturnDelay as (shift, multiplier)."""
     return given.shift, given.multiplier
 
 
 def golden_starvation(write: StarvationWrite) -> list[Change]:
-    """Return a write of a switch's credit starvation as the compiled network takes it."""
+    """Return a credit-starvation write in the compiled network's format."""
     found: list[Change] = []
     if write.mask is not None:
         mask = sum(1 << port for port in write.mask)
@@ -183,7 +183,7 @@ def golden_starvation(write: StarvationWrite) -> list[Change]:
 
 
 def golden_pacing(write: HostsWrite) -> Change:
-    """Return a write of all NICs' settings as the compiled network takes it."""
+    """Return a write of NIC settings in the compiled network's format."""
     values, found = write.values, []
     if "port_control" in values:
         found.append(port_control(values["port_control"]))
@@ -201,7 +201,7 @@ def golden_pacing(write: HostsWrite) -> Change:
 
 
 def congestion_of_settings(settings: Settings) -> Congestion:
-    """Return settings as a compiled network takes them."""
+    """Return congestion settings in the compiled network's format."""
     given = asdict(settings)
     for name in (*Level._fields, "of_sl", "of_host", "credit_return", "credit_elements"):
         given.pop(name)
@@ -223,16 +223,16 @@ def congestion_of_settings(settings: Settings) -> Congestion:
 
 
 def received_by(net: Network, cycles: int) -> list[Received]:
-    """Return what a compiled network's NICs received before a cycle, in the plain one's order."""
+    """Return the packets a compiled network's NICs received before a cycle, sorted as in the plain model."""
     rows = net.meters.trace[: net.meters.traced[0]].tolist()
     assert len(rows) < len(net.meters.trace), "deliveries that were not kept"
     return sorted(Received(row[6], *row[:6], *row[11:13]) for row in rows if row[6] < cycles)
 
 
 def counts_of(net: Network) -> Counts:
-    """Return a compiled network's counts.
+    """Return a compiled network's congestion counters.
 
-    A packet with FECN is counted as its head arrives, so that of the last ones the end is not yet received.
+    Golden counts FECN at a packet's head. FECN packets not yet received completely are excluded here.
     """
     counts = congestion_of(net)
     assert counts is not None
@@ -243,9 +243,9 @@ def counts_of(net: Network) -> Counts:
 
 
 def run(plain: CongestedNetwork, cycles: int) -> tuple[list[Received], Counts]:
-    """Run a plain network; return what was received, and counts as golden has them.
+    """Run a plain network and return its received packets and counters, aligned with golden.
 
-    What a BECN does in the last cycle is not yet counted: golden does it as the next one starts.
+    BECNs of the last cycle are excluded because golden processes them at the start of the next cycle.
     """
     plain.run(cycles - 1)
     before = plain.counts
@@ -254,7 +254,7 @@ def run(plain: CongestedNetwork, cycles: int) -> tuple[list[Received], Counts]:
 
 
 def random_settings(source: random.Random, *, by_inputs: bool) -> Settings:
-    """Return settings with which everything happens soon."""
+    """Return random settings under which marking and throttling occur early."""
     busy, limit = source.choice((0, 8, 40)), source.choice((6, 20, 60))
     return Settings(
         threshold=source.choice((4, 7, 15)),
@@ -281,7 +281,7 @@ def random_settings(source: random.Random, *, by_inputs: bool) -> Settings:
 
 
 def random_world(source: random.Random) -> tuple[Topology, Routes]:
-    """Return a small topology and its routes."""
+    """Return a random small topology and its routes."""
     kind = source.choice(("dumbbell", "irregular", "tree"))
     if kind == "tree":
         topology = tree(*source.choice(((2, 2), (3, 2))))
@@ -294,7 +294,7 @@ def random_world(source: random.Random) -> tuple[Topology, Routes]:
 
 
 def random_packets(source: random.Random, hosts: int, lanes: int, cycles: int, load: float) -> list[tuple[int, ...]]:
-    """Return packets, half of them to hosts that are hot for a while."""
+    """Return random packets, half of them to a host that is a hot spot for a third of the run."""
     hot = [source.randrange(hosts) for _ in range(3)]
     trace = []
     for _ in range(int(load * hosts * cycles / 4.5)):
@@ -305,7 +305,7 @@ def random_packets(source: random.Random, hosts: int, lanes: int, cycles: int, l
 
 
 def case_of(seed: int, kind: str) -> Case:
-    """Return the network of a seed."""
+    """Return the network of a seed and kind."""
     source = random.Random(f"{seed} {kind}")  # noqa: S311 - a repeatable choice
     how = KINDS[kind]
     topology, routes = random_world(source)
@@ -337,7 +337,7 @@ def case_of(seed: int, kind: str) -> Case:
 
 
 def compared(case: Case) -> Counts:
-    """Compare both models of a network, delivery by delivery; return the counts."""
+    """Assert that both models agree on every delivery and counter, and return the counters."""
     net = case.golden()
     got, (expected, counts) = received_by(net, case.cycles), run(case.plain(), case.cycles)
 

@@ -1,4 +1,4 @@
-"""The marker: by hand, in lockstep under every load, proven; its limits, and what is refused."""
+"""Congestion marker: hand-written cases, lockstep under every load, proofs, limits, parameters."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ SHAPES: list[dict[str, int]] = [
 
 
 def test_the_qualification_has_every_power_of_two_as_a_rate() -> None:
-    """A lane's count is due only if each of its bits is 0."""
+    """The qualification uses every power of two as Marking_Rate, so each counter bit matters."""
     assert {*qualified_outputs("cc_marker")["marking_rate"].tolist()} >= {1 << bit for bit in range(16)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_under_every_load(shape: dict[str, int]) -> None:
-    """Every decision, every flit, every counter; settings written under traffic."""
+    """Hardware and golden agree in lockstep on every decision, flit and counter.
+
+    Settings are written under traffic.
+    """
     stimulus = qualified_lockstep("cc_marker", shape, cycles=400_000)
 
     counts = stimulus.rule_counts()
@@ -43,21 +46,21 @@ def test_hardware_agrees_under_every_load(shape: dict[str, int]) -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("cc_marker", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.long
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("cc_marker", PARAMETERS, tests=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["small", "default", pytest.param("wide", marks=pytest.mark.long)])
 def test_the_marker_is_proven(name: str) -> None:
-    """Every decision, for any history of loads and settings."""
+    """Every marking decision is proven for any history of loads and settings."""
     block = BLOCKS["cc_marker"]
 
     proof = prove(block.instance(name).make(block.make), f"test-cc_marker-{name}")
@@ -66,7 +69,7 @@ def test_the_marker_is_proven(name: str) -> None:
 
 
 class Eager(CCMarker):
-    """A marker that marks every packet of a root."""
+    """Marker that marks every packet of a root lane."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -76,7 +79,7 @@ class Eager(CCMarker):
 
 @pytest.mark.slow
 def test_a_marker_that_marks_too_much_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a marker that marks too many packets, the proof fails."""
     block = BLOCKS["cc_marker"]
     small = block.instance("small")
 
@@ -86,7 +89,7 @@ def test_a_marker_that_marks_too_much_is_not_proven() -> None:
 
 
 def test_limits_fall_with_the_threshold_to_two_largest_packets() -> None:
-    """The larger of a part of the buffer in sixteenths, and what two packets fill."""
+    """The limit falls with the Threshold from 15/16 of the buffer to the size of two largest packets."""
     limits = [marking_limit(threshold, maximum=100, largest=12) for threshold in range(1, 16)]
 
     assert limits[:3] == [93, 87, 81]
@@ -95,7 +98,7 @@ def test_limits_fall_with_the_threshold_to_two_largest_packets() -> None:
 
 
 def test_idle_cycles_may_pass_together() -> None:
-    """A network lets a port idle for a time, a block cycle by cycle: the level is the same."""
+    """Nine idle cycles in one call lower the level as much as nine calls of one idle cycle."""
     made = markers.new_markers(ports=2, maximum=(64,), largest=4, busy_blocks=10, level_blocks=1000, idle_blocks=7)
     for port in range(2):
         for _ in range(20):
@@ -109,7 +112,7 @@ def test_idle_cycles_may_pass_together() -> None:
 
 
 def test_lanes_of_a_network_may_have_different_limits() -> None:
-    """A lane with a small part of the buffer is over sooner."""
+    """Given lanes with different buffer sizes, each lane has its own limit."""
     made = markers.new_markers(ports=1, maximum=(64, 256), largest=4, busy_blocks=0, level_blocks=1, idle_blocks=0)
     markers.set_threshold(made, 0, 8, 0)
 
@@ -118,7 +121,7 @@ def test_lanes_of_a_network_may_have_different_limits() -> None:
 
 @pytest.mark.parametrize(("lnh", "count", "at"), [(0, 64, -1), (1, 64, -1), (2, 16, 8), (3, 52, -2), (3, 53, 48)])
 def test_header_is_found_where_the_flit_carries_its_fecn(lnh: int, count: int, at: int) -> None:
-    """The flit must reach the byte with FECN."""
+    """The BTH is located by LNH, provided the flit is long enough to contain its FECN byte."""
     flit = np.zeros(count, np.int64)
     flit[1] = 0xFC | lnh
 
@@ -137,7 +140,7 @@ def test_header_is_found_where_the_flit_carries_its_fecn(lnh: int, count: int, a
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, int], field: str) -> None:
-    """What cannot be built is refused when it is made; too small a buffer, too."""
+    """Given parameters out of range or too small a buffer, construction is refused."""
     with pytest.raises(InputError) as refused:
         CCMarker(CCMarkerParameters(**given))
 

@@ -1,4 +1,4 @@
-"""The source: by hand, in lockstep with flows that come and go, proven; its sets and gaps, and what is refused."""
+"""Congestion-control source: hand-written cases, lockstep, proofs, sets and gaps, parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_while_flows_come_and_go(shape: dict[str, Any]) -> None:
-    """Every answer, every log, every loss; settings and CCT written under traffic."""
+    """Hardware and golden agree in lockstep with changing flows on every answer and counter.
+
+    Settings and CCT are written under traffic.
+    """
     stimulus = qualified_lockstep("cc_source", shape, cycles=400_000)
 
     counts = stimulus.rule_counts()
@@ -40,7 +43,10 @@ def test_hardware_agrees_while_flows_come_and_go(shape: dict[str, Any]) -> None:
 
 
 def _late() -> tuple[SourcePhase, ...]:
-    """Return busy phases around 2^21, 2^22 and 2^23 cycles, quiet ones between them, and a rest of more than 2^23."""
+    """Return busy phases around 2^21, 2^22 and 2^23 cycles with quiet phases between them.
+
+    The last quiet phase is longer than 2^23 cycles.
+    """
     half = 8192
 
     def busy(cycles: int) -> SourcePhase:
@@ -57,7 +63,10 @@ def _late() -> tuple[SourcePhase, ...]:
 
 @pytest.mark.long
 def test_hardware_agrees_while_times_wrap_and_after_a_long_rest() -> None:
-    """Two million cycles show none of four faults: high bits of times, and a mark that a flow's successor inherits."""
+    """Over 2^24 cycles, the stimulus detects four faults in high time bits and entry reuse.
+
+    The qualification's two million cycles detect none of these faults.
+    """
     block, faults = BLOCKS["cc_source"], (13, 29, 60, 101)
     parameters = block.parameters([], block.mutated)
     mutants = list_mutants(block.make(parameters), "cc_source", count=400, seed=1)
@@ -80,14 +89,14 @@ def test_hardware_agrees_while_times_wrap_and_after_a_long_rest() -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("cc_source", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     tests = ("follows_the_directed_cycles", "agrees_with_golden_in_every_cycle")
     assert_bench_agrees("cc_source", PARAMETERS, tests=2, apart=tests)
 
@@ -95,7 +104,7 @@ def test_cocotb_bench_agrees() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"entries", "gap"}, [each.name for each in BLOCKS["cc_source"].proofs]))
 def test_the_source_is_proven(name: str) -> None:
-    """One arbitrary flow, from reset."""
+    """Each instance is proven for one arbitrary flow, from reset."""
     block = BLOCKS["cc_source"]
 
     proof = prove(block.instance(name).make(block.make), f"test-cc_source-{name}")
@@ -104,7 +113,7 @@ def test_the_source_is_proven(name: str) -> None:
 
 
 class Impatient(CCSource):
-    """A source that holds nobody."""
+    """Source that never delays a flow."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -114,7 +123,7 @@ class Impatient(CCSource):
 
 @pytest.mark.slow
 def test_a_source_that_holds_nobody_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a source that never delays a flow, the proof fails."""
     block = BLOCKS["cc_source"]
     small = block.instance("small")
 
@@ -128,7 +137,7 @@ def test_a_source_that_holds_nobody_is_not_proven() -> None:
     [(8, 7, 3, 0), (8, 6, 3, 1), (64, 0x12, 3, 1), (256, 0x2A, 0, 42), (256, 0x2A, 9, 14)],
 )
 def test_flows_are_in_the_set_that_the_contract_says(flows: int, dlid: int, sl: int, number: int) -> None:
-    """The lowest bits of the DLID, exclusive-or the SL, which is shifted to the top of six bits."""
+    """A flow's set is the low DLID bits, exclusive-or the SL shifted to the top of six bits."""
     made = golden.new_sources(flows=flows, cct_entries=128, tick_cycles=200, shift_first=False)
 
     assert golden.set_of(made, dlid, sl) == number
@@ -136,7 +145,10 @@ def test_flows_are_in_the_set_that_the_contract_says(flows: int, dlid: int, sl: 
 
 @pytest.mark.parametrize(("shift_first", "gap"), [(False, 10), (True, 9)])
 def test_shift_is_applied_where_the_parameter_says(shift_first: bool, gap: int) -> None:  # noqa: FBT001
-    """7 blocks, multiplier 3, shift 1: 21 / 2 for InfiniBand; Omni-Path has 7 / 2 first, then 3 x 3."""
+    """For 7 blocks, multiplier 3 and shift 1, InfiniBand's gap is 10 and Omni-Path's is 9.
+
+    InfiniBand shifts the product (21 >> 1), while Omni-Path shifts the blocks first (3 x 3).
+    """
     made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=shift_first)
     made.table[0, 5] = 1, 3
 
@@ -144,7 +156,7 @@ def test_shift_is_applied_where_the_parameter_says(shift_first: bool, gap: int) 
 
 
 def test_flow_injects_at_its_rate() -> None:
-    """A flow with multiplier m and shift s takes 1 / (1 + m / 2**s) of the link."""
+    """With multiplier m and shift s, a flow gets 1 / (1 + m / 2**s) of the link."""
     made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=False)
     made.port[0, golden.LIMIT] = 127
     made.level[0, 0, golden.INCREASE] = 1
@@ -167,7 +179,7 @@ def test_flow_injects_at_its_rate() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, int], field: str) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given parameters out of range, construction is refused and the field is named."""
     with pytest.raises(InputError) as refused:
         CCSource(CCSourceParameters(**given))
 

@@ -1,7 +1,7 @@
-"""Congestion control in a golden network, cycle by cycle as written out by hand from ``docs/congestion.md``.
+"""Congestion control in golden, against cycles computed by hand from ``docs/congestion.md``.
 
-Hosts 0 to 2 send to host 3 of the same switch, or to host 4 behind another one. A packet of n flits that is taken in
-cycle t, and never waits, is received by host 3 in t + 7 + n - 1 and by host 4 in t + 12 + n - 1.
+Hosts 0 to 2 send to host 3 of the same switch or to host 4 behind another switch. A packet of n flits injected in cycle
+t without waiting is received by host 3 in cycle t + 7 + n - 1 and by host 4 in cycle t + 12 + n - 1.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ AT_ONCE = Congestion(
     cnp_interval=0,
     held_packets=1000,
 )
-"""A VL is over from 17 blocks on, and a flow that has got a BECN sends a packet of a block every 8 cycles."""
+"""A VL is over its limit from 17 blocks on. After a BECN, a flow sends one packet of one block every 8 cycles."""
 
 Row = tuple[int, int, int, int]
 
 
 def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int, *, first_psn: int = 0) -> Network:
-    """Return the network after that many cycles; one VL with room for four packets of eight blocks in each buffer.
+    """Return a network after ``cycles`` cycles, with one VL and 32 blocks in each buffer.
 
-    The first packet of every flow has the sequence number ``first_psn``.
+    Each flow starts with sequence number ``first_psn``.
     """
     topology = dumbbell(4, 1)
     net = made(
@@ -69,15 +69,16 @@ def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int,
 
 
 def received(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int = 400) -> list[Row]:
-    """Return (cycle, source, target, what the transport header says) of what is received, by cycle."""
+    """Return (cycle, source, target, BTH flags) of each received packet, by cycle."""
     net = network(trace, settings, cycles)
     return sorted((row[6], row[0], row[1], row[11]) for row in net.meters.trace[: net.meters.traced[0]].tolist())
 
 
 TWO_TO_ONE = [(0, host, 3, 0, BIG) for host in (0, 1) for _ in range(4)]
-"""Packets start at the output to host 3 in cycles 6, 14, ..., 62, of host 0 and 1 in turn, and the level is then 0, 8,
-..., 56. The switch has five ports, so that the sweep is at that output in cycles 3, 8, 13, ...; what counts as they
-start was found in 3, 8, 18, 23, 33, 43, 48 and 58: 0, 8, 16, 24, 32, 24, 16 and 8 blocks that waited at the inputs."""
+"""Packets of hosts 0 and 1 start alternately at the output to host 3 in cycles 6, 14, ..., 62, at utilisation levels
+0, 8, ..., 56. With five ports, the sweep visits this output in cycles 3, 8, 13, ... The visits that count for these
+packets are in cycles 3, 8, 18, 23, 33, 43, 48 and 58, with 0, 8, 16, 24, 32, 24, 16 and 8 blocks waiting at the
+inputs."""
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,11 @@ start was found in 3, 8, 18, 23, 33, 43, 48 and 58: 0, 8, 16, 24, 32, 24, 16 and
     ],
     ids=str,
 )
-def test_the_packets_are_marked_that_the_rules_say(change: dict[str, int | str], marked: list[int]) -> None:
-    """Over is from 17 blocks on, with Threshold 5, 4 and 3 from 22, 24 and 26; a packet does not count for itself."""
+def test_marked_packets_follow_the_rules(change: dict[str, int | str], marked: list[int]) -> None:
+    """Given two senders to one host, exactly the packets predicted by the marking rules carry FECN.
+
+    A VL is over its limit from 17 blocks at Threshold 15, and a packet does not count itself.
+    """
     got = received(TWO_TO_ONE, replace(AT_ONCE, **change))  # type: ignore[arg-type]
 
     data = [row for row in got if row[3] != 2]
@@ -113,7 +117,10 @@ def test_the_packets_are_marked_that_the_rules_say(change: dict[str, int | str],
     [(1000, 0, [3, 4, 5]), (1000, 1, [3, 4, 5]), (1000, 2, []), (50, 1, [4, 5]), (41, 1, [5])],
 )
 def test_the_level_falls_while_the_link_is_idle(level_blocks: int, idle_blocks: int, marked: list[int]) -> None:
-    """The same packets 100 cycles later: their level begins with that of the first ones, less 36 idle cycles."""
+    """The utilisation level falls in idle cycles, so it decides which later packets are marked.
+
+    The same packets repeat 100 cycles later and start at the first group's level minus 36 idle cycles.
+    """
     settings = replace(AT_ONCE, busy_blocks=41, level_blocks=level_blocks, idle_blocks=idle_blocks)
     later = [(100, *packet[1:]) for packet in TWO_TO_ONE]
 
@@ -125,7 +132,7 @@ def test_the_level_falls_while_the_link_is_idle(level_blocks: int, idle_blocks: 
 
 
 def test_a_cnp_comes_back_in_the_cycles_of_the_page() -> None:
-    """NCC-6: taken in the cycle after the last flit, and of one flit."""
+    """A CNP is injected in the cycle after the marked packet's last flit and has one flit (NCC-6)."""
     got = received(TWO_TO_ONE, AT_ONCE)
 
     assert [row for row in got if row[3] == 2] == [(1 + at + 7, 3, to, 2) for at, to in ((38, 1), (46, 0), (54, 1))]
@@ -133,20 +140,24 @@ def test_a_cnp_comes_back_in_the_cycles_of_the_page() -> None:
 
 @pytest.mark.parametrize(("interval", "kept"), [(0, 2), (16, 2), (17, 1)])
 def test_within_the_interval_no_cnp_is_made(interval: int, kept: int) -> None:
-    """NCC-7: host 1's packets with FECN are received whole in cycles 38 and 54."""
+    """Within the CNP interval, no second CNP is sent (NCC-7).
+
+    Host 1's packets with FECN arrive completely in cycles 38 and 54.
+    """
     got = received(TWO_TO_ONE, replace(AT_ONCE, cnp_interval=interval))
 
     assert len([row for row in got if row[2:] == (1, 2)]) == kept
 
 
 MARKED_ONCE = [(0, host, 3, 0, BIG) for host in (1, 2) for _ in range(4)] + [(10, 0, 3, 0, BIG)]
-"""The one of host 0 starts at the output in 22; in 18 24 blocks were found. It is received in 30, the CNP in 38."""
+"""Host 0's packet starts at the output in cycle 22 (24 blocks found in 18), arrives in 30, and its CNP in 38."""
 
 
-def test_a_becn_acts_after_the_question_of_its_cycle() -> None:
-    """NCC-9: received in 38, it acts in 39; so the packet of 40 is the first that counts, and the next one goes in 48.
+def test_becn_takes_effect_after_the_injection_of_its_cycle() -> None:
+    """A BECN received in cycle 38 takes effect in cycle 39, after that cycle's injection (NCC-9).
 
-    As a flow is an SL here, the packets to host 4, which nothing delays, are of the same one.
+    With one flow per SL, the undelayed packets to host 4 belong to the throttled flow. The packet of cycle 40 is the
+    first to count, so the next one starts in cycle 48.
     """
     trace = [*MARKED_ONCE, *((cycle, 0, 4, 0, SMALL) for cycle in range(34, 46))]
 
@@ -158,7 +169,10 @@ def test_a_becn_acts_after_the_question_of_its_cycle() -> None:
 
 
 def test_a_flow_that_is_held_holds_no_other() -> None:
-    """NCC-11: to host 3 a packet every 4 cycles, of which every second one waits; to host 4 as they come."""
+    """A throttled flow does not delay packets of other flows (NCC-11).
+
+    Every second packet to host 3 waits, while packets to host 4 start as generated.
+    """
     held = [(100 + 4 * at, 0, 3, 0, SMALL) for at in range(6)]
     others = [(102 + 4 * at, 0, 4, 0, SMALL) for at in range(6)]
 
@@ -172,10 +186,10 @@ def test_a_flow_that_is_held_holds_no_other() -> None:
 
 @pytest.mark.parametrize(("most", "taken"), [(1, 125), (2, 117), (3, 109), (4, 104)])
 def test_a_class_stops_when_as_many_wait_as_may(most: int, taken: int) -> None:
-    """NCC-12: behind four packets of a flow, which go in 100, 108, 116 and 124, that of another flow waits for a place.
+    """A traffic class stops when ``held_packets`` packets wait for their flow (NCC-12).
 
-    With two places those of 101 and 102 wait; in 109 that of 103 comes to wait, and after that of 102 went in 116 there
-    is a place.
+    Four packets of a throttled flow start in cycles 100, 108, 116 and 124. The other flow's packet starts when a place
+    becomes free.
     """
     trace = [*MARKED_ONCE, *((cycle, 0, 3, 0, SMALL) for cycle in range(100, 104)), (104, 0, 4, 0, SMALL)]
 
@@ -186,7 +200,7 @@ def test_a_class_stops_when_as_many_wait_as_may(most: int, taken: int) -> None:
 
 
 def _with_classes(classes: Sequence[TrafficClass], cycles: int) -> list[tuple[int, int]]:
-    """Return (cycle of generation, cycle received) of what is received of classes, CNPs left out."""
+    """Return (generation cycle, reception cycle) of each data packet of the given classes."""
     topology = dumbbell(4, 1)
     net = made(
         topology,
@@ -205,7 +219,7 @@ def _with_classes(classes: Sequence[TrafficClass], cycles: int) -> list[tuple[in
 
 
 def test_a_class_sends_in_its_active_cycles_only() -> None:
-    """What waits for its flow as they end is not sent any more: it would come for thousands of cycles (NCC-12)."""
+    """Given active cycles 500 to 1500, a class sends no packet that waited beyond its end (NCC-12)."""
     end, drained = 1500, 300
     hot = TrafficClass(sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=(500, end))
 
@@ -218,8 +232,8 @@ def test_a_class_sends_in_its_active_cycles_only() -> None:
     assert max(at) < end + drained
 
 
-def test_another_class_goes_on_when_one_ends() -> None:
-    """And begins before it."""
+def test_end_of_a_class_does_not_affect_other_classes() -> None:
+    """A class without active cycles sends before, during and after another class's active cycles."""
     hot = TrafficClass(sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=(500, 1500))
     always = TrafficClass(sl=0, load=0.1, least_bytes=SMALL, most_bytes=SMALL, pattern=(4, 4, 4, -1, -1))
 
@@ -233,7 +247,10 @@ LAST_PSN = (1 << 24) - 1
 
 
 def test_sequence_numbers_of_a_flow_are_consecutive_and_begin_again_behind_the_last_one() -> None:
-    """NCC-18: also where packets of the flow were held; a CNP has 0 and takes none."""
+    """A flow's sequence numbers are consecutive and wrap from 2^24 - 1 to 0 (NCC-18).
+
+    Held packets keep their order, and CNPs use number 0 without consuming one.
+    """
     trace = [(cycle, host, to, 0, BIG) for cycle in range(8) for host, to in ((0, 3), (1, 3), (2, 3), (2, 4))]
 
     net = network(trace, AT_ONCE, 2000, first_psn=LAST_PSN - 2)
@@ -249,7 +266,7 @@ def test_sequence_numbers_of_a_flow_are_consecutive_and_begin_again_behind_the_l
 
 
 def test_a_sequence_number_that_differs_makes_another_digest() -> None:
-    """The digest is of every delivery with its number."""
+    """Given another first sequence number, the digest of deliveries differs."""
     first, second = (network(TWO_TO_ONE, AT_ONCE, 400, first_psn=number).meters.digest[0] for number in (0, 1))
 
     assert first != second

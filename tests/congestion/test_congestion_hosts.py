@@ -1,4 +1,4 @@
-"""Congestion settings of single hosts in a study: which of its tables win, and that runs go by them."""
+"""Congestion settings of single hosts in a study: precedence and effect on runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ccti_limit = 1
 
 
 def settings(folder: Path, text: str) -> Congestion:
-    """Return what a study with these tables gives the golden network."""
+    """Return the congestion settings a study with these tables gives golden."""
     file = folder / "study.toml"
     file.write_text(STUDY.replace(GIVEN, f"{GIVEN}{text}\n", 1))
     found = congestion_settings(read_study(file), folder)
@@ -47,8 +47,11 @@ def settings(folder: Path, text: str) -> Congestion:
     return found
 
 
-def test_what_is_said_of_a_host_wins_over_what_is_said_of_all(tmp_path: Path) -> None:
-    """And of a host's SL over that of the host, wherever it stands in the file."""
+def test_settings_of_a_host_override_common_settings(tmp_path: Path) -> None:
+    """Settings of a host override common settings, and settings of its SLs override both.
+
+    The order of the tables in the file does not matter.
+    """
     given = settings(tmp_path, LEVELS + HOSTS)
 
     usual, table = (10, 1, 0, 0), geometric_cct()
@@ -64,7 +67,7 @@ def test_what_is_said_of_a_host_wins_over_what_is_said_of_all(tmp_path: Path) ->
 
 
 def test_the_host_that_holds_the_fewest_flows_counts(tmp_path: Path) -> None:
-    """In the remark of how far congestion control reaches: a short CCT here, a short timer there."""
+    """The number of flows held is the minimum over hosts, separately by timer and by CCT length."""
     given = settings(tmp_path, HOSTS.replace("ccti_limit = 9\n", ""))
 
     by_timer, by_cct = flows_held(given, sl=0, blocks=8)
@@ -73,8 +76,8 @@ def test_the_host_that_holds_the_fewest_flows_counts(tmp_path: Path) -> None:
     assert by_cct == 1 + (8 * 7 >> 1) // 8
 
 
-def test_hosts_stand_beside_a_file_of_opensm(tmp_path: Path) -> None:
-    """OpenSM has no options of single hosts: what is left out is as the file says."""
+def test_host_tables_add_to_an_opensm_file(tmp_path: Path) -> None:
+    """Given settings from an OpenSM file, tables of single hosts add to them."""
     (tmp_path / "opensm.conf").write_text(
         "congestion_control TRUE\ncc_ca_cong_setting_control_map 0xffff\ncc_ca_cong_setting_ccti_timer 0 7\n"
         "cc_ca_cong_setting_ccti_increase 0 2\ncc_cct 3:0,3:8\n"
@@ -91,8 +94,11 @@ def test_hosts_stand_beside_a_file_of_opensm(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_host_that_is_set_apart_gets_more(tmp_path: Path) -> None:
-    """A sender of a hot spot that never slows down gets more than the others; a write makes it one of them again."""
+def test_host_that_never_throttles_gets_more(tmp_path: Path) -> None:
+    """Given one hot-spot sender that never throttles, its share is at least twice the others'.
+
+    A write that restores the common setting in cycle 100 equalises the shares.
+    """
     example = (ROOT / "sim_top/configs/tree_cc_rtl.toml").read_text().replace("cycles = 100000", "cycles = 40000")
     apart = "[[congestion.host]]\nhosts = [1]\nsl = 0\nccti_increase = 0\n\n"
     again = "[[congestion.write]]\ncycle = 100\nhosts = [1]\nsl = 0\nccti_increase = 1\n\n"
@@ -111,7 +117,7 @@ def test_a_host_that_is_set_apart_gets_more(tmp_path: Path) -> None:
 
 
 def flits_to_hot_host(out: Path) -> dict[int, int]:
-    """Return what each host sent to host 0 on SL 0."""
+    """Return the number of flits each host sent to host 0 on SL 0."""
     (file,) = (out / "runs").glob("*.trace.parquet")
     rows = pl.read_parquet(file).filter((pl.col("destination") == 0) & (pl.col("sl") == 0) & (pl.col("bth") < 2))
     return dict(rows.group_by("source").agg(pl.col("flits").sum()).rows())

@@ -1,4 +1,4 @@
-"""Congestion control in the compiled network against a plain one: every delivery, FECN and BECN, and the counts."""
+"""Congestion control in the compiled network against the plain model: deliveries and counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlane.golden.plain.pacing import Level
 from vlane.golden.plain.starvation import CreditReturn, StarvationWrite
 
 BUSY = {"plain": (6, 7, 15, 33), "inputs": (7, 8, 10, 26, 32), "speed": (25, 26, 31), "fcp": (3, 19, 27)}
-"""Seeds of networks in which packets are marked and held, and CNPs come back."""
+"""Seeds of networks that mark and hold packets and return CNPs."""
 LOSING = [
     ("fcp", 27),
     ("inputs", 7),
@@ -27,12 +27,15 @@ LOSING = [
     ("speed", 26),
     ("fcp", 19),
 ]
-"""Those in which BECNs find no free entry, too."""
+"""Networks in which some BECNs also find no free entry."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in BUSY.items() for seed in seeds])
 def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: int) -> None:
-    """With FECN and BECN; none of the cases passes idly."""
+    """Given busy networks, each delivery, FECN, BECN and counter equals the plain model's.
+
+    Every case marks packets, sends CNPs and holds packets.
+    """
     counts = compared(case_of(seed, kind))
 
     assert min(counts.marked, counts.fecns, counts.cnps, counts.becns, counts.held) > 0
@@ -43,12 +46,12 @@ def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int, kind: str) -> None:
-    """Busy or not."""
+    """Given random networks, each delivery and counter equals the plain model's."""
     compared(case_of(seed, kind))
 
 
 def written(case: Case, seed: int) -> Case:
-    """Return a case whose ports and SLs have settings of their own, and settings that are written all the time."""
+    """Return a case with settings for ports and SLs that are rewritten during the run."""
     source = random.Random(f"written {seed}")  # noqa: S311 - a repeatable choice
     ends, cycles = [*case.topology.far_ends(), *case.topology.hosts], case.cycles
 
@@ -95,14 +98,17 @@ def _table(source: random.Random, entries: int) -> Sequence[tuple[int, int]]:
 
 
 WRITTEN = {"plain": (6, 7, 15, 33), "inputs": (7, 10), "speed": (25, 31), "fcp": (3, 27)}
-"""Seeds of networks in which it matters that settings are written."""
+"""Seeds of networks whose results depend on the writes."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in WRITTEN.items() for seed in seeds])
 def test_settings_of_ports_and_sls_that_are_written_under_traffic_are_those_of_the_plain_network(
     kind: str, seed: int
 ) -> None:
-    """Every delivery and count; the run is another one than without the writes."""
+    """Given settings rewritten under traffic, deliveries and counters equal the plain model's.
+
+    Without the writes, the counters differ.
+    """
     case = written(case_of(seed, kind), seed)
 
     counts = compared(case)
@@ -115,12 +121,12 @@ def test_settings_of_ports_and_sls_that_are_written_under_traffic_are_those_of_t
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_networks_with_settings_written_under_traffic(seed: int, kind: str) -> None:
-    """Busy or not."""
+    """Given random networks with settings rewritten under traffic, both models agree."""
     compared(written(case_of(seed, kind), seed))
 
 
 def hosts_apart(case: Case, seed: int) -> Case:
-    """Return a case in which some hosts have settings of their own, and more are written at some."""
+    """Return a case with settings for single hosts, some of which are rewritten during the run."""
     source = random.Random(f"hosts {seed}")  # noqa: S311 - a repeatable choice
     hosts, entries = range(len(case.topology.hosts)), len(case.settings.table)
 
@@ -151,12 +157,15 @@ def hosts_apart(case: Case, seed: int) -> Case:
 
 
 APART = {"plain": (24, 25), "inputs": (8, 26), "speed": (25, 31), "fcp": (3, 27)}
-"""Seeds of networks in which it matters that hosts have settings of their own."""
+"""Seeds of networks whose results depend on settings of single hosts."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in APART.items() for seed in seeds])
 def test_settings_of_single_hosts_are_those_of_the_plain_network(kind: str, seed: int) -> None:
-    """Every delivery and count, with some written at some hosts; the run is another one with the usual settings."""
+    """Given settings of single hosts, deliveries and counters equal the plain model's.
+
+    With common settings, or with writes applied to all hosts, the deliveries differ.
+    """
     case = hosts_apart(case_of(seed, kind), seed)
 
     counts = compared(case)
@@ -172,12 +181,12 @@ def test_settings_of_single_hosts_are_those_of_the_plain_network(kind: str, seed
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_networks_with_settings_of_single_hosts(seed: int, kind: str) -> None:
-    """Busy or not."""
+    """Given random networks with settings of single hosts, both models agree."""
     compared(hosts_apart(case_of(seed, kind), seed))
 
 
 def starved(case: Case, seed: int, *, written: bool) -> Case:
-    """Return a case whose switches hold room back, some ports as elements of their own say, written or not."""
+    """Return a case whose switches withhold credits, with elements for single ports."""
     source = random.Random(f"starved {seed}")  # noqa: S311 - a repeatable choice
     ends = [*case.topology.far_ends(), *case.topology.hosts]
 
@@ -208,7 +217,7 @@ def starved(case: Case, seed: int, *, written: bool) -> Case:
 
 
 STARVED = {"plain": (6, 15), "inputs": (8,), "speed": (25, 31), "fcp": (3, 27)}
-"""Seeds of networks in which room is held back."""
+"""Seeds of networks that withhold credits."""
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["", "written"])
@@ -221,7 +230,10 @@ STARVED = {"plain": (6, 15), "inputs": (8,), "speed": (25, 31), "fcp": (3, 27)}
     ],
 )
 def test_room_that_is_held_back_is_that_of_the_plain_network(kind: str, seed: int, written: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """Every delivery and count; what is held back makes the run another one."""
+    """Given switches that withhold credits, deliveries and counters equal the plain model's.
+
+    Without credit starvation, the deliveries differ.
+    """
     case = starved(case_of(seed, kind), seed, written=written)
 
     compared(case)
@@ -238,17 +250,20 @@ def test_room_that_is_held_back_is_that_of_the_plain_network(kind: str, seed: in
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_networks_that_hold_room_back(seed: int, kind: str, written: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """Busy or not."""
+    """Given random networks that withhold credits, both models agree."""
     compared(starved(case_of(seed, kind), seed, written=written))
 
 
 PORTS = {"plain": (7, 15), "inputs": (8, 26), "speed": (26,), "fcp": (19,)}
-"""Seeds of networks in which gaps of ports matter."""
+"""Seeds of networks whose results depend on gaps per port."""
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in PORTS.items() for seed in seeds])
 def test_ports_with_one_gap_for_all_flows_are_those_of_the_plain_network(kind: str, seed: int) -> None:
-    """Every delivery, also with settings that are written; nothing waits apart, and the run is another one."""
+    """Given one gap per port for all flows, deliveries equal the plain model's and no packet is held.
+
+    With gaps per flow, the deliveries differ.
+    """
     case = written(case_of(seed, kind), seed)
     by_port = replace(case, settings=replace(case.settings, by_port=True))
 

@@ -1,4 +1,4 @@
-"""OpenSM's options of congestion control: what is read, what cannot work, and that they give the run of TOML's keys."""
+"""OpenSM's congestion-control options: parsing, settings without effect, agreement with TOML keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import assert_refused, call
-from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
 from vlane.fabric.congestion_options import SLOptions, congestion_options
@@ -27,7 +26,7 @@ cc_ca_cong_setting_ccti_timer 1 2
 cc_ca_cong_setting_ccti_increase 0 1
 cc_ca_cong_setting_ccti_increase 1 1
 cc_ca_cong_setting_trigger_threshold 0 2
-cc_cct 3:0,3:8, 3:24 3:60
+cc_cct 3:0,3:8, 3:24,3:60
 """
 
 
@@ -38,7 +37,10 @@ def _conf(tmp_path: Path, text: str) -> Any:
 
 
 def test_options_are_read(tmp_path: Path) -> None:
-    """Numbers in both bases, an SL at a time, a list with commas and spaces; what a map leaves out is not sent."""
+    """Options are parsed in both number bases, per SL and as lists.
+
+    Settings excluded by a control map keep their defaults.
+    """
     options = _conf(tmp_path, CONF)
 
     assert options.is_on
@@ -55,19 +57,39 @@ def test_options_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("threshold 0x0c", "threshold 16", ["opensm.conf:4", "cc_sw_cong_setting_threshold", "0xf", "16"]),
-        ("packet_size 2", "packet_size two", ["opensm.conf:5", "packet_size", "two"]),
-        ("ccti_timer 1 2", "ccti_timer 16 2", ["opensm.conf:10", "an SL, 0 to 15", "16 2"]),
-        ("ccti_timer 1 2", "ccti_timer 2", ["opensm.conf:10", "an SL", "not 2"]),
-        ("3:24", "4:24", ["opensm.conf:14", "cc_cct", "4:24"]),
-        ("3:24", "3-24", ["opensm.conf:14", "cc_cct", "3-24"]),
+        ("threshold 0x0c", "threshold 16", [":4 cc_sw_cong_setting_threshold", "16 is not", "0xf", "sends 0x0"]),
+        ("packet_size 2", "packet_size two", [":5", "packet_size", "two", "ignores the line"]),
+        ("packet_size 2", "packet_size 300", [":5", "300 is not a number, 0 to 0xff", "ignores the line"]),
+        ("victim_mask 0x06", "victim_mask 0x0g", [":3", "hexadecimal digits", "ignores the line"]),
+        ("ccti_timer 1 2", "ccti_timer 16 2", [":10", "16 2 is not an SL, 0 to 15", "ignores the line"]),
+        ("ccti_timer 1 2", "ccti_timer 2", [":10", "2 is not an SL", "ignores the line"]),
+        ("ccti_timer 1 2", "ccti_timer 257 2", [":10", "OpenSM takes 257 for SL 1"]),
+        ("3:24", "4:24", [":14 cc_cct", "4:24 is not", "OpenSM sends 0:24"]),
+        ("3:24", "3-24", [":14 cc_cct", "3-24", "ignores the line"]),
+        ("3:24,3:60", "3:24 3:60", [":14 cc_cct", "3:24 3:60", "OpenSM sends 3:24"]),
+        ("3:24", "0:0," * 130 + "3:24", [":14 cc_cct", "at most 128 entries", "OpenSM reads the first 128"]),
     ],
 )
-def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path: Path) -> None:
-    """By file, line and name."""
-    with pytest.raises(InputError) as refused:
-        _conf(tmp_path, CONF.replace(old, new))
-    assert all(word in str(refused.value) for word in words), str(refused.value)
+def test_values_that_opensm_ignores_or_cuts_are_found(old: str, new: str, words: list[str], capture_copy: Any) -> None:
+    """The check names line, option and effect; a study refuses the file."""
+    folder = capture_copy("two_switch")
+    (folder / "opensm.conf").write_text(CONF.replace(old, new))
+
+    found = [each for each in check_fabric(load_fabric(folder)).warnings if each.code == "OPTION_IGNORED"]
+
+    assert len(found) == 1
+    assert all(word in f"{found[0].where} {found[0].message}" for word in words), found
+
+
+def test_numbers_are_read_as_opensm_reads_them(tmp_path: Path) -> None:
+    """Masks are hexadecimal without 0x too, numbers with a 0 are octal; a bad line keeps the value before."""
+    text = CONF.replace("victim_mask 0x06", "victim_mask 10").replace("threshold 0x0c", "threshold 010")
+
+    options = _conf(tmp_path, text + "cc_sw_cong_setting_packet_size x\ncc_cct 1:1,2\n")
+
+    assert options.in_force == (8, 2, 1, 16)
+    assert options.cct == ((3, 0), (3, 8), (3, 24), (3, 60))
+    assert [fault.option.line for fault in options.faults] == [15, 16]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +98,8 @@ def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path:
         ("control TRUE", "control FALSE", "CC_OFF"),
         ("threshold 0x0c", "threshold 0", "CC_NOTHING_MARKS"),
         ("map 0x15", "map 0x11", "CC_NOTHING_MARKS"),
-        ("cc_cct 3:0,3:8, 3:24 3:60", "", "CC_NO_GAP"),
-        ("cc_cct 3:0,3:8, 3:24 3:60", "cc_cct 3:0,0:0", "CC_NO_GAP"),
+        ("cc_cct 3:0,3:8, 3:24,3:60", "", "CC_NO_GAP"),
+        ("cc_cct 3:0,3:8, 3:24,3:60", "cc_cct 3:0,0:0", "CC_NO_GAP"),
         ("victim_mask 0x06", "victim_mask 0x0", "CC_MASK_EMPTY"),
         ("control_map 0x3", "control_map 0x0", "CC_NO_SL"),
         ("ccti_timer 1 2", "ccti_timer 1 0", "CC_TIMER_0"),
@@ -86,7 +108,7 @@ def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path:
     ],
 )
 def test_settings_that_cannot_work_are_found(old: str, new: str, code: str, capture_copy: Any) -> None:
-    """One at a time; the whole set has none of them."""
+    """Given an ineffective setting, ``fabric check`` reports its code. The unchanged set has none."""
     folder = capture_copy("two_switch")
     file = folder / "opensm.conf"
     before = file.read_text()
@@ -100,7 +122,7 @@ def test_settings_that_cannot_work_are_found(old: str, new: str, code: str, capt
 
 
 def test_the_options_give_the_run_of_the_same_keys(tmp_path: Path) -> None:
-    """A digest for both; another with another threshold."""
+    """OpenSM options and equal TOML keys give equal digests. A changed threshold changes the digest."""
     (tmp_path / "opensm.conf").write_text(CONF.replace("ccti_timer 1 2", "ccti_timer 1 1").replace("0x15", "0x14"))
     example = (Path(__file__).parent.parent.parent / "sim_top/configs/tree_cc_rtl.toml").read_text()
     head, rest = example.split("threshold = 12", 1)
@@ -120,7 +142,10 @@ def test_the_options_give_the_run_of_the_same_keys(tmp_path: Path) -> None:
 
 
 def test_a_file_and_a_key_beside_it_are_refused(tmp_path: Path) -> None:
-    """The file says it; and a file that turns congestion control off is none."""
+    """Given an OpenSM file and a TOML key for the same setting, the study is refused.
+
+    A file with ``congestion_control FALSE`` is refused, too.
+    """
     example = (Path(__file__).parent.parent.parent / "sim_top/configs/tree_cc_rtl.toml").read_text()
     file = tmp_path / "study.toml"
     (tmp_path / "opensm.conf").write_text(CONF)
@@ -136,3 +161,59 @@ def test_a_file_and_a_key_beside_it_are_refused(tmp_path: Path) -> None:
     file.write_text(head + 'opensm_conf = "opensm.conf"\n' + rest[rest.index("[run]") :])
     (tmp_path / "opensm.conf").write_text(CONF.replace("control TRUE", "control FALSE"))
     assert_refused(call("simulate", file, "--out", tmp_path / "out"), "opensm.conf", "congestion_control", "TRUE")
+
+
+HOT = """[network]
+topology = "dumbbell"
+left = 4
+right = 2
+
+[buffers]
+blocks = 1024
+
+[scheduler]
+name = "rr"
+
+[congestion]
+threshold = 15
+
+[run]
+loads = [1.0]
+seeds = [1]
+cycles = 20000
+warm_up_cycles = 2000
+
+[[traffic]]
+sl = 0
+bytes = 2074
+hot_share = 1.0
+hot_hosts = [4]
+pattern = "others"
+"""
+
+
+@pytest.mark.slow
+def test_settings_that_mark_nothing_are_remarked(tmp_path: Path) -> None:
+    """A crossbar as fast as the links never fills the buffer that is measured; a faster one, or the inputs, mark."""
+    file = tmp_path / "hot.toml"
+    file.write_text(HOT)
+
+    def run(*changes: str) -> tuple[int, list[str]]:
+        sets = [word for change in changes for word in ("--set", change)]
+        called = call("simulate", file, "--out", tmp_path / "out", "--json", *sets)
+        assert called.status == 0, called.err
+        done = called.json()
+        return done["runs"][0]["congestion"]["marked"], done["remarks"]
+
+    marked, (remark,) = run()
+    assert marked == 0
+    assert "switch.speed = 2" in remark
+    assert 'congestion.measure = "inputs"' in remark
+    assert "no packet was marked" in call("simulate", file, "--out", tmp_path / "out").out
+    for change in ("switch.speed=2", "congestion.measure=inputs"):
+        marked, remarks = run(change)
+        assert marked > 0, change
+        assert remarks == []
+    marked, (remark,) = run("switch.speed=2", "congestion.threshold=0")
+    assert marked == 0
+    assert remark.endswith("no packet was marked: Threshold is 0")

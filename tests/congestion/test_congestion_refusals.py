@@ -1,4 +1,4 @@
-"""Refusals of congestion control, of classes that are active for a while, and of loads that no host can send."""
+"""Refused congestion settings, active cycles of traffic classes, and loads above a host's link."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ HALF = "[[traffic]]\nload = 0.6\nhosts = [1]\n"
 
 
 def written(folder: Path, old: str, new: str) -> Path:
-    """Write the study with something else in it."""
+    """Write the study with ``old`` replaced by ``new``."""
     assert old in STUDY
     file = folder / "study.toml"
     file.write_text(STUDY.replace(old, new, 1))
     return file
 
 
-def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
-    """So that each refusal below is of what it changes."""
+def test_unchanged_study_is_accepted(tmp_path: Path) -> None:
+    """The unchanged study is accepted, so each refusal below is due to its change."""
     made = make_network(make_world(read_study(written(tmp_path, GIVEN, GIVEN)), tmp_path), load=0.3, seed=1)
     assert isinstance(made.pacing, Pacing)
 
 
 def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
-    """What a study says of a NIC can be built."""
+    """A study offers exactly the flow counts the source block supports."""
     chosen = get_args(CongestionSection.model_fields["flows"].annotation)
     assert chosen == tuple(CCSourceParameters(flows=flows).flows for flows in (8, 16, 32, 64, 128, 256))
     for flows in (4, 512):
@@ -117,7 +117,7 @@ def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
     ],
 )
 def test_settings_that_cannot_work_are_refused(new: str, said: str, tmp_path: Path) -> None:
-    """The line of the key, or that of the section if the key is not written."""
+    """Given a setting that cannot work, the error names the key's line, or the section's if absent."""
     file = written(tmp_path, GIVEN, f"{new}\n")
 
     with pytest.raises(InputError) as told:
@@ -253,7 +253,7 @@ PORT_KEYS = "switch, port, threshold, packet_size, marking_rate, cs_threshold, c
     ],
 )
 def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_path: Path) -> None:
-    """The line of the key, or that of the part."""
+    """Given an invalid element or write, the error names the line of its key or table."""
     file = written(tmp_path, GIVEN, new)
 
     with pytest.raises(InputError) as told:
@@ -284,8 +284,8 @@ def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_
         ),
     ],
 )
-def test_writes_of_what_the_network_has_not_are_refused(new: str, said: str, tmp_path: Path) -> None:
-    """As soon as the network is known: before a run."""
+def test_writes_to_missing_switches_or_ports_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """Given a write to a switch or port outside the network, the study is refused before a run."""
     world = make_world(read_study(written(tmp_path, GIVEN, new)), tmp_path)
 
     with pytest.raises(InputError) as told:
@@ -298,7 +298,7 @@ def test_writes_of_what_the_network_has_not_are_refused(new: str, said: str, tmp
     "new", ["ccti_timer = 0\nccti_increase = 0", "cnp_interval_cycles = 1999", "busy_blocks = 2048"]
 )
 def test_settings_at_the_border_are_taken(new: str, tmp_path: Path) -> None:
-    """The largest and smallest that the refusals leave."""
+    """Settings exactly at their limits are accepted."""
     assert read_study(written(tmp_path, GIVEN, f"{new}\n")).congestion is not None
 
 
@@ -319,7 +319,7 @@ def test_settings_at_the_border_are_taken(new: str, tmp_path: Path) -> None:
     ],
 )
 def test_switches_without_congestion_control_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
-    """Omni-Path's, and those that take turns flit by flit."""
+    """Given an Omni-Path switch or flit-wise crossbar, congestion control is refused."""
     with pytest.raises(InputError) as told:
         read_study(written(tmp_path, old, new))
 
@@ -341,8 +341,8 @@ def test_switches_without_congestion_control_are_refused(old: str, new: str, sai
         ),
     ],
 )
-def test_networks_that_cannot_have_it_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
-    """As soon as sizes and times are known: before a run."""
+def test_networks_too_small_for_congestion_control_are_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
+    """Given buffers or rates too small for congestion control, the study is refused before a run."""
     study = read_study(written(tmp_path, old, new))
 
     with pytest.raises(InputError) as told:
@@ -352,7 +352,7 @@ def test_networks_that_cannot_have_it_are_refused(old: str, new: str, said: str,
 
 
 def test_several_cores_are_refused(tmp_path: Path) -> None:
-    """A run with congestion control is one core's."""
+    """Given ``--cores 2`` with congestion control, the run is refused and writes no output."""
     file = written(tmp_path, GIVEN, GIVEN)
 
     done = call("simulate", str(file), "--cores", "2", "--out", str(tmp_path / "out"))
@@ -372,7 +372,7 @@ def test_several_cores_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_active_cycles_that_are_none_are_refused(new: str, said: str, tmp_path: Path) -> None:
-    """Two cycles, the first one before the other."""
+    """Given active cycles other than two ascending numbers, the study is refused."""
     file = written(tmp_path, TRAFFIC, f"{TRAFFIC}{new}\n")
 
     with pytest.raises(InputError) as told:
@@ -398,7 +398,7 @@ LOADS = "loads = [0.3]"
     ],
 )
 def test_loads_above_what_a_host_can_send_are_refused(traffic: str, loads: str, said: str, tmp_path: Path) -> None:
-    """Each host by what is active at a time."""
+    """Given loads that exceed a host's link at some time, the study is refused."""
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace(TRAFFIC, f"{TRAFFIC}{traffic}").replace(LOADS, f"loads = {loads}"))
 
@@ -409,7 +409,7 @@ def test_loads_above_what_a_host_can_send_are_refused(traffic: str, loads: str, 
 
 
 def test_classes_that_take_turns_in_time_may_load_a_host_with_more_than_1(tmp_path: Path) -> None:
-    """Of their sum, which is the run's load, a host has a part at a time."""
+    """Classes with disjoint active cycles may sum to a load above 1."""
     classes = f"{HALF}active_cycles = [0, 100]\n{HALF}active_cycles = [100, 200]\n"
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace(TRAFFIC, f"{TRAFFIC}{classes}").replace(LOADS, "loads = [1.5]"))

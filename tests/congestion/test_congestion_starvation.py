@@ -1,4 +1,4 @@
-"""Credit starvation in a golden network, cycle by cycle by hand, and the settings of a study (IBS-K1 to IBS-K6)."""
+"""Credit starvation in golden by hand, cycle by cycle, and its study settings (IBS-K1 to IBS-K6)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from vlane.sim_top.scenario.world import World, make_network, make_world
 from vlane.study.model import read_study
 
 HELD = replace(AT_ONCE, threshold=0, starves=True, credit_mask="all", cs_threshold=15, cs_return_delay=(0, 10))
-"""A VL is over from 2 blocks that wait on; it then returns a block every 11 cycles."""
+"""A VL is over its limit from 2 waiting blocks on and then returns one block every 11 cycles."""
 
 
 def test_an_input_returns_in_the_cycles_of_the_page() -> None:
-    """Two VLs of a port with gaps of 3 cycles: while packets of VL 0 wait it is over, and VL 1 never is."""
+    """Given two VLs and a gap of 3 cycles, credits return in the cycles of the docs page.
+
+    VL 0 is over its limit while its packets wait, and VL 1 never is.
+    """
     made = new_starvation(ports=1, maximum=(8, 8))
     set_credit_mask(made, 0, 1)
     set_return(made, 0, 15, 3)
@@ -47,14 +50,17 @@ def test_an_input_returns_in_the_cycles_of_the_page() -> None:
         if cycle == 6:
             note_grant(made, 0, 0, 4)
 
-    # VL 0 is over in cycles 1 to 7: it returns in 1 and, behind a gap, in 5, and what it still holds then in 8
+    # VL 0 is over its limit in cycles 1 to 7: it returns in 1, after a gap in 5, and the rest in 8
     assert got == {1: (0, 1), 3: (1, 1), 5: (0, 1), 6: (1, 1), 8: (0, 1)}
     assert made.port[0].withheld == 3
     assert made.port[0].held == 0
 
 
-def test_a_lane_that_is_not_over_returns_all_that_it_holds_as_fast_as_flits_cross() -> None:
-    """Two blocks a cycle with a crossbar twice as fast; one while it is over; no more than the buffer has are held."""
+def test_lane_below_its_limit_returns_all_withheld_credits() -> None:
+    """A lane below its limit returns all withheld credits, two per cycle at speed-up 2.
+
+    Over its limit it returns one credit per gap, and never withholds more than its buffer.
+    """
     made = new_starvation(ports=1, maximum=(4, 4))
     set_credit_mask(made, 0, 1)
     set_return(made, 0, 15, 100)
@@ -79,7 +85,10 @@ def test_a_lane_that_is_not_over_returns_all_that_it_holds_as_fast_as_flits_cros
     ids=str,
 )
 def test_without_mask_threshold_or_delay_nothing_is_held(change: dict[str, Any]) -> None:
-    """The run is that of switches that cannot hold room back; 30 blocks, the limit of Threshold 1, never wait."""
+    """Without mask, threshold or delay, the run equals a run without credit starvation.
+
+    Threshold 1 has no effect either, because 30 blocks never wait.
+    """
     trace = [(0, host, 3, 0, BIG) for host in (0, 1) for _ in range(3)]
 
     got = network(trace, replace(HELD, **change), 400)
@@ -120,14 +129,14 @@ threshold = 9
 
 
 def world_of(folder: Path, text: str) -> World:
-    """Return a study's world with these settings."""
+    """Return the world of a study with these settings."""
     file = folder / "study.toml"
     file.write_text(STUDY.replace(GIVEN, text, 1))
     return make_world(read_study(file), folder)
 
 
-def test_a_study_sets_and_writes_them(tmp_path: Path) -> None:
-    """The mask, what rules all ports, and elements of control type 1; parts in the order of Control_Map's bits."""
+def test_study_sets_and_writes_credit_starvation(tmp_path: Path) -> None:
+    """A study sets mask, return rule and port elements, and its writes follow Control_Map's bit order."""
     world = world_of(tmp_path, SETTINGS)
 
     starvation = make_network(world, load=0.3, seed=1).out_ports.starvation
@@ -151,7 +160,10 @@ def test_a_study_sets_and_writes_them(tmp_path: Path) -> None:
 
 
 def test_credits_that_are_held_back_slow_the_senders_of_a_hot_spot(tmp_path: Path) -> None:
-    """Less waits in the switches, and it is counted; nothing is lost."""
+    """Given credit starvation at a hot spot, more than 1000 withheld blocks are counted.
+
+    The digest differs from a run without credit starvation.
+    """
     example = (ROOT / "sim_top/configs/tree_cc_rtl.toml").read_text().replace("cycles = 100000", "cycles = 30000")
     runs = []
     for name, keys in (("free", ""), ("held", 'credit_mask = "all"\ncs_threshold = 12\ncs_return_delay = [0, 9]\n')):
@@ -166,8 +178,8 @@ def test_credits_that_are_held_back_slow_the_senders_of_a_hot_spot(tmp_path: Pat
     assert held["digest"] != free["digest"]
 
 
-def test_options_of_opensm_set_them(tmp_path: Path) -> None:
-    """As far as bits 1 and 3 of Control_Map send them."""
+def test_opensm_options_set_credit_starvation(tmp_path: Path) -> None:
+    """OpenSM's options set mask, threshold and delay, provided Control_Map's bits 1 and 3 send them."""
     conf = (
         "congestion_control TRUE\ncc_sw_cong_setting_control_map 0x1f\ncc_sw_cong_setting_credit_mask 0x06\n"
         "cc_sw_cong_setting_credit_starvation_threshold 0x0c\n"

@@ -1,4 +1,4 @@
-"""Switches in hardware that mark packets for congestion control, inside golden's network."""
+"""Hardware switches that mark packets for congestion control, inside golden's network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.conftest import ROOT, call
     ],
 )
 def test_the_same_packets_are_marked_in_hardware(study: str, mask: str) -> None:
-    """A hot host on a tree: every delivery with its FECN, and the marks of every switch in hardware."""
+    """Given a hot host on a tree, hardware and golden deliver equal packets with equal FECN marks."""
     called = call(
         "cosim",
         "network",
@@ -47,7 +47,10 @@ def test_the_same_packets_are_marked_in_hardware(study: str, mask: str) -> None:
 
 @pytest.mark.long
 def test_the_same_room_is_held_back_in_hardware() -> None:
-    """Credit starvation in two switches of six: every delivery is in the cycle of golden's, and not in that without."""
+    """Given credit starvation in two of six switches, each delivery happens in golden's cycle.
+
+    The digest differs from a run without credit starvation.
+    """
     options = ("--rtl", "0,5", "--cycles", "30000", "--json")
     starving = (
         "--set",
@@ -69,7 +72,7 @@ def test_the_same_room_is_held_back_in_hardware() -> None:
 
 
 def test_a_mark_that_is_lost_or_invented_is_seen() -> None:
-    """The digest is of FECN too: another threshold in golden alone makes another one."""
+    """The digest covers FECN, so a changed marking threshold changes it."""
     digests = {
         call(
             "cosim",
@@ -132,7 +135,10 @@ ccti_limit = 9
 
 @pytest.mark.slow
 def test_settings_are_written_in_hardware_in_the_same_cycles(tmp_path: Path) -> None:
-    """Of all switches, of a port, of the hosts; each of the writes makes another run."""
+    """Settings written to switches, ports and hosts take effect in hardware in golden's cycles.
+
+    Each additional write changes the digest.
+    """
     example = (ROOT / "sim_top/configs/tree_cc_rtl.toml").read_text()
     writes = WRITES.split("\n[[")
     digests = []

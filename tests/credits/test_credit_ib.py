@@ -1,4 +1,4 @@
-"""Absolute credits of InfiniBand: by hand, in lockstep over a lossy link, proven; the flow-control packet."""
+"""InfiniBand's absolute credits: hand-written cases, lockstep over a lossy link, proofs, FCP format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SHAPES: list[dict[str, int]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
-    """Losses of packets and FCPs up to 10 %: no overflow, and one period after the last loss all credit is back."""
+    """Given losses of up to 10 % of packets and FCPs, no buffer overflows and all credit is recovered.
+
+    Every audit, one FCP period after the last loss, finds no leaked block.
+    """
     stimulus = qualified_lockstep("credit_ib", shape, cycles=400_000)
 
     assert stimulus.audit["overflows"] == stimulus.audit["leaked_blocks"] == 0
@@ -39,14 +42,14 @@ def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("credit_ib", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("credit_ib", PARAMETERS, tests=2)
 
 
@@ -55,7 +58,10 @@ def test_cocotb_bench_agrees() -> None:
     "name", ["sender", "offer", *(pytest.param(each, marks=pytest.mark.long) for each in ("small", "pair", "recovery"))]
 )
 def test_credits_are_proven(name: str) -> None:
-    """One port, its parts, and over any link that delays and loses: no overflow, and credits that recover."""
+    """The port, its parts and a pair of ports over a lossy link are proven free of overflow.
+
+    Instance ``recovery`` also proves that lost credit is restored.
+    """
     block = BLOCKS["credit_ib"]
 
     proof = prove(block.instance(name).make(block.make), f"test-credit_ib-{name}")
@@ -64,7 +70,7 @@ def test_credits_are_proven(name: str) -> None:
 
 
 class Overstating(CreditIB):
-    """A port that shows a block less room than it promises."""
+    """Port that understates its free space by one block."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -75,7 +81,7 @@ class Overstating(CreditIB):
 
 @pytest.mark.slow
 def test_a_broken_port_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a port that shows too little free space, the proof fails on property ``room``."""
     block = BLOCKS["credit_ib"]
     small = block.instance("small")
 
@@ -85,7 +91,7 @@ def test_a_broken_port_is_not_proven() -> None:
 
 
 class Forgetting(CreditIB):
-    """A port whose ABR no FCP corrects."""
+    """Port that never corrects its ABR from a received FCP."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -95,7 +101,7 @@ class Forgetting(CreditIB):
 
 @pytest.mark.slow
 def test_a_port_that_never_learns_of_losses_does_not_recover() -> None:
-    """From reset to a loss that is never repaired."""
+    """Given a port that ignores the FCTBS of received FCPs, property ``recovery-time`` is refuted."""
     block = BLOCKS["credit_ib"]
     recovery = block.instance("recovery")
 
@@ -105,7 +111,7 @@ def test_a_port_that_never_learns_of_losses_does_not_recover() -> None:
 
 
 def test_packet_is_packed_and_checked() -> None:
-    """48 bits, the check sum over the first 32; a changed bit is noticed."""
+    """A packed FCP unpacks to the same fields, and each single-bit error fails the LPCRC check."""
     packet = FlowControlPacket(0, 0xABC, 5, 0x123)
 
     assert packet.packed() >> 16 == 0x0ABC5123
@@ -120,13 +126,13 @@ def test_packet_is_packed_and_checked() -> None:
 
 @pytest.mark.parametrize("field", ["op", "fctbs", "vl", "fccl"])
 def test_fields_that_do_not_fit_are_refused(field: str) -> None:
-    """VL15 has no flow control; counters have 12 bits."""
+    """Given a value too wide for its FCP field, or VL15, which has no flow control, packing is refused."""
     with pytest.raises(InputError, match=f"fcp.{field}"):
         FlowControlPacket(0, 1, 1, 1)._replace(**{field: {"op": 16, "vl": 15}.get(field, 4096)}).packed()
 
 
 def test_golden_and_format_agree_on_the_check_sum() -> None:
-    """Two ways of writing the same polynomial."""
+    """Golden and the FCP format compute the same LPCRC for 200 random bodies."""
     source = np.random.default_rng(1)
 
     for body in map(int, source.integers(0, 1 << 32, 200)):
@@ -135,7 +141,10 @@ def test_golden_and_format_agree_on_the_check_sum() -> None:
 
 @pytest.mark.parametrize(("ahead", "fits"), [(0, True), (1, True), (2048, True), (2049, False), (4095, False)])
 def test_credit_is_compared_modulo_4096(ahead: int, fits: bool) -> None:  # noqa: FBT001
-    """Up to 2048 ahead is credit, more means the limit is behind (IBA 7.9.4.3)."""
+    """A credit limit up to 2048 blocks ahead permits sending. A larger distance means it lies behind.
+
+    IBA 7.9.4.3 compares the counters modulo 4096.
+    """
     state = golden.new_state(data_vls=1, buffer_blocks=2048, fcp_blocks=0, fcp_period=100, watchdog_cycles=100)
     state.fctbs[0] = 4000
     state.fccl[0] = (4000 + 10 + ahead) % 4096
@@ -155,14 +164,14 @@ def test_credit_is_compared_modulo_4096(ahead: int, fits: bool) -> None:  # noqa
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, int]) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given parameters out of range, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         CreditIB(CreditIBParameters(**given))
 
 
 @pytest.mark.slow
-def test_limit_may_run_far_ahead_of_what_was_said() -> None:
-    """No FCP is taken while blocks come and go: the lane stays due until its limit is more than 2048 ahead."""
+def test_lane_stays_due_until_its_limit_is_2048_ahead() -> None:
+    """While no FCP is sent, a lane stays due until its limit is 2048 blocks ahead of the last FCP."""
     shape = {"data_vls": 1, "buffer_blocks": 200, "fcp_blocks": 21, "fcp_period": 5000}
     passing = {"arrived": 1, "arrived_blocks": 1, "freed": 1}
     due = [1] * 1849 + [0] * 50

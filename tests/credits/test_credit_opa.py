@@ -1,4 +1,4 @@
-"""Sender-managed credits of Omni-Path: by hand, in lockstep with live changes, proven."""
+"""Omni-Path's sender-managed credits: hand-written cases, lockstep with live limit changes, proofs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ SHAPES: list[dict[str, int]] = [{"vls": 2, "vcu": 0}, {"vls": 8, "vcu": 2}, {"vl
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
-    """Full and light load, limits changed while traffic runs: never above the buffer, every unit comes back."""
+    """Given limits that change under full and light load, the far buffer never overflows.
+
+    Every audit finds that all credit units were returned.
+    """
     stimulus = qualified_lockstep("credit_opa", shape, cycles=500_000)
 
     assert stimulus.audit["overflows"] == stimulus.audit["leaked_blocks"] == 0
@@ -27,7 +30,10 @@ def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
 
 
 def test_the_qualification_changes_large_limits_by_little() -> None:
-    """All bits are compared before a limit is lowered: whichever high bit is set, it changes by up to 15, too."""
+    """The qualification changes limits with any high bit set by fewer than 16 units.
+
+    Such changes detect hardware that ignores high bits when it checks whether a limit shrinks.
+    """
     limits = qualified_outputs("credit_opa")["dedicated"]
 
     for lane in range(4):
@@ -39,14 +45,14 @@ def test_the_qualification_changes_large_limits_by_little() -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("credit_opa", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("credit_opa", PARAMETERS, tests=2)
 
 
@@ -60,7 +66,7 @@ def test_cocotb_bench_agrees() -> None:
     ],
 )
 def test_credits_are_proven(name: str) -> None:
-    """Both ends beside their accounts; no unit is lost between them; a change never overflows the far buffer."""
+    """Each instance is proven: no unit is lost and no limit change overflows the far buffer."""
     block = BLOCKS["credit_opa"]
 
     proof = prove(block.instance(name).make(block.make), f"test-credit_opa-{name}")
@@ -68,8 +74,8 @@ def test_credits_are_proven(name: str) -> None:
     assert proof.verdict == "PASS", proof.detail
 
 
-def test_codes_say_powers_of_two_of_the_credit_unit() -> None:
-    """0, 1, then 2 to 64 credit units; golden says the same."""
+def test_codes_mean_powers_of_two_of_the_credit_unit() -> None:
+    """Return codes 0 to 7 mean 0, 1 and the powers of two from 2 to 64 credit units, also in golden."""
     for vcu in range(6):
         state = golden.new_state(vls=1, vcu=vcu)
         units = [returned_units(code, vcu) for code in range(8)]
@@ -77,8 +83,11 @@ def test_codes_say_powers_of_two_of_the_credit_unit() -> None:
         assert [golden.units_of(state, code) for code in range(8)] == units
 
 
-def test_a_lane_that_does_not_change_goes_on_sharing() -> None:
-    """Only lanes whose limits differ stop while the shared limit of all does not shrink."""
+def test_unchanged_lane_keeps_sharing() -> None:
+    """Given a limit change for lane 0 only, lane 1 may still use shared units while lane 0 may not.
+
+    The overall shared limit stays the same in this change.
+    """
     state, rules = golden.new_state(vls=2, vcu=0), np.zeros(len(golden.RULES), np.int64)
     state.dedicated[:], state.shared[:], state.regs[golden.OVERALL] = 4, 4, 8
     state.new_dedicated[:], state.new_shared[:], state.regs[golden.NEW_OVERALL] = (6, 4), 4, 8
@@ -93,6 +102,6 @@ def test_a_lane_that_does_not_change_goes_on_sharing() -> None:
 
 @pytest.mark.parametrize("given", [{"vls": 0}, {"vls": 33}, {"vcu": 6}])
 def test_component_refuses_parameters_out_of_range(given: dict[str, int]) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given parameters out of range, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         CreditOPA(CreditOPAParameters(**given))

@@ -1,4 +1,4 @@
-"""Credits are written once: what the network and the switch count is what the proven blocks count, step by step."""
+"""The network's and switch's credit counting agrees with the proven credit blocks, step by step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ VLS, PACKETS, CYCLES = 3, 66, 3000
 
 
 def _pair(blocks: int, step: int, period: int) -> tuple[credit_ib.CreditIBState, fcp_limits.FCPLimits]:
-    """Return a port of ``credit_ib`` and the ends of a network's cable, all room told and due to be told again."""
+    """Return a ``credit_ib`` port and the ends of a network cable in equal states.
+
+    All free space is advertised and every lane is due for its next FCP.
+    """
     port = credit_ib.new_state(
         data_vls=VLS, buffer_blocks=blocks, fcp_blocks=step, fcp_period=period, watchdog_cycles=1 << 20
     )
@@ -37,7 +40,10 @@ def _pair(blocks: int, step: int, period: int) -> tuple[credit_ib.CreditIBState,
     [(80, 0, 40, 0.9), (80, 4, 300, 0.3), (2048, 0, 500, 0.5), (66, 66, 1000, 1.0), (200, 1, 7, 0.05)],
 )
 def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, link: float) -> None:
-    """In every cycle the same packets fit, the same limits are due, and the same one is sent; nothing is lost."""
+    """Port and network allow the same packets and send the same FCPs in every cycle.
+
+    No packet and no FCP is lost. FCP periods and the availability of the link vary.
+    """
     source = random.Random(f"{blocks} {step} {period}")  # noqa: S311 - a repeatable choice
     port, ends = _pair(blocks, step, period)
     inputs, rules = credit_ib.new_inputs(VLS), np.zeros(len(credit_ib.RULES), np.int64)
@@ -91,7 +97,7 @@ def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, lin
 
 
 def test_the_switch_contains_the_parts_of_the_block() -> None:
-    """Sender and offer of the hardware are the very components that are proven."""
+    """The switch instantiates the proven sender and offer components of ``credit_ib``."""
     block = CreditIB(CreditIBParameters(data_vls=VLS))
 
     assert type(FCPLimits(vls=VLS, blocks=8, largest=2).sender) is type(block.sender)
@@ -100,7 +106,10 @@ def test_the_switch_contains_the_parts_of_the_block() -> None:
 
 @pytest.mark.parametrize(("blocks", "minimum", "maximum"), [(40, 8, 24), (24, 8, 8), (30, 0, 30)])
 def test_rooms_buffers_and_sender_managed_credits_keep_one_rule(blocks: int, minimum: int, maximum: int) -> None:
-    """What fits into a room fits into the buffer it stands for, and into Omni-Path's credits of the same division."""
+    """A packet fits the free-space counter exactly when it fits a VL buffer and Omni-Path's credits.
+
+    All three have the same size, minimum and maximum per lane.
+    """
     source = random.Random(blocks)  # noqa: S311 - a repeatable choice
     rooms = room.new_rooms(buffers=1, blocks=blocks, minimum=(minimum,) * VLS, maximum=(maximum,) * VLS)
     buffer = vlbuffer.new_state(

@@ -1,4 +1,4 @@
-"""Writing: whole or not at all, through links, onto devices, whatever the name."""
+"""Writing of output files: atomic replacement, symbolic links, devices, unusual names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def left_in(folder: Path) -> list[str]:
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
-    """A reader of the old file keeps it; permissions that somebody gave stay."""
+    """A replaced file keeps its permissions, and an open reader keeps the old content."""
     file = tmp_path / "out.csv"
     file.write_text("old")
     file.chmod(0o640)
@@ -35,7 +35,7 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def test_a_new_file_has_the_mode_of_the_umask(tmp_path: Path) -> None:
-    """As a file that a shell makes."""
+    """A new file has the mode given by the umask."""
     before = os.umask(0o027)
     try:
         write_whole(tmp_path / "out", b"\xff\x00", option="--out")
@@ -47,7 +47,7 @@ def test_a_new_file_has_the_mode_of_the_umask(tmp_path: Path) -> None:
 
 
 def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
-    """A link into another folder says where results are kept."""
+    """Given a symbolic link, its target is replaced and the link remains."""
     (tmp_path / "kept").mkdir()
     target, link = tmp_path / "kept" / "real.csv", tmp_path / "link.csv"
     target.write_text("old")
@@ -61,7 +61,7 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_link_to_nothing_makes_its_file(tmp_path: Path) -> None:
-    """The link was made first."""
+    """Given a dangling symbolic link, its target is created."""
     (tmp_path / "link").symlink_to(tmp_path / "later")
 
     write_whole(tmp_path / "link", "new", option="--out")
@@ -71,7 +71,7 @@ def test_a_link_to_nothing_makes_its_file(tmp_path: Path) -> None:
 
 
 def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
-    """They lead nowhere."""
+    """Given symbolic links in a circle, writing is refused."""
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
 
@@ -81,7 +81,7 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_device_is_written_to_and_stays() -> None:
-    """A device that is full says so; none becomes a file."""
+    """A device is written to and remains a device. A full device is reported."""
     write_whole(Path(os.devnull), "new", option="--out")
 
     with pytest.raises(InputError, match="--out must be a file that can be written, not No space left on device"):
@@ -91,7 +91,7 @@ def test_a_device_is_written_to_and_stays() -> None:
 
 
 def test_a_pipe_gets_all(tmp_path: Path) -> None:
-    """More than it holds at a time."""
+    """A named pipe receives content larger than its buffer completely."""
     pipe, got = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
@@ -105,8 +105,8 @@ def test_a_pipe_gets_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_the_own_output_is_written_to_in_order(unbuffered: str, tmp_path: Path) -> None:
-    """A file that stdout leads to is not replaced behind the shell's back."""
+def test_dev_stdout_keeps_the_order_of_output(unbuffered: str, tmp_path: Path) -> None:
+    """Output to ``/dev/stdout`` appears in order with other output and does not replace the shell's file."""
     code = (
         "from pathlib import Path\nfrom vlane.documents.files import write_whole\n"
         "print('before')\nwrite_whole(Path('/dev/stdout'), 'it\\n', option='--out')\nprint('after')\n"
@@ -124,7 +124,7 @@ def test_the_own_output_is_written_to_in_order(unbuffered: str, tmp_path: Path) 
     "name", [".hidden", "a $HOME '\"#", "two\nlines", "no\udcffutf-8", "x" * 255, "-", "$(touch x)"]
 )
 def test_any_name_of_a_file_will_do(name: str, tmp_path: Path) -> None:
-    """As long as a name may be, the file beside it has a shorter one."""
+    """Files with unusual names, up to the longest possible name, are written and replaced."""
     for text in ("old", "new"):
         write_whole(tmp_path / name, text, option="--out")
 
@@ -133,8 +133,8 @@ def test_any_name_of_a_file_will_do(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "zero\0byte", "half\ud800", "missing/file", "file/below", "", "folder"])
-def test_what_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
-    """One line, and nothing is left."""
+def test_unwritable_file_is_refused(name: str, tmp_path: Path) -> None:
+    """Given a file name that cannot be written, the error is one line and no file is left."""
     (tmp_path / "file").write_text("it")
     (tmp_path / "folder").mkdir()
 
@@ -145,8 +145,8 @@ def test_what_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "zero\0byte", "file", "file/below"])
-def test_a_folder_that_cannot_be_is_refused(name: str, tmp_path: Path) -> None:
-    """The same for folders."""
+def test_impossible_folder_is_refused(name: str, tmp_path: Path) -> None:
+    """Given a folder name that cannot be created, an error is raised."""
     (tmp_path / "file").write_text("it")
 
     with pytest.raises(InputError, match="--out must be a"):
@@ -154,7 +154,7 @@ def test_a_folder_that_cannot_be_is_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path) -> None:
-    """Half of the new one is removed."""
+    """Given a full disk, the old file remains and the partial new file is removed."""
     file = tmp_path / "out"
     file.write_text("old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -171,7 +171,7 @@ def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
-    """Its folder could be written to, but somebody protects the file."""
+    """A read-only file is refused even if its folder is writable."""
     (tmp_path / "out").write_text("old")
     (tmp_path / "out").chmod(0o444)
 
@@ -179,15 +179,15 @@ def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
         write_whole(tmp_path / "out", "new", option="--out")
 
 
-def test_text_that_utf_8_cannot_say_is_written_as_escapes(tmp_path: Path) -> None:
-    """The bytes of a name that was no UTF-8 end no run."""
+def test_characters_without_utf_8_are_written_as_escapes(tmp_path: Path) -> None:
+    """Characters without a UTF-8 encoding are written as escapes instead of ending the run."""
     write_whole(tmp_path / "out", "a\udcffb", option="--out")
 
     assert (tmp_path / "out").read_text() == "a\\udcffb"
 
 
 def test_departures_go_to_a_full_device_in_one_line(table: Path, arrivals: Path) -> None:
-    """What the option names is a device before and after."""
+    """Departures written to a full device are reported in one line, and the device remains."""
     refused = call("egress", "--table", table, "--arrivals", arrivals, "--departures", "/dev/full")
 
     assert_refused(refused, "/dev/full", "--departures", "No space left")
@@ -195,7 +195,7 @@ def test_departures_go_to_a_full_device_in_one_line(table: Path, arrivals: Path)
 
 
 def test_departures_have_any_name(table: Path, arrivals: Path, tmp_path: Path) -> None:
-    """Also where folders have odd names, and the name is shown."""
+    """Departures are written to files and folders with unusual names."""
     folder = tmp_path / "a $b '\" \udcff"
     folder.mkdir()
     file = folder / "$(d)'.csv"
@@ -209,7 +209,7 @@ def test_departures_have_any_name(table: Path, arrivals: Path, tmp_path: Path) -
 
 @pytest.mark.long
 def test_pages_and_waves_have_any_name(tmp_path: Path) -> None:
-    """No makefile and no shell ever sees the name."""
+    """Pages and waves are written to paths with quotes, blanks and shell characters."""
     folder = tmp_path / "a $b '\" #"
 
     done = call("cosim", "rr", "--cycles", "2000", "--page", folder, "--waves", folder / "$(w)'.vcd")

@@ -1,4 +1,4 @@
-"""What a command reads is not what it writes, and what cannot be meant is refused in one line."""
+"""Protection of input files from a command's output, and refusal of meaningless arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ OTHER = "another file than one that is read"
 
 
 def test_a_plan_does_not_replace_its_request(tmp_path: Path) -> None:
-    """Nor by a link, or by another name of it; another command may write what this one read."""
+    """A plan never replaces its own request, whether named directly, by a link or by another path.
+
+    A request may be the output of a command that reads another file.
+    """
     request, link = tmp_path / "plan.toml", tmp_path / "link.toml"
     shutil.copy(PLAN, request)
     link.symlink_to(request)
@@ -43,7 +46,7 @@ def test_departures_do_not_replace_arrivals_or_table(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_wave_does_not_replace_a_design(tmp_path: Path) -> None:
-    """Nor its map; a design whose wave goes elsewhere is compared."""
+    """A wave file never replaces the design or its map."""
     design, mapped = (tmp_path / f"rr_arb.{suffix}" for suffix in ("sv", "toml"))
     for file in (design, mapped):
         shutil.copy(FOREIGN / file.name, file)
@@ -54,7 +57,7 @@ def test_a_wave_does_not_replace_a_design(tmp_path: Path) -> None:
     assert call(*words, tmp_path / "rr.vcd").status == 0
 
 
-def test_a_fabric_is_not_written_beside_another_one(tmp_path: Path) -> None:
+def test_fabric_is_not_written_into_another_fabrics_folder(tmp_path: Path) -> None:
     folder = tmp_path / "fabric"
     shutil.copytree(FABRIC, folder)
     kept = {file.name: file.read_bytes() for file in folder.iterdir()}
@@ -75,7 +78,7 @@ def test_runs_are_not_put_among_other_files(tmp_path: Path) -> None:
 
 
 def test_plans_do_not_replace_edge_lists_or_connections(tmp_path: Path) -> None:
-    """Whatever they are called: the folder that is written into is the one they lie in."""
+    """Plans never replace edge lists or connection files in the output folder, whatever their names."""
     configs = ROOT / "sim_top" / "configs"
     edges, listed, study = (tmp_path / name for name in ("ibnetdiscover.txt", "path-sl.csv", "study.toml"))
     shutil.copy(configs / "edges_updown.txt", edges)
@@ -91,6 +94,7 @@ def test_plans_do_not_replace_edge_lists_or_connections(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_runs_without_a_study_is_no_folder_of_a_study(tmp_path: Path) -> None:
+    """Given a folder with unrelated files in place of a study's folder, ``simulate`` is refused."""
     (tmp_path / "runs").mkdir()
     (tmp_path / "study.html").write_text("mine")
     study = ROOT / "sim_top" / "configs" / "fabric_rtl.toml"
@@ -100,7 +104,10 @@ def test_a_folder_of_runs_without_a_study_is_no_folder_of_a_study(tmp_path: Path
 
 
 def test_a_study_that_is_refused_makes_no_folder(tmp_path: Path) -> None:
-    """A case that is not there, a summary that cannot be kept: before any run."""
+    """Given an unknown case or unusable summary, ``study`` is refused before any run.
+
+    No output folder is created.
+    """
     file = tmp_path / "file"
     file.write_text("")
     words = ("study", "dtable", "--quick", "--out", tmp_path / "out")
@@ -111,6 +118,7 @@ def test_a_study_that_is_refused_makes_no_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    """Given the same soak record on two days, totals count its cycles once."""
     line = next(line for line in RECORDS.read_text().splitlines() if '"credit_ib"' in line)
     file = tmp_path / "twice.jsonl"
     file.write_text(f"{line}\n{line.replace(json.loads(line)['day'], '2026-01-01')}\n")
@@ -121,7 +129,7 @@ def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"), [({"cycles": True}, "cycles"), ({"cycles": 10**30}, "cycles"), ({"seed": 1.5}, "seed")]
 )
-def test_a_record_of_what_nobody_ran_is_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+def test_record_with_impossible_values_is_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     record = json.loads(RECORDS.read_text().splitlines()[0]) | changes
     file = tmp_path / "records.jsonl"
     file.write_text(json.dumps(record) + "\n")
@@ -129,6 +137,7 @@ def test_a_record_of_what_nobody_ran_is_refused(tmp_path: Path, changes: dict[st
 
 
 def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) -> None:
+    """Given a record with a duplicate key, or bytes that are not UTF-8, the file is refused."""
     file = tmp_path / "records.jsonl"
     file.write_text(RECORDS.read_text().splitlines()[0][:-1] + ',"seed":3}\n')
     assert_refused(call("evidence", file), f"{file}:1:", "one JSON object")
@@ -157,5 +166,6 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
         (("voqsw", "--topology", "irregular:1"), "switches must be at least 2, not 1"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(words: tuple[str, ...], told: str) -> None:
+def test_meaningless_arguments_are_refused(words: tuple[str, ...], told: str) -> None:
+    """Given arguments without meaning for a command, one line names the argument and the fix."""
     assert_refused(call(*words), told)

@@ -1,4 +1,4 @@
-"""Lines of keys in TOML and JSON texts, against the parsers of the standard library and against texts made here."""
+"""Line numbers of keys in TOML and JSON, against the standard parsers and generated texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vlane.documents.key_lines import Path, json_key_lines, toml_key_lines
 
 
 def paths_of(value: Any, at: Path = ()) -> set[Path]:
-    """Return the place of everything in a document."""
+    """Return the path of every value in a document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     found = {at} if at else set()
     return found.union(*(paths_of(each, (*at, key)) for key, each in inner))
@@ -61,8 +61,11 @@ y = []
 '''
 
 
-def test_lines_of_everything() -> None:
-    """Comments, quoted and dotted keys, dates with a blank, strings of many lines, lists of tables."""
+def test_lines_of_all_toml_syntax() -> None:
+    """The TOML scanner finds the line of every key in a file that uses all syntax.
+
+    The file has comments, quoted and dotted keys, dates, multi-line strings and arrays of tables.
+    """
     lines = toml_key_lines(EVERYTHING)
 
     assert set(lines) == paths_of(tomllib.loads(EVERYTHING))
@@ -99,7 +102,7 @@ BLANKS = st.sampled_from(["", " ", "\n", " # [x] = {\n", "\n\n\t"])
 
 @st.composite
 def inline(draw: Any, depth: int = 2) -> str:
-    """Draw a value as it is written."""
+    """Draw a TOML value as source text."""
     kind = draw(st.sampled_from(["scalar", "list", "table"])) if depth else "scalar"
     if kind == "scalar":
         return draw(SCALARS)
@@ -116,7 +119,7 @@ def inline(draw: Any, depth: int = 2) -> str:
     st.data(),
 )
 def test_lines_of_any_toml(heads: list[str], data: st.DataObject) -> None:
-    """Every key of what tomllib reads has a line, no other has, and keys stand where they were written."""
+    """Given random TOML, exactly the keys ``tomllib`` reads have a line, and the line is correct."""
     text, wanted = data.draw(BLANKS) + "\n", set()
     once = [head for place, head in enumerate(heads) if "[[" in head or head not in heads[:place]]
     for head in ["", *once]:
@@ -140,7 +143,7 @@ JUNK = st.recursive(
 
 @given(JUNK, st.sampled_from([None, 0, 2]))
 def test_lines_of_any_json(document: Any, indent: int | None) -> None:
-    """Every key has a line; with one key or element a line, the line is where it stands."""
+    """Given random JSON, every key has a line, and the line contains the key."""
     text = json.dumps(document, indent=indent)
 
     lines, twice = json_key_lines(text)
@@ -152,19 +155,22 @@ def test_lines_of_any_json(document: Any, indent: int | None) -> None:
         assert isinstance(path[-1], int) or json.dumps(path[-1]) in said
 
 
-def test_keys_given_twice_in_json_are_told() -> None:
-    """The parser keeps the last and says nothing."""
+def test_duplicate_json_keys_are_reported() -> None:
+    """Keys given twice in JSON are reported. The standard parser silently keeps the last."""
     assert json_key_lines('{"a": [{"b": 1,\n"c" :\n{}, "b": 2}], "a": 3}')[1] == [("a", 0, "b"), ("a",)]
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 400 + "]" * 400, "a = '" + "x" * 10**6 + "'", "#" * 10**6])
 def test_deep_and_long_texts(text: str) -> None:
-    """Neither depth nor length is a matter."""
+    """The scanner handles deeply nested and very long TOML."""
     assert set(toml_key_lines(text)) == paths_of(tomllib.loads(text))
 
 
-def test_a_string_with_an_n_ends_where_it_ends() -> None:
-    """Else the walk takes its last quote for a first one, and everything up to the next string for its content."""
+def test_string_with_an_n_ends_at_its_quote() -> None:
+    """A string that contains ``n`` ends at its closing quote.
+
+    Otherwise, later quotes would be paired wrongly.
+    """
     text = 'a = "no"\n\n[[t]]\nb = {c = "on"}\n\n[s]\nd = [\n"}",\n"\\"n]",\n]\n'
 
     assert toml_key_lines(text) == {

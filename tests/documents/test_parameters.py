@@ -1,4 +1,4 @@
-"""Parameters of components: what they refuse, and that they are one record for every use."""
+"""Parameters of components: validation and use as mappings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.sim_top.blocks import BLOCKS
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_record_is_a_mapping_of_its_values(name: str) -> None:
-    """Two of equal values are equal, and one changed is checked again."""
+    """A parameter record is a mapping with value equality, defaults and descriptions for each field."""
     shape = BLOCKS[name].shape
     usual = shape()
 
@@ -26,8 +26,11 @@ def test_a_record_is_a_mapping_of_its_values(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_every_field_refuses_what_it_cannot_be(name: str) -> None:
-    """The refusal names the parameter; a value of another type is the caller's mistake."""
+def test_every_field_refuses_wrong_values(name: str) -> None:
+    """Each field refuses values out of range, and the error names field and range.
+
+    A value of the wrong type raises TypeError.
+    """
     shape = BLOCKS[name].shape
     for field, default, may_be, _ in shape().described():
         wrong: Any = "oops" if isinstance(default, str) else -1
@@ -44,7 +47,10 @@ def test_every_field_refuses_what_it_cannot_be(name: str) -> None:
 
 
 def test_words_of_the_command_line_become_values() -> None:
-    """A form brings its usual values unless others are named; what is refused stands behind --param."""
+    """Words of ``--param`` are parsed, and choosing a form sets its defaults.
+
+    Errors name the option.
+    """
     shape = BLOCKS["dtable"].shape
 
     chosen = shape.of_words(["form=line_rate", "data_vls=4", "vl15=no"], {"requesters": 6})
@@ -56,7 +62,7 @@ def test_words_of_the_command_line_become_values() -> None:
 
 @pytest.mark.parametrize(("name", "form"), [("vlarb", "exact"), ("vlarb", "line_rate"), ("dtable", "ib")])
 def test_a_form_refuses_the_parameters_of_another(name: str, form: str) -> None:
-    """Else a caller would get another machine than the one that was asked for."""
+    """Given the parameters of a different form, a component class raises an error."""
     other: Any = BLOCKS[name].component
     usual = BLOCKS[name].shape()
     component = next(each for known, each in other.forms.items() if known != usual["form"])

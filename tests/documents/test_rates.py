@@ -1,4 +1,4 @@
-"""Rates by number and by name, and the times and Gb/s that stand beside cycles and flits."""
+"""Link rates by number and name, and results in ns and Gb/s."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ PLAN = ROOT / "sim_top" / "configs" / "dtable_plan.toml"
         ("HDR 2X", 106.25, 100),
         ("HDR 4X", 212.5, 200),
         ("NDR 4X", 425, 400),
+        ("XDR 1X", 212.5, 200),
+        ("XDR 4X", 850, 800),
         ("OPA 100", 103.125, 100),
+        ("OPA 400", 425, 400),
     ],
 )
 def test_named_rates_are_those_of_the_specification(name: str, signalling: float, data: float) -> None:
-    """Data after the line code: 100 Gb/s of EDR 4X are data already, 103.125 are on the wire."""
+    """Named rates have the signalling and data rates of the specification."""
     rate = NAMED_RATES[name]
 
     assert rate.signalling_gbps == pytest.approx(signalling)
@@ -45,9 +48,26 @@ def test_named_rates_are_those_of_the_specification(name: str, signalling: float
 
 
 @pytest.mark.parametrize("written", ["4xEDR", "edr4x", " EDR 4X ", "EDR_4x", "edr-4X", "100", "1e2", 100, 100.0])
-def test_a_rate_is_taken_as_people_write_it(written: object) -> None:
-    """As ibnetdiscover prints it, too."""
+def test_rate_is_accepted_in_usual_spellings(written: object) -> None:
+    """A rate is accepted in the usual spellings, including ibnetdiscover's."""
     assert rate_of(written) == 100
+
+
+@pytest.mark.parametrize(
+    ("written", "gbps"),
+    [
+        ("4xXDR", 800),
+        ("XDR800", 800),
+        ("XDR400", 400),
+        ("NDR400", 400),
+        ("HDR200", 200),
+        ("CN5000", 400),
+        ("opa400", 400),
+    ],
+)
+def test_names_of_products_are_rates(written: str, gbps: float) -> None:
+    """Given the name under which a link is sold, its data rate is taken."""
+    assert rate_of(written) == gbps
 
 
 @pytest.mark.parametrize(
@@ -58,6 +78,10 @@ def test_a_rate_is_taken_as_people_write_it(written: object) -> None:
         ("SDR 2X", "SDR 4X"),
         ("OPA 10", "OPA 100"),
         ("EDRR 4X", "EDR 4X"),
+        ("ZDR 4X", ""),
+        ("GDR 4X", ""),
+        ("OPA 200", ""),
+        ("CN6000", ""),
         ("fast", ""),
         ("", ""),
         ("nan", ""),
@@ -72,8 +96,8 @@ def test_a_rate_is_taken_as_people_write_it(written: object) -> None:
         (float("nan"), ""),
     ],
 )
-def test_what_is_no_rate_is_refused(written: object, meant: str) -> None:
-    """With the name that is closest, where one is."""
+def test_invalid_rate_is_refused(written: object, meant: str) -> None:
+    """Given an invalid rate, the error names the valid range and the closest named rate."""
     with pytest.raises(InputError, match=r"rate_gbps must be 0\.001 to 1000000, in Gb/s, or a name") as refused:
         rate_of(written)
 
@@ -81,7 +105,7 @@ def test_what_is_no_rate_is_refused(written: object, meant: str) -> None:
 
 
 def test_times_are_shown_with_the_unit_that_suits() -> None:
-    """A clock knows one cycle; what is shown of many stays short."""
+    """Times are shown in the unit with the shortest number."""
     clock = LinkClock(rate_of("QDR 4X"), flit_bytes=16)
 
     assert clock.cycle_ns == 4.0
@@ -96,7 +120,7 @@ def test_times_are_shown_with_the_unit_that_suits() -> None:
 
 
 def test_documents_and_tables_get_the_same_times() -> None:
-    """Of a service level, a link and a flow, by one list of names; what is unknown stays so."""
+    """JSON documents and tables get equal values in ns and Gb/s for the same columns."""
     row: dict[str, Any] = {
         "latency_mean_cycles": 2.5,
         "latency_p99": 10,
@@ -130,7 +154,7 @@ def test_documents_and_tables_get_the_same_times() -> None:
 
 
 def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, tmp_path: Path) -> None:
-    """The rate changes no run: those that are there are taken, and told in other units."""
+    """A study shows times at its own rate or at ``--rate``, and resumed runs are not made again."""
     text = STUDY.replace("[0.2, 0.5]", "[0.2]").replace("[1, 2]", "[1]")
     study.write_text(text.replace("[buffers]", '[link]\nrate_gbps = "QDR 4X"\n[buffers]'))
 
@@ -166,7 +190,7 @@ def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, 
     ],
 )
 def test_a_bad_rate_of_a_study_is_refused_with_its_line(written: str, words: list[str], study: Path) -> None:
-    """The key of before too, which was in bytes a second."""
+    """Given an invalid or outdated rate key in a study, the error names its line."""
     study.write_text(STUDY.replace("[buffers]", f"[link]\n{written}\n[buffers]"))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), str(study), *words)
@@ -183,19 +207,19 @@ def test_a_bad_rate_of_a_study_is_refused_with_its_line(written: str, words: lis
     ids=["simulate", "cosim", "egress", "dtable"],
 )
 def test_a_bad_rate_of_a_command_is_refused(arguments: list[str | Path], study: Path) -> None:
-    """Before anything is compiled."""
+    """Given an invalid ``--rate``, each command is refused before compilation."""
     given = [study if word == "STUDY" else word for word in arguments]
 
     assert_refused(call(*given, "--rate", "EDR 5X"), "--rate must be", "not EDR 5X", "did you mean EDR 4X?")
 
 
 def test_a_study_without_a_rate_has_that_of_edr(study: Path) -> None:
-    """100 Gb/s, which the page on networks says."""
+    """A study without a rate uses EDR 4X, 100 Gb/s."""
     assert read_study(study).link.clock == LinkClock(100.0, 64)
 
 
-def test_egress_tells_waits_in_ns_and_lanes_in_gbps(table: Path, tmp_path: Path) -> None:
-    """Three blocks of 64 bytes, then two: 100 Gb/s carry a block in 5.12 ns."""
+def test_egress_reports_waits_in_ns_and_lanes_in_gbps(table: Path, tmp_path: Path) -> None:
+    """With ``--rate``, ``egress`` reports waits in ns and lanes in Gb/s (5.12 ns per block at 100 Gb/s)."""
     file, out = tmp_path / "few.csv", tmp_path / "out.csv"
     file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n")
     given = ["egress", "--table", table, "--arrivals", file, "--rate", "EDR 4X", "--departures", out]
@@ -216,7 +240,7 @@ def test_egress_tells_waits_in_ns_and_lanes_in_gbps(table: Path, tmp_path: Path)
 
 
 def test_egress_without_a_rate_is_in_cycles_only(table: Path, tmp_path: Path) -> None:
-    """A port alone has no rate of its own."""
+    """Without ``--rate``, ``egress`` reports cycles only."""
     file = tmp_path / "few.csv"
     file.write_text("cycle,vl,bytes\n10,2,65\n")
 
@@ -226,8 +250,8 @@ def test_egress_without_a_rate_is_in_cycles_only(table: Path, tmp_path: Path) ->
     assert not any(name.endswith(("_ns", "gbps")) for name in done["per_vl"][0])
 
 
-def test_a_plan_tells_bandwidths_in_gbps() -> None:
-    """Of the published table on a link of 200 Gb/s, what is asked and the bounds."""
+def test_plan_reports_bandwidths_in_gbps() -> None:
+    """With ``--rate``, a plan reports bandwidths and bounds in Gb/s and keeps the same entries."""
     plain, done = (
         call("dtable", "plan", PLAN, "--json").json(),
         call("dtable", "plan", PLAN, "--rate", "HDR 4X", "--json").json(),

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - messages stand in one line, as they are told
-"""Refusals of documents: file, line and key in our words, whatever is wrong with whatever key."""
+"""Refused documents: file, line and key in the project's words, for any wrong value of any key."""
 
 from __future__ import annotations
 
@@ -142,11 +142,11 @@ FOREIGN = (
     "Literal",
     "constrained",
 )
-"""Words of pydantic that we have no use for."""
+"""Words of pydantic's own messages, which must not appear in ours."""
 
 
 def places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield every key of a document, and the first of every list."""
+    """Yield the path of every key of a document and of the first element of every list."""
     if isinstance(content, dict):
         for key, inner in content.items():
             yield (*at, key)
@@ -157,7 +157,7 @@ def places(content: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def with_defaults(model: type[BaseModel], content: dict[str, Any]) -> dict[str, Any]:
-    """Return a document in which every key is written that the model has, so that each can be spoiled."""
+    """Return the document with every key of the model written out, so that each can be changed."""
     filled = dict(content)
     for name, info in model.model_fields.items():
         inner = info.annotation
@@ -179,7 +179,7 @@ def spoiled(content: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 def refused(model: type[BaseModel], content: Any) -> InputError | None:
     try:
-        checked(model, Document("study.json", json.dumps(dict.fromkeys(content, 0)), content))  # lines of the sections
+        checked(model, Document("study.json", json.dumps(dict.fromkeys(content, 0)), content))  # lines of sections only
     except InputError as error:
         return error
     return None
@@ -187,12 +187,12 @@ def refused(model: type[BaseModel], content: Any) -> InputError | None:
 
 @pytest.mark.parametrize(("model", "content"), DOCUMENTS, ids=lambda value: getattr(value, "__name__", ""))
 def test_every_key_is_refused_in_our_words(model: type[BaseModel], content: dict[str, Any]) -> None:
-    """Every key with every kind of wrong value: the key or one below or beside it is named, in our words, with its line."""
+    """Each key with each kind of wrong value is refused in our words, with key and line."""
     filled = content if content is OPA else with_defaults(model, content)
     assert refused(model, filled) is None
     looked_at = list(places(filled))
     if model is study.Study and content not in (DOCUMENTS[0][1], OPA):
-        looked_at = [path for path in looked_at if path[0] == "network"]  # the rest is the first's
+        looked_at = [path for path in looked_at if path[0] == "network"]  # the first document covers the rest
     refusals, kinds = 0, set()
     for path in looked_at:
         for value in BAD:
@@ -217,8 +217,8 @@ def test_every_key_is_refused_in_our_words(model: type[BaseModel], content: dict
 
 
 @pytest.mark.parametrize(("model", "content"), DOCUMENTS, ids=lambda value: getattr(value, "__name__", ""))
-def test_every_missing_and_misspelt_key_is_told(model: type[BaseModel], content: dict[str, Any]) -> None:
-    """Of a key with a letter too many the one that was meant; of one left out no other than what is written."""
+def test_missing_and_misspelt_keys_are_reported(model: type[BaseModel], content: dict[str, Any]) -> None:
+    """A misspelt key is reported with the intended key, and a removed key is reported as missing."""
     for path in places(content):
         if not isinstance(path[-1], str) or path[-2:-1] == ("parameters",):
             continue
@@ -238,8 +238,8 @@ def test_every_missing_and_misspelt_key_is_told(model: type[BaseModel], content:
         assert error is None or error.got == "missing" or document.has(document.path_of(error.field)), error
 
 
-def test_what_validators_say_is_data() -> None:
-    """A field, what it must be and what it was; no prose that is taken apart again."""
+def test_validators_raise_structured_errors() -> None:
+    """Validators raise structured errors, so no message is parsed again."""
     for name in ("study/study", "schedulers/table_files", "planning/dtable_request"):
         tree = ast.parse((ROOT / "vlane" / f"{name}.py").read_text())
         raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
@@ -355,13 +355,13 @@ share = 0.5
         ("k = 2", "k = 1" + "0" * 400, "k must be"),
     ],
 )
-def test_line_of_a_study_is_told(old: str, new: str, said: str, tmp_path: Path) -> None:
-    """The line of the key that was written, of the section that lacks one, of what is no TOML."""
+def test_line_of_a_study_is_reported(old: str, new: str, said: str, tmp_path: Path) -> None:
+    """An error in a study names the line of the key, of the section that lacks a key, or of bad TOML."""
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace(old, new, 1))
 
     if said == "k must be":
-        assert read_study(file).network.topology == "tree"  # how large it may be is the network's to say
+        assert read_study(file).network.topology == "tree"  # the network checks its size later
         return
     with pytest.raises(InputError) as told:
         read_study(file)
@@ -401,7 +401,7 @@ JUNK = st.one_of(
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, len(STUDY)), st.integers(0, 30), JUNK), min_size=1, max_size=3))
 def test_a_spoiled_study_is_read_or_refused_by_line(edits: list[tuple[int, int, str]]) -> None:
-    """Whatever stands in it: one line that names the file and one of its lines, in our words."""
+    """A randomly corrupted study is either read or refused with file and line in one line."""
     text = STUDY
     for at, length, junk in edits:
         text = text[:at] + junk + text[at + length :]
@@ -421,7 +421,7 @@ def test_a_spoiled_study_is_read_or_refused_by_line(edits: list[tuple[int, int, 
 
 
 def test_windows_text_and_its_mark_are_read(tmp_path: Path) -> None:
-    """A byte order mark and carriage returns are no one's fault; lines are counted as ever."""
+    """A byte order mark and CRLF line ends are accepted, and line numbers stay correct."""
     file = tmp_path / "study.toml"
     file.write_bytes(b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode())
     assert read_study(file).run.cycles == 3000
@@ -452,8 +452,8 @@ def test_windows_text_and_its_mark_are_read(tmp_path: Path) -> None:
         (b"[" * 100_000, "content must be nested less deep, not too deep to be read"),
     ],
 )
-def test_line_of_a_json_table_is_told(content: bytes, said: str, tmp_path: Path) -> None:
-    """As of TOML; a key given twice too, which the parser of JSON takes."""
+def test_line_of_a_json_table_is_reported(content: bytes, said: str, tmp_path: Path) -> None:
+    """An error in a JSON table names its line, also for a key given twice."""
     file = tmp_path / "table.json"
     file.write_bytes(content)
 
@@ -464,13 +464,16 @@ def test_line_of_a_json_table_is_told(content: bytes, said: str, tmp_path: Path)
 
 
 def test_a_file_without_an_end_is_refused() -> None:
-    """What is larger than any table is not read to its end."""
+    """Reading stops at the size limit for endless files."""
     with pytest.raises(InputError, match="at most 67108864 bytes, not a larger file"):
         read_document(Path("/dev/zero"), "table file")
 
 
 def test_keys_that_a_model_has_are_known(tmp_path: Path) -> None:
-    """Written or not; of a union, those of the model that is meant."""
+    """Keys of the model are recognised whether or not the document contains them.
+
+    In a union, only keys of the selected model are recognised.
+    """
     file = tmp_path / "study.toml"
     file.write_text(STUDY)
     document = read_document(file, "study file")

@@ -1,4 +1,4 @@
-"""The prober: by hand, in lockstep with flows in all states, proven; its estimate, and what is refused."""
+"""E2CM prober: hand-written cases, lockstep with flows in all states, proofs, feedback, parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_for_flows_in_all_states(shape: dict[str, Any]) -> None:
-    """Every answer, of frames, probes and replies."""
+    """Hardware and golden agree in lockstep on all answers to frames, probes and replies."""
     counts = qualified_lockstep("e2cm_prober", shape, cycles=400_000).rule_counts()
 
     assert counts["due"] > 30
@@ -36,14 +36,14 @@ def test_hardware_agrees_for_flows_in_all_states(shape: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("e2cm_prober", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     tests = ("follows_the_directed_cycles", "agrees_with_golden_in_every_cycle")
     assert_bench_agrees("e2cm_prober", PARAMETERS, tests=2, apart=tests)
 
@@ -51,7 +51,7 @@ def test_cocotb_bench_agrees() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"divider"}, [each.name for each in BLOCKS["e2cm_prober"].proofs]))
 def test_the_prober_is_proven(name: str) -> None:
-    """When probes follow, and what replies say, for any orders."""
+    """Probe times and feedback values are proven for any sequence of orders."""
     block = BLOCKS["e2cm_prober"]
 
     proof = prove(block.instance(name).make(block.make), f"test-e2cm_prober-{name}")
@@ -60,7 +60,7 @@ def test_the_prober_is_proven(name: str) -> None:
 
 
 class Talkative(E2CMProber):
-    """A prober that shows a feedback that nobody asked for."""
+    """Prober that always shows valid feedback."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -70,7 +70,7 @@ class Talkative(E2CMProber):
 
 @pytest.mark.slow
 def test_a_prober_that_answers_unasked_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a prober that answers without a request, the proof fails on property ``time``."""
     block = BLOCKS["e2cm_prober"]
     small = block.instance("small")
 
@@ -81,8 +81,8 @@ def test_a_prober_that_answers_unasked_is_not_proven() -> None:
 
 
 @pytest.mark.slow
-def test_feedback_is_of_what_waits() -> None:
-    """A flow that sends 5 Gb/s, 32 bytes a cycle, and waits for 1000 cycles has 32,000 bytes on its path."""
+def test_feedback_reflects_the_queued_bytes() -> None:
+    """Given 32 bytes per cycle and a wait of 1000 cycles, the feedback reflects 32,000 queued bytes."""
     prober, shown = vlane.oracle("e2cm_prober", flows=4), []
     for _ in range(4):
         prober.step()
@@ -108,7 +108,7 @@ def test_feedback_is_of_what_waits() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any], field: str) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given parameters out of range, construction is refused and the field is named."""
     with pytest.raises(InputError) as refused:
         E2CMProber(E2CMProberParameters(**given))
 

@@ -1,4 +1,4 @@
-"""The E2CM study: its frame, a scenario in hardware, and what its runs keep."""
+"""The E2CM study: summary files, cases, and one scenario in hardware."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _shorter(part: str, quick: bool) -> list[Any]:  # noqa: FBT001 - as the stud
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the study's module, which is looked up by name, have runs of 20 ms."""
+    """Shorten the study's runs to 20 ms."""
     short = replace(STUDY, cases=_shorter)
     monkeypatch.setattr("vlane.sim_top.studies.study_e2cm.STUDY", short)
     assert by_name.study_by_name("e2cm") is short
@@ -50,6 +50,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_of_another_model_are_kept_by_the_summary_and_taken_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The summary stores each run of the study, and ``--resume`` makes no stored run again."""
     first = run(tmp_path).json()
     assert (first["runs"], first["runs_wanted"]) == (5, 40)
     table = pl.read_parquet(tmp_path / "summary.parquet")
@@ -69,10 +70,11 @@ def test_runs_of_another_model_are_kept_by_the_summary_and_taken_from_there(
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize("is_same", [True, False])
-def test_a_case_that_lacks_runs_is_looked_at_again_if_another_golden_made_the_others(
+def test_incomplete_case_of_another_golden_is_checked_by_digest(
     tmp_path: Path,
     is_same: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
+    """Given stored runs of a different golden version, one run is repeated and the digests compared."""
     options = (
         "study",
         "e2cm",
@@ -97,16 +99,20 @@ def test_a_case_that_lacks_runs_is_looked_at_again_if_another_golden_made_the_ot
 
 
 def test_every_case_has_labels_of_its_own_and_its_digest() -> None:
+    """All cases of the study have distinct labels and digests, and at least five seeds."""
     found = [case for part in PARTS for case in cases(part, quick=False)]
     assert len({tuple(case.labels.values()) for case in found}) == len(found)
-    assert len({case.digest for case in found}) == len(found)  # a run in two parts would have the labels of one
+    assert len({case.digest for case in found}) == len(found)  # two parts that share a run would overwrite its labels
     assert len({case.digest for case in cases("main", quick=False)}) == 100
     assert all(len(case.seeds) >= 5 for case in cases("main", quick=False))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_blocks_take_the_settings_of_every_variant(variant: str) -> None:
-    """A set point whose feedback does not fit would be refused in the middle of the study."""
+    """For each variant of the sensitivity study, all blocks accept the settings.
+
+    Otherwise a set point with too wide a feedback would be refused in the middle of the study.
+    """
     options = next(case for case in cases("sensitivity", quick=True) if case.labels["variant"] == variant)
     given = options.description.options
     assert ECMCPParameters(**given.cp).weight == ECMRPParameters(**given.rp).weight
@@ -115,6 +121,7 @@ def test_blocks_take_the_settings_of_every_variant(variant: str) -> None:
 
 @pytest.mark.slow
 def test_blocks_of_a_scenario_in_hardware_decide_as_the_network_does(tmp_path: Path) -> None:
+    """Given a scenario with its blocks in hardware, every logged decision agrees with golden."""
     found = call("study", "e2cm", "--part", "hardware", "--quick", "--json", "--out", tmp_path).json()
     assert found["holds"] is True
     decided = [each for each in found["figures"] if each["name"].startswith("decisions")]
@@ -124,8 +131,11 @@ def test_blocks_of_a_scenario_in_hardware_decide_as_the_network_does(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("column", [7, 8, 9, 10])
-def test_a_decision_that_the_block_would_not_take_is_told(column: int) -> None:
-    """What may, the limiter, its rate and its tag are each held against the log."""
+def test_wrong_logged_decision_is_reported(column: int) -> None:
+    """Given a logged decision with one wrong field, the replay in hardware reports a mismatch.
+
+    Tested fields are the permission, the limiter, its rate and its tag.
+    """
     scenario = scenario_named("legacy")
     net = new_ethernet(
         scenario.fabric,
@@ -155,7 +165,8 @@ def test_a_decision_that_the_block_would_not_take_is_told(column: int) -> None:
     assert wrong == [0, 1]
 
 
-def test_rows_of_a_run_count_what_became_of_messages() -> None:
+def test_rows_of_a_run_count_completed_and_dropped_messages() -> None:
+    """Given an overloaded node, rows of hot flows count dropped frames and incomplete messages."""
     given = EthernetRun("mixed_out", Scheme(points=False, probing="none", pause=False), 5.0, 0.02)
     digest, cycles, _, rows = made_run(given, 1)
     assert digest == made_run(given, 1)[0] != made_run(given, 2)[0]
@@ -169,7 +180,10 @@ def test_rows_of_a_run_count_what_became_of_messages() -> None:
 
 
 def test_a_changed_scenario_is_another_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A summary must not keep the runs of a scenario that is another one now."""
+    """Given changed shares or loads of a scenario, its cases get a new digest.
+
+    So a summary never keeps runs of an older scenario.
+    """
     before = cases("main", quick=False)[0].digest
     scenario = scenario_named("legacy")
     other = replace(scenario, shares=scenario.shares[::-1].copy())

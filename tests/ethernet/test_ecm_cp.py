@@ -1,4 +1,4 @@
-"""The congestion point: by hand, in lockstep with queues of all lengths, proven; its sampling, and what is refused."""
+"""ECM congestion point: hand-written cases, lockstep, proofs, sampling and feedback, parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_with_queues_of_all_lengths(shape: dict[str, Any]) -> None:
-    """Every sample, every feedback, both thresholds."""
+    """Hardware and golden agree in lockstep over queues of all lengths on samples and feedback."""
     counts = qualified_lockstep("ecm_cp", shape, cycles=400_000).rule_counts()
 
     assert counts["negative"] > 1000
@@ -44,21 +44,21 @@ def test_hardware_agrees_with_queues_of_all_lengths(shape: dict[str, Any]) -> No
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("ecm_cp", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("ecm_cp", PARAMETERS, tests=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"fixed"}, [each.name for each in BLOCKS["ecm_cp"].proofs]))
 def test_the_point_is_proven(name: str) -> None:
-    """Queue, samples and feedback, for any frames."""
+    """Queue, samples and feedback are proven for any sequence of frames."""
     block = BLOCKS["ecm_cp"]
 
     proof = prove(block.instance(name).make(block.make), f"test-ecm_cp-{name}")
@@ -67,7 +67,7 @@ def test_the_point_is_proven(name: str) -> None:
 
 
 class Loud(ECMCP):
-    """A point that always notifies."""
+    """Congestion point that notifies in every cycle."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -77,7 +77,7 @@ class Loud(ECMCP):
 
 @pytest.mark.slow
 def test_a_point_that_always_notifies_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a congestion point that always notifies, the proof fails."""
     block = BLOCKS["ecm_cp"]
     fixed = block.instance("fixed")
 
@@ -87,7 +87,10 @@ def test_a_point_that_always_notifies_is_not_proven() -> None:
 
 
 def test_sequence_is_prbs31_taken_24_bits_further() -> None:
-    """Bit by bit, each the exclusive or of those 31 and 28 before it, from the default seed."""
+    """Each draw advances the PRBS31 sequence by 24 bits from the default seed.
+
+    A bit is the exclusive or of the bits 31 and 28 positions before it.
+    """
     bits = [SEED >> place & 1 for place in reversed(range(31))]
     while len(bits) < 31 + 24 * 5:
         bits.append(bits[-31] ^ bits[-28])
@@ -100,7 +103,10 @@ def test_sequence_is_prbs31_taken_24_bits_further() -> None:
 
 @pytest.mark.parametrize(("length", "share"), [(1500, 0.02), (9000, 0.12), (64, 64 / 75_000)])
 def test_frames_are_sampled_as_often_as_their_bytes_say(length: int, share: float) -> None:
-    """One sample every 75 KB, whatever the size of frames; within four standard deviations."""
+    """With random sampling, one sample is taken per 75 kB, for any frame size.
+
+    The count lies within four standard deviations of the expected value.
+    """
     made, frames = points.new_points(**ECMCPParameters()), 40_000
 
     count = sum(points.samples(made, 0, length) for _ in range(frames))
@@ -109,14 +115,14 @@ def test_frames_are_sampled_as_often_as_their_bytes_say(length: int, share: floa
 
 
 def test_fixed_sampling_takes_one_frame_in_75_kilobytes() -> None:
-    """Every fiftieth frame of 1500 bytes."""
+    """With fixed sampling, every fiftieth frame of 1500 bytes is sampled."""
     made = points.new_points(**ECMCPParameters(sampling="fixed"))
 
     assert [frame for frame in range(1, 201) if points.samples(made, 0, 1500)] == [50, 100, 150, 200]
 
 
 def test_points_of_a_network_have_sequences_of_their_own() -> None:
-    """Two outputs that see the same frames do not sample the same ones."""
+    """Two congestion points with equal traffic sample different frames."""
     made = points.new_points(**ECMCPParameters(), points=2)
     taken = [[points.samples(made, place, 1500) for _ in range(5000)] for place in range(2)]
 
@@ -137,7 +143,7 @@ def test_points_of_a_network_have_sequences_of_their_own() -> None:
     ],
 )
 def test_feedback_has_the_published_sign_and_saturation(queue: int, last: int, feedback: int) -> None:
-    """Qeq - Q - W (Q - Q before), 187.5 KB at most; above 150 KB the most negative one."""
+    """Feedback is Qeq - Q - W (Q - Qold), saturates at 187.5 kB and is most negative above 150 kB."""
     made = points.new_points(**ECMCPParameters())
 
     assert points.feedback_of(made, queue, last) == feedback
@@ -154,7 +160,10 @@ def test_feedback_has_the_published_sign_and_saturation(queue: int, last: int, f
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any], field: str) -> None:
-    """Feedback fits in a sign and 12 bits, the queue reaches its set point, the sequence is not stuck at 0."""
+    """Given parameters out of range, construction is refused and the field is named.
+
+    Feedback must fit into a sign and 12 bits, the set point into the queue, and the seed must not be 0.
+    """
     with pytest.raises(InputError) as refused:
         ECMCP(ECMCPParameters(**given))
 

@@ -1,4 +1,4 @@
-"""The reaction point: by hand, in lockstep with flows in all states, proven; its rates, and what is refused."""
+"""ECM reaction point: hand-written cases, lockstep, proofs, rates, parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHAPES: list[dict[str, Any]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_for_flows_in_all_states(shape: dict[str, Any]) -> None:
-    """Every answer, every rate, every limiter."""
+    """Hardware and golden agree in lockstep with flows in all states on answers, rates and limiters."""
     counts = qualified_lockstep("ecm_rp", shape, cycles=400_000).rule_counts()
 
     assert counts["lowered"] > 500
@@ -35,14 +35,14 @@ def test_hardware_agrees_for_flows_in_all_states(shape: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("ecm_rp", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     tests = ("follows_the_directed_cycles", "agrees_with_golden_in_every_cycle")
     assert_bench_agrees("ecm_rp", PARAMETERS, tests=2, apart=tests)
 
@@ -50,7 +50,7 @@ def test_cocotb_bench_agrees() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"small"}, [each.name for each in BLOCKS["ecm_rp"].proofs]))
 def test_the_reaction_point_is_proven(name: str) -> None:
-    """Rates, tokens and limiters, for any orders."""
+    """Rates, tokens and limiters are proven for any sequence of orders."""
     block = BLOCKS["ecm_rp"]
 
     proof = prove(block.instance(name).make(block.make), f"test-ecm_rp-{name}")
@@ -59,7 +59,7 @@ def test_the_reaction_point_is_proven(name: str) -> None:
 
 
 class Hasty(ECMRP):
-    """A reaction point that lets frames start that nobody asked for."""
+    """Reaction point that always permits frames."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -69,7 +69,7 @@ class Hasty(ECMRP):
 
 @pytest.mark.slow
 def test_a_point_that_answers_unasked_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a reaction point that permits frames without a request, the proof fails."""
     block = BLOCKS["ecm_rp"]
     small = block.instance("small")
 
@@ -79,7 +79,7 @@ def test_a_point_that_answers_unasked_is_not_proven() -> None:
 
 
 def test_flow_sends_at_its_rate() -> None:
-    """At 2.5 Gb/s a frame of 1500 bytes starts every 93.75 cycles."""
+    """At 2.5 Gb/s, a frame of 1500 bytes starts every 93.75 cycles on average."""
     made = limiters.new_limiters(**ECMRPParameters())
     limiters.hear(made, 0, 3, Notice.POINT, 1, -1, 0)
     made.flow[0, 3].rate = 2500 << 8
@@ -94,7 +94,7 @@ def test_flow_sends_at_its_rate() -> None:
 
 
 def test_asking_in_vain_changes_nothing() -> None:
-    """A network asks when it may be worth it, a block in every cycle: the frame starts in the same cycle."""
+    """Requests that are denied do not change the state, so polling never delays a frame."""
     made = limiters.new_limiters(**ECMRPParameters(), sources=2)
     for source in range(2):
         limiters.hear(made, source, 0, Notice.POINT, 1, -2929, 0)
@@ -109,7 +109,7 @@ def test_asking_in_vain_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("feedback", "share"), [(-2929, 0.5), (-1465, 0.75), (-1, 0.9998)])
 def test_largest_feedback_halves_the_rate(feedback: int, share: float) -> None:
-    """R (1 - f / 2), from the link's rate."""
+    """The largest negative feedback halves the rate, and smaller feedback lowers it in proportion."""
     made = limiters.new_limiters(**ECMRPParameters())
 
     limiters.hear(made, 0, 0, Notice.POINT, 1, feedback, 0)
@@ -118,7 +118,7 @@ def test_largest_feedback_halves_the_rate(feedback: int, share: float) -> None:
 
 
 def test_links_of_sources_may_differ() -> None:
-    """A limiter of a 1 Gb/s adapter begins at 1 Gb/s, and is removed there."""
+    """With links of different rates, a limiter starts at the rate of its own link."""
     made = limiters.new_limiters(**{**ECMRPParameters(), "link_mbps": (1000, 10_000)}, sources=2)
     for source in range(2):
         limiters.hear(made, source, 0, Notice.POINT, 1, -2929, 0)
@@ -137,7 +137,7 @@ def test_links_of_sources_may_differ() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any], field: str) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given parameters out of range, construction is refused and the field is named."""
     with pytest.raises(InputError) as refused:
         ECMRP(ECMRPParameters(**given))
 

@@ -1,4 +1,4 @@
-"""Max-min fair rates: the definition, on random networks, and the figures that the E2CM slides give."""
+"""Max-min fair rates: the definition on random networks, and the figures of the E2CM slides."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _CLOSE = 1e-6
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_flow_is_content_or_has_a_full_link_where_none_gets_more(seed: int) -> None:
+    """For random networks, each flow gets its demand or shares a full link on which no flow gets more."""
     draw = random.Random(seed)  # noqa: S311 - a case
     links = range(draw.randint(1, 6))
     capacity = {link: draw.choice([0, 1, 2, 5, draw.random()]) for link in links}
@@ -53,7 +54,10 @@ def test_a_capacity_below_0_is_refused() -> None:
     ],
 )
 def test_the_shares_of_the_slides_come_out(scenario: str, group: str, gbps: float) -> None:
-    """68.75 MB/s stand where the slides print 62.5."""
+    """Groups of flows get the rates printed on the E2CM slides, for each scenario.
+
+    One exception: the computation gives 68.75 MB/s, while the slides print 62.5 MB/s.
+    """
     rates = fair_rates(scenario_named(scenario))
     (found,) = (each for each in scenario_named(scenario).groups if each.name == group)
     assert sum(rates[flow] for flow in found.flows) == pytest.approx(gbps, rel=2e-3)

@@ -1,4 +1,4 @@
-"""PAUSE: by hand, in lockstep at every level, proven; calls of a network, and what is refused."""
+"""PAUSE: hand-written cases, lockstep at every fill level, proofs, use in the network, parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHAPES: list[dict[str, int]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", long_but(SHAPES[:1], SHAPES), ids=str)
 def test_hardware_agrees_at_every_level(shape: dict[str, int]) -> None:
-    """Every drop, every request; settings written under traffic."""
+    """Hardware and golden agree in lockstep on drops and requests, with settings written under traffic."""
     counts = qualified_lockstep("pause", shape, cycles=400_000).rule_counts()
 
     assert counts["paused"] > 1000
@@ -36,21 +36,21 @@ def test_hardware_agrees_at_every_level(shape: dict[str, int]) -> None:
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("pause", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
 def test_cocotb_bench_agrees() -> None:
-    """The bench a third party would write."""
+    """The two tests of the block's cocotb bench pass."""
     assert_bench_agrees("pause", PARAMETERS, tests=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"small"}, [each.name for each in BLOCKS["pause"].proofs]))
 def test_pause_is_proven(name: str) -> None:
-    """Memory, hysteresis and requests, for any frames and settings."""
+    """Memory, hysteresis and requests are proven for any frames and settings."""
     block = BLOCKS["pause"]
 
     proof = prove(block.instance(name).make(block.make), f"test-pause-{name}")
@@ -59,7 +59,7 @@ def test_pause_is_proven(name: str) -> None:
 
 
 class Shy(Pause):
-    """A PAUSE that never lets the neighbour go on."""
+    """PAUSE that never lets the neighbour resume."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -69,7 +69,7 @@ class Shy(Pause):
 
 @pytest.mark.slow
 def test_pause_of_an_empty_memory_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given a PAUSE that stays on with empty memory, the proof fails."""
     block = BLOCKS["pause"]
     small = block.instance("small")
 
@@ -78,8 +78,8 @@ def test_pause_of_an_empty_memory_is_not_proven() -> None:
     assert proof.verdict == "FAIL", proof.detail
 
 
-def test_network_that_skips_cycles_sees_what_the_block_sees() -> None:
-    """Calls in the cycles of events alone give the state of an input that is looked at in every cycle."""
+def test_skipping_idle_cycles_gives_the_same_state() -> None:
+    """Calling the model only in cycles with events gives the state of calling it in every cycle."""
     bits, cycles = seeded(1), 3000
     given = {"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2000, "refresh_cycles": 50}
     each, some = (watermarks.new_watermarks(**given) for _ in range(2))
@@ -112,7 +112,7 @@ def test_network_that_skips_cycles_sees_what_the_block_sees() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, int], field: str) -> None:
-    """Watermarks are in order and within the memory."""
+    """Given watermarks out of order or above the memory size, construction is refused."""
     with pytest.raises(InputError) as refused:
         Pause(PauseParameters(**given))
 

@@ -1,4 +1,4 @@
-"""The Ethernet network against a plain one: every delivery in the same cycle (``docs/ethernet.md``)."""
+"""Ethernet network against an independent plain model: equal deliveries (``docs/ethernet.md``)."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _BUSY: dict[str, Any] = {
     "prober": {"probe_bytes": 6_000},
     "pause": {"memory_bytes": 30_000, "high_bytes": 20_000, "low_bytes": 12_000, "refresh_cycles": 400},
 }
-"""Settings with which much happens in little time: many samples and probes, small memories, a PAUSE said again."""
+"""Settings with many events in little time: frequent samples and probes, small memories, repeated PAUSE."""
 
 
 @dataclass
 class World:
-    """A network and its traffic."""
+    """Network and traffic of one comparison."""
 
     fabric: Fabric
     load: NDArray[np.float64]
@@ -57,7 +57,7 @@ class World:
     made: dict[str, Any] = field(default_factory=lambda: {"parts": 1, "looks": 1})
 
     def new(self) -> Ethernet:
-        """Return the network, in which nothing was sent."""
+        """Return the network before its first cycle."""
         return new_ethernet(
             self.fabric,
             self.scheme,
@@ -72,14 +72,14 @@ class World:
         )
 
     def golden(self, *until: float) -> Ethernet:
-        """Return the network after it ran up to each time in turn."""
+        """Return the network after running it up to each given time in turn."""
         running = Running(self.new())
         for seconds in until:
             running.until(seconds)
         return running.net
 
     def plain(self, until: float) -> PlainEthernet:
-        """Return the plain network after it ran up to a time."""
+        """Return the plain network after running it up to the given time."""
         made = PlainEthernet(self.fabric, self.scheme, self.options, self.new(), times_of(self.stop), self.services)
         made.run(until)
         return made
@@ -91,7 +91,7 @@ Seen = tuple[int, dict[tuple[int, int], list[int]], list[list[int]]]
 
 
 def _seen(net: Ethernet) -> Seen:
-    """Return what the plain network counts, too: digest of deliveries, flows that sent, switches."""
+    """Return the results both models count: digest of deliveries, flows with traffic, switches."""
     nodes = range(len(net.adapter))
     flows = {(one, to): net.flow[one, to] for one in nodes for to in nodes}
     return (
@@ -110,7 +110,7 @@ def _seen_plain(net: PlainEthernet) -> Seen:
 
 
 def _random_fabric(source: random.Random) -> Fabric:
-    """Return a tree of switches, each with a node at least, and cables of both rates."""
+    """Return a tree of switches with at least one node per switch and cables of both rates."""
     switches = source.randint(1, 4)
     nodes = source.randint(max(3, switches), 6)
     rates = (1_000, 10_000, 10_000)
@@ -124,7 +124,7 @@ def _random_fabric(source: random.Random) -> Fabric:
     }
 
     def hop(end: int, to: int, before: int = -1) -> int | None:
-        """Return the neighbour of an end through which another end is reached."""
+        """Return the neighbour through which ``end`` reaches ``to``."""
         return next((each for each in beside[end] - {before} if each == to or hop(each, to, end) is not None), None)
 
     hops = tuple(tuple(hop(nodes + switch, node) or 0 for node in range(nodes)) for switch in range(switches))
@@ -132,7 +132,10 @@ def _random_fabric(source: random.Random) -> Fabric:
 
 
 def _random_world(seed: int) -> World:
-    """Return a network with a hot node, in which schemes, PAUSE, messages and options vary with the seed."""
+    """Return a random network with one hot node.
+
+    Scheme, PAUSE, message size and options vary with the seed.
+    """
     source = random.Random(seed)  # noqa: S311 - of a test
     fabric = _random_fabric(source)
     nodes = fabric.nodes
@@ -156,7 +159,7 @@ def _random_world(seed: int) -> World:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_network_delivers_as_the_plain_one(seed: int) -> None:
-    """Both were written from the contract, one of them without the other."""
+    """A random network delivers every frame in the cycle of the independently written plain model."""
     world = _random_world(seed)
 
     golden, plain = _seen(world.golden(_END)), _seen_plain(world.plain(_END))
@@ -166,7 +169,7 @@ def test_random_network_delivers_as_the_plain_one(seed: int) -> None:
 
 
 def _scenario(name: str, scheme: str, frames: float, *, pause: bool, by_arrival: bool = True) -> World:
-    """Return a scenario of the study that sends for a short time."""
+    """Return a scenario of the study with a short sending time."""
     found = scenario_named(name)
     return World(
         found.fabric,
@@ -184,7 +187,10 @@ def _scenario(name: str, scheme: str, frames: float, *, pause: bool, by_arrival:
 @pytest.mark.parametrize("scheme", _SCHEMES)
 @pytest.mark.parametrize("name", ["mixed_out", "legacy"])
 def test_scenario_delivers_as_in_the_plain_network(name: str, scheme: str) -> None:
-    """The study's own networks, with PAUSE and messages of five frames or with drops and single frames."""
+    """Given the study's scenarios, each frame is delivered in the cycle of the plain model.
+
+    Half of the cases use PAUSE and messages of five frames, the others drops and single frames.
+    """
     pause = (name == "legacy") == (scheme in ("none", "E2CM", "probing alone"))
     world = _scenario(name, scheme, 5 if pause else 1, pause=pause, by_arrival=scheme != "E2CM")
 
@@ -194,8 +200,8 @@ def test_scenario_delivers_as_in_the_plain_network(name: str, scheme: str) -> No
     assert golden == plain
 
 
-def test_pause_loses_nothing_and_drops_do_without_it() -> None:
-    """Every frame that was made arrives once sources stopped, if inputs pause their neighbours."""
+def test_pause_avoids_drops() -> None:
+    """With PAUSE every frame arrives. Without it, each missing frame is counted as dropped."""
     paused, free = (_scenario("mixed_out", "all probed", 1, pause=pause).golden(0.5) for pause in (True, False))
 
     assert not any(row[0] or row[1] for row in _seen(paused)[2])
@@ -205,14 +211,14 @@ def test_pause_loses_nothing_and_drops_do_without_it() -> None:
 
 
 def test_run_in_pieces_is_the_run_in_one_go() -> None:
-    """How far a network is run at a time changes nothing."""
+    """A run split at several times gives the result of one uninterrupted run."""
     world = _scenario("legacy", "E2CM", 5, pause=True)
 
     assert _seen(world.golden(0.0001, 0.00033, 0.0007, 0.002)) == _seen(world.golden(0.002))
 
 
 def _pair(rates: tuple[int, int], flight: int, seed: int = 1) -> World:
-    """Return a node that sends to another one, a little, through a switch."""
+    """Return two nodes and a switch, with light traffic from the first node to the second."""
     fabric = Fabric(2, 1, ((0, 2, rates[0]), (1, 2, rates[1])), ((0, 1),), (True,))
     shares = np.array([[0.0, 1.0], [0.0, 0.0]])
     options = Options(flight_times=flight)
@@ -220,8 +226,8 @@ def _pair(rates: tuple[int, int], flight: int, seed: int = 1) -> World:
 
 
 @pytest.mark.parametrize(("rates", "flight"), [((10_000, 10_000), 1250), ((10_000, 1_000), 0), ((1_000, 10_000), 77)])
-def test_least_delay_of_a_probe_is_the_one_that_is_computed(rates: tuple[int, int], flight: int) -> None:
-    """A probe that waits for nothing takes as long as its links and switches; none is ever faster."""
+def test_least_probe_delay_equals_the_computed_delay(rates: tuple[int, int], flight: int) -> None:
+    """The least probe delay measured on an idle path equals the delay computed from its links."""
     world = _pair(rates, flight)
     fabric = world.fabric
     least = base_cycles(fabric, 0, 1, flight)

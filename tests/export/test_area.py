@@ -1,4 +1,4 @@
-"""``vlane area``: cells, gates and speed, and what it refuses."""
+"""``vlane area``: cells, gates, speed, sweeps, refusals."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
 
 @pytest.mark.long
 def test_cells_and_speed_are_printed_and_kept() -> None:
+    """``area`` reports cells and a speed per seed, and a second call prints the stored result."""
     first = call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json")
     assert first.status == 0, first
     (block,) = first.json()["blocks"]
@@ -43,7 +44,7 @@ def test_cells_of_ecp5_are_counted() -> None:
     ("block", "sizes"), [("vlarb", ("data_vls=15", "entries=64")), ("dtable", ("data_vls=16", "entries=64", "vl15=no"))]
 )
 def test_line_rate_forms_are_mapped_at_full_size(block: str, sizes: tuple[str, ...]) -> None:
-    """The mapping of the very instances whose speed is told ends with cells: with some netlists it ended without."""
+    """The line-rate forms are mapped at full size to between 1,000 and 3,000 LUTs."""
     given = [word for size in ("form=line_rate", *sizes) for word in ("--param", size)]
 
     called = call("area", block, *given, "--seeds", "0", "--json")
@@ -73,7 +74,8 @@ def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
     assert [line.split(" | ")[1] for line in lines[2:]] == [f"data_vls={n}, vl15=False" for n in (3, 2, 4)]
 
 
-def test_what_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_measurement_keeps_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a synthesis timeout for one block, the other block is reported and the exit status is 1."""
     assert call("area", "rr:data_vls=2", "--target", "gates").status == 0
     monkeypatch.setattr(synthesis, "_SYNTHESIS_SECONDS", 1)
     done = call("area", "rr:data_vls=2", "vlarb:entries=27", "--target", "gates", "--json")
@@ -85,13 +87,14 @@ def test_what_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_picture_of_numbers_that_begin_with_none(tmp_path: Path) -> None:
+    """Given a sweep over values such as ``no`` and ``0x2``, the picture is written."""
     picture = tmp_path / "sweep.png"
     words = ("--param", "data_vls=2", "--sweep", "vl15=1,no", "--sweep", "requesters=0,0x2", "--target", "gates")
     assert call("area", "rr", *words, "--plot", str(picture)).status == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_parts_are_counted_apart() -> None:
+def test_submodules_are_counted_separately() -> None:
     shape = ("--param", "vls=2", "--param", "flits=8", "--param", "minimum=2", "--param", "maximum=4")
     assert call("area", "vlbuffer", *shape, "--param", "mtu_flits=2", "--nouns", "--json").json()["nouns"] == []
     found = call("area", "rr", *SMALL, "--nouns", "--json").json()["nouns"]
@@ -100,7 +103,8 @@ def test_parts_are_counted_apart() -> None:
     assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
 
 
-def test_a_memory_that_no_ram_holds_is_a_cell_of_its_own() -> None:
+def test_memory_with_too_many_ports_is_counted_separately() -> None:
+    """Given a memory with two write ports, its bits are reported as a memory no RAM can implement."""
     module = """module top.store(clk, a, b, d, e, q);
   input clk; input [2:0] a, b; input [3:0] d, e; output [3:0] q;
   reg [3:0] kept [7:0];
@@ -117,7 +121,10 @@ endmodule
 
 @pytest.mark.slow
 def test_a_part_with_arrays_at_its_ports_is_mapped() -> None:
-    """An element of an array, waiting[1], has the name that the mapping gives to bit 1 of the port."""
+    """A submodule with arrays at its ports is mapped.
+
+    An array element such as ``waiting[1]`` has the name of a bit of the flattened port.
+    """
     part = InputMeasure(ports=2, vls=2, maximum=5)
     noun = measured_noun("measure", ["measure"], {"measure": to_verilog(part, "measure")})
     assert noun.lut > 0
@@ -125,6 +132,7 @@ def test_a_part_with_arrays_at_its_ports_is_mapped() -> None:
 
 
 def test_gates_are_counted_in_nand2() -> None:
+    """The gate target reports NAND2 equivalents, of which a flip-flop counts four."""
     rr = BLOCKS["rr"]
     found = measure_area(rr, {**rr.defaults(), "data_vls": 2, "vl15": False}, target="gates", seeds=0)
     assert found.ge
@@ -133,6 +141,7 @@ def test_gates_are_counted_in_nand2() -> None:
 
 
 def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: Path) -> None:
+    """Given a Liberty file with scaled areas, gate equivalents stay within 5 %."""
     rr = BLOCKS["rr"]
     parameters = {**rr.defaults(), "data_vls": 2, "vl15": False}
     scaled = tmp_path / "scaled.lib"

@@ -1,4 +1,4 @@
-"""Exported files: names, heads, waivers, the core, and that nothing is overwritten."""
+"""Exported files: names, headers, waivers, core files, protection from overwriting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = ("--param", "data_vls=3")
 
 
 def lint(folder: Path, top: str, *files: str) -> str:
-    """Return what Verilator -Wall says of exported files."""
+    """Return Verilator's warnings for exported files under ``-Wall``."""
     done = subprocess.run(
         [str(verilator.executable()), "--lint-only", "--timing", "-Wall", *files, "--top", top],
         cwd=folder,
@@ -36,6 +36,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path) -> None:
+    """``--name`` names the module, its submodules and every exported file, without lint warnings."""
     given = ("--name", "egress_a", "--bus", "axi_lite", "--testbench", "50", *SMALL)
     assert call("export", "drr", "--out", tmp_path, *given).status == 0
     assert {file.name.removeprefix("egress_a") for file in tmp_path.iterdir()} == {
@@ -60,6 +61,7 @@ def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path)
 
 
 def test_two_sizes_live_in_one_design(tmp_path: Path) -> None:
+    """Two exports of one block with different names and sizes compile in one design."""
     for name, vls in (("narrow", 3), ("wide", 6)):
         given = ("--name", name, "--param", f"data_vls={vls}")
         assert call("export", "drr", "--out", tmp_path, *given).status == 0
@@ -86,7 +88,7 @@ def test_a_name_that_is_no_identifier_is_refused(name: str, tmp_path: Path) -> N
     assert not (tmp_path / "none").exists()
 
 
-def test_reserved_words_are_all_of_them() -> None:
+def test_reserved_words_are_complete() -> None:
     assert len(RESERVED) == 248 + 1  # of the standard, and its package
     assert {"always", "endmodule", "unique0", "nexttime", "xor"} <= RESERVED
 
@@ -97,7 +99,8 @@ def test_a_parameter_with_a_dollar_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_file_has_a_head_from_which_it_can_be_made_again(tmp_path: Path) -> None:
+def test_header_of_every_file_reproduces_it(tmp_path: Path) -> None:
+    """The header of every exported file contains licence, parameters and a command that reproduces it."""
     given = (
         "--bus",
         "axi_lite",
@@ -136,14 +139,14 @@ def test_every_file_has_a_head_from_which_it_can_be_made_again(tmp_path: Path) -
         ("rr", []),
     ],
 )
-def test_the_command_in_a_head_names_what_is_unusual(block: str, given: list[str], tmp_path: Path) -> None:
+def test_command_in_a_header_names_non_default_parameters(block: str, given: list[str], tmp_path: Path) -> None:
     words = [word for parameter in given for word in ("--param", parameter)]
     assert call("export", block, "--out", tmp_path, *words).status == 0
     made_by = re.search(r"Made by: vlane (.*)\n", (tmp_path / f"{block}.core").read_text())
     assert made_by
     told = shlex.split(made_by[1])
     assert set(given) >= set(told[5::2])
-    assert call(*told[:3], tmp_path, *told[4:]).status == 0  # equal files are left
+    assert call(*told[:3], tmp_path, *told[4:]).status == 0  # equal files are not replaced
 
 
 def test_the_copyright_is_that_of_the_licence() -> None:
@@ -171,7 +174,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["a folder", "a device"])
-def test_what_is_no_file_is_not_replaced(what: str, tmp_path: Path) -> None:
+def test_folders_and_devices_are_not_replaced(what: str, tmp_path: Path) -> None:
     there = tmp_path / "rr.core"
     if what == "a folder":
         there.mkdir()
@@ -200,7 +203,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_combinational_logic_needs_no_initial_value(tmp_path: Path) -> None:
-    """Every process is clocked: an ``always @*`` whose inputs do not change would never run."""
+    """Exported Verilog has only clocked processes, because ``always @*`` may never run at power-on."""
     assert call("export", "credit_opa", "--out", tmp_path, "--param", "vls=2").status == 0
     text = (tmp_path / "credit_opa.v").read_text()
     assert set(re.findall(r"always .*", text)) == {"always @(posedge clk)"}
@@ -242,14 +245,15 @@ def test_the_core_names_files_that_are_there(bench: bool, tmp_path: Path) -> Non
     ],
 )
 def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp_path: Path) -> None:
-    """With the exported waivers, in their order of the core's lint and sim targets."""
+    """With the exported waivers, Verilator reports no warning for the block or its testbench."""
     words = [word for parameter in given for word in ("--param", parameter)]
     assert call("export", block, "--out", tmp_path, "--testbench", "20", *words).status == 0
     assert lint(tmp_path, block, f"{block}.vlt", f"{block}.v") == ""
     assert lint(tmp_path, f"{block}_tb", f"{block}.vlt", f"{block}.v", f"{block}_tb.sv") == ""
 
 
-def test_waivers_say_why_and_leave_what_is_never_waived(tmp_path: Path) -> None:
+def test_waivers_have_reasons_and_exclude_serious_warnings(tmp_path: Path) -> None:
+    """Each exported waiver follows a comment with its reason, and no waiver covers latches or loops."""
     assert call("export", "rr", "--out", tmp_path).status == 0
     lines = (tmp_path / "rr.vlt").read_text().splitlines()
     waived = [number for number, line in enumerate(lines) if line.startswith("lint_off")]

@@ -1,4 +1,4 @@
-"""The oracle in Python: its ports, its decisions against every block's own stimulus, and what it refuses."""
+"""Oracle in Python: ports, decisions against each block's own stimulus, refusals."""
 
 from __future__ import annotations
 
@@ -121,20 +121,20 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
         {"ports": 8, "data_vls": 4, "scheduler": "dtable", "line_rate": True, "entries": 16},
     ),
 }
-"""Parameters of instances: ports on one word and on several, every form, with a map and without."""
+"""Instances by block: ports of one and of several words, every form, with and without a lane map."""
 
 BY_NAME = 300
-"""Cycles in which all ports are named."""
+"""Number of cycles stepped with named ports."""
 
 INSTANCES = [(block, parameters) for block, several in SMALL.items() for parameters in several]
 
 
 LATER = {"scfq", "credit_opa", "ib_switch", "opa_switch"}
-"""Blocks that are compiled in ``make long`` only, as the line-rate forms are."""
+"""Blocks compiled only in ``make long``, like the line-rate forms."""
 
 
 def each_instance(*, compiled: bool) -> Any:
-    """Return what runs a test for each instance; those that take long to compile are marked."""
+    """Return a parametrisation over all instances, with slow compilations marked long."""
     given = [
         pytest.param(
             block,
@@ -148,7 +148,7 @@ def each_instance(*, compiled: bool) -> Any:
 
 
 def recorded(oracle: Oracle, cycles: int, seed: int) -> tuple[Words, Words]:
-    """Return a block's qualifying stimulus in the oracle's words: the inputs of each cycle, and the outputs due."""
+    """Return a block's qualification as rows of the oracle's input and output words."""
     stimulus, inputs, outputs = qualification_of(oracle.block, oracle.parameters, cycles, seed)
     rows, expected = stimulus.record(row_words(inputs), row_words(outputs))
     assert len(rows) == cycles
@@ -161,7 +161,7 @@ def in_words(rows: Words, layout: Mapping[str, Field], ports: Mapping[str, Port]
         field = layout[name]
         if port.words == 1:
             found[:, port.word] = field.get(rows)
-        else:  # begins a word in both
+        else:  # it begins a word in both layouts
             found[:, port.word : port.word + port.words] = rows[:, field.word : field.word + port.words]
     return found
 
@@ -174,9 +174,9 @@ def by_name(words: Words, ports: Mapping[str, Port]) -> dict[str, int]:
 
 
 def disagreement(oracle: Oracle, cycles: int, seed: int = 1) -> tuple[int, dict[str, Any], dict[str, Any]] | None:
-    """Replay a block's qualifying stimulus; return the first cycle that differs, what was shown, and what was due.
+    """Replay a block's qualification and return the first differing cycle with shown and expected values.
 
-    The first cycles are steps by name; the others call the kernel that a step calls.
+    The first 300 cycles use ``step`` with named ports, the others the kernel behind it.
     """
     rows, expected = recorded(oracle, cycles, seed)
     shown = np.zeros_like(expected[0])
@@ -201,7 +201,7 @@ def test_every_block_of_the_catalogue_has_an_oracle() -> None:
 
 @each_instance(compiled=False)
 def test_ports_are_those_of_the_component(block: str, parameters: Mapping[str, Any]) -> None:
-    """Who drives the exported Verilog drives the oracle by the same names and widths, in the same order."""
+    """The oracle's ports have the names and widths of the component's ports."""
     made = vlane.oracle(block, **parameters)
 
     ports = component_ports(BLOCKS[block].make(made.parameters))
@@ -211,8 +211,11 @@ def test_ports_are_those_of_the_component(block: str, parameters: Mapping[str, A
 
 
 @each_instance(compiled=True)
-def test_it_decides_as_golden_in_the_block_s_own_stimulus(block: str, parameters: Mapping[str, Any]) -> None:
-    """Every cycle of every phase, wild ones too: resets, table writes and inputs that the contract forbids."""
+def test_oracle_decides_as_golden_in_the_qualification(block: str, parameters: Mapping[str, Any]) -> None:
+    """The oracle decides as golden in every cycle of the block's qualification.
+
+    Resets, table writes and forbidden inputs are included.
+    """
     made = vlane.oracle(block, **parameters)
 
     assert disagreement(made, 20_000) is None
@@ -221,7 +224,7 @@ def test_it_decides_as_golden_in_the_block_s_own_stimulus(block: str, parameters
 
 
 def test_a_decision_that_differs_is_noticed() -> None:
-    """A comparison that cannot fail shows nothing: a packet that the stimulus knows nothing of moves the order on."""
+    """Given an oracle with one extra packet in its history, the replay reports a difference."""
     made = vlane.oracle("rr")
     made.step(heads={"request": 1, "fits": 1, "blocks": [1]}, ready=1)
 
@@ -231,8 +234,8 @@ def test_a_decision_that_differs_is_noticed() -> None:
     assert found[1] != found[2]
 
 
-def test_flits_of_any_width_come_out_as_they_went_in() -> None:
-    """Golden's buffer holds numbers of 64 bits; the port has up to 1024 for each flit."""
+def test_wide_flits_leave_the_buffer_unchanged() -> None:
+    """Flits wider than 64 bits leave the buffer unchanged."""
     made = vlane.oracle("vlbuffer", vls=2, data_bits=200, write_flits=2)
     flits = [(1 << 199) | 5, (1 << 130) - 1]
 
@@ -246,6 +249,7 @@ def test_flits_of_any_width_come_out_as_they_went_in() -> None:
 
 
 def test_decisions_have_readable_values() -> None:
+    """A decision of an oracle has named, typed, read-only values."""
     arbiter = vlane.oracle("vlarb", data_vls=3, entries=2)
     cycles = arbiter.program(VLArbTable(high=(), low=((2, 4),), limit_of_high_priority=0))
 
@@ -258,8 +262,8 @@ def test_decisions_have_readable_values() -> None:
         decision.vl = 1
 
 
-def test_inputs_may_be_nested_or_as_the_verilog_has_them() -> None:
-    """Whole numbers may be numpy's, as a bench draws them."""
+def test_inputs_may_be_nested_or_flat() -> None:
+    """Nested inputs, flat port names and numpy integers give the same decision."""
     one, other = vlane.oracle("drr", data_vls=2, vl15=False), vlane.oracle("drr", data_vls=2, vl15=False)
     for made in (one, other):
         made.program([(0, 0, 0, 9), (0, 1, 0, 9)])
@@ -270,7 +274,7 @@ def test_inputs_may_be_nested_or_as_the_verilog_has_them() -> None:
 
 
 def test_reset_is_power_on_and_rst_is_the_hardware_s() -> None:
-    """The forwarding table is memory: the hardware's reset keeps its entries."""
+    """``reset()`` restores the power-on state, while ``rst`` keeps memories as the hardware does."""
     table = vlane.oracle("lft", lookups=1, entries=8)
     top, entry = {"program__enable": 1, "program__top": 1, "program__lid": 7}, {"program__enable": 1, "program__lid": 3}
     table.program([top, {**entry, "program__port": 5}])
@@ -336,8 +340,8 @@ def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
         (lambda: vlane.oracle("lft").program(SL2VLRow((0,) * 16)), "table must be one that lft has"),
     ],
 )
-def test_refusals_say_what_must_be(act: Any, said: str) -> None:
-    """A bench that drives a wrong name or value hears of it at once, in one line."""
+def test_wrong_names_and_values_are_refused(act: Any, said: str) -> None:
+    """Given a wrong name or value, the oracle raises an InputError in one line."""
     with pytest.raises(InputError, match=said) as refused:
         act()
     assert "\n" not in str(refused.value)
@@ -354,7 +358,7 @@ def test_a_refused_program_leaves_the_oracle_as_it_was() -> None:
 
 @pytest.mark.long
 def test_a_switch_carries_every_bit_and_counts_a_gap() -> None:
-    """Golden knows a packet by its head, so a bench must hear of a flit that is late."""
+    """A switch oracle carries every bit of a flit and counts a late flit as a broken packet."""
     switch = vlane.oracle("ib_switch", ports=2, data_vls=2, data_bits=128, lids=4)
     switch.program([top_write(4), *lft_writes([0, 1, 2, 255])])
     switch.program(SL2VLRow((0,) * 16))
@@ -377,8 +381,8 @@ def test_a_switch_carries_every_bit_and_counts_a_gap() -> None:
     assert switch.rules["broken"] == 1
 
 
-def test_it_never_loads_the_hardware_language() -> None:
-    """The oracle runs where nothing can be built or simulated."""
+def test_oracle_loads_no_hardware_library() -> None:
+    """Using the oracle imports none of amaranth, cocotb and typer."""
     code = "import sys, vlane; vlane.oracle('rr'); print(*({'amaranth', 'cocotb', 'typer'} & set(sys.modules)))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.split() == []
@@ -386,12 +390,12 @@ def test_it_never_loads_the_hardware_language() -> None:
 
 @pytest.mark.long
 @each_instance(compiled=True)
-def test_it_decides_as_golden_for_long(block: str, parameters: Mapping[str, Any]) -> None:
+def test_oracle_decides_as_golden_in_200000_cycles(block: str, parameters: Mapping[str, Any]) -> None:
     assert disagreement(vlane.oracle(block, **parameters), 200_000, seed=7) is None
 
 
 def test_an_input_is_given_once() -> None:
-    """By its own name or in a mapping: which of the two counts would depend on their order."""
+    """Given an input both by its own name and within a mapping, the step is refused."""
     golden = vlane.oracle("rr", data_vls=4, vl15=False)
 
     with pytest.raises(InputError, match="heads__request must be given once"):

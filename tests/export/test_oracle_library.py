@@ -1,4 +1,4 @@
-"""The oracle as a C library: equal to Python's in any calls, without Python, and beside the hardware through DPI-C."""
+"""Oracle as a C library: equality with Python, use from C and from SystemVerilog (DPI-C)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ endmodule
 
 
 def exported(folder: Path, block: str, parameters: Mapping[str, Any], *more: object) -> Path:
-    """Export the oracle of an instance; return its shared library."""
+    """Export the oracle of an instance and return its shared library."""
     words = [f"{name}={str(value).lower()}" for name, value in parameters.items()]
     params = [word for given in words for word in ("--param", given)]
     done = call("export", "oracle", block, "--out", folder, *params, *more)
@@ -97,7 +97,7 @@ def exported(folder: Path, block: str, parameters: Mapping[str, Any], *more: obj
 
 
 class Library:
-    """An instance of an exported oracle, called through ctypes."""
+    """Instance of an exported oracle, called through ctypes."""
 
     def __init__(self, file: Path) -> None:
         self._code, self._name = ctypes.CDLL(str(file)), file.stem.removeprefix("lib")
@@ -115,23 +115,23 @@ class Library:
         self.instance = self.create()  # type: ignore[attr-defined]
 
     def state(self, size: int) -> bytes:
-        """Return the bytes of the instance, which are its state."""
+        """Return the bytes of the instance's state."""
         return ctypes.string_at(self.instance, size)
 
 
 def any_rows(oracle: Oracle, rows: int, source: np.random.Generator) -> NDArray[np.uint64]:
-    """Return rows of inputs: any words; resets are rare, and bits beyond a port's width are there too."""
+    """Return rows of random input words with rare resets and bits beyond port widths."""
     found = source.integers(0, 1 << 64, (rows, word_count(oracle.inputs.values())), np.uint64, endpoint=False)
     reset = oracle.inputs["rst"].word
     found[:, reset] = (found[:, reset] & ~_ONE) | (source.integers(0, 400, rows) == 0)
     for port in oracle.inputs.values():
-        if port.name != "rst":  # every port is 0 in a third of the rows, so that rare values meet
+        if port.name != "rst":  # every port is 0 in a third of the rows, so rare combinations occur
             found[source.integers(0, 3, rows) == 0, port.word : port.word + port.words] = 0
     return found
 
 
 def assert_equal_rows(oracle: Oracle, library: Library, rows: NDArray[np.uint64]) -> None:
-    """Run the same cycles through both: outputs, and then the whole state, must be equal."""
+    """Run equal cycles in both and assert equal outputs and, at the end, equal state."""
     shown, wanted = (np.zeros(word_count(oracle.outputs.values()), np.uint64) for _ in range(2))
     machine, cycle, step, instance = oracle._machine, oracle._cycle, library.step, library.instance  # type: ignore[attr-defined]
     for row in rows:
@@ -142,7 +142,7 @@ def assert_equal_rows(oracle: Oracle, library: Library, rows: NDArray[np.uint64]
 
 
 def assert_equal_calls(oracle: Oracle, library: Library, calls: int, seed: int) -> None:
-    """Run that many cycles of any inputs through both."""
+    """Run ``calls`` cycles of random inputs in both and assert equality."""
     source = np.random.default_rng(seed)
     for done in range(0, calls, _CHUNK):
         assert_equal_rows(oracle, library, any_rows(oracle, min(_CHUNK, calls - done), source))
@@ -151,7 +151,7 @@ def assert_equal_calls(oracle: Oracle, library: Library, calls: int, seed: int) 
 def check_instance(folder: Path, block: str, parameters: Mapping[str, Any], calls: int) -> None:
     oracle, library = vlane.oracle(block, **parameters), Library(exported(folder, block, parameters))
 
-    rows, _ = recorded(oracle, min(calls, 20_000), seed=3)  # in random words hardly a packet finds its way
+    rows, _ = recorded(oracle, min(calls, 20_000), seed=3)  # random words rarely form a valid packet
     assert_equal_rows(oracle, library, rows)
     assert_equal_calls(oracle, library, calls, seed=5)
     assert sum(oracle.rules.values()) > calls // 50
@@ -164,12 +164,12 @@ def check_instance(folder: Path, block: str, parameters: Mapping[str, Any], call
 
 @pytest.mark.parametrize("block", ["rr", "lft"])
 def test_the_library_is_the_oracle_in_any_calls(block: str, tmp_path: Path) -> None:
-    """Any inputs, resets and table writes: who uses C decides as who uses Python."""
+    """The C library equals the Python oracle for random inputs, resets and table writes."""
     check_instance(tmp_path, block, SMALL[block][0], 20_000)
 
 
 def test_a_library_that_differs_is_noticed(tmp_path: Path) -> None:
-    """A comparison that cannot fail shows nothing: the library of another size is another oracle."""
+    """Given a library of another size, the comparison fails."""
     library = Library(exported(tmp_path, "rr", {"data_vls": 7}))
 
     with pytest.raises(AssertionError):
@@ -191,7 +191,10 @@ def test_other_sizes_and_forms_are_the_oracle_too(block: str, parameters: Mappin
 
 
 def test_a_c_program_needs_no_python(tmp_path: Path) -> None:
-    """Two instances share nothing, a reset is power-on; nothing but the C library is asked for at run time."""
+    """A C or C++ program uses the library without Python at run time.
+
+    Instances are independent, and a reset restores the power-on state.
+    """
     exported(tmp_path, "rr", {"data_vls": 3})
     (tmp_path / "bench.c").write_text(C_BENCH.replace("NAME_LIST", "RR_ORACLE_LIST").replace("NAME", "rr_oracle"))
     strict = ["-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-O2", "-I", str(tmp_path)]
@@ -223,13 +226,13 @@ def test_a_c_program_needs_no_python(tmp_path: Path) -> None:
 
 
 def example(heading: str, number: int) -> str:
-    """Return an indented block of a section of the page, counted from 0."""
+    """Return an indented block of a section of the docs page, counted from 0."""
     section = (ROOT / "docs" / "oracle.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
     return "".join(line.removeprefix("    ") for line in blocks[number].lstrip("\n").splitlines(keepends=True))
 
 
-def test_the_page_s_python_example_does_what_it_says() -> None:
+def test_python_example_of_the_page_runs() -> None:
     *lines, last = example("Python", 0).strip().splitlines()
     expression, _, said = last.partition("# ")
 
@@ -239,7 +242,7 @@ def test_the_page_s_python_example_does_what_it_says() -> None:
     assert str(eval(expression, names)) == said  # noqa: S307 - as above
 
 
-def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path) -> None:
+def test_c_and_systemverilog_examples_of_the_page_run(tmp_path: Path) -> None:
     made = shlex.split(example("C", 0))
     assert call(*made[1 : made.index("--out")], "--out", tmp_path, *made[made.index("--out") + 2 :]).status == 0
     (tmp_path / "bench.c").write_text(example("C", 1))
@@ -262,8 +265,8 @@ def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["rr", pytest.param("vlarb", marks=pytest.mark.long)])
-def test_it_runs_beside_the_verilog_in_a_simulator(block: str, tmp_path: Path) -> None:
-    """A SystemVerilog bench imports the library and compares every output of the exported hardware with it."""
+def test_library_agrees_with_the_verilog_in_a_simulator(block: str, tmp_path: Path) -> None:
+    """The exported hardware agrees in Verilator with the library imported by DPI-C."""
     exported(tmp_path, block, {})
     assert call("export", block, "--out", tmp_path).status == 0
     oracle, name = vlane.oracle(block), f"{block}_oracle"
@@ -289,7 +292,7 @@ def test_it_runs_beside_the_verilog_in_a_simulator(block: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("block", SMALL)
 def test_every_package_is_systemverilog(block: str, tmp_path: Path) -> None:
-    """Names that SystemVerilog keeps for itself, such as ``output``, are escaped."""
+    """Each generated SystemVerilog package is valid, with reserved names such as ``output`` escaped."""
     shape, make = ORACLES[block]
     made = make(shape(**SMALL[block][0]))
     (tmp_path / "made.sv").write_text(package("made", made.inputs, made.outputs))
@@ -349,7 +352,7 @@ def test_refusals_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not (tmp_path / "none").exists()
 
 
-def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     exported(tmp_path, "rr", {})
     before = (tmp_path / "librr_oracle.so").read_bytes()
 
@@ -364,6 +367,6 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
         "direction": "input",
         "bits": 28,
         "elements": 4,
-        "meaning": "Its size, 1 to 66 blocks of 64 bytes.",
+        "meaning": "Size of the head packet of each lane, 1 to 66 blocks of 64 bytes.",
     }
     assert (tmp_path / "librr_oracle.so").read_bytes() != before

@@ -1,4 +1,4 @@
-"""Registers over AXI4-Lite: maps of every kind through a third party's bus master, and a block behind one."""
+"""Registers over AXI4-Lite: address maps, a third-party bus master, blocks behind registers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from vlane.tb.registers.proofs_axi_lite import AxiLiteProperties
 
 SMALL = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "lids": 8, "entries": 8}
 MARKING = {**SMALL, "largest": 1, "scheduler": "dtable", "data_bits": 128, "marking": True}
-"""An InfiniBand switch that marks."""
+"""InfiniBand switch with congestion marking."""
 STARVING = {**MARKING, "starving": True}
-"""One that also holds room back."""
+"""InfiniBand switch with congestion marking and credit starvation."""
 GIVEN: dict[str, dict[str, Any]] = {
     "rr": {"requesters": 3},
     "ib_switch": {**SMALL, "scheduler": "vlarb"},
@@ -82,6 +82,7 @@ def bench(component: Any, top: str, told: dict[str, Any]) -> None:
     ],
 )
 def test_the_bus_reaches_every_port_and_nothing_else(name: str, given: dict[str, Any]) -> None:
+    """A third-party AXI4-Lite master writes every register, and only the addressed port changes."""
     parameters = {**parameters_of(name), **given}
     component = RegisterPort(register_map(name, parameters), BLOCKS[name].make(parameters))
     bench(component, "register_port", {"block": name, "parameters": parameters, "seed": 1})
@@ -98,7 +99,7 @@ def test_the_bus_is_proven() -> None:
 
 
 class Hasty(AxiLite):
-    """Takes a second address before the first is answered."""
+    """Bus port that accepts a second address before answering the first."""
 
     def _write(self, m: Module) -> None:
         super()._write(m)
@@ -126,6 +127,7 @@ def test_registers_do_not_overlap_and_do_not_move(name: str) -> None:
 
 @pytest.mark.parametrize("name", REGISTERED)
 def test_every_block_can_stand_behind_its_registers(name: str) -> None:
+    """Behind its registers, a block keeps all ports except the programmed ones."""
     parameters = parameters_of(name)
     block = BLOCKS[name].make(parameters)
     registers = register_map(name, parameters)
@@ -135,7 +137,7 @@ def test_every_block_can_stand_behind_its_registers(name: str) -> None:
 
 
 def test_a_switch_that_marks_takes_the_attributes_behind_its_registers() -> None:
-    """The windows stand behind those of the scheduler, and only there."""
+    """A marking switch has windows for its attributes after the scheduler's registers."""
     parameters = {**BLOCKS["ib_switch"].defaults(), **MARKING}
     block, registers = BLOCKS["ib_switch"].make(parameters), register_map("ib_switch", parameters)
     component = RegisteredBlock(registers, block)
@@ -159,7 +161,10 @@ def test_a_switch_that_marks_takes_the_attributes_behind_its_registers() -> None
 
 
 def test_a_switch_that_holds_room_back_has_its_windows_behind_those_of_marking() -> None:
-    """Whatever the scheduler; CS_ReturnDelay is laid out as an entry of the CCT."""
+    """A switch with credit starvation has its windows after the windows for marking.
+
+    CS_ReturnDelay has the layout of a CCT entry.
+    """
     parameters = {**BLOCKS["ib_switch"].defaults(), **STARVING}
     block, registers = BLOCKS["ib_switch"].make(parameters), register_map("ib_switch", parameters)
     component = RegisteredBlock(registers, block)
@@ -175,20 +180,21 @@ def test_a_switch_that_holds_room_back_has_its_windows_behind_those_of_marking()
 @pytest.mark.parametrize(
     ("name", "given"), [*((name, {}) for name in REGISTERED), ("ib_switch", MARKING), ("ib_switch", STARVING)]
 )
-def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str, given: dict[str, Any]) -> None:
+def test_fields_match_widths_and_selections_of_ports(name: str, given: dict[str, Any]) -> None:
+    """Each register field has the width of its port and the correct table selection."""
     parameters = {**parameters_of(name), **given}
     ports = {port.name: port.bits for port in component_ports(BLOCKS[name].make(parameters))}
     for _, register in register_map(name, parameters):
         if isinstance(register, Window):
             for part in register.fields:
-                bits = 8 if (name, part.name) == ("scfq", "weight") else part.bits  # its reciprocals have up to 16
+                bits = 8 if (name, part.name) == ("scfq", "weight") else part.bits  # reciprocals have up to 16
                 assert bits == ports[f"{register.program}__{part.name}"], (register.name, part.name)
             assert all(part.bits <= ports[f"{register.program}__{part.name}"] for part in register.index)
             if register.name in SELECTED:
                 assert register.fixed["select"] == SELECTED[register.name]
 
 
-def test_addresses_are_those_that_software_was_told() -> None:
+def test_addresses_of_registers_never_change() -> None:
     registers = register_map("vlarb", {})
     switch = register_map("ib_switch", {"scheduler": "rr"})
     for scheduler in ("vlarb", "dtable", "drr", "scfq"):
@@ -212,14 +218,15 @@ def test_addresses_are_those_that_software_was_told() -> None:
 
 
 @pytest.mark.parametrize(("name", "form"), [("vlarb", "line_rate"), ("dtable", "ib"), ("dtable", "line_rate")])
-def test_registers_of_every_form_are_where_they_usually_are(name: str, form: str) -> None:
+def test_every_form_has_the_default_addresses(name: str, form: str) -> None:
+    """Registers of every form of a block have the addresses of the default form."""
     parameters = {**BLOCKS[name].defaults(), "form": form}
     usual, registers = (register_map(name, given) for given in (BLOCKS[name].defaults(), parameters))
     RegisteredBlock(registers, BLOCKS[name].make(parameters))
     assert all(usual.address(each.name) == at for at, each in registers)
 
 
-def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None:
+def test_exported_header_module_and_page_match_the_map(tmp_path: Path) -> None:
     given = [word for key, value in GIVEN["ib_switch"].items() for word in ("--param", f"{key}={value}")]
     called = call("export", "ib_switch", "--bus", "axi_lite", "--out", tmp_path, *given, "--json")
     assert [Path(file).name for file in called.json()["files"]] == [

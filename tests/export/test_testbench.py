@@ -1,4 +1,4 @@
-"""The exported testbench: it needs no initial values, fails where it must, and every simulator runs it."""
+"""Exported testbench: independent of initial values, able to fail, portable over simulators."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def exported(name: str, where: Path, *given: str, cycles: int = 300, bus: bool =
 
 
 def stripped(verilog: str) -> str:
-    """Return Verilog without any initial value: neither of registers nor of memories."""
+    """Return Verilog without initial values of registers and memories."""
     text = re.sub(r"^(\s*reg [^;=]*?)\s*=\s*[^;]*;", r"\1 ;", verilog, flags=re.MULTILINE)
     text = re.sub(r"^\s*initial begin\n.*?^\s*end\n", "", text, flags=re.MULTILINE | re.DOTALL)
     assert not re.search(r"\binitial\b|\breg\b[^;\n]*=", text)
@@ -63,7 +63,7 @@ def strip(folder: Path) -> None:
 
 
 def compiled(folder: Path, *options: str) -> Path:
-    """Compile a testbench with Verilator alone, warnings being errors."""
+    """Compile a testbench with Verilator, with warnings as errors."""
     subprocess.run(
         [
             str(verilator.executable()),
@@ -94,7 +94,7 @@ def run(bench: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def flip_golden(folder: Path, cycle: int) -> None:
-    """Change the lowest bit of golden's outputs in a cycle."""
+    """Flip the lowest bit of golden's outputs in one cycle."""
     vectors = folder / "dut_outputs.hex"
     lines = vectors.read_text().splitlines()
     at = [number for number, line in enumerate(lines) if line and not line.startswith("//")][cycle]
@@ -104,6 +104,7 @@ def flip_golden(folder: Path, cycle: int) -> None:
 
 @pytest.mark.slow
 def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_path: Path) -> None:
+    """The exported testbench passes, and a flipped bit in an expected vector fails with its cycle."""
     exported("vlarb", tmp_path, "form=line_rate", "data_vls=3", "entries=9", cycles=1500)
     bench = compiled(tmp_path)
     done = run(bench)
@@ -119,7 +120,10 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "bus"), [("cc_source", False), ("cc_source", True), ("cc_marker", False)])
 def test_congestion_control_passes_its_testbench(name: str, bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
-    """At its default size; the CCT and the settings of the SLs have their contents from power-on."""
+    """The congestion-control blocks pass their exported testbenches at default size.
+
+    CCT and SL settings are initialised at power-on.
+    """
     exported(name, tmp_path, cycles=2000, bus=bus)
     done = run(compiled(tmp_path))
     assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
@@ -138,7 +142,10 @@ def test_congestion_control_passes_its_testbench(name: str, bus: bool, tmp_path:
     ],
 )
 def test_ethernet_passes_its_testbench(name: str, given: list[str], bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
-    """At its default size; the prober clears its records first, and its given delays come over the bus."""
+    """The Ethernet blocks pass their exported testbenches at default size.
+
+    The prober first clears its records, and its given delays are written over the bus.
+    """
     exported(name, tmp_path, *given, cycles=2000, bus=bus)
     done = run(compiled(tmp_path))
     assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
@@ -197,7 +204,7 @@ def test_ethernet_passes_its_testbench(name: str, given: list[str], bus: bool, t
     ],
 )
 def test_no_initial_value_is_needed(name: str, given: list[str], bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
-    """Registers and memories hold anything at power-on, as they do on an ASIC; three times something else."""
+    """Without initial values, an exported block passes its testbench from three random power-on states."""
     exported(name, tmp_path, *given, cycles=500, bus=bus)
     strip(tmp_path)
     bench = compiled(tmp_path, "--x-initial", "unique", "--x-assign", "unique")
@@ -206,7 +213,7 @@ def test_no_initial_value_is_needed(name: str, given: list[str], bus: bool, tmp_
         assert "PASS: dut is golden in 500 cycles" in done.stdout, done.stdout
 
     if bus:
-        flip_golden(tmp_path, 700)  # the bus is compared while tables are written
+        flip_golden(tmp_path, 700)  # bus outputs are compared while tables are written
         assert run(bench).returncode != 0
 
 
@@ -279,7 +286,7 @@ def test_a_four_state_simulator_knows_every_output(
     bus: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path: Path,
 ) -> None:
-    """What golden decides never hangs on what was not written since power-on."""
+    """Given a four-state simulator, no compared output is unknown, with or without initial values."""
     exported(name, tmp_path, *given, bus=bus)
     for with_initial_values in (True, False):
         if not with_initial_values:
@@ -312,7 +319,7 @@ b10 $
     ("valid", "vl", "words"), [(0, 0, "tx__0__valid in cycle 7 is 1"), (1, 3, "tx__0__vl in cycle 7 is 0")]
 )
 def test_the_first_signal_that_differs_is_that_of_the_cycle_before_the_edge(valid: int, vl: int, words: str) -> None:
-    """Values that change with the edge are those of the next cycle."""
+    """The wave reports the value before the clock edge as the value of a cycle."""
     found = {"cycle": 7, "time": 5000, "expected": {"tx__0__valid": valid, "tx__0__vl": vl}}
     assert first_difference(WAVE.encode(), "dut.switch_2", found).startswith(
         f"dut.switch_2.{words} in the wave, golden"
@@ -321,7 +328,10 @@ def test_the_first_signal_that_differs_is_that_of_the_cycle_before_the_edge(vali
 
 @pytest.mark.slow
 def test_a_fault_under_cocotb_is_named_by_signal_cycle_and_values() -> None:
-    """What the wave of the repeated run shows is what the bench has seen."""
+    """A fault under cocotb is reported with the signal, cycle and values of the wave.
+
+    The bench reports the same values.
+    """
     called = call(
         "cosim", "rr", "--param", "requesters=3", "--engine", "cocotb", "--cycles", "1500", "--fault", "12", "--json"
     )
@@ -350,17 +360,19 @@ def recorded(name: str, *, bus: bool, cycles: int = 400) -> Recording:
 
 
 def test_a_recording_begins_with_a_reset_and_writes_memories_before_it_compares() -> None:
+    """A recording resets the block, writes its memories, resets again and only then compares."""
     made = recorded("sl2vl", bus=False)
     rst, enable = (made.inputs[name].get(made.rows[: made.first]) for name in ("rst", "program__enable"))
     rows = made.inputs["output"]
     assert list(rst[:4]) == [1, 1, 1, 1]
-    assert len(set(rows.get(made.rows[:4]).tolist())) > 1  # other inputs are anything
-    assert int((enable & (rst == 0)).sum()) == 8  # a row for each output
+    assert len(set(rows.get(made.rows[:4]).tolist())) > 1  # other inputs are random
+    assert int((enable & (rst == 0)).sum()) == 8  # one row for each output
     assert list(rst[-4:]) == [1, 1, 1, 1]
     assert (made.shown, len(made.expected)) == (made.first, 400)
 
 
 def test_the_bus_writes_the_tables_reads_every_register_and_then_golden_decides() -> None:
+    """A recording over the bus writes all tables, reads all registers and then compares decisions."""
     made = recorded("vlarb", bus=True)
     registers = register_map("vlarb", BLOCKS["vlarb"].defaults())
     before = made.rows[made.shown : made.first]
@@ -370,7 +382,7 @@ def test_the_bus_writes_the_tables_reads_every_register_and_then_golden_decides(
     assert {at for at, _ in registers} <= {int(at) & ~3 for at in np.unique(reads)}
     after = made.expected[made.first - made.shown :]
     assert made.outputs["grant"].get(after).sum() > 50
-    assert made.outputs["s_axil_bresp"].get(after).any()  # writes are refused, to no effect
+    assert made.outputs["s_axil_bresp"].get(after).any()  # some writes are refused
     identity = made.outputs["s_axil_rdata"].get(made.expected) == registers.registers[0].value  # type: ignore[union-attr]
     assert identity.any()
 
@@ -392,6 +404,7 @@ def fusesoc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("tool", ["verilator", "icarus"])
 def test_the_core_lints_and_runs_as_exported(tool: str, tmp_path: Path) -> None:
+    """FuseSoC lints and simulates the exported core file."""
     if tool == "icarus" and not simulator_installed("icarus"):
         pytest.skip("Icarus is not installed")
     exported("sl2vl", tmp_path, "inputs=2", bus=True)

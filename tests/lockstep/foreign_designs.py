@@ -1,4 +1,4 @@
-"""Arbiters in other people's styles: the examples of the documentation, and what can be made of them."""
+"""Arbiters in third-party coding styles: the documentation's examples and variants of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "docs" / "examples" / "foreign_
 
 
 def example(name: str, *changes: tuple[str, str]) -> str:
-    """Return a file of the examples, with texts in it replaced that must be there."""
+    """Return an example file with the given texts replaced, each of which must occur."""
     text = (EXAMPLES / name).read_text()
     for before, after in changes:
         assert before in text, before
@@ -23,7 +23,7 @@ def example(name: str, *changes: tuple[str, str]) -> str:
 
 
 def opened(where: Path, block: str, design: str, given: str, *, cycles: int = 20_000, table: str = "") -> ForeignRun:
-    """Write a design, its map and a table to a folder; return the run of the design's first module."""
+    """Write a design, its map and a table to a folder and open a run of the design's first module."""
     (where / "design.sv").write_text(design)
     (where / "map.toml").write_text(given)
     (where / "table.toml").write_text(table)
@@ -40,11 +40,11 @@ def opened(where: Path, block: str, design: str, given: str, *, cycles: int = 20
 
 
 def ran(where: Path, block: str, design: str, given: str, **run: int | str) -> ForeignResult:
-    """Return how a design did."""
+    """Run a design and return its result."""
     return opened(where, block, design, given, **run).run()  # type: ignore[arg-type]
 
 
 def map_of(name: str, *changes: tuple[str, str], without: Sequence[str] = ()) -> str:
-    """Return a map of the examples with texts replaced, and without the lines that begin with some words."""
+    """Return an example map with texts replaced and lines with the given beginnings removed."""
     lines = example(name, *changes).split("\n")
     return "\n".join(line for line in lines if not line.startswith(tuple(without) or ("\0",)))

@@ -1,4 +1,4 @@
-"""What a design without initial values powers on with: anything, in its registers and in its memories."""
+"""Designs that power on with random register and memory contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _INITIAL = re.compile(r"^(?P<to>\s*(?:reg .*|(?P<memory>\S+)\[\d+\]) = )(?P<bits
 
 
 def filled_at_random(text: str, seed: int, *, tables: frozenset[str] = frozenset()) -> tuple[str, int]:
-    """Return Verilog with drawn initial values, and their number; memories named as ``tables`` keep theirs."""
+    """Return Verilog with random initial values and the number of values replaced.
+
+    Memories named in ``tables`` keep their initial values.
+    """
     source = random.Random(seed)  # noqa: S311 - stimulus, not secrets
     drawn = 0
 
@@ -35,7 +38,7 @@ def filled_at_random(text: str, seed: int, *, tables: frozenset[str] = frozenset
 def powered_on_with_anything(
     name: str, given: dict[str, Any], seed: int, *, tables: frozenset[str] = frozenset()
 ) -> CompiledModel:
-    """Compile a block that powers on with anything and is reset for a cycle."""
+    """Compile a block with random power-on state and a one-cycle reset."""
     block = BLOCKS[name]
     component = block.make({**block.defaults(), **given})
     text, drawn = filled_at_random(to_verilog(component, name), seed, tables=tables)
@@ -46,7 +49,7 @@ def powered_on_with_anything(
 def lockstep_from_anything(
     name: str, given: dict[str, Any], seed: int, *, cycles: int, tables: frozenset[str] = frozenset()
 ) -> Outcome:
-    """Run a block's qualification through hardware that powers on with anything."""
+    """Run a block's qualification on hardware with random power-on state."""
     block = BLOCKS[name]
     with powered_on_with_anything(name, given, seed, tables=tables) as model:
         parameters = {**block.defaults(), **given}
@@ -55,7 +58,10 @@ def lockstep_from_anything(
 
 
 def cycles_that_differ(name: str, given: dict[str, Any], seed: int, *, cycles: int) -> list[int]:
-    """Return golden's cycles in which a block that powered on with anything differs, its memories written first."""
+    """Return the cycles in which a block with random power-on state differs from golden.
+
+    The recording begins with the writes that initialise memories.
+    """
     block = BLOCKS[name]
     parameters = {**block.defaults(), **given}
     ports = component_ports(block.make(parameters))

@@ -1,4 +1,4 @@
-"""Code coverage: what a run reaches is counted, what never changes is proven, and the rest has a reason or is told."""
+"""Code coverage: counting of reached points, proofs of constants, reasons for the remaining points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vlane.tb.machinery.synthesis.constants import constant_bits, net_of
 
 
 class Inner(Component):
-    """Counts to 4 in three bits, and remembers whether it was ever asked to while it stood at a count that is not."""
+    """Counts to 4 in three bits and latches whether it was ever enabled at the unreachable count 6."""
 
     def __init__(self) -> None:
         super().__init__({"go": In(1), "count": Out(3)})
@@ -44,7 +44,7 @@ class Inner(Component):
 
 
 class Outer(Component):
-    """Two of them, of which one is never asked, and a memory of one word."""
+    """Two counters, one of which stays disabled in the tests, and a memory."""
 
     def __init__(self) -> None:
         super().__init__({"go": In(2), "both": Out(1)})
@@ -67,7 +67,7 @@ def model() -> CoveredModel:
 
 
 def reached(model: CoveredModel, cycles: int) -> dict[str, Point]:
-    """Return the points of a run in which the first of two is asked in every cycle."""
+    """Return the coverage points of a run that enables the first counter in every cycle."""
     model.restart()
     rows = np.zeros((cycles, model.input_words), np.uint64)
     model.inputs["go"].put(rows, np.ones(cycles, np.uint64))
@@ -77,7 +77,10 @@ def reached(model: CoveredModel, cycles: int) -> dict[str, Point]:
 
 @pytest.mark.slow
 def test_edges_of_named_signals_are_counted_by_instance(model: CoveredModel) -> None:
-    """Ten edges between eleven cycles count to 4 twice: bit 2 rises twice, bit 0 four times; the rest stays."""
+    """Toggles of each bit are counted separately for each instance, with the source line.
+
+    In ten steps the counter wraps twice, so bit 2 rises twice and bit 0 four times.
+    """
     points = reached(model, 11)
     counts = {name: point.count for name, point in points.items() if point.kind == "toggle"}
     assert [counts[f"inner_0.count[{bit}]:0->1"] for bit in range(3)] == [4, 2, 2]
@@ -89,6 +92,7 @@ def test_edges_of_named_signals_are_counted_by_instance(model: CoveredModel) -> 
 
 @pytest.mark.slow
 def test_neither_words_of_memories_nor_terms_count(model: CoveredModel) -> None:
+    """Coverage counts toggles of named signals only, not of memory words or intermediate terms."""
     names = {point.name for point in reached(model, 1).values() if point.kind == "toggle"}
     assert not [name for name in names if name.startswith("$")]
     assert {name.partition("[")[0].partition(":")[0] for name in names} >= {"go", "both", "count", "beyond"}
@@ -97,7 +101,10 @@ def test_neither_words_of_memories_nor_terms_count(model: CoveredModel) -> None:
 
 @pytest.mark.slow
 def test_branches_know_their_condition(model: CoveredModel) -> None:
-    """One cycle takes no branch that ten take; the count of 6 is taken by none."""
+    """A branch records its condition, and branches under an unreachable condition are proven constant.
+
+    Ten cycles reach more branches than one.
+    """
     few, many = reached(model, 1), reached(model, 10)
     taken = [
         {name for name, point in points.items() if point.kind == "branch" and point.count} for points in (few, many)
@@ -112,7 +119,7 @@ def test_branches_know_their_condition(model: CoveredModel) -> None:
 
 
 def test_constants_are_proven_and_nothing_else() -> None:
-    """What is never asked for can be; what follows from a count that is not reached cannot."""
+    """Only bits that cannot change are proven constant. A bit that is merely not exercised is not."""
     bits = {
         Bit("inner_0", "beyond", 0): "0",
         Bit("inner_1", "beyond", 0): "0",
@@ -124,7 +131,7 @@ def test_constants_are_proven_and_nothing_else() -> None:
 
 
 class Beyond(Component):
-    """Reads a memory of three words at four addresses."""
+    """Component that reads a memory of three words at four addresses."""
 
     def __init__(self) -> None:
         super().__init__({"at": In(2), "read": Out(4)})
@@ -137,13 +144,14 @@ class Beyond(Component):
         return m
 
 
-def test_what_is_read_beyond_a_memory_is_not_what_it_holds() -> None:
+def test_reads_beyond_a_memory_prevent_constants() -> None:
+    """Given reads beyond the end of a memory, bits that are 1 in every word are not proven constant."""
     bits = {Bit("", "read", number) for number in range(4)}
     assert constant_bits(Beyond(), "beyond", bits) == {Bit("", "read", 1): "0", Bit("", "read", 2): "0"}
 
 
 class Namesake(Component):
-    """A register of a part, and a constant of the whole that has the name that flattening gives to the register."""
+    """Constant with the name that flattening gives to a register of a submodule."""
 
     def __init__(self) -> None:
         super().__init__({"go": In(2), "shown": Out(2)})
@@ -156,13 +164,14 @@ class Namesake(Component):
         return m
 
 
-def test_a_signal_is_not_taken_for_another_one_of_its_flat_name() -> None:
+def test_signals_with_equal_flat_names_are_distinguished() -> None:
+    """A constant named like a flattened register does not make the register constant."""
     bits = {Bit("inner", "count", 0), Bit("", "inner.count", 0)}
     assert constant_bits(Namesake(), "namesake", bits) == {Bit("", "inner.count", 0): "0"}
 
 
 class Asleep(Component):
-    """One that is never asked."""
+    """Counter that is never enabled."""
 
     def __init__(self) -> None:
         super().__init__({"count": Out(3)})
@@ -174,13 +183,14 @@ class Asleep(Component):
         return m
 
 
-def test_what_an_instance_cannot_know_is_proven_of_the_whole() -> None:
+def test_constant_due_to_the_surroundings_is_proven() -> None:
+    """A counter that its parent never enables is proven constant in the whole design."""
     bits = [Bit("inner", "count", 0), Bit("inner", "beyond", 0)]
     assert constant_bits(Asleep(), "asleep", bits) == dict.fromkeys(bits, "0")
 
 
 def test_an_instance_is_tried_before_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes too long as a whole is proven where it is; the bits of the other instance are not lost."""
+    """If a proof over the whole design times out, constants are still proven within each instance."""
 
     def out_of_time(kind: str, files: Any, top: str, *words: Any, seconds: int | None = None, **others: Any) -> Path:
         if seconds is not None and top == "outer":
@@ -192,8 +202,8 @@ def test_an_instance_is_tried_before_the_whole(monkeypatch: pytest.MonkeyPatch) 
     assert constant_bits(Outer(), "outer", bits) == {bit: "0" for bit in bits if bit.signal == "beyond"}
 
 
-def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That nobody stands beyond the last entry is constant as it is; that a count stops is by induction only."""
+def test_timeout_of_induction_keeps_plain_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If induction times out, only bits that are constant without induction are proven."""
 
     def out_of_time(*words: Any, seconds: int | None = None, **others: Any) -> Path:
         if seconds is not None:
@@ -210,14 +220,14 @@ def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkey
 
 
 class Telling(Inner):
-    """One that tells outside what it remembers."""
+    """Counter with an output for its latched bit."""
 
     def __init__(self) -> None:
         Component.__init__(self, {"go": In(1), "count": Out(3), "beyond": Out(1)})
 
 
 class Joined(Component):
-    """A part whose output has another name outside, and logic without a register around it."""
+    """Submodule with a renamed output and combinational logic around the instance."""
 
     def __init__(self) -> None:
         super().__init__({"go": In(1), "at": In(2), "shown": Out(3)})
@@ -236,8 +246,11 @@ class Joined(Component):
         return m
 
 
-def test_what_is_joined_is_one_and_what_is_around_instances_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an instance puts out may be anything but what it proves itself, where the whole takes too long."""
+def test_aliases_share_a_verdict_and_glue_logic_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Aliases of a net share one verdict, and glue logic is proven with free instance outputs.
+
+    This also applies if the proof of the whole design times out.
+    """
 
     def out_of_time(kind: str, files: Any, top: str, *words: Any, seconds: int | None = None, **others: Any) -> Path:
         if seconds is not None and top == "joined" and "$_DFF_P_" in files["optimised.il"]:
@@ -259,6 +272,7 @@ def test_what_is_joined_is_one_and_what_is_around_instances_is_proven(monkeypatc
 
 @pytest.mark.slow
 def test_a_short_run_leaves_points_open_and_a_long_one_none() -> None:
+    """A run of 1,000 cycles leaves coverage points open (exit status 1), one of 100,000 leaves none."""
     short = call("coverage", "rr", "--cycles", "1000", "--json")
     long = call("coverage", "rr", "--cycles", "100000", "--json")
 
@@ -276,8 +290,8 @@ def test_a_short_run_leaves_points_open_and_a_long_one_none() -> None:
 
 
 @pytest.mark.slow
-def test_reasons_are_told_and_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reason for what stays open at first; another one for what changes."""
+def test_reasons_are_reported_or_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reason removes an open point from the list, and a reason for a bit that changes is refuted."""
     first = call("coverage", "rr", "--cycles", "1000", "--json").json()
     told = next(point for point in first["open"] if point.startswith("toggle: "))
     signal, bit = re.fullmatch(r"toggle: ([\w.$]+)(?:\[(\d+)\])?:.*", told).groups()  # type: ignore[union-attr]
@@ -310,7 +324,10 @@ def branch(name: str, bit: str, *, count: int = 0) -> Point:
 
 
 def test_a_reason_holds_for_every_name_of_a_bit_and_for_branches_that_it_decides() -> None:
-    """A branch whose bit had one of its edges may be taken."""
+    """A reason applies to every alias of a bit and to the branches that bit controls.
+
+    A branch is not covered if its bit had one of the two edges.
+    """
     taken = [branch("of_alias", "alias"), branch("of_rises", "rises"), branch("of_other", "other")]
     left = [*(point for point in POINTS if not point.count), *taken]
     found = (Hole("stays", range(1), "It stays."), Hole("rises", range(1), "Once.", edge="1->0"))
@@ -327,6 +344,7 @@ def test_a_reason_holds_for_every_name_of_a_bit_and_for_branches_that_it_decides
 
 
 def test_branches_without_a_name_are_judged_by_their_number() -> None:
+    """A reason for unnamed branches applies only if their number is as stated."""
     points = [
         branch("$1 ? read_0 : 0", "$1"),
         branch("$2 ? read_1 : 0", "$2"),
@@ -345,6 +363,7 @@ def test_branches_without_a_name_are_judged_by_their_number() -> None:
 
 @pytest.mark.slow
 def test_reasons_are_of_the_instance_that_was_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reasons apply only to the instance for which they were written."""
     everything = (Hole(".*", range(64), "Whatever it is."),)
     monkeypatch.setattr(code_coverage, "judged_holes", lambda _: everything)
     other = call("coverage", "rr", "--cycles", "1000", "--param", "data_vls=2", "--json").json()
@@ -353,14 +372,15 @@ def test_reasons_are_of_the_instance_that_was_judged(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_a_bit_that_changed_is_not_constant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proof that the run contradicts is none: one edge of the bit was reached, the other one was not."""
+    """Given a toggled bit with a constant proof, the run fails with an error."""
     monkeypatch.setattr(code_coverage, "constant_bits", lambda *words: dict.fromkeys(words[2], "0"))
     with pytest.raises(RuntimeError, match=r"was reached, and its bit is proven constant"):
         call("coverage", "drr", "--cycles", "1000", "--json")
 
 
 @pytest.mark.slow
-def test_what_differs_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mismatch_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a mismatch in the lockstep, ``coverage`` reports the mismatch with exit status 1."""
     wrong = Outcome(3, Mismatch(3, {}, {"grant": 1}, {"grant": 0}), 0.0)
     monkeypatch.setattr(code_coverage, "run_lockstep", lambda *_: wrong)
     called = call("coverage", "rr", "--cycles", "1000", "--json")
@@ -369,7 +389,7 @@ def test_what_differs_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _signals(design: str, top: str) -> set[str]:
-    """Return the paths of all signals: the modules of a design are named by the path of their instance."""
+    """Return the paths of all signals in RTLIL text with one module per instance path."""
     found, path = set(), ""
     for line in design.splitlines():
         if line.startswith("module \\"):
@@ -379,7 +399,7 @@ def _signals(design: str, top: str) -> set[str]:
     return found
 
 
-def test_judged_holes_are_of_signals_of_blocks_and_say_why() -> None:
+def test_reasons_name_existing_signals() -> None:
     with_holes = {name: holes for name in BLOCKS if (holes := judged_holes(name))}
     assert with_holes
     for name, holes in with_holes.items():

@@ -1,4 +1,4 @@
-"""Switches in hardware inside the golden network: the same packets in the same cycles, or it is told."""
+"""Hardware switches within the golden network: equal packets in equal cycles."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ lid = 2
 port = 1
 """
 MORE = (("fifo", "fcp"), ("turns", "returns"), ("turns", "fcp"))
-"""Allocations and credits that are tried in ``make long`` only."""
-CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
+"""Allocations and credit schemes tested only in ``make long``."""
+CABLES = "host H*\nS1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """Return three switches in a row."""
+    """Return a study of three switches in a row."""
     file = tmp_path / "row.toml"
     file.write_text(STUDY)
     (tmp_path / "cables.txt").write_text(CABLES)
@@ -99,7 +99,10 @@ def study(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("rtl", [["1"], ["0,2"], ["all"]], ids=" ".join)
 @pytest.mark.parametrize("flight", [1, 4])
 def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], flight: int, study: Path) -> None:
-    """One, two that golden parts, all three; cables of one cycle and of more."""
+    """With any of three switches in hardware, each delivery happens in golden's cycle.
+
+    Cables have flight times of 1 and 4 cycles.
+    """
     study.write_text(STUDY.replace("flight_cycles = 1", f"flight_cycles = {flight}"))
     options = [word for name in rtl for word in ("--rtl", name)]
 
@@ -122,7 +125,10 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
 def test_deliveries_are_the_same_with_a_crossbar_faster_than_the_links(
     credit: str, rtl: str, flight: int, study: Path
 ) -> None:
-    """Two blocks come free at once, between switches in hardware and golden's; links stall, tables are rewritten."""
+    """With a crossbar speed-up of 2, each delivery happens in golden's cycle.
+
+    Two blocks are returned in one cycle, links stall and tables are rewritten.
+    """
     sizes = "[switch]\nspeed = 2\n[buffers]\nblocks = 16\nminimum_blocks = 8"
     text = STUDY.replace("flight_cycles = 1", f'flight_cycles = {flight}\ncredits = "{credit}"')
     text = text.replace("[buffers]\nblocks = 24\nminimum_blocks = 4", sizes) + FAULTS
@@ -154,7 +160,10 @@ def test_deliveries_are_the_same_with_a_crossbar_faster_than_the_links(
 def test_deliveries_are_the_same_with_a_crossbar_port_per_vl(
     allocation: str, credit: str, rtl: str, faults: str, study: Path
 ) -> None:
-    """Queues of requests and turns, room by returns and by flow-control packets; links stall, tables are rewritten."""
+    """With a crossbar port per VL, each delivery happens in golden's cycle.
+
+    Variants are both allocations, both credit schemes, and faults.
+    """
     switch = f'[switch]\ncrossbar = "per_vl"\nallocation = "{allocation}"\n[link]\ncredits = "{credit}"\n'
     sizes = "[buffers]\nblocks = 16\nminimum_blocks = 8"
     text = STUDY.replace("[link]\n", switch).replace("[buffers]\nblocks = 24\nminimum_blocks = 4", sizes)
@@ -174,7 +183,10 @@ def test_deliveries_are_the_same_with_a_crossbar_port_per_vl(
 @pytest.mark.slow
 @pytest.mark.parametrize("rtl", [pytest.param("1", marks=pytest.mark.long), "all"])
 def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, study: Path) -> None:
-    """Two MPorts, one of them in part; channels and five-bit levels; links stall and tables are rewritten."""
+    """With Omni-Path hardware, each delivery happens in golden's cycle.
+
+    The network has two MPorts, one of them partly used, five-bit SLs, stalls and table rewrites.
+    """
     channels, lanes = [0] * 20 + [17] * 12, [0] * 15 + [15] + [1] * 16
     settings = f'[switch]\nkind = "opa"\n[link]\nsc_of_sl = {channels}\nvl_of_sc = {lanes}\n'
     study.write_text(STUDY.replace("[link]\n", settings).replace("sl = 1\n", "sl = 21\n") + FAULTS)
@@ -193,7 +205,7 @@ def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, s
 @pytest.mark.slow
 @pytest.mark.parametrize("rtl", [["1"], ["all"], ["0", "2"]], ids=" ".join)
 def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
-    """Links stall, a LID goes and comes back: the same packets drop, the others come in the same cycles."""
+    """Given stalled links and a removed LID, hardware and golden drop and deliver the same packets."""
     study.write_text(STUDY)
     options = [word for name in rtl for word in ("--rtl", name)]
     whole = call("cosim", "network", study, *options, "--json").json()
@@ -214,7 +226,10 @@ def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
 @pytest.mark.parametrize("rtl", [["1"], ["all"]], ids=" ".join)
 @pytest.mark.parametrize("scheduler", ["rr", "vlarb"])
 def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], scheduler: str, study: Path) -> None:
-    """Lost for a while, from a cycle after a period on too; a link stalls: all packets come as in golden."""
+    """Given lost FCPs and a stalled link, each delivery happens in golden's cycle.
+
+    One loss starts in the cycle after an FCP period.
+    """
     text = STUDY.replace("[buffers]\nblocks = 24\nminimum_blocks = 4", "[buffers]\nblocks = 16\nminimum_blocks = 8")
     text = text.replace("[link]\n", '[link]\ncredits = "fcp"\nfcp_blocks = 8\nfcp_period_cycles = 400\n')
     if scheduler == "vlarb":
@@ -244,7 +259,7 @@ def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], sche
 
 @pytest.mark.slow
 def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SL 0 leaves on VL 1: the deliveries differ, and the exit status says so."""
+    """Given a hardware switch with another SL2VL table, the run reports a mismatch with exit status 1."""
     whole = network_hardware._boot
 
     def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
@@ -264,12 +279,15 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
 
 
 FIELDS = ("engine", "mixed_seconds", "cycles_per_second", "seconds", "golden_seconds")
-"""Of the document: what may differ between engines."""
+"""Fields of the JSON document that may differ between engines."""
 
 
 @pytest.mark.long
 def test_a_network_under_cocotb_is_the_one_of_the_native_engine(study: Path) -> None:
-    """Two switches that golden parts, then neighbours: links stall, tables are rewritten, packets drop."""
+    """The native and the cocotb engine report equal results, including drops.
+
+    Hardware switches are neighbours or separated by a golden switch, with stalls and table rewrites.
+    """
     study.write_text(STUDY.replace("cycles = 6000", "cycles = 4000") + FAULTS)
     for rtl in ("0,2", "0,1"):
         documents = [
@@ -289,7 +307,7 @@ def test_a_network_under_cocotb_is_the_one_of_the_native_engine(study: Path) -> 
     "name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl", "irregular_per_vl_rtl", "tree_speed2_rtl"]
 )
 def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
-    """Neighbours of eight ports, by returns and by flow-control packets."""
+    """Two neighbouring hardware switches of each shipped network agree with golden under cocotb."""
     file = DATA.parent.parent / "sim_top" / "configs" / f"{name}.toml"
 
     called = call("cosim", "network", file, "--rtl", "0,1", "--engine", "cocotb", "--cycles", "20000", "--json")
@@ -300,7 +318,7 @@ def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
 
 @pytest.mark.long
 def test_the_first_signal_that_differs_is_read_from_the_wave(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One switch gets another table: its output, the cycle, what the wave shows and what golden says are named."""
+    """Given a wrong table in one switch, the mismatch names signal, cycle and both values from the wave."""
     whole = network_hardware._boot
 
     def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
@@ -327,7 +345,7 @@ def test_the_first_signal_that_differs_is_read_from_the_wave(study: Path, monkey
 @pytest.mark.slow
 @pytest.mark.parametrize("word", [4, 5], ids=["names_another_packet", "header"])
 def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same cycles are not enough: what comes out must be what went in."""
+    """Given a flit changed within the switch, the run reports bad flits or gets stuck."""
     layout = network_hardware.switch_elements
 
     def spoiled(*given: Any, **sizes: Any) -> Any:
@@ -348,7 +366,7 @@ def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monke
 
 @pytest.mark.slow
 def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A LID is taken out of the middle switch's table: hardware drops what golden drops, and all else is the same."""
+    """Given a LID without a port, hardware drops the packets golden drops, at the same switch."""
 
     def broken(*given: Any) -> Any:
         world = make_world(*given)
@@ -405,17 +423,17 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("minimum_blocks = 4", "minimum_blocks = [4, 5]", ["--rtl", "1"], ["buffers.minimum_blocks", "[4, 5]"]),
     ],
 )
-def test_what_the_hardware_has_not_is_refused(
+def test_studies_without_hardware_support_are_refused(
     old: str, new: str, options: list[str], words: list[str], study: Path
 ) -> None:
-    """One line, before anything is compiled."""
+    """Given a study hardware does not support, one line reports it before anything is compiled."""
     study.write_text(STUDY.replace(old, new, 1))
 
     assert_refused(call("cosim", "network", study, *options), *words)
 
 
 def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
-    """And network needs a study."""
+    """A study and ``--rtl`` are accepted with ``network`` only, which requires a study."""
     assert_refused(call("cosim", "vlarb", study), "STUDY", "network only", "vlarb")
     assert_refused(call("cosim", "rr", "--rtl", "1"), "--rtl", "network only", "rr")
     assert_refused(call("cosim", "network", study, "--rtl", "1", "--fault", "7"), "--fault", "left out with network")
@@ -424,7 +442,10 @@ def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
 
 
 def test_main_job_runs_one_switch_in_both_ways() -> None:
-    """The switch of ``make cosim`` alone is that of its network, so that it is compiled once."""
+    """``make cosim`` uses the same switch parameters for a single switch and for its network.
+
+    So the switch is compiled once.
+    """
     makefile = (DATA.parent.parent / "Makefile").read_text()
     (words,) = re.findall(r"^SWITCH := \$\(addprefix --param ,(.*)\)$", makefile, re.MULTILINE)
     file = DATA.parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"

@@ -1,4 +1,4 @@
-"""Coverage that gates: what applies must happen, a missing rule or cross is named and fails a run that is judged."""
+"""Functional coverage of the qualification: missing rules and crosses are named and fail a run."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ ODD = (
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "minimum=7", "largest=7", "speed=2")),
     ("opa_switch", ("ports=3", "data_vls=2")),
 )
-"""Instances in which some rules and crosses cannot happen."""
+"""Instances in which some rules and crosses cannot occur."""
 
 
 def made(name: str, parameters: Mapping[str, Any], cycles: int, seed: int = 1) -> tuple[Stimulus, int, int]:
-    """Return a qualification and the words of its rows."""
+    """Return a qualification and the numbers of words in its input and output rows."""
     stimulus, inputs, outputs = qualification_of(name, parameters, cycles, seed)
     return stimulus, row_words(inputs), row_words(outputs)
 
 
 def shown(stimulus: Stimulus, input_words: int, output_words: int) -> Coverage:
-    """Return what a stimulus showed to its end."""
+    """Return the coverage of a stimulus run to its end."""
     rows, expected = np.zeros((4096, input_words), np.uint64), np.zeros((4096, output_words), np.uint64)
     done = 0
     while count := stimulus.fill(rows, expected):
@@ -74,6 +74,7 @@ def shown(stimulus: Stimulus, input_words: int, output_words: int) -> Coverage:
     [pytest.param(*form, marks=pytest.mark.long if form[0].endswith("_switch") else ()) for form in FORMS],
 )
 def test_a_small_instance_shows_all_that_applies(name: str, words: tuple[str, ...]) -> None:
+    """A small instance of each block shows every applicable rule and cross in a million cycles."""
     block = BLOCKS[name]
     stimulus, *sizes = made(name, block.parameters(list(words)), 1_000_000)
     coverage = shown(stimulus, *sizes)
@@ -85,6 +86,7 @@ def test_a_small_instance_shows_all_that_applies(name: str, words: tuple[str, ..
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("name", "words"), FORMS)
 def test_the_default_run_shows_all_that_applies(name: str, words: tuple[str, ...], seed: int) -> None:
+    """A full-size instance of each block shows every applicable rule and cross for several seeds."""
     block = BLOCKS[name]
     stimulus, *sizes = made(name, block.parameters(list(words), block.full_size), 1_000_000, seed)
     assert shown(stimulus, *sizes).missing == []
@@ -92,14 +94,15 @@ def test_the_default_run_shows_all_that_applies(name: str, words: tuple[str, ...
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "words"), ODD)
-def test_what_an_odd_instance_cannot_show_does_not_apply(name: str, words: tuple[str, ...]) -> None:
+def test_small_instances_need_no_impossible_crosses(name: str, words: tuple[str, ...]) -> None:
+    """Crosses impossible in a small instance are not required."""
     stimulus, *sizes = made(name, BLOCKS[name].parameters(list(words)), 1_000_000)
     assert shown(stimulus, *sizes).missing == []
 
 
 @pytest.mark.slow
 def test_a_stimulus_without_a_phase_is_named_by_its_crosses() -> None:
-    """What only one phase shows is missing without it, and the run fails."""
+    """Given a stimulus without the phase of rewrites, the crosses of this phase are reported missing."""
     stimulus, *sizes = made("ib_switch", BLOCKS["ib_switch"].parameters(["ports=3", "data_vls=2", "lids=8"]), 200_000)
     stimulus.phases = tuple(
         SwitchPhase(phase.cycles, name="rewritten") if phase.name == "rewritten" else phase for phase in stimulus.phases
@@ -112,6 +115,7 @@ def test_a_stimulus_without_a_phase_is_named_by_its_crosses() -> None:
 
 @pytest.mark.slow
 def test_a_stimulus_without_forbidden_traffic_need_not_show_it() -> None:
+    """Given a stimulus without forbidden inputs, crosses with such inputs are not required."""
     stimulus = made("credit_opa", BLOCKS["credit_opa"].parameters(["vls=2"]), 400_000)[0]
     assert "granted x reset" in stimulus.cross_counts()
     stimulus.phases = tuple(phase for phase in stimulus.phases if not phase.wild)
@@ -145,6 +149,7 @@ def test_a_cross_of_unknown_events_is_refused() -> None:
 
 
 def test_only_a_long_run_is_judged() -> None:
+    """Missing rules fail a run only if the run is long enough to be judged."""
     coverage = Coverage({"rule": 0}, ["rule"], {"one x other": 0, "one x third": 2}, 1000, judged=True)
     assert coverage.missing == ["rule", "one x other"]
     assert coverage.failed
@@ -156,7 +161,7 @@ def test_only_a_long_run_is_judged() -> None:
 
 @pytest.mark.slow
 def test_the_command_judges_a_long_run() -> None:
-    """Fewer cycles than a run needs are not judged; the document says from how many it is."""
+    """A run is judged only from a minimum number of cycles, which the JSON document contains."""
     short = call("cosim", "rr", "--param", "data_vls=4", "--cycles", "2000", "--json")
     done = short.json()
     assert (short.status, done["judged"], done["judged_from_cycles"]) == (0, False, 200_000)
@@ -169,7 +174,7 @@ def test_the_command_judges_a_long_run() -> None:
 
 @pytest.mark.parametrize(("mismatches", "status"), [(1, 1), (0, 3)])
 def test_a_planted_fault_is_noticed_or_not(monkeypatch: pytest.MonkeyPatch, mismatches: int, status: int) -> None:
-    """Exit status 1 if a fault was noticed, 3 if the qualification did not notice it either."""
+    """A planted fault gives exit status 1 if detected and 3 if even the qualification misses it."""
     run: list[Job] = []
 
     def cosim_native(job: Job, **_: object) -> tuple[CosimResult, None]:
@@ -186,7 +191,9 @@ def test_a_planted_fault_is_noticed_or_not(monkeypatch: pytest.MonkeyPatch, mism
 
 
 @pytest.mark.parametrize(("judged", "status"), [(1, 1), (0, 0)])
-def test_what_is_missing_fails_a_run_that_is_judged(monkeypatch: pytest.MonkeyPatch, judged: int, status: int) -> None:
+def test_missing_crosses_fail_a_judged_run(monkeypatch: pytest.MonkeyPatch, judged: int, status: int) -> None:
+    """Given a missing rule, a judged run exits with 1 and a shorter run with 0."""
+
     def cosim_native(job: Job, **_: object) -> tuple[CosimResult, None]:
         found = Coverage({"idle": 0}, ["idle"], {"held x idle": 0}, 1, judged=bool(judged))
         return CosimResult("native", "verilator", job.parameters, 10, 5, 0, 0.1, job.seed, (), found), None

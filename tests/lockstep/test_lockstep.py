@@ -1,4 +1,4 @@
-"""The lockstep itself: it must fail when the hardware is wrong, and say where."""
+"""The lockstep itself: detection of differences, restart, mutants, row layout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vlane.tb.schedulers.vlarb.proofs import VLArbTurnProperties
 from vlane.tb.schedulers.vlarb.stimulus import VLArbTraffic
 
 BLOCKS_BIT = 7
-"""Lowest bit of ``blocks`` in a row of outputs: behind grant, vl and list."""
+"""Lowest bit of ``blocks`` in a row of outputs, after grant, vl and list."""
 
 SHAPE = {"data_vls": 2, "entries": 3, "vl15": True}
 
@@ -42,7 +42,7 @@ def traffic_for(model: CompiledModel) -> VLArbTraffic:
 
 
 class Spoiled:
-    """A source whose expectation is wrong in one cycle."""
+    """Stimulus whose expected output is wrong in one cycle."""
 
     def __init__(self, source: VLArbTraffic, cycle: int) -> None:
         self.source, self.cycle, self.done = source, cycle, 0
@@ -58,7 +58,10 @@ class Spoiled:
 @pytest.mark.slow
 @pytest.mark.parametrize("cycle", [0, 1, BATCH - 1, BATCH, 2 * BATCH + 17])
 def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
-    """One wrong bit in one cycle, at the edges of batches too, stops the run there."""
+    """Given a wrong bit in a single cycle, the run stops in this cycle and names the cycle.
+
+    Cycles at the edges of batches are included.
+    """
     with compile_model(VLArb(VLArbParameters(**SHAPE)), "vlarb") as model:
         outcome = run_lockstep(model, Spoiled(traffic_for(model), cycle))
 
@@ -70,7 +73,7 @@ def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
 
 @pytest.mark.slow
 def test_restart_is_power_on() -> None:
-    """The same rows give the same outputs after a restart, whatever ran before."""
+    """After a restart, equal rows give equal outputs."""
     with compile_model(VLArb(VLArbParameters(**SHAPE)), "vlarb") as model:
         rows = np.zeros((2000, model.input_words), np.uint64)
         traffic_for(model).fill(rows, np.zeros((2000, model.output_words), np.uint64))
@@ -84,7 +87,10 @@ def test_restart_is_power_on() -> None:
 
 @pytest.mark.slow
 def test_models_compile_where_python_is_not_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine may have python3 only; the makefiles get the interpreter that runs."""
+    """Models compile without a working ``python`` on PATH.
+
+    The makefiles use the running interpreter.
+    """
     useless = tmp_path / "python"
     useless.write_text("#!/bin/sh\nexit 1\n")
     useless.chmod(0o755)
@@ -96,7 +102,7 @@ def test_models_compile_where_python_is_not_on_the_path(tmp_path: Path, monkeypa
 
 
 def test_ports_follow_the_signature() -> None:
-    """Reset first, then every member in order, nested names joined by two underscores."""
+    """Ports are listed with the reset first, nested members joined by two underscores."""
     ports = component_ports(VLArb(VLArbParameters(**SHAPE)))
 
     assert [p.name for p in ports][:4] == ["rst", "heads__request", "heads__fits", "heads__blocks"]
@@ -106,7 +112,7 @@ def test_ports_follow_the_signature() -> None:
 
 @pytest.mark.slow
 def test_mutants_are_killed_and_equivalent_ones_proven_and_no_fault_is() -> None:
-    """A bench that sees no planted fault proves nothing; an unkilled mutant needs a proof, which a killed one fails."""
+    """At least 95 % of the mutants are killed, and no killed mutant is proven equivalent."""
     run = mutation_run(BLOCKS["vlarb"], SHAPE, count=60, cycles=60_000, seed=3)
 
     assert run.mutants == 60
@@ -121,7 +127,7 @@ def test_mutants_are_killed_and_equivalent_ones_proven_and_no_fault_is() -> None
 
 @pytest.mark.slow
 def test_mutants_of_a_component_with_a_memory_are_tried_one_after_another() -> None:
-    """A memory is elaborated once; every mutant is of the same design."""
+    """Mutants of a component with a memory are all derived from the same elaborated design."""
     mutants = list_mutants(CCSourceSettings(3), "settings", count=3, seed=2)
 
     proven = prove_equivalent(CCSourceSettings(3), "settings", list(mutants))
@@ -132,14 +138,14 @@ def test_mutants_of_a_component_with_a_memory_are_tried_one_after_another() -> N
 
 @pytest.mark.slow
 def test_small_arbiter_is_proven() -> None:
-    """The properties hold for every table and input of a small instance."""
+    """The turn properties are proven for every table and input of a small arbiter."""
     proof = prove(VLArbTurnProperties(VLArb(VLArbParameters(data_vls=2, entries=4))), "test-vlarb-small")
 
     assert proof.verdict == "PASS", proof.detail
 
 
 class Broken(VLArb):
-    """An arbiter that gives Low a turn although the limit has not expired, and forgets to reload."""
+    """Arbiter that does not serve High while lane 0 requests."""
 
     def _decide(self, m):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         high, low = super()._decide(m)
@@ -147,7 +153,7 @@ class Broken(VLArb):
 
 
 class Starving(VLArb):
-    """An arbiter whose limit never expires."""
+    """Arbiter whose limit never expires."""
 
     def _charge(self, m, use_high, use_low):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         super()._charge(m, use_high, use_low)
@@ -157,7 +163,7 @@ class Starving(VLArb):
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [Broken, Starving])
 def test_a_broken_arbiter_is_not_proven(broken: type[VLArb]) -> None:
-    """The proofs can fail: work conservation and the bounded wait each catch their fault."""
+    """Given a broken arbiter, the proof fails."""
     proof = prove(
         VLArbTurnProperties(broken(VLArbParameters(data_vls=2, entries=4))), f"test-vlarb-{broken.__name__.lower()}"
     )
@@ -167,7 +173,10 @@ def test_a_broken_arbiter_is_not_proven(broken: type[VLArb]) -> None:
 
 
 def test_rows_pack_ports_and_give_them_back() -> None:
-    """No port of up to 64 bits crosses a word, wider ones start one, and every value comes back."""
+    """Every port value packed into a row is read back unchanged.
+
+    Ports of up to 64 bits never cross a word, and wider ports start a new one.
+    """
     ports = [Port(f"p{i}", bits, is_input=True) for i, bits in enumerate((1, 40, 23, 1, 64, 112, 7, 60))]
     layout = row_layout(ports, inputs=True)
     row = np.zeros(row_words(layout), np.uint64)

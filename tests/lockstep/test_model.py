@@ -1,4 +1,4 @@
-"""Compiled models: ports of any name and width, steps between runs, and states that they go back to."""
+"""Compiled models: port names and widths, single steps, saved states."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ endmodule
 
 
 @pytest.mark.slow
-def test_a_savable_model_goes_on_from_its_state() -> None:
-    """Half a megabyte of state, more than Verilator holds at once; the clock has yet to rise as it is saved."""
+def test_saved_model_resumes_from_its_state() -> None:
+    """A saved model of half a megabyte resumes from its state, also in another instance."""
     source = np.random.default_rng(1)
     model = compile_verilog(MEMORY, PORTS, "stored", savable=True)
     rows = np.zeros((400_000, model.input_words), np.uint64)
@@ -73,7 +73,7 @@ endmodule
 
 
 def _plain(rows: Words, model: CompiledModel) -> list[tuple[int, int]]:
-    """Return the registers of ``NAMES`` in each cycle, and after the last."""
+    """Return the register values of ``NAMES`` in each cycle and after the last."""
     wide, narrow, seen = 0, 0, [(0, 0)]
     for row in rows:
         rst, load, begin, step = (model.inputs[port.name].value(row) for port in ODD[:4])
@@ -85,7 +85,7 @@ def _plain(rows: Words, model: CompiledModel) -> list[tuple[int, int]]:
 
 @pytest.mark.slow
 def test_names_of_any_kind_wide_ports_and_steps_between_runs() -> None:
-    """The driver has ports ``clk`` and ``load`` itself, Verilog has keywords, and a step begins where a run ends."""
+    """Models accept port names that are keywords or escaped, wide ports, and steps between runs."""
     model = compile_verilog(NAMES, ODD, "top")
     source, rows = random.Random(1), np.zeros((300, model.input_words), np.uint64)  # noqa: S311 - no secrets
     for row in rows:

@@ -1,4 +1,4 @@
-"""Blocks after synthesis: the same lockstep, a proof that they are the same machine, and both can fail."""
+"""Blocks after synthesis: lockstep with golden and equivalence to the RTL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_netlist_is_golden_in_every_cycle(target: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", netlist.NETLISTS)
 def test_memories_survive_synthesis(target: str) -> None:
-    """Look-up tables whose memories become flip-flops, or LUT memories."""
+    """Look-up tables synthesised to flip-flops or LUT memories agree with golden."""
     words = ("--param", "inputs=2", "--param", "outputs=3")
     assert call("cosim", "sl2vl", *words, "--netlist", target, "--cycles", "20000").status == 0
 
@@ -36,7 +36,7 @@ def test_a_small_netlist_is_proven_to_be_the_block() -> None:
 
 @pytest.mark.slow
 def test_another_machine_is_neither_golden_nor_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A synthesis that takes every AND for an OR."""
+    """Given a faulty synthesis, lockstep reports a mismatch and equivalence is not proven."""
     block = BLOCKS["rr"]
     parameters = {**block.defaults(), **block.mutated}
     monkeypatch.setitem(netlist._SYNTHESIS, "generic", "chtype -set $or t:$and")

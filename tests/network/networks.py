@@ -1,4 +1,4 @@
-"""Small networks for tests: packets given one by one, and what becomes of them."""
+"""Small golden networks for tests, and helpers for runs and deliveries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vlane.golden.traffic.source_setup import new_sources
 from vlane.tables.lft import UNASSIGNED
 
 IDENTITY = (*range(15), 15)
-"""VL of each SL: its own number; 15 drops."""
+"""VL of each SL: equal numbers, with 15 dropping."""
 
 
 def made(
@@ -60,10 +60,16 @@ def made(
     congestion: Congestion | None = None,
     trace_rows: int | None = None,
 ) -> Network:
-    """Return a network at rest; each lane is guaranteed its largest packet or more; lanes share the rest.
+    """Return a network at rest in which lanes have a guaranteed minimum and share the remaining blocks.
 
-    ``central`` are the blocks of a central buffer, ``trace_rows`` the deliveries that are kept: unless given all
-    packets of the trace and, with ``congestion``, as many CNPs.
+    Parameters
+    ----------
+    minimum : int
+        Guaranteed blocks of each lane [default: ``largest``].
+    central : int or None
+        Blocks of each central buffer (Omni-Path).
+    trace_rows : int or None
+        Number of deliveries to record [default: the packets of the trace, doubled under ``congestion`` for CNPs].
     """
     whole, least = blocks or 4 * lanes * largest, minimum or largest
     rows = None if trace is None else np.array(trace, np.int64).reshape(-1, 5)
@@ -98,12 +104,12 @@ def _shared(blocks: int, least: int, lanes: int, largest: int) -> Buffers:
 
 
 def run_to(net: Network, cycles: int) -> tuple[int, Any]:
-    """Run up to a cycle; return (why it stopped, packets)."""
+    """Run a network up to a cycle and return the stop reason and the packets."""
     return runs.run_to(net, runs.packets_for(net, 1 << 10), cycles)
 
 
 def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[Delivery]:
-    """Run a network that replays a trace; return the deliveries in the order in which they were counted."""
+    """Run a network that replays a trace and return its deliveries in the order of counting."""
     runs.run_to(
         net, runs.packets_for(net, 1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle))
     )
@@ -112,7 +118,10 @@ def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[
 
 
 def switches_passed(topology: Topology, routes: Routes | ChannelRoutes) -> NDArray[np.int64]:
-    """Return by (source, destination) how many switches the destination's first LID leads through; -1 if not there."""
+    """Return the number of switches on the path from each source to each destination's first LID.
+
+    The result is indexed by (source, destination), with -1 for an unreachable destination.
+    """
     beyond = np.full((topology.switches, UNASSIGNED + 1), -1 - len(topology.hosts))
     for (switch, port), (other, _) in topology.far_ends().items():
         beyond[switch, port] = other
@@ -133,7 +142,7 @@ def switches_passed(topology: Topology, routes: Routes | ChannelRoutes) -> NDArr
 
 
 def pairs_with_traffic(net: Network) -> NDArray[np.bool_]:
-    """Return by source and destination who sends on SL 0 before the end."""
+    """Return, by source and destination, whether the source sends on SL 0 before the end of the run."""
     senders, pairs = senders_of(net.sources, 0, int(net.meters.window[1])), np.zeros((len(net.staged),) * 2, np.bool_)
     for to, sends in enumerate(pairs.T):
         mark_senders(senders, to, sends)

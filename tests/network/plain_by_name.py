@@ -1,4 +1,4 @@
-"""The plain scheduler of a golden port's settings."""
+"""Construction of the plain scheduler that matches a golden port's settings."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from vlane.golden.plain.schedulers import RR, SCFQ, WRR, Scheduler, VLArb, serve
 
 _SCHEDULERS: dict[str, type[Any]] = {"rr": RR, "wrr": WRR, "drr": DRR, "dtable": DTable, "scfq": SCFQ, "vlarb": VLArb}
 _PARAMETERS = {"requesters", "entries", "keep_on_stall", "mtu_blocks"}
-"""Those that change what is decided; the rest are widths and forms that decide the same."""
+"""Parameters that change decisions. All others are widths and forms."""
 
 
 def plain_serve(settings: PortSettings, lanes: int) -> Serve:
-    """Return a scheduler of a plain port that has so many lanes, with the tables of the settings."""
+    """Return the decision function of a plain scheduler with the tables of the settings."""
     assert settings.parameters.get("form") != "line_rate", "a form that works ahead"
     given = {key: value for key, value in settings.parameters.items() if key in _PARAMETERS}
     scheduler: Scheduler = _SCHEDULERS[settings.scheduler](lanes, settings.writes, **given)

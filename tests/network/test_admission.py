@@ -1,4 +1,4 @@
-"""Admission along paths: everywhere or nowhere, within the budget, and the waits that it promises."""
+"""Admission along paths: all-or-nothing reservation, budget, wait bounds, deadlines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def state_of(ports: Admission) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_connection_is_taken_in_at_all_ports_or_at_none(seed: int) -> None:
-    """Random requests and releases: what is reserved and given is what those that are held need, port by port."""
+    """After random requests and releases, each port holds exactly the reservations of its connections.
+
+    A refused request changes no port.
+    """
     draw, ports = random.Random(seed), Admission(budget=Fraction(3, 4))  # noqa: S311 - a repeatable choice
     for port in PORTS:
         ports.table(port)
@@ -69,7 +72,7 @@ def test_a_connection_is_taken_in_at_all_ports_or_at_none(seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_no_list_with_entries_so_near_waits_longer(data: st.DataObject) -> None:
-    """The wait of a distance is not less than that of any table in which the VL's entries are so far apart."""
+    """For any table with a VL's entries at a given distance, the longest wait is within the bound."""
     bits, largest = data.draw(st.integers(0, 6)), data.draw(st.integers(1, 65))
     distance = 1 << bits
     entries = [
@@ -81,7 +84,7 @@ def test_no_list_with_entries_so_near_waits_longer(data: st.DataObject) -> None:
 
 
 def test_the_wait_of_a_distance_is_reached() -> None:
-    """With the heaviest entries of others between, the bound of the table is that of the distance."""
+    """Given entries of maximum weight between a VL's entries, the wait equals the distance's bound."""
     entries = [VLArbEntry(int(place % 8 != 0), MAX_WEIGHT) for place in range(MAX_ENTRIES)]
     table = VLArbTable(tuple(entries), (), 255)
     assert longest_wait(table, 0, most={0: 64, 1: 64}) == wait_of_distance(8, largest=64)
@@ -89,7 +92,10 @@ def test_the_wait_of_a_distance_is_reached() -> None:
 
 
 def test_the_deadline_of_a_path() -> None:
-    """Two switches, so three ports: waits and packets, and 1 + F + h (4 + F) cycles without waiting."""
+    """A path of two switches has the deadline of three waits and packets plus its unloaded latency.
+
+    The unloaded latency is 1 + F + h (4 + F) cycles for flight time F and h switches.
+    """
     assert path_deadline(2, distance=4, blocks=16, flight=3, stages=4) == 3 * (16 + 3 * 270 + 16) + 1 + 3 + 2 * 7
 
 

@@ -1,4 +1,4 @@
-"""Sets as bits: the same answers compiled and not, for every number of members."""
+"""Bit sets and random numbers: equal results in compiled and uncompiled code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vlane.golden.engine.random_bits import below, seeded, seeded_each
 
 
 class Cell:
-    """A narrow number."""
+    """Record with one 32-bit field."""
 
     value: Int32
 
 
 MAX_SET = 62
-"""The sign bit apart, which plain Python has not."""
+"""Highest bit below the sign bit, which Python integers lack."""
 
 
 @kernel
@@ -45,6 +45,7 @@ def _sets() -> list[int]:
 
 
 def test_compiled_answers_are_those_of_sets() -> None:
+    """Lowest member, next member, size and length of a bit set equal those of a Python set."""
     for members in _sets():
         held = [number for number in range(MAX_SET + 1) if members >> number & 1]
         for last in (np.int32(0), np.int32(31), MAX_SET - 1):
@@ -57,7 +58,10 @@ def test_compiled_answers_are_those_of_sets() -> None:
 
 
 def test_members_of_sets_are_listed_one_after_the_other() -> None:
-    """None, one, as many as are written at a time, one more, and all."""
+    """Members of two sets are listed in order, for sets from empty to full.
+
+    Sizes include the number of members written per step and one more.
+    """
     for first in (0, 1, 0b1111, 0b11111, *_sets()):
         for second in (0, 1 << MAX_SET, 0b10111):
             right = [number for number in range(MAX_SET + 1) if first >> number & 1]
@@ -74,7 +78,7 @@ def _of_64(members: int, found: NDArray[np.int64]) -> None:
 
 
 def test_compiled_sets_of_64_have_the_last_bit() -> None:
-    """Groups of NICs and classes of traffic may be as many as an integer has bits."""
+    """Compiled bit operations support sets with member 63, the sign bit of an integer."""
     found = np.zeros(3, np.int64)
     _of_64(-(1 << 63), found)
     assert found.tolist() == [63, 63, 1]
@@ -88,13 +92,15 @@ def _lengths(narrow: Records[Cell]) -> int:
 
 
 def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
+    """The length of a set stored in 32 bits is that of the number in 64 bits."""
     cells = new_records(Cell, 1)
     cells["value"] = 5
     assert _lengths(cells) == 3
 
 
 @pytest.mark.parametrize("parts", [(7,), (1, 5), (2**40 + 3, 2**32 - 1, 0), (1, 2, 3, 4)])
-def test_many_seeds_are_those_that_are_made_one_by_one(parts: tuple[int, ...]) -> None:
+def test_many_seeds_equal_single_seeds(parts: tuple[int, ...]) -> None:
+    """Seeds computed for arrays equal the seeds computed one by one."""
     for first in (0, 1, 2**31, 2**32 - 1):
         assert seeded_each(first, *parts[1:]) == seeded(first, *parts[1:])[0]
     rows, columns = np.arange(300)[:, None], np.arange(7)
@@ -106,7 +112,7 @@ def test_many_seeds_are_those_that_are_made_one_by_one(parts: tuple[int, ...]) -
 
 @pytest.mark.parametrize("bound", [1, 7, 1 << 31, (1 << 32) - 1, 1 << 32])
 def test_random_numbers_are_below_their_bound(bound: int) -> None:
-    """Given a bound of up to 2**32, compiled and plain draws are equal, below it, and spread over the whole range."""
+    """Given a bound up to 2**32, compiled and plain draws are equal, below the bound, and well spread."""
     bits = seeded(3)
     compiled = [below(bits, bound) for _ in range(300)]
     bits = seeded(3)

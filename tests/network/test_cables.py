@@ -1,4 +1,4 @@
-"""Cables of their own length and rate, and NICs' buffers of their own size: against the plain networks."""
+"""Cables with lengths and rates of their own, and NIC buffer sizes, against the plain networks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ warm_up_cycles = 1000
 
 
 def _random_cables(topology: Topology, source: random.Random) -> dict[tuple[int, int], CableForm]:
-    """Return a form for two of three cables, of any rate, by one end or the other."""
+    """Return a random flight time and rate for about two of three cables, keyed by either end."""
     ends = [*topology.hosts, *(source.choice(cable) for cable in topology.cables)]
     return {
         end: CableForm(source.randrange(1, 20), source.choice((*_PACES, source.randrange(65536, 400000))))
@@ -90,7 +90,7 @@ def _plain_cables(plain: PlainNetwork, cables: dict[tuple[int, int], CableForm])
     ],
 )
 def test_cables_and_nic_buffers_are_those_of_the_plain_network(form: str, flit_bytes: int, topology: str) -> None:
-    """Random lengths and rates, NICs with more room than switches."""
+    """Given random cables and larger NIC buffers, each delivery equals the plain network's."""
     net_of, source = _TOPOLOGIES[topology], random.Random(sum(map(ord, form + topology)) + flit_bytes)  # noqa: S311 - repeatable
     routes, apart = up_down(net_of, IDENTITY), form not in {"turns", "fifo"}
     blocks = 16 * _LANES if apart else 20 + source.randrange(20)
@@ -139,7 +139,7 @@ def test_cables_and_nic_buffers_are_those_of_the_plain_network(form: str, flit_b
 
 
 def test_cables_are_those_of_the_plain_hierarchy() -> None:
-    """Omni-Path: the same."""
+    """Given random cables in an Omni-Path network, each delivery equals the plain network's."""
     topology, source = dumbbell(5, 6), random.Random(3)  # noqa: S311 - a repeatable choice
     fold = tuple(15 if channel == 15 else channel % _LANES for channel in range(32))
     routes = with_channels(topology, up_down(topology, IDENTITY), tuple(range(32)), fold, data_vls=_LANES)
@@ -163,7 +163,7 @@ def test_cables_are_those_of_the_plain_hierarchy() -> None:
 
 
 def test_connections_are_those_of_the_plain_network() -> None:
-    """What the sources of connections generate, with bursts to one, arrives as in the plain network."""
+    """Given connection sources with bursts to one host, each delivery equals the plain network's."""
     topology, routes = _TOPOLOGIES["irregular"], up_down(_TOPOLOGIES["irregular"], IDENTITY)
     classes = [
         TrafficClass(0, 0.3, 64, 512, pattern="connections", burst=3),
@@ -189,7 +189,7 @@ def test_connections_are_those_of_the_plain_network() -> None:
 
 
 def _generated(net: Network) -> list[tuple[int, ...]]:
-    """Return (cycle, source, destination, SL, bytes) of all that is generated."""
+    """Return (cycle, source, destination, SL, bytes) of every generated packet."""
     rows, sources = [], net.sources
     for nic in range(len(sources.due)):
         for number in range(sources.due.shape[1]):
@@ -207,7 +207,7 @@ def _study(tmp_path: Path, cable: str) -> Path:
 
 
 def test_a_slow_cable_carries_its_part(tmp_path: Path) -> None:
-    """Two of five hosts on cables of 0.3: all of them together are given at most (3 + 2 x 0.3) / 5 flits a cycle."""
+    """Given two of five hosts on cables of relative rate 0.3, accepted load stays below (3 + 0.6) / 5."""
     study = _study(tmp_path, "[[cable]]\nhosts = [3, 4]\nrelative_rate = 0.3\nflight_cycles = 9")
     study.write_text(study.read_text().replace("loads = [0.4]", "loads = [1.0]"))
 
@@ -220,7 +220,7 @@ def test_a_slow_cable_carries_its_part(tmp_path: Path) -> None:
 
 
 def test_hardware_takes_lengths_but_no_rates(tmp_path: Path) -> None:
-    """A slower cable is golden's only."""
+    """Hardware supports cable lengths of their own, while a relative rate below 1 is refused."""
     long = "[[cable]]\nhosts = [0]\nflight_cycles = 9\n[link]\ndata_vls = 2\n[buffers]\nblocks = 8\n"
     hardware_parameters(_world(_study(tmp_path, long)))
     with pytest.raises(InputError, match=r"cable\.0\.relative_rate must be 1 for switches in hardware, not 0\.5"):
@@ -252,6 +252,6 @@ def _world(file: Path) -> Any:
     ],
 )
 def test_bad_cables_and_buffers_are_refused(cable: str, words: list[str], tmp_path: Path) -> None:
-    """One line, nothing half-written."""
+    """Given an invalid cable or buffer, the command prints one line and writes no results."""
     assert_refused(call("simulate", _study(tmp_path, cable), "--out", tmp_path / "out"), *words)
     assert not (tmp_path / "out" / "results.parquet").exists()

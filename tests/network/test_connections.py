@@ -1,4 +1,4 @@
-"""Connections at a constant bit rate: what they send, what is measured, admission, and checkpoints of their runs."""
+"""Constant-bit-rate connections: generation, measurement, admission, checkpoints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STUDY = {
 
 
 def listed(seed: int, count: int, *, interval: tuple[float, float] = (40.0, 900.0)) -> pl.DataFrame:
-    """Return random connections of packets of four flits."""
+    """Return random connections with packets of four flits."""
     random = np.random.default_rng(seed)
     source, hop = random.integers(HOSTS, size=count), random.integers(1, HOSTS, size=count)
     return pl.DataFrame(
@@ -56,7 +56,7 @@ def as_list(table: pl.DataFrame) -> CbrList:
 
 
 def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
-    """Queues of NIC and SL give every packet of every connection, none twice, by cycle and then by number."""
+    """Each connection sends every packet at its interval, ordered by cycle and connection number."""
     table = listed(1, 60, interval=(3.0, 50.0))
     sources = new_sources(
         [],
@@ -84,12 +84,12 @@ def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
         interval = table["interval_cycles"][connection]
         assert 0 <= cycles[0] < interval
         exact = cycles[0] + np.arange(len(cycles)) * interval
-        assert np.abs(np.array(cycles) - exact).max() < 2  # a phase within the first cycle, and whole cycles
+        assert np.abs(np.array(cycles) - exact).max() < 2  # phase below one cycle, whole cycles
         assert exact[-1] + interval >= 2000 - 2
 
 
-def test_what_is_counted_of_a_connection() -> None:
-    """Parts of the deadline and intervals of jitter against plain comparisons, at every border."""
+def test_deadline_parts_and_jitter_are_counted_exactly() -> None:
+    """Latency as a part of the deadline, and jitter, are counted in the correct class at each border."""
     table = listed(2, 1)
     meters = new_connection_meters(as_list(table)._replace(interval=np.array([800.0]), deadline=np.array([1200])))
     cycle, expected, even = 0, [0] * (len(FRACTIONS) + 1), [0] * len(JITTERS)
@@ -112,7 +112,10 @@ def test_what_is_counted_of_a_connection() -> None:
 
 
 def test_admitted_connections_arrive_within_their_deadlines(tmp_path: Path) -> None:
-    """Every packet that was generated is received; tables are those of the ports; shares of all parts of D."""
+    """Every packet of an admitted connection arrives within its deadline.
+
+    Refused connections send nothing, and the reported shares are monotonic and end at 1.
+    """
     world = world_of(tmp_path, listed(3, 300))
     assert 0 < world.refused < 300
     assert len(world.settings.of_port) > 8
@@ -135,6 +138,7 @@ def test_admitted_connections_arrive_within_their_deadlines(tmp_path: Path) -> N
 
 @pytest.mark.long
 def test_cores_make_the_same_run(tmp_path: Path) -> None:
+    """A run with connections gives the same deliveries and counters on one and two cores."""
     world = world_of(tmp_path, listed(4, 200))
     one, two = (simulate(world, load=1.0, seed=2, cores=cores) for cores in (1, 2))
     assert one[0].digest == two[0].digest
@@ -146,8 +150,11 @@ class _Killed(Exception):  # noqa: N818 - no error
     pass
 
 
-def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed after any slice, it goes on to the same deliveries and counts; another run's file is left aside."""
+def test_run_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run killed after any slice resumes from its checkpoint with equal deliveries and counters.
+
+    The checkpoint of another run is ignored.
+    """
     stalls = [
         {"cycle": 9000, "cycles": 300, "switch": 1, "port": 1},
         {"cycle": 30_000, "cycles": 9, "switch": 0, "port": 2},
@@ -174,15 +181,15 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.M
     resumed, its = simulate(world, load=0.1, seed=2, checkpoint=Checkpoint(file, "this", seconds=1000))
     anew, _ = simulate(world, load=0.1, seed=2, checkpoint=other)
 
-    assert len(saved) > 3  # saved, killed, gone on, killed, gone on
+    assert len(saved) > 3  # killed twice, resumed twice
     for made in (resumed, anew):
         assert (made.digest, made.per_sl, made.deadlines) == (whole.digest, whole.per_sl, whole.deadlines)
     assert its["connections"].equals(tables["connections"])
     assert its["links"].equals(tables["links"])
 
 
-def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty, no archive, cut short, or a byte changed anywhere: the run begins anew."""
+def test_damaged_checkpoint_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a checkpoint that is empty, truncated or has a flipped bit, the run starts again."""
     world, file = world_of(tmp_path, listed(6, 50)), tmp_path / "run.checkpoint"
     whole, _ = simulate(world, load=1.0, seed=1)
     monkeypatch.setattr("vlane.sim_top.study.simulate.AT_A_TIME", HOSTS * 30_000)
@@ -197,15 +204,15 @@ def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path, monkeypatch: pytest.
         assert made.digest == whole.digest
 
 
-def test_a_run_goes_on_without_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_checkpoint_does_not_stop_a_run(tmp_path: Path) -> None:
     world = world_of(tmp_path, listed(6, 50))
     whole, _ = simulate(world, load=1.0, seed=1)
     made, _ = simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(tmp_path / "no" / "file", "this", seconds=0))
     assert made.digest == whole.digest
 
 
-def test_packets_led_astray_are_not_counted(tmp_path: Path) -> None:
-    """A forwarding table that is written under traffic leads a host's packets to another host."""
+def test_misrouted_packets_are_not_counted(tmp_path: Path) -> None:
+    """Given a forwarding entry rewritten to another host, misrouted packets are not counted."""
     table = listed(6, 120)
     world = world_of(tmp_path, table)
     switch, _ = world.topology.hosts[3]
@@ -222,7 +229,7 @@ def test_packets_led_astray_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_a_cycle_may_carry_less_than_a_block(tmp_path: Path) -> None:
-    """With flits of 16 bytes waits and packets take four times as many cycles."""
+    """With flits of 16 bytes, deadlines are about four times as many cycles as with 64 bytes."""
     table = listed(6, 30, interval=(900.0, 3000.0))
     blocks, flits = (world_of(tmp_path, table, link={"data_vls": 4, "flit_bytes": size}) for size in (64, 16))
     assert (flits.connections.deadline > 3.9 * blocks.connections.deadline - 40).all()
@@ -249,12 +256,13 @@ def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.
 
 
 def test_levels_without_a_distance_are_refused(tmp_path: Path) -> None:
+    """Given a connection whose SL has no admission distance, the study is refused."""
     said = r"list.parquet:\d+: sl must be below 2, as admission.distances has as many"
     with pytest.raises(InputError, match=said):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4]})
 
 
-def test_an_admission_of_nobody_is_refused(tmp_path: Path) -> None:
+def test_admission_without_any_connection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="admission must be one that takes in a connection at least, not none of 20"):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4, 8, 64], "budget": 1e-9})
 

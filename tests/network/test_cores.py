@@ -1,4 +1,4 @@
-"""One run by several cores: the same packets arrive in the same cycles, and every table is the same."""
+"""A run on several cores delivers equal packets in equal cycles as on one core."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ TORUS = {"network": {"topology": "torus", "size": [4, 3], "hosts_per_switch": 2}
 
 
 def world_of(**changes: Any) -> Any:
-    """Return the small study with other sections."""
+    """Return the world of the small study with the given sections changed."""
     return make_world(Study.model_validate({**SMALL, **changes}), Path())
 
 
 def told(world: Any, cores: int, load: float = 0.5) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return all that a run says but its times, and its tables."""
+    """Return a run's result without times, and its tables."""
     result, tables = simulate(world, load=load, seed=3, trace=True, cores=cores)
     return {name: value for name, value in asdict(result).items() if name not in TIMES}, tables
 
 
 def assert_alike(world: Any, *cores: int, load: float = 0.5) -> None:
-    """Assert that runs by so many cores say what one core says."""
+    """Assert that runs on several cores give the results and tables of one core."""
     expected, tables = told(world, 1, load)
     assert len(tables["trace"]) > 500
     for count in cores:
@@ -74,7 +74,10 @@ def assert_alike(world: Any, *cores: int, load: float = 0.5) -> None:
 
 @pytest.mark.slow
 def test_trees_and_tori() -> None:
-    """Two to as many parts as there are switches; flows, links and every delivery."""
+    """Trees and tori divided into 2 to 12 parts give the results of one core.
+
+    Compared are flows, links and every delivery.
+    """
     measure = {"flows": True}
     assert_alike(world_of(measure=measure), 2, 3, 12)
     assert_alike(world_of(measure=measure, **TORUS), 2, 5)
@@ -82,7 +85,7 @@ def test_trees_and_tori() -> None:
 
 @pytest.mark.slow
 def test_one_way_traffic_takes_packets_along() -> None:
-    """The free packets of a part run out where all goes to another; they are dealt anew, and stay few."""
+    """Given traffic from one part to another only, free packets are redistributed and stay few."""
     traffic = [{"sl": 0, "hosts": [0, 1, 2, 3], "pattern": "complement"}]
     world = world_of(traffic=traffic, run={"loads": [0.4], "cycles": 20_000, "warm_up_cycles": 100})
     expected = OneCore(make_network(world, load=0.4, seed=1), 64)
@@ -100,7 +103,7 @@ def test_one_way_traffic_takes_packets_along() -> None:
 
 @pytest.mark.slow
 def test_faults_and_cables_of_their_own() -> None:
-    """Stalls and rewrites take effect in their cycle; longer cables make longer windows where they are cut."""
+    """Stalls and rewrites act in their cycle in every part, and longer cables may be cut."""
     faults = {
         "stall": [{"cycle": 700, "cycles": 300, "switch": 2, "port": 3}],
         "rewrite": [{"cycle": 901, "switch": 5, "lid": 3, "port": 255}],
@@ -112,7 +115,7 @@ def test_faults_and_cables_of_their_own() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("form", ["exact", "line_rate"])
 def test_tables_that_are_swapped(form: str, tmp_path: Path) -> None:
-    """Each part exchanges those of its own ports, at rest or not."""
+    """Table swaps give the results of one core, whether a scheduler is idle or busy."""
     (tmp_path / "t.toml").write_text("[vlarb]\nhigh = [[0, 4]]\nlow = [[1, 9]]\nlimit_of_high_priority = 1\n")
     table = {"high": [[1, 200]], "low": [[0, 1]], "limit_of_high_priority": 200}
     scheduler = {"name": "vlarb", "table": "t.toml", "parameters": {"form": form}}
@@ -126,19 +129,19 @@ def test_tables_that_are_swapped(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_goes_on_until_it_is_precise() -> None:
-    """The stretch is doubled in all parts alike."""
+def test_run_extended_for_precision() -> None:
+    """A run extended for precision is extended equally in all parts."""
     run = {"loads": [0.3], "cycles": 903, "warm_up_cycles": 101, "precision": 0.05}
     assert_alike(world_of(run=run), 2, load=0.3)
 
 
 @pytest.mark.slow
 def test_a_network_that_is_stuck_is_so_with_several_cores() -> None:
-    """The chain of what waits is the same."""
+    """A stuck network is reported with the same chain of waiting packets on one and two cores."""
     ends = [(switch, port) for switch in range(12) for port in range(1, 5 if switch < 8 else 3)]
     stall = [{"cycle": 100, "cycles": 2000, "switch": switch, "port": port} for switch, port in ends]
     run = {"loads": [0.9], "cycles": 3000, "warm_up_cycles": 0, "stuck_cycles": 1000}
-    world = world_of(stall=stall, run=run, buffers={"blocks": 16})  # the command refuses stalls as long as that
+    world = world_of(stall=stall, run=run, buffers={"blocks": 16})  # the command refuses stalls of this length
     said = []
     for cores in (1, 2):
         with pytest.raises(StuckError) as error:
@@ -152,7 +155,7 @@ def test_a_network_that_is_stuck_is_so_with_several_cores() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_switch(kind: str) -> None:
-    """Whatever its allocation keeps within a cycle is a part's own."""
+    """Every kind of switch gives the results of one core."""
     assert_alike(world_of(**KINDS[kind]), 2, 3)
 
 
@@ -166,14 +169,14 @@ def test_every_kind_of_switch(kind: str) -> None:
     ],
 )
 def test_schedulers_that_look_at_sizes(scheduler: str, table: str, tmp_path: Path) -> None:
-    """What a port shows its scheduler is not another part's."""
+    """Schedulers with access to packet sizes give the results of one core."""
     (tmp_path / "table.toml").write_text(f"[{scheduler}]\n{table}\n")
     study = Study.model_validate({**SMALL, "scheduler": {"name": scheduler, "table": "table.toml"}})
     assert_alike(make_world(study, tmp_path), 2, 3)
 
 
 def test_every_part_has_its_share_of_each_level() -> None:
-    """Of a tree's levels, of the slabs of a torus; NICs go with their switch."""
+    """Each part gets an equal share of every tree level or torus slab, with NICs at their switch."""
     net = make_network(world_of(), load=0.5, seed=1)
     owner = owners_of(net, 2)
     of_switches = owner[: len(net.switches.inputs.port)].reshape(12, -1)[:, 0]
@@ -185,7 +188,7 @@ def test_every_part_has_its_share_of_each_level() -> None:
 
 
 COMMON = {
-    "border": "barrier letters owner packets rooms said",  # written to in turns
+    "border": "barrier letters owner packets rooms said",  # written alternately
     "meters": "flow_level",
     "sources": "active bits due fraction guide held hot last_class left lids pace pairs patience period place sends "
     "setting target",
@@ -207,11 +210,11 @@ COMMON = {
     "wiring": "cable nic_channel nic_vl",
     "": "staged",
 }
-"""Arrays that parts have in common: tables, which are only read, and those with a row for each end, switch or NIC."""
+"""Arrays shared by parts: read-only tables, and arrays with one row for each end, switch or NIC."""
 
 
 def arrays_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the arrays of a network's state, each with its name."""
+    """Yield each array of a network's state with its name."""
     if isinstance(value, Records):
         yield path, value.array
     elif isinstance(value, np.ndarray):
@@ -222,8 +225,11 @@ def arrays_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_have_in_common_only_what_one_of_them_writes(kind: str) -> None:
-    """What is kept within a cycle, or of all ends together, is a part's own: or results depend on who is faster."""
+def test_parts_share_only_arrays_with_one_writer(kind: str) -> None:
+    """Parts share only arrays each of whose elements has a single writer.
+
+    Otherwise, results would depend on the relative speed of threads.
+    """
     net = make_network(world_of(**KINDS[kind]), load=0.5, seed=1)
     (one, _), (other, _) = divide(net, packets_for(net, 256), 2)
     pairs = zip(arrays_of(one), arrays_of(other), strict=True)
@@ -234,8 +240,8 @@ def test_parts_have_in_common_only_what_one_of_them_writes(kind: str) -> None:
     assert "out_ports.counters" in shared
 
 
-def test_a_barrier_lets_nobody_pass_before_all_have_arrived() -> None:
-    """Each of the threads writes, meets the others, and reads what all wrote."""
+def test_barrier_waits_for_all_threads() -> None:
+    """Given three threads at a barrier, none passes before all have arrived."""
     barrier, written, seen = new_barrier(), np.zeros((3, 8), np.int64), np.zeros((3, 200), np.int64)
 
     def run(number: int) -> None:
@@ -259,8 +265,8 @@ def _write_and_meet(barrier: Any, written: Any, seen: Any, number: int) -> None:
         meet(barrier, 3)
 
 
-def test_what_cannot_be_divided_is_refused(tmp_path: Path) -> None:
-    """More parts than switches; flow-control packets; nothing is left behind."""
+def test_indivisible_networks_are_refused(tmp_path: Path) -> None:
+    """More parts than switches, and FCP credits on several cores, are refused without output."""
     net = make_network(world_of(), load=0.5, seed=1)
     with pytest.raises(InputError, match="cores must be 1 to 12, for a network of 12 switches, not 13"):
         divide(net, packets_for(net, 1 << 10), 13)

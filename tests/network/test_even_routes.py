@@ -1,4 +1,4 @@
-"""Routes load links evenly: most over mean of each class of links, with every ordered pair of hosts counted equally."""
+"""Evenness of routes: maximum over mean load of each class of links, all host pairs equal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ IDENTITY = tuple(range(16))
 )
 @pytest.mark.parametrize("routing", [dmodk, valiant])
 def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], topology: Topology) -> None:
-    """Valiant uses each of the k^(n-1) roots as often as any other, though its LIDs are a power of two."""
+    """D-mod-k and Valiant routing load all links of a tree level equally.
+
+    Valiant uses each of the k^(n-1) roots equally often, although LID counts are powers of two.
+    """
     ratios = most_over_mean(topology, routing(topology, IDENTITY))
 
     assert len(ratios) == 2 * (topology.shape["n"] - 1)
@@ -31,7 +34,10 @@ def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], topology:
 @pytest.mark.parametrize("lmc", [1, 2])
 @pytest.mark.parametrize("topology", [tree(4, 3), tree(3, 3), fat_tree(8, 2)], ids=lambda topology: topology.name)
 def test_lids_of_an_lmc_climb_to_roots_of_their_own(topology: Topology, lmc: int) -> None:
-    """Base LIDs are multiples of 2^LMC; pairs of hosts far apart meet each LID at another root; links are even."""
+    """With LMC, the LIDs of a host lead over different roots, and all links of a level are equally loaded.
+
+    Base LIDs are multiples of 2^LMC.
+    """
     k, n, halves = (topology.shape[key] for key in ("k", "n", "halves"))
     row = halves * k ** (n - 1)
     routes = dmodk(topology, IDENTITY, lmc=lmc)
@@ -52,7 +58,10 @@ def test_lids_of_an_lmc_climb_to_roots_of_their_own(topology: Topology, lmc: int
 
 @pytest.mark.parametrize(("m", "n", "switches", "hosts"), [(4, 3, 20, 16), (4, 4, 56, 32), (36, 2, 54, 648)])
 def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hosts: int) -> None:
-    """Every port of every switch is used (Lin, Chung and Huang 2004)."""
+    """Fat trees have the published numbers of switches and hosts and use every port.
+
+    Sizes are those of Lin, Chung and Huang (2004).
+    """
     topology = fat_tree(m, n)
 
     assert (topology.switches, len(topology.hosts)) == (switches, hosts)
@@ -64,7 +73,7 @@ def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hos
     [
         ((8, 8, 8), 4, 4, False, 0, (1, 1, 1)),
         ((8, 8), 1, 1, False, 0, (1, 1)),
-        ((8, 8), 8, 10, False, 0, (7 / 6.4, 7 / 6.4)),  # 6.4 times what a host sends, in whole hosts
+        ((8, 8), 8, 10, False, 0, (7 / 6.4, 7 / 6.4)),  # 6.4 times a host's load cannot be split into whole hosts
         (
             (8, 8),
             8,
@@ -72,7 +81,7 @@ def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hos
             True,
             0,
             (7 / 6.4, 8 / 6.4),
-        ),  # each of 10 members has 6 or 7 of a column's 64 destinations: not even
+        ),  # each of 10 members carries 6 or 7 of a column's 64 destinations, so loads differ
         ((6, 5), 3, 2, False, 0, (1.15, 1.15)),
         ((4, 4, 4), 2, 2, False, 0, (1, 1, 1)),
         ((8, 8), 8, 10, False, 1, (13 / 12.8, 13 / 12.8)),
@@ -84,6 +93,7 @@ def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hos
 def test_tori(
     size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, lmc: int, bars: tuple[float, ...]
 ) -> None:
+    """The most loaded link of each direction of a torus stays within the given ratio to the mean."""
     topology = torus(size, hosts=hosts, trunks=trunks)
     ratios = most_over_mean(topology, dimension_order(topology, 1, keeps_member=keeps, lmc=lmc))
 
@@ -93,7 +103,7 @@ def test_tori(
 
 
 def test_every_link_between_switches_is_in_one_class() -> None:
-    """The classes leave out no link, and pairs cross as many links as their paths have."""
+    """Every link between switches is in exactly one class, and loads sum to the path lengths."""
     for topology, routes in ((tree(3, 3), dmodk), (fat_tree(4, 3), dmodk), (torus((4, 3, 3), trunks=2), None)):
         tables = routes(topology, IDENTITY) if routes else dimension_order(topology, 1)
         classes, loads = list(link_classes(topology).values()), carried_pairs(topology, tables)
@@ -105,7 +115,7 @@ def test_every_link_between_switches_is_in_one_class() -> None:
 
 
 def test_ports_of_a_member_share_an_mport() -> None:
-    """+x, -x, +y, -y of a trunk's member are ports of one MPort of four; z pairs come after them, then hosts."""
+    """A trunk member's +x, -x, +y and -y ports share one MPort, followed by z pairs and hosts."""
     two = [[torus_port(dimension, member, dimensions=2, trunks=3) for dimension in (0, 1)] for member in range(3)]
     three = [[torus_port(dimension, member, dimensions=3, trunks=2) for dimension in range(3)] for member in range(2)]
 

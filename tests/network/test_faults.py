@@ -1,4 +1,4 @@
-"""Faults of a study: links that stall and tables that are rewritten, to the cycle; what is refused."""
+"""Faults of a study: stalled links, rewritten forwarding tables and lost FCPs, to the cycle."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _FLITS, _BORN = 3, 100
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """Return a switch with three hosts, and one packet of three flits from the first to the second."""
+    """Return a study of one switch and three hosts, with one packet of three flits."""
     file = tmp_path / "lone.toml"
     file.write_text(STUDY)
-    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "cables.txt").write_text("host H*\nS1 H1\nS1 H2\nS1 H3\n")
     (tmp_path / "packets.csv").write_text(f"cycle,source,destination,sl,bytes\n{_BORN},0,1,0,{64 * _FLITS}\n")
     return file
 
 
 def _delivered(study: Path, fault: str) -> int | None:
-    """Return the cycle in which the packet was received, to its last flit; None if it was not."""
+    """Return the cycle in which the packet's last flit was received, or ``None``."""
     study.write_text(STUDY + fault)
     world = make_world(read_study(study), study.parent)
     check_faults(world)
@@ -50,11 +50,14 @@ def _delivered(study: Path, fault: str) -> int | None:
 
 
 @pytest.mark.slow
-def test_a_stalled_link_holds_back_what_has_not_started(study: Path) -> None:
-    """By as many cycles as are left of the stall when it could have started; a started packet goes on."""
+def test_stalled_link_delays_packets_that_have_not_started(study: Path) -> None:
+    """Given a stalled link, a packet that has not started waits for the stall's remaining cycles.
+
+    A packet that has started is not delayed.
+    """
     alone = _delivered(study, "")
     assert alone is not None
-    starts = alone - 1 - (_FLITS - 1)  # a cycle on the link; the last flit follows two cycles later
+    starts = alone - 1 - (_FLITS - 1)  # one cycle on the link, then two more flits
     waits = []
     for since in range(starts - 12, starts + 4):
         came = _delivered(study, f"\n[[stall]]\ncycle = {since}\ncycles = 10\nswitch = 0\nport = 2\n")
@@ -68,7 +71,10 @@ def test_a_stalled_link_holds_back_what_has_not_started(study: Path) -> None:
 
 @pytest.mark.slow
 def test_a_rewritten_entry_holds_for_heads_that_arrive_in_its_cycle_or_later(study: Path) -> None:
-    """The head arrives four cycles before its packet could start."""
+    """A rewritten entry applies to heads that arrive in its cycle or later.
+
+    The head arrives four cycles before the packet could start.
+    """
     alone = _delivered(study, "")
     assert alone is not None
     arrives = alone - 1 - (_FLITS - 1) - 4
@@ -82,8 +88,8 @@ def test_a_rewritten_entry_holds_for_heads_that_arrive_in_its_cycle_or_later(stu
 
 
 @pytest.mark.slow
-def test_a_packet_that_is_led_to_another_host_is_received_there(study: Path) -> None:
-    """The trace says by whom."""
+def test_rerouted_packet_is_received_by_the_other_host(study: Path) -> None:
+    """Given a forwarding entry rewritten to another port, the trace lists the host that received."""
     study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 3\n")
     world = make_world(read_study(study), study.parent)
 
@@ -94,7 +100,7 @@ def test_a_packet_that_is_led_to_another_host_is_received_there(study: Path) -> 
 
 @pytest.mark.slow
 def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
-    """So the next run begins with them."""
+    """A run with rewrites leaves the study's forwarding tables unchanged for the next run."""
     study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 255\n")
     world = make_world(read_study(study), study.parent)
     before = world.routes.lft.copy()
@@ -105,8 +111,11 @@ def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
-    """Five packets fill the NIC's buffer; the sixth waits for its FCP, and if that is lost for the period's."""
+def test_lost_limit_is_repeated_after_a_period(study: Path) -> None:
+    """Given a lost FCP, the waiting packet starts after the FCP of the next period.
+
+    Two packets of 4 blocks fill the buffer of 8 blocks, so the third packet depends on the lost FCP.
+    """
     (study.parent / "packets.csv").write_text(
         "cycle,source,destination,sl,bytes\n" + "".join(f"{_BORN},0,1,0,256\n" for _ in range(4))
     )
@@ -149,8 +158,8 @@ def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
         ),
     ],
 )
-def test_faults_that_cannot_be_are_refused(fault: str, words: list[str], study: Path) -> None:
-    """One line, nothing written."""
+def test_impossible_faults_are_refused(fault: str, words: list[str], study: Path) -> None:
+    """Given an impossible fault, the command prints one line and writes nothing."""
     study.write_text(f"{STUDY}\n{fault}\n")
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)

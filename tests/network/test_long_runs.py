@@ -1,4 +1,4 @@
-"""Runs of up to 2^40 cycles: a network does at cycle 2^40 what it does at cycle 0."""
+"""Runs near cycle 2^40, which must equal runs from cycle 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vlane.sim_top.study.run_tables import delivery_table
 from vlane.study.study import MAX_CYCLES, Study
 
 LATER = (1 << 40) - (1 << 15)
-"""A multiple of the calendar, and of the period of flow-control packets."""
+"""A multiple of the calendar's length and of the FCP period."""
 CYCLES = 6000
 SWITCHES: dict[str, dict[str, Any]] = {
     "turns": {},
@@ -51,7 +51,7 @@ def world_of(folder: Path, sections: dict[str, Any]) -> World:
 
 
 def set_later(net: Network) -> None:
-    """Let a network before its first cycle be one before cycle ``LATER``."""
+    """Shift a network before its first cycle by ``LATER`` cycles."""
     sources = net.sources
     for due in (sources.due, sources.earliest, sources.connections.each["due"], sources.connections.heap["due"]):
         due[due < NEVER] += LATER
@@ -73,7 +73,10 @@ def run(net: Network, world: World, end: int) -> tuple[OneCore, Any]:
     "switches", [each if each in {"turns", "opa"} else pytest.param(each, marks=pytest.mark.long) for each in SWITCHES]
 )
 def test_cycles_past_40_bits_are_as_the_first_ones(switches: str, tmp_path: Path) -> None:
-    """Every delivery, all counts of service levels, links and connections."""
+    """A run that ends beyond cycle 2^40 equals the same run from cycle 0, shifted in time.
+
+    Compared are deliveries and all counters of service levels, links and connections.
+    """
     world = world_of(tmp_path, SWITCHES[switches])
     first, later = (make_network(world, load=0.4, seed=4, trace_rows=1 << 14) for _ in range(2))
     set_later(later)

@@ -1,4 +1,4 @@
-"""What is measured of deliveries: the digest that tells runs apart, the bins of latencies."""
+"""Measurement of deliveries: digest, latency histogram, parts of the measured window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LATE = 1 << 40
 
 
 def _packet() -> tuple[Packet, Origin]:
-    """Return a packet of one flit after one switch, and where it comes from."""
+    """Return a packet of one flit after one switch, and the packet's origin."""
     packet, origin = new_records(Packet, 1)[0], new_records(Origin, 1)[0]
     packet.flits = packet.hops = 1
     origin.connection = -1
@@ -23,7 +23,7 @@ def _packet() -> tuple[Packet, Origin]:
 
 
 def _digest(deliveries: list[tuple[tuple[int, ...], int]]) -> int:
-    """Return the digest of packets delivered in these cycles."""
+    """Return the digest of the given deliveries."""
     meters, (packet, origin) = new_meters(first=0, end=1000, nics=4), _packet()
     for values, cycle in deliveries:
         for name, value in zip(_FIELDS, values, strict=True):
@@ -33,7 +33,10 @@ def _digest(deliveries: list[tuple[tuple[int, ...], int]]) -> int:
 
 
 def test_a_digest_shows_every_delivery_and_its_cycle_but_not_their_order() -> None:
-    """A field of one packet by one, or two packets' cycles exchanged: another digest."""
+    """The digest changes with any field or cycle of a delivery, but not with the order of counting.
+
+    Exchanging the cycles of two packets changes it, too.
+    """
     right = _digest(_DELIVERIES)
     others = [[*_DELIVERIES[:2], (_DELIVERIES[2][0], cycle)] for cycle in (81, 80 + (1 << 31), 80 + _LATE)]
     others += [[*_DELIVERIES[:2], ((1, 2, 4, 3, 5 + born), 80 + _LATE)] for born in (1 << 31, _LATE)]
@@ -50,7 +53,7 @@ def test_a_digest_shows_every_delivery_and_its_cycle_but_not_their_order() -> No
 
 
 def test_every_latency_is_in_its_bin() -> None:
-    """Bins begin one after the other, and each latency is counted in the last that begins at or before it."""
+    """Each latency falls into the last histogram bin that starts at or below it."""
     begins = [latency_at(number) for number in range(300)]
     assert all(one < other for one, other in pairwise(begins))
     meters, (packet, origin) = new_meters(first=0, end=1 << 20, nics=1), _packet()
@@ -62,7 +65,7 @@ def test_every_latency_is_in_its_bin() -> None:
 
 
 def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
-    """A delivery of each cycle is in the part that its cycle's share of the stretch says, at every border too."""
+    """The measured window is divided into equal parts, exact at each border."""
     packet, origin = _packet()
     for first, end in ((0, 1), (0, 7), (100, 1123), (0, PARTS * 3), (5, (1 << 28) + 4), (7, (1 << 40) - 1)):
         length, borders = end - first, [-(-number * (end - first) // PARTS) for number in range(PARTS + 1)]
@@ -74,7 +77,7 @@ def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
 
 
 def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
-    """A packet whose last flit comes after the end is counted once the stretch goes on, and only then; or not yet."""
+    """Deliveries after the old end of a window are counted once the window is doubled."""
     twice, once = (new_meters(first=10, end=end, nics=2) for end in (410, 810))
     packet, origin = _packet()
     packet.flits = 9

@@ -1,4 +1,4 @@
-"""The golden network against facts: hops, latencies, queueing theory, shares, conservation."""
+"""Golden network against known results: hops, latencies, queueing theory, shares, conservation."""
 
 from __future__ import annotations
 
@@ -50,12 +50,15 @@ def _hops(topology: Topology, routes: Routes, lanes: int) -> np.ndarray[Any, Any
 def test_mean_switches_over_all_pairs_are_the_known_ones(
     topology: Topology, route: Callable[[Topology], Routes], lanes: int, mean: float
 ) -> None:
-    """Exact, self-traffic included; and no circle of waiting links."""
+    """The mean number of switches per path equals the known value, and no cycle of links exists.
+
+    Paths from a host to itself are included.
+    """
     assert _hops(topology, route(topology), lanes).mean() == mean
 
 
 def test_measured_switches_are_the_computed_ones() -> None:
-    """Uniform traffic: within 1 %."""
+    """Under uniform traffic, measured switches per packet are within 1 % of the computed mean."""
     topology = tree(4, 3)
     net = made(topology, dmodk(topology, IDENTITY), lanes=1, classes=[TrafficClass(0, 0.3, 64, 64)], cycles=8000)
 
@@ -79,7 +82,10 @@ def test_measured_switches_are_the_computed_ones() -> None:
 def test_latency_of_a_lone_packet_is_the_sum_of_the_stages(
     topology: Topology, routes: Routes, flight: int, flit_bytes: int
 ) -> None:
-    """To the cycle, for every pair: injection, flights, four stages a switch, flits."""
+    """A lone packet's latency is the sum of injection, flights, four stages per switch and its flits.
+
+    The latency is exact to the cycle for every pair of hosts.
+    """
     hosts, lanes = len(topology.hosts), 1 + routes.by_lane
     pairs = [(source, to) for source in range(hosts) for to in range(hosts)]
     sizes = [(64, 200, 333)[(source + to) % 3] for source, to in pairs]
@@ -140,7 +146,10 @@ def random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, see
 def test_every_packet_arrives_once_and_in_order(
     topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int, how: dict[str, Any]
 ) -> None:
-    """Overload, tight buffers: nothing is lost, doubled or overtaken within (source, destination, SL, DLID)."""
+    """Under overload with tight buffers, every packet arrives once, in order within its flow.
+
+    A flow is a (source, destination, SL, DLID).
+    """
     trace = random_trace(topology, packets=4000, cycles=2000, sls=sls, seed=1)
     net = made(topology, route(topology), lanes=lanes, trace=trace, cycles=60_000, largest=8, blocks=12 * lanes, **how)
 
@@ -158,7 +167,10 @@ def test_every_packet_arrives_once_and_in_order(
 
 @pytest.mark.parametrize(("load", "flits"), [(0.5, 4), (0.8, 4), (0.7, 32)])
 def test_mean_wait_of_one_queue_is_that_of_theory(load: float, flits: int) -> None:
-    """Bernoulli arrivals, one size, one server: p n (n - 1) / 2 (1 - rho); M/D/1's where packets are long."""
+    """The mean wait in one queue agrees with the formula for Bernoulli arrivals of one size.
+
+    The wait is p (n - 1) / (2 (1 - p)) cycles at load p and n flits per packet. For long packets it approaches M/D/1's.
+    """
     topology = dumbbell(1, 1)
     classes = [TrafficClass(0, load, 64 * flits, 64 * flits, pattern=(1, -1))]
     cycles = 4_000_000 * flits // 4
@@ -202,7 +214,7 @@ def test_mean_wait_of_one_queue_is_that_of_theory(load: float, flits: int) -> No
     ids=["drr", "vlarb", "rr"],
 )
 def test_saturated_link_is_shared_by_weight(settings: PortSettings, weights: Sequence[int]) -> None:
-    """A NIC with three levels of 8-block packets, always backlogged: the table's shares, within a packet a round."""
+    """A saturated link is shared by the table's weights, within twice the largest weight."""
     topology = dumbbell(1, 1)
     classes = [TrafficClass(sl, 1.0, 512, 512, pattern=(1, -1)) for sl in range(3)]
     cycles, warm_up = 60_000, 5000
@@ -228,8 +240,8 @@ def test_saturated_link_is_shared_by_weight(settings: PortSettings, weights: Seq
         assert abs(level - rounds * weight) <= 2 * max(weights)
 
 
-def test_circle_of_links_is_found_and_stops_a_network() -> None:
-    """A ring without datelines: every link waits for the next; under load it gets stuck, and says so."""
+def test_cycle_of_links_is_found_and_stops_a_network() -> None:
+    """Given a ring without datelines, the cycle of links is found and the loaded network gets stuck."""
     topology = torus((8,))
     routes = dimension_order(topology, 1)
     flat = Routes(routes.lft, np.zeros_like(routes.vl), np.zeros_like(routes.nic_vl), routes.lids)
@@ -252,8 +264,8 @@ def test_circle_of_links_is_found_and_stops_a_network() -> None:
     assert packets.regs[1] > 0
 
 
-def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_comes_back() -> None:
-    """Rule IBS-10: what follows on the same link is not held up."""
+def test_dropped_packets_are_counted_and_free_their_buffer_space() -> None:
+    """Packets for an unknown LID or a dropped SL are counted, and their buffer space is freed (IBS-10)."""
     topology = dumbbell(2, 2)
     routes = up_down(topology, (0, 15, *([0] * 14)))
     routes.nic_vl[:] = 0
@@ -270,12 +282,12 @@ def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_c
 
 @pytest.mark.slow
 def test_compiled_and_uncompiled_runs_agree() -> None:
-    """The same functions under a debugger: every delivery in the same cycle."""
+    """A short run gives the same digest in compiled and uncompiled code."""
     assert uncompiled("small_digest()", "tests.network.test_network") == str(small_digest())
 
 
 def small_digest() -> int:
-    """Return the digest of a short run that has everything: sizes, levels, contention, datelines."""
+    """Return the digest of short runs with several sizes, levels, contention and datelines."""
     topology = torus((3, 3))
     classes = [TrafficClass(sl, 0.25, 1, 64 + 236 * sl, burst=1 + sl) for sl in range(2)]
     net = made(topology, dimension_order(topology, 2), lanes=4, classes=classes, cycles=400, largest=5, blocks=30)
@@ -322,8 +334,11 @@ _STEPS: dict[str, tuple[dict[str, Any], list[tuple[int, int, int, int]]]] = {
 
 
 @pytest.mark.parametrize("name", _STEPS)
-def test_more_decisions_with_nothing_to_send_change_nothing(name: str) -> None:
-    """What links skip may be skipped: the same packets leave as if the scheduler were stepped in every cycle."""
+def test_idle_scheduler_steps_may_be_skipped(name: str) -> None:
+    """Scheduler steps without an eligible packet may be skipped without changing later grants.
+
+    Golden skips them on idle links.
+    """
     parameters, writes = _STEPS[name]
     always, skipping = (
         _one_port(new_scheduler(name.split(maxsplit=1)[0], data_vls=4, writes=writes, **parameters)) for _ in range(2)
@@ -368,7 +383,7 @@ def _one_port(state: Any) -> Any:
 
 
 def test_rooms_keep_minimum_and_maximum() -> None:
-    """Against the rule written out: each lane within its maximum, beyond the minima within what they leave."""
+    """The free-space counter permits packets exactly as the written rule for minimum and maximum does."""
     source = random.Random(3)  # noqa: S311 - a repeatable choice
     minimum, maximum = (4, 0, 7), (9, 6, 30)
     rooms = new_rooms(buffers=2, blocks=25, minimum=minimum, maximum=maximum)
@@ -395,7 +410,7 @@ def test_rooms_keep_minimum_and_maximum() -> None:
 
 
 def test_packets_in_queues_are_those_that_wait() -> None:
-    """Queues counted cycle by cycle hold, in all, every packet for as long as it asks for the link."""
+    """Queue lengths summed over all cycles equal the cycles that packets waited for their link."""
     topology = dumbbell(3, 3)
     trace = [
         (3 * number, host, 3 + number % 3, number % 2, 64 + 64 * (number % 4))

@@ -1,4 +1,4 @@
-"""Who gets the room of an output: turns of lanes and inputs that meet each other's, with buffers of one packet."""
+"""Unfairness at an output with buffers of one packet, where turns of lanes and inputs interact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.sim_top.study.simulate import simulate
 from vlane.study.file import read_study_file
 
 _BLOCKS = 8
-"""Of a packet of 512 bytes."""
+"""Number of blocks of a packet of 512 bytes."""
 STUDY = """
 [network]
 topology = "tree"
@@ -43,8 +43,12 @@ hosts = [{host}]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("packets", "arrived"), [(1, [91, 3043, 3083]), (2, [1563, 1562, 3125])])
-def test_a_first_packet_may_lose_the_room_each_time(tmp_path: Path, packets: int, arrived: list[int]) -> None:
-    """Rules IBS-2 to IBS-4 as ``docs/ib_switch.md`` tells: two SLs of host 0, one of host 1, all to host 3."""
+def test_flow_may_lose_the_free_space_each_time(tmp_path: Path, packets: int, arrived: list[int]) -> None:
+    """With one-packet buffers, one flow loses the output's free space nearly every time.
+
+    SLs 0 and 1 of host 0 and SL 0 of host 1 send to host 3 (rules IBS-2 to IBS-4, ``docs/ib_switch.md``). Buffers of
+    two packets restore equal shares for host 0.
+    """
     for host in (0, 1):
         (tmp_path / f"{host}.csv").write_text(f"source,destination\n{host},3\n", encoding="utf-8")
     lane = packets * _BLOCKS

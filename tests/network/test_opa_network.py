@@ -1,4 +1,4 @@
-"""Golden networks of Omni-Path switches against facts: latencies, conservation, channels, circles."""
+"""Golden networks of Omni-Path switches: latencies, conservation, channels, cycles of links."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ _ONE_LEVEL = np.zeros(1, np.int64)
 
 
 def channels(topology: Topology, routes: Routes, lanes: int) -> ChannelRoutes:
-    """Return the same routes for Omni-Path: channel and lane are the SL, or what datelines say."""
+    """Return the routes for Omni-Path, with channel and lane equal to the SL or set by datelines."""
     row = (*map(int, routes.nic_vl[0]), *(15,) * 16) if routes.by_lane else SAME
     return with_channels(topology, routes, row, SAME, data_vls=lanes)
 
 
 def stages(topology: Topology, routes: ChannelRoutes, source: int, to: int, flight: int) -> int:
-    """Return the cycles that a head spends from its NIC's link to the destination: 4 or 7 and a flight a switch."""
+    """Return the cycles of a head from its NIC's link to the destination.
+
+    A switch takes 4 cycles within an MPort and 7 through the central buffer, plus the flight time.
+    """
     far, (switch, port) = topology.far_ends(), topology.hosts[source]
     cycles = flight
     while True:
@@ -54,7 +57,10 @@ def stages(topology: Topology, routes: ChannelRoutes, source: int, to: int, flig
 def test_latency_of_a_lone_packet_is_the_sum_of_the_stages(
     topology: Topology, routes: Routes, lanes: int, flight: int, flit_bytes: int
 ) -> None:
-    """To the cycle, for every pair, within an MPort and through the centre."""
+    """A lone packet's latency is the sum of its stages, within an MPort and through the centre.
+
+    The latency is exact to the cycle for every pair of hosts.
+    """
     given = channels(topology, routes, lanes)
     hosts = len(topology.hosts)
     pairs = [(source, to) for source in range(hosts) for to in range(hosts)]
@@ -82,7 +88,10 @@ def test_latency_of_a_lone_packet_is_the_sum_of_the_stages(
     ids=["tree", "torus"],
 )
 def test_every_packet_arrives_once_and_in_order(topology: Topology, routes: Routes, sls: int, lanes: int) -> None:
-    """Overload, tight buffers: nothing is lost, doubled or overtaken within (source, destination, SL); rooms empty."""
+    """Under overload with tight buffers, every packet arrives once, in order within its flow.
+
+    A flow is a (source, destination, SL).
+    """
     trace = random_trace(topology, packets=6000, cycles=2000, sls=sls, seed=1)
     net = made(
         topology,
@@ -109,7 +118,10 @@ def test_every_packet_arrives_once_and_in_order(topology: Topology, routes: Rout
 
 @pytest.mark.parametrize(("size", "hosts", "trunks"), [((4, 4), 3, 4), ((5,), 2, 3), ((4, 3, 4), 2, 2), ((6, 5), 3, 2)])
 def test_tori_with_trunks_are_free_of_circles(size: tuple[int, ...], hosts: int, trunks: int) -> None:
-    """A packet stays on its trunk's member, whose ports share an MPort, so that transit waits for no centre."""
+    """Tori with trunks have no cycle of links, because transit packets stay within an MPort.
+
+    A packet stays on its trunk's member, whose ports share an MPort.
+    """
     topology = torus(size, hosts=hosts, trunks=trunks)
     given = channels(topology, dimension_order(topology, 1, keeps_member=True), 2)
     net = made(topology, given, lanes=2, cycles=10, trace=[(0, 0, 1, 0, 64)])
@@ -118,7 +130,7 @@ def test_tori_with_trunks_are_free_of_circles(size: tuple[int, ...], hosts: int,
 
 
 def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
-    """31 data lanes, those above VL15 one lower; every level arrives, told apart."""
+    """With 31 data lanes, SLs from 16 on have their own channels and lanes, one below the channel."""
     topology = dumbbell(3, 3)
     given = with_channels(topology, up_down(topology, IDENTITY), SAME, SAME, data_vls=31)
     levels = [sl for sl in range(32) if sl != 15]
@@ -139,8 +151,8 @@ def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
     assert given.nic_vl[0].tolist() == [*range(15), 255, *range(15, 31)]
 
 
-def test_unknown_lid_and_channel_that_drops_are_counted_and_their_room_comes_back() -> None:
-    """Rule OPAS-8: what follows on the same link is not held up."""
+def test_dropped_packets_are_counted_and_free_their_buffer_space() -> None:
+    """Packets for an unknown LID or a dropped channel are counted and their space is freed (OPAS-8)."""
     topology = dumbbell(2, 2)
     given = channels(topology, up_down(topology, IDENTITY), 3)
     given.lft[0, 4] = 255
@@ -158,7 +170,10 @@ def test_unknown_lid_and_channel_that_drops_are_counted_and_their_room_comes_bac
 
 
 def test_circle_through_a_central_buffer_is_found() -> None:
-    """Up*/down* is free of circles over links; central buffers chain any two outputs that share a VL."""
+    """Given Up*/Down* routes, a cycle through a central buffer is found that links alone do not have.
+
+    A central buffer connects any two outputs that share a VL.
+    """
     topology = irregular(12, ports=8, hosts=2, seed=1)
     routes = up_down(topology, IDENTITY)
     flat = made(topology, routes, lanes=1, trace=[], cycles=1)
@@ -172,19 +187,19 @@ def test_circle_through_a_central_buffer_is_found() -> None:
 
 @pytest.mark.slow
 def test_compiled_and_uncompiled_runs_agree() -> None:
-    """The same functions under a debugger: every delivery in the same cycle."""
+    """A short run gives the same digest in compiled and uncompiled code."""
     assert uncompiled("small_digest()", "tests.network.test_opa_network") == str(small_digest())
 
 
 def small_digest() -> int:
-    """Return the digest of a short run with contention on both ways through the switch."""
+    """Return the digest of a short run with contention within MPorts and through the centre."""
     net = small_network()
     assert run_to(net, 500)[0] == DONE
     return int(net.meters.digest[0])
 
 
 def small_network() -> Network:
-    """Return two switches of two MPorts under load, at rest."""
+    """Return two loaded switches of two MPorts, before their first cycle."""
     topology = dumbbell(7, 7)
     classes = [TrafficClass(sl, 0.3, 64, 300, burst=1 + sl) for sl in range(2)]
     return made(

@@ -1,4 +1,4 @@
-"""Packets from a file, and what is told of them: links, flows, deliveries."""
+"""Packets from a file, and the tables of links, flows and deliveries of their run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _packets() -> list[tuple[int, ...]]:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """Return a study that replays packets, host 0 a hot spot."""
+    """Return a study that replays packets, with host 0 as a hot spot."""
     (tmp_path / "packets.csv").write_text(HEADER + "".join(",".join(map(str, row)) + "\n" for row in _packets()))
     file = tmp_path / "replayed.toml"
     file.write_text(STUDY)
@@ -69,8 +69,8 @@ def _run(study: Path, *options: str, name: str = "out") -> tuple[dict[str, Any],
 
 
 @pytest.mark.slow
-def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: Path) -> None:
-    """What was sent, what flows say and what the last links carried are the same packets."""
+def test_every_packet_of_the_file_is_in_trace_flows_and_links(study: Path) -> None:
+    """Every packet of the file is delivered, and flows and links count exactly these packets."""
     run, tables = _run(study, "--trace")
     rows = _packets()
 
@@ -78,7 +78,7 @@ def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: 
     assert Counter(delivered) == Counter((born, host, to, sl, -(-size // 64)) for born, host, to, sl, size in rows)
     for row in tables["trace"].sample(50, seed=1).rows(named=True):
         header = LocalRouteHeader.unpack(row["lrh"])
-        assert header[:5] == (row["sl"], 0, row["sl"], 0, 2)  # a VL of its own for each SL, IBA transport
+        assert header[:5] == (row["sl"], 0, row["sl"], 0, 2)  # each SL has its own VL; IBA transport
         assert (header.dlid, header.slid) == (row["dlid"], row["source"] + 1)
         assert header.pktlen == max(0, (row["bytes"] - 2) // 4)
     flows = {row[:3]: row[5:] for row in tables["flows"].rows()}
@@ -105,7 +105,10 @@ def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: 
 
 @pytest.mark.slow
 def test_waiting_for_room_and_fill_of_buffers_are_counted(study: Path) -> None:
-    """Towards the hot host heads wait for room; nothing waits on the links of its own switch's idle neighbour."""
+    """Heads to the hot host wait for free space, and links to hosts never make a head wait.
+
+    Buffer peaks are non-zero exactly on links with packets.
+    """
     _, tables = _run(study)
     links = tables["links"]
 
@@ -119,7 +122,7 @@ def test_waiting_for_room_and_fill_of_buffers_are_counted(study: Path) -> None:
 
 @pytest.mark.slow
 def test_parquet_and_csv_are_the_same_packets(study: Path) -> None:
-    """Same digest; a column more does not matter."""
+    """Parquet and CSV files with the same packets give the same digest, even with an extra column."""
     one, _ = _run(study)
     frame = pl.read_csv(study.parent / "packets.csv").with_columns(note=pl.lit("x"))
     frame.write_parquet(study.parent / "packets.parquet")
@@ -155,7 +158,7 @@ bytes = [64, 512]
     ],
 )
 def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
-    """Same packets in the same cycles under a load that leaves packets on their way; the copy's trace is the same."""
+    """Given a run that ends with packets in flight, replaying the trace gives equal deliveries."""
     network = STUDY[: STUDY.index("[trace]")].replace("[buffers]", network).replace("blocks = 40", "blocks = 64")
     study.write_text(network + _TRAFFIC)
     called = call("simulate", study, "--out", study.parent / "first", "--json", "--trace")
@@ -174,8 +177,8 @@ def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
     assert tables["trace"].sort(written.columns).equals(written.sort(written.columns))
 
 
-def test_what_may_surprise_of_a_trace_is_said(study: Path) -> None:
-    """Packets after the end, packets to their own host: how many."""
+def test_unusual_packets_of_a_trace_are_reported(study: Path) -> None:
+    """Packets after the end of the run, and packets to their own host, are reported with their number."""
     (study.parent / "packets.csv").write_text(HEADER + "1,0,1,0,64\n2,1,1,0,64\n6000,0,1,0,64\n")
 
     called = call("simulate", study, "--out", study.parent / "out")
@@ -209,7 +212,7 @@ def test_what_may_surprise_of_a_trace_is_said(study: Path) -> None:
     ],
 )
 def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], study: Path) -> None:
-    """File, line, column, what it must be and what it was."""
+    """Given a malformed packet file, the command names file, line and column."""
     file = study.parent / "packets.csv"
     if packets is None:
         file.unlink()
@@ -229,14 +232,17 @@ def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], s
     ],
 )
 def test_bad_study_of_packets_is_refused(old: str, new: str, words: list[str], study: Path) -> None:
-    """Loads belong to traffic; something must be sent."""
+    """Given loads without traffic, or neither traffic nor trace, the study is refused."""
     study.write_text(STUDY.replace(old, new))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
 
 
 def test_header_is_laid_out_bit_for_bit() -> None:
-    """Written by hand; every field comes back; one that does not fit is refused."""
+    """A local route header packs to the bits written by hand and unpacks again.
+
+    A value too large for its field is refused.
+    """
     header = LocalRouteHeader(vl=15, lver=0, sl=1, reserved=2, lnh=3, dlid=0xABCD, pktlen=0x7FF, slid=1)
 
     assert header.pack() == 0xF01B_ABCD_07FF_0001
@@ -247,7 +253,10 @@ def test_header_is_laid_out_bit_for_bit() -> None:
 
 @pytest.mark.slow
 def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
-    """SL 20 on channel 20: low bits in their fields, the top ones in the reserved bits."""
+    """Omni-Path headers keep the low bits of SL and channel 20 in the usual fields.
+
+    The high bits are in the reserved bits.
+    """
     (study.parent / "packets.csv").write_text(HEADER + "5,1,3,20,640\n")
     study.write_text(
         STUDY.replace("[buffers]", '[switch]\nkind = "opa"\n[buffers]').replace("blocks = 40", "blocks = 64")
@@ -260,8 +269,8 @@ def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_trace_says_what_the_base_transport_headers_say(tmp_path: Path) -> None:
-    """Under congestion control: FECN, BECN of CNPs, and consecutive sequence numbers of each flow."""
+def test_trace_contains_congestion_bits_and_sequence_numbers(tmp_path: Path) -> None:
+    """Under congestion control, a trace contains FECN, BECN and each flow's sequence numbers."""
     options = ("--set", "run.cycles=20000", "--set", "run.warm_up_cycles=0", "--json", "--trace")
     called = call("simulate", ROOT / "sim_top/configs/tree_cc_rtl.toml", "--out", tmp_path / "out", *options)
     assert called.status == 0, called.err

@@ -1,4 +1,4 @@
-"""All paths, followed together, are those that are followed one by one."""
+"""Golden's search over all paths together, against a plain search path by path."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LANES = 4
 _EVERYWHERE = [TrafficClass(sl, 0.1, 64, 64) for sl in (0, 1)]
 _NO_PATHS = np.zeros((0, 0), np.uint8)
 Found = tuple[set[tuple[tuple[int, int], int, int]], dict[tuple[int, int], set[int]], int]
-"""(sending end, lane) and the port and lane waited for; SLs that are carried by (sending end, lane); lost paths."""
+"""Waits as ((sending end, lane), port, lane); SLs carried by (sending end, lane); number of lost paths."""
 
 
 def one_by_one(topology: Topology, routes: Routes, pairs: dict[int, set[tuple[int, int]]]) -> Found:
-    """Follow every LID from every host on every SL; ends as golden numbers them."""
+    """Follow every LID from every host on every SL, with golden's numbering of sending ends."""
     bits, beyond = (topology.ports - 1).bit_length(), topology.far_ends()
     owner = {end: host for host, end in enumerate(topology.hosts)}
     waits = set[tuple[tuple[int, int], int, int]]()
@@ -59,7 +59,7 @@ def one_by_one(topology: Topology, routes: Routes, pairs: dict[int, set[tuple[in
 
 
 def together(net: Network, sls: list[int]) -> tuple[set[tuple[tuple[int, int], int, int]], NDArray[np.int8], int]:
-    """Return what golden finds, likewise; one SL for each lane that is carried."""
+    """Return golden's result in the format of ``one_by_one``, with a single SL per carried lane."""
     paths = follow_paths(net, np.array(sls), _NO_PATHS)
     channels, wanted = np.nonzero(np.unpackbits(paths.waits, axis=1, bitorder="little"))
     held = [(channel // LANES, channel % LANES) for channel in channels.tolist()]
@@ -86,7 +86,7 @@ def assert_same(topology: Topology, routes: Routes, classes: list[TrafficClass])
 
 
 def classes(hosts: int, source: random.Random) -> list[TrafficClass]:
-    """SLs 0 and 1 everywhere, SL 2 from some to one each, SL 3 likewise."""
+    """Return classes with SLs 0 and 1 between all hosts and SLs 2 and 3 to one host per source."""
     return [
         *_EVERYWHERE,
         *(TrafficClass(sl, 0.1, 64, 64, tuple(source.randrange(-1, hosts) for _ in range(hosts))) for sl in (2, 3)),
@@ -95,7 +95,7 @@ def classes(hosts: int, source: random.Random) -> list[TrafficClass]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_tables(seed: int) -> None:
-    """Rows that differ from input to input and from SL to SL, drops, circles and tables that lead nowhere."""
+    """For random tables with drops, cycles and dead ends, golden finds the paths of the plain search."""
     source = random.Random(seed)  # noqa: S311 - repeatable
     topology = irregular(5, ports=6, hosts=3, seed=seed)
     routes = up_down(topology, IDENTITY)
@@ -113,13 +113,13 @@ def test_any_tables(seed: int) -> None:
 
 
 def test_tables_by_lane() -> None:
-    """Datelines: what an SL takes depends on its first lane alone."""
+    """With lanes chosen by datelines, golden finds the paths of the plain search."""
     topology = torus((4, 3), hosts=2)
     assert_same(topology, dimension_order(topology, 2), _EVERYWHERE)
 
 
 def test_levels_whose_lanes_cross() -> None:
-    """SL 1 takes the lanes of SL 0 the other way round: they are alike but for that, and chain together."""
+    """Given two SLs with exchanged lanes, golden still finds their common chains."""
     topology = torus((5,), hosts=2)
     lft = dimension_order(topology, 1).lft
     vl, nic_vl = sl_rows(topology, IDENTITY)

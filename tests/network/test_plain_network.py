@@ -1,4 +1,4 @@
-"""The compiled networks against plain ones, flit by flit: every delivery in the same cycle."""
+"""Compiled networks against plain models that move each flit: equal deliveries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CYCLES = 1000
 
 
 class How(NamedTuple):
-    """How switches allocate and credits return, as ``made`` is told."""
+    """Allocation, crossbar and credit options of a network."""
 
     allocation: str = "turns"
     crossbar: str = "multiplexed"
@@ -52,22 +52,22 @@ class How(NamedTuple):
     speed: int = 1
 
     def __str__(self) -> str:
-        """Return what is not the default, the name of a scenario."""
+        """Return the non-default options as the name of a scenario."""
         return "+".join(f"{name}={value}" for name, value in self.chosen.items()) or "turns"
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What is not the default."""
+        """Return the non-default options."""
         return {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
 
     @property
     def needs_partitions(self) -> bool:
-        """Whether buffers must be static partitions."""
+        """Return whether buffers must be static partitions."""
         return self.crossbar == "per_vl" or self.credit != "returns"
 
     @property
     def switch(self) -> type[Switch]:
-        """The plain switch."""
+        """Return the plain switch class for these options."""
         if self.crossbar == "per_vl":
             return PerVLFifoSwitch if self.allocation == "fifo" else PerVLSwitch
         if self.crossbar == "flits":
@@ -78,7 +78,7 @@ class How(NamedTuple):
 
     @property
     def plain_credits(self) -> Credits | None:
-        """The plain network's credits."""
+        """Return the plain network's credit options, or ``None`` for returned credits."""
         if self.credit == "returns":
             return None
         return Credits(self.credit == "sideband", self.fcp_blocks or 0, self.fcp_period)
@@ -101,7 +101,10 @@ def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
 
 
 def _serve(settings: PortSettings, lanes: int) -> Serve:
-    """Return one port's scheduler; line-rate forms are golden's, stepped in every cycle."""
+    """Return one port's decision function.
+
+    Line-rate forms use golden's scheduler, stepped in every cycle.
+    """
     if settings.parameters.get("form") != "line_rate":
         return plain_serve(settings, lanes)
     state = new_scheduler(settings.scheduler, data_vls=lanes, writes=settings.writes, **settings.parameters)
@@ -166,7 +169,10 @@ _SLOW: list[tuple[How, str, int, int, float]] = [
 def _in_turns(
     quick: Sequence[tuple[Any, ...]], slow: Sequence[tuple[Any, ...]], worlds: Iterable[str], *, tested: int
 ) -> list[Any]:
-    """Return every scenario in every world; the slow ones past so many, and every other world, for long runs."""
+    """Return every scenario in every world as test parameters with marks.
+
+    Every second combination, and slow scenarios beyond the first ``tested``, are marked long.
+    """
     chosen = []
     for number, scenario in enumerate((*quick, *slow)):
         for place, world in enumerate(worlds):
@@ -184,7 +190,10 @@ def _in_turns(
 def test_every_delivery_is_that_of_the_plain_network(
     world: str, how: How, scheduler: str, flit_bytes: int, flight: int, load: float
 ) -> None:
-    """Random packets, overload, buffers from tight to roomy, some destinations and levels that drop."""
+    """Under random overload, each delivery equals the plain network's.
+
+    Buffers vary from tight to large, and some destinations and levels are dropped.
+    """
     topology, route, lanes = _WORLDS[world]
     seed = sum(map(ord, f"{world}{scheduler}{flit_bytes}{how if how.needs_partitions else ''}"))
     source = random.Random(seed)  # noqa: S311 - a repeatable choice
@@ -244,7 +253,7 @@ def test_every_delivery_is_that_of_the_plain_network(
 )
 @pytest.mark.parametrize(("left", "right"), [(71, 6), pytest.param(240, 5, marks=pytest.mark.long)])
 def test_wide_switches_are_those_of_the_plain_network(how: How, left: int, right: int) -> None:
-    """More ports than a word has bits: 80, and 254, which is the most; hosts of all words are hot."""
+    """Switches with 80 or 254 ports, more than the bits of a word, deliver as in the plain network."""
     topology, lanes, cycles = dumbbell(left, right, trunks=9 if left < 100 else 14), 2, 150
     source = random.Random(left)  # noqa: S311 - a repeatable choice
     routes = up_down(topology, IDENTITY)
@@ -289,7 +298,10 @@ def test_wide_switches_are_those_of_the_plain_network(how: How, left: int, right
 def test_several_lids_of_a_host_take_the_ways_of_their_columns(
     topology: Topology, route: Callable[[Topology], Routes], lanes: int
 ) -> None:
-    """The plain network is given the LIDs that golden drew, which are all of them."""
+    """Given several LIDs per host, each packet takes the path of its LID, as in the plain network.
+
+    The plain network receives the LIDs golden drew, and all LIDs occur.
+    """
     routes, cycles, hosts = route(topology), 1500, len(topology.hosts)
     source = random.Random(hosts)  # noqa: S311 - a repeatable choice
     trace = [(2 * at, at % hosts, source.randrange(hosts), 0, source.choice((1, 64, 512))) for at in range(500)]
@@ -326,7 +338,7 @@ _HIERARCHIES: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
 
 
 def _channels(topology: Topology, routes: Routes, lanes: int, source: random.Random) -> ChannelRoutes:
-    """Return channels that fold onto the lanes, change at random on their way, and here and there drop."""
+    """Return channel tables that fold onto the lanes, with random changes and drops."""
     if routes.by_lane:
         row = (*map(int, routes.nic_vl[0]), *(15,) * 16)
         return with_channels(topology, routes, row, tuple(range(32)), data_vls=lanes)
@@ -355,7 +367,10 @@ def test_every_delivery_is_that_of_the_plain_hierarchy(
     most: int,
     roomy: bool,  # noqa: FBT001
 ) -> None:
-    """Omni-Path: random channels, overload, central buffers from tight to roomy, long packets and short."""
+    """Given Omni-Path networks under random overload, each delivery equals the plain network's.
+
+    Channels are random, and central buffers and packet sizes vary.
+    """
     topology, route, lanes = _HIERARCHIES[world]
     source = random.Random(sum(map(ord, f"{world}{scheduler}{flit_bytes}{most}")))  # noqa: S311 - a repeatable choice
     routes = _channels(topology, route(topology), lanes, source)

@@ -1,4 +1,4 @@
-"""Random networks: every delivery of the compiled one is that of the plain one, in time, place and packet."""
+"""Random networks: each delivery of the compiled network equals the plain network's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _KINDS = (
     ("ib", "turns", "flits", "fcps", "dtable"),
     *_FASTER_KINDS,
 )
-"""Switches, allocation, crossbar, credits and scheduler, in turns: each takes seconds to compile."""
+"""Switch kind, allocation, crossbar, credits and scheduler, assigned to seeds in turn to limit compilations."""
 _LARGEST = 8
 _SWITCHES: dict[tuple[str, str], type[Switch]] = {
     ("turns", "multiplexed"): Switch,
@@ -61,7 +61,7 @@ _SWITCHES: dict[tuple[str, str], type[Switch]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A random network: what it is made of, and what is done to it."""
+    """Random network with its traffic and faults."""
 
     cycles: int
     topology: Topology
@@ -84,7 +84,7 @@ class Case:
     swapped: tuple[PortSettings, ...] = ()
 
     def __str__(self) -> str:
-        """Return what is not in a table."""
+        """Return the properties that identify the case in a failure message."""
         how = f"{self.allocation} {self.crossbar} {self.credit}, {self.faster}, flits of {self.flit_bytes}"
         faults = f"{len(self.faults.stalls)} stalls, {len(self.faults.losses)} losses, {self.faults.rewrites}"
         kind = "ib" if self.central is None else "opa"
@@ -93,7 +93,7 @@ class Case:
         return f"{self.topology.name} {kind}, {buffers}, {settings}, {how}, flight {self.flight}, {faults}"
 
     def sizes(self, blocks: int) -> Sizes:
-        """Return the sizes of buffers with so many blocks."""
+        """Return the plain network's sizes of a buffer."""
         least, lanes = self.minimum, self.lanes
         most = blocks - least * (lanes - 1)
         return Sizes(blocks, (least,) * lanes, (most,) * lanes, (_LARGEST,) * lanes, 64 // self.flit_bytes)
@@ -133,7 +133,7 @@ class Case:
         return sorted(it for it in replayed(net, self.cycles, changes) if it.delivered < self.cycles)
 
     def plain(self) -> list[Any]:
-        """Return those of the plain one."""
+        """Return the deliveries of the plain network."""
         packets = packets_of(self.trace, self.routes, self.flit_bytes)
         far, hosts, routes = self.topology.far_ends(), self.topology.hosts, self.routes
         if isinstance(routes, ChannelRoutes):
@@ -167,16 +167,16 @@ class Case:
 
     @property
     def plain_switch(self) -> type[Switch]:
-        """The plain switch."""
+        """Return the plain switch class."""
         return faster(**self.faster) if self.faster else _SWITCHES[self.allocation, self.crossbar]
 
     def new_serve(self) -> Serve:
-        """Return a port's plain scheduler."""
+        """Return the decision function of a port's plain scheduler."""
         return plain_serve(self.settings, self.lanes)
 
 
 def _world(source: random.Random, *, opa: bool) -> tuple[Topology, Routes, int]:
-    """Return a small topology, its routes and its lanes."""
+    """Return a random small topology, its routes and its number of lanes."""
     lanes = source.choice((1, 2, 3, 4, 6))
     kind = source.choice(("dumbbell", "tree", "torus", "irregular"))
     if kind == "torus":
@@ -199,7 +199,7 @@ def _world(source: random.Random, *, opa: bool) -> tuple[Topology, Routes, int]:
 
 
 def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
-    """Return a scheduler, its tables, and its map if it has one."""
+    """Return a scheduler with random tables and, where supported, a random lane map."""
     if name == "vlarb":
         entries = source.choice((lanes + 1, 2 * lanes + 3, 20))
         chosen = [
@@ -238,7 +238,7 @@ def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
 
 
 def _with_channels(topology: Topology, routes: Routes, lanes: int, source: random.Random) -> ChannelRoutes:
-    """Return channels that fold onto the lanes, change at random on their way, and here and there drop."""
+    """Return channel tables that fold onto the lanes, possibly with random changes and drops."""
     if routes.by_lane:
         row = (*map(int, routes.nic_vl[0]), *(15,) * 16)
         return with_channels(topology, routes, row, tuple(range(32)), data_vls=lanes)
@@ -251,7 +251,7 @@ def _with_channels(topology: Topology, routes: Routes, lanes: int, source: rando
 
 
 def _faults(topology: Topology, lids: int, cycles: int, *, by_fcps: bool, source: random.Random) -> Faults:
-    """Return stalls, losses of FCPs and rewrites of forwarding tables, none of each in half of the networks."""
+    """Return random stalls, FCP losses and table rewrites, each empty in half of the networks."""
     ends = [*topology.far_ends(), *topology.hosts]
 
     def spans() -> tuple[Span, ...]:
@@ -324,7 +324,7 @@ def case_of(seed: int) -> Case:
     ],
 )
 def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int) -> None:
-    """Topology, switches, schedulers, faults, buffers, loads and credits at random."""
+    """Given random topology, switches, scheduler, faults and load, deliveries equal the plain network's."""
     case = case_of(seed)
 
     got, expected = case.golden(), case.plain()
@@ -335,7 +335,7 @@ def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int) 
 
 
 def with_swaps(case: Case, source: random.Random) -> Case:
-    """Return the network with tables that are swapped: their own entries in another order."""
+    """Return the network with random swaps of tables whose entries are permuted."""
     swaps, swapped = [], []
     for end in [*case.topology.far_ends(), *case.topology.hosts]:
         for _ in range(source.choice((0, 1, 6))):
@@ -355,7 +355,7 @@ _SWAPPED = [seed for seed in range(300) if _KINDS[seed % len(_KINDS)][4] == "vla
 
 @pytest.mark.parametrize("seed", [pytest.param(each, marks=pytest.mark.long) for each in _SWAPPED])
 def test_tables_are_swapped_as_in_the_plain_network(seed: int) -> None:
-    """In the first free cycle, from that of the swap on; links at rest, stalls and FCPs at random."""
+    """Swapped tables take effect in the same cycle as in the plain network."""
     case = with_swaps(case_of(seed), random.Random(seed))  # noqa: S311 - a repeatable choice
 
     got, expected = case.golden(), case.plain()
@@ -364,8 +364,8 @@ def test_tables_are_swapped_as_in_the_plain_network(seed: int) -> None:
 
 
 @pytest.mark.long
-def test_swaps_change_what_is_delivered_when() -> None:
-    """In many of the networks above."""
+def test_swaps_change_deliveries() -> None:
+    """Swaps change the deliveries of more than 5 of 20 random networks."""
     seeds = _SWAPPED[:20]
     changed = [case_of(seed).plain() != with_swaps(case_of(seed), random.Random(seed)).plain() for seed in seeds]  # noqa: S311 - the same
     assert sum(changed) > 5

@@ -1,4 +1,4 @@
-"""Records: the same places and the same fields, compiled and not."""
+"""Records: equal positions and fields in compiled and uncompiled code."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from vlane.golden.engine.kernel import inner, kernel
 
 
 class Cell:
-    """Fields of two sizes."""
+    """Record with fields of 32 and 16 bits."""
 
     first: Int32
     second: Int16
 
 
 class Hidden:
-    """Fields of which numpy's records have two as attributes."""
+    """Record with two field names that numpy records use as attributes."""
 
     size: Int32
     base: Int16
@@ -58,6 +58,7 @@ def test_compiled_and_uncompiled_kernels_write_the_same_records() -> None:
 
 
 def test_fields_are_as_wide_as_they_say() -> None:
+    """Record fields have the declared widths, and slices can be assigned."""
     cells = new_records(Cell, 4)
     cells["first"] = [1, 2, 3, 4]
     cells[:2] = new_records(Cell, 2)
@@ -69,12 +70,12 @@ def test_fields_are_as_wide_as_they_say() -> None:
 
 
 def test_a_table_has_no_single_place() -> None:
-    """A row of a table is no record: compiled code does not take one for the other."""
+    """Given one index for records in two dimensions, a kernel is refused."""
     with pytest.raises(UntranslatableError, match=r"test_records.py:\d+: records Cell in 2 dimensions need 2 indices"):
         _flat(new_records(Cell, 2, 3))
 
 
 def test_a_field_that_numpy_hides_is_refused() -> None:
-    """Uncompiled, ``record.size`` would be 1 whatever the field holds."""
+    """Given a field name that numpy hides, such as ``size``, creating the records is refused."""
     with pytest.raises(TypeError, match=r"Hidden.*size, base$"):
         new_records(Hidden, 2)

@@ -1,4 +1,4 @@
-"""Whether a level is saturated, how sure its mean is, and runs that go on until it is."""
+"""Saturation verdicts, confidence intervals, and runs extended until they are precise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ RUN_FIELDS = {"seconds", "flit_hops_per_second", "peak_mib"}
 
 
 def queue(load: float, *, cycles: int, seed: int, flits: int = 1, queues: int = 1) -> NDArray[np.int64]:
-    """Return the parts of queues that each serve a flit per cycle, after half as many cycles of warm-up."""
+    """Return backlog counts by part for queues that serve one flit per cycle, after a warm-up.
+
+    The warm-up lasts half of ``cycles``.
+    """
     bits, part, warm = np.random.default_rng(seed), np.zeros((PARTS, 5), np.int64), cycles // 2
     for _ in range(queues):
         made = bits.poisson(load / flits, warm + cycles) * flits
@@ -35,7 +38,7 @@ def queue(load: float, *, cycles: int, seed: int, flits: int = 1, queues: int = 
 
 
 def verdicts(load: float, *, cycles: int, runs: int, **given: int) -> tuple[float, float]:
-    """Return the shares of runs that are saturated, and that cannot tell."""
+    """Return the share of runs judged saturated and the share of undecided runs."""
     judged = [judge_backlog(queue(load, cycles=cycles, seed=seed, **given), cycles) for seed in range(runs)]
     return sum(it.saturated for it in judged) / runs, sum(not it.decided for it in judged) / runs
 
@@ -44,7 +47,10 @@ def verdicts(load: float, *, cycles: int, runs: int, **given: int) -> tuple[floa
 @pytest.mark.parametrize("cycles", [2000, 20_000])
 @pytest.mark.parametrize("flits", [1, 8])
 def test_a_queue_that_settles_is_not_called_saturated(load: float, cycles: int, flits: int) -> None:
-    """However near to 1 its load is, and however short the run: of 100 runs at most one."""
+    """Given a stable queue at any load, at most 1 of 100 runs is judged saturated.
+
+    At loads up to 0.8 over 20,000 cycles, no run is undecided.
+    """
     saturated, unsure = verdicts(load, cycles=cycles, runs=100, flits=flits)
 
     assert saturated <= 0.01
@@ -53,7 +59,7 @@ def test_a_queue_that_settles_is_not_called_saturated(load: float, cycles: int, 
 
 
 def test_a_queue_just_below_1_is_steady_once_the_run_is_long() -> None:
-    """Load 0.95: short runs mostly cannot tell, long ones do."""
+    """At load 0.95, most runs of 2,000 cycles are undecided, and none of 200,000 cycles."""
     short, long = (verdicts(0.95, cycles=cycles, runs=30, flits=8)[1] for cycles in (2000, 200_000))
 
     assert short > 0.5
@@ -62,28 +68,34 @@ def test_a_queue_just_below_1_is_steady_once_the_run_is_long() -> None:
 
 @pytest.mark.parametrize(("load", "cycles"), [(1.02, 200_000), (1.1, 20_000)])
 def test_a_queue_that_is_offered_too_much_is_saturated(load: float, cycles: int) -> None:
-    """2 % too much is enough, if the run is long."""
+    """At loads of 1.02 and above, every sufficiently long run is judged saturated."""
     assert verdicts(load, cycles=cycles, runs=20) == (1, 0)
 
 
 @pytest.mark.parametrize(("load", "cycles"), [(0.3, 2000), (0.95, 20_000), (1.0, 20_000), (1.02, 20_000), (1.1, 2000)])
 def test_the_growths_interval_holds_the_true_one(load: float, cycles: int) -> None:
-    """Where backlogs are nearly independent, where they walk at random, and where they grow: 87 of 100 do."""
+    """At least 87 of 100 confidence intervals of the backlog's growth contain the true growth.
+
+    Loads cover independent, random-walk and growing backlogs.
+    """
     judged = [judge_backlog(queue(load, cycles=cycles, seed=seed), cycles) for seed in range(100)]
 
     assert sum(abs(it.growth - max(0.0, load - 1)) <= it.growth_ci95 + 1e-12 for it in judged) >= 87
 
 
-def test_a_run_too_short_says_that_it_cannot_tell() -> None:
-    """2 % too much over 2,000 cycles: neither saturated nor steady."""
+def test_run_too_short_is_undecided() -> None:
+    """At load 1.02, most runs of 2,000 cycles are undecided."""
     saturated, unsure = verdicts(1.02, cycles=2000, runs=50)
 
     assert saturated < 0.1
     assert unsure > 0.85
 
 
-def test_regular_growth_and_no_growth_are_told_without_noise() -> None:
-    """Packets at equal distances leave nothing to chance; a level without traffic stands still."""
+def test_constant_growth_is_saturated_without_noise() -> None:
+    """Given constant growth of 10 % without noise, the level is judged saturated.
+
+    A level without traffic, and one whose excess packets are lost, are judged steady.
+    """
     part = np.zeros((PARTS, 5), np.int64)
     assert judge_backlog(part, 4000).decided
     assert not judge_backlog(part, 4000).saturated
@@ -96,7 +108,7 @@ def test_regular_growth_and_no_growth_are_told_without_noise() -> None:
 
 
 def test_few_packets_in_flight_at_the_end_are_no_growth() -> None:
-    """A level with a packet now and then, the last ones still on their way."""
+    """Given sparse packets, the last of which are still in flight, the level is not saturated."""
     part = np.zeros((PARTS, 5), np.int64)
     part[::8, MADE] = part[::8, RECEIVED] = 32
     part[-1, MADE], part[-1, RECEIVED] = 96, 0
@@ -105,7 +117,7 @@ def test_few_packets_in_flight_at_the_end_are_no_growth() -> None:
 
 
 def test_a_half_width_is_students() -> None:
-    """By the textbook's table; one value alone has none."""
+    """The half-width is Student's for 2 and 20 values, and undefined for one value."""
     assert half_width([1.0]) is None
     assert half_width([0.0, 1.0]) == pytest.approx(12.706 / 2)
     assert half_width(list(map(float, range(20)))) == pytest.approx(2.093 * np.std(range(20), ddof=1) / 20**0.5)
@@ -113,7 +125,10 @@ def test_a_half_width_is_students() -> None:
 
 @pytest.mark.parametrize(("kept", "apart"), [(0.0, True), (0.9, False)])
 def test_means_that_follow_each_other_are_noticed(kept: float, apart: bool) -> None:  # noqa: FBT001
-    """Independent parts pass, but for 5 %; parts of which each keeps most of the one before do not."""
+    """Independent parts pass the correlation test, and strongly correlated parts fail.
+
+    88 of 100 runs with independent parts must pass, and fewer than 10 with a coefficient of 0.9.
+    """
     passed = 0
     for seed in range(100):
         bits, value = np.random.default_rng(seed), 0.0
@@ -128,7 +143,7 @@ def test_means_that_follow_each_other_are_noticed(kept: float, apart: bool) -> N
 
 
 def test_an_empty_part_gives_no_interval() -> None:
-    """Nobody knows how sure a mean is of which a batch has no packet."""
+    """Given a part without packets, no confidence interval is reported."""
     part = np.ones((PARTS, 5), np.int64)
     assert latency_half_width(part) == 0
     part[4:6, TIMED] = 0
@@ -137,14 +152,14 @@ def test_an_empty_part_gives_no_interval() -> None:
 
 
 def world_of(base: Path, document: dict[str, Any] | Study, **run: Any) -> World:
-    """Return a world of a study whose run is changed."""
+    """Return the world of a study with changed ``run`` keys."""
     study = document if isinstance(document, Study) else Study.model_validate(document)
     timed = study.run.model_validate({**study.run.model_dump(exclude_unset=True), **run})
     return make_world(study.model_copy(update={"run": timed}), base)
 
 
 def dumbbell(**run: Any) -> World:
-    """Return three hosts that write to one behind a cable between switches."""
+    """Return three hosts that send to a fourth over one cable between two switches."""
     return world_of(
         Path(),
         {
@@ -159,7 +174,10 @@ def dumbbell(**run: Any) -> World:
 
 @pytest.mark.parametrize(("load", "saturated"), [(0.15, False), (0.23, False), (0.26, True), (0.4, True)])
 def test_the_link_that_all_share_saturates(load: float, saturated: bool) -> None:  # noqa: FBT001
-    """Four hosts write to one, which takes a flit per cycle: below a quarter each all is steady, above it grows."""
+    """Four hosts that share one destination saturate it above a load of 0.25 each.
+
+    The measured growth is the excess over 0.25.
+    """
     result, _ = simulate(dumbbell(cycles=42_000), load=load, seed=1)
 
     (level,) = result.per_sl
@@ -168,10 +186,13 @@ def test_the_link_that_all_share_saturates(load: float, saturated: bool) -> None
     assert level.backlog_growth == pytest.approx(max(0.0, load - 0.25), abs=0.01)
 
 
-def test_links_between_switches_and_links_of_hosts_are_apart() -> None:
-    """Host 0 writes to host 3 over the only cable: one of its two directions is used, and two of eight host links."""
+def test_utilisation_of_host_links_is_separate() -> None:
+    """Utilisation of links between switches and of host links is reported separately.
+
+    Host 0 sends to host 3, using one of two switch links and two of eight host links.
+    """
     rows = "cycle,source,destination,sl,bytes\n" + "".join(f"{10 * at},0,3,0,256\n" for at in range(100))
-    file = Path(ROOT / "build" / "unused")  # named by the study only; the rows are given below
+    file = Path(ROOT / "build" / "unused")  # only named by the study; the rows follow below
     world = dumbbell()
     study = Study.model_validate(
         {
@@ -191,13 +212,13 @@ def test_links_between_switches_and_links_of_hosts_are_apart() -> None:
 
 
 def told(result: RunResult) -> dict[str, Any]:
-    """Return all of a result that time and machine do not change."""
+    """Return a result without times and machine data."""
     return {name: value for name, value in asdict(result).items() if name not in RUN_FIELDS}
 
 
 @pytest.mark.parametrize(("flits", "precision"), [(1, 0.01), (8, 0.05)])
-def test_a_run_that_went_on_is_the_run_of_that_length(flits: int, precision: float, tmp_path: Path) -> None:
-    """Whatever was under way, waiting or drawn when the stretch was doubled: results and tables are the same."""
+def test_extended_run_equals_a_run_of_the_final_length(flits: int, precision: float, tmp_path: Path) -> None:
+    """A run extended for precision equals a run of the final length in results and tables."""
     document = {
         "network": {"topology": "tree", "k": 2, "n": 2},
         "buffers": {"blocks": 64},
@@ -224,7 +245,7 @@ def test_a_run_that_went_on_is_the_run_of_that_length(flits: int, precision: flo
 
 
 def test_a_run_ends_when_every_level_is_saturated() -> None:
-    """No length makes the mean of a saturated level sure: the first look is enough."""
+    """Given only saturated levels, a run with a precision target ends at its first check."""
     result, _ = simulate(dumbbell(precision=0.02), load=0.5, seed=1)
 
     assert result.cycles == 12_000
@@ -232,8 +253,8 @@ def test_a_run_ends_when_every_level_is_saturated() -> None:
     assert not result.per_sl[0].precise
 
 
-def test_a_precision_that_is_not_reached_is_said() -> None:
-    """The stretch doubles as often as ``most_cycles`` allows, and the level is not called precise."""
+def test_precision_not_reached_is_reported() -> None:
+    """A run that reaches ``most_cycles`` first is reported as not precise."""
     result, _ = simulate(dumbbell(precision=0.0001, most_cycles=60_000), load=0.2, seed=1)
 
     assert result.cycles == 2000 + 4 * 10_000
@@ -242,7 +263,7 @@ def test_a_precision_that_is_not_reached_is_said() -> None:
 
 
 def test_intervals_hold_the_mean() -> None:
-    """Of runs that stopped when they were sure, most intervals hold the mean of a run a hundred times as long."""
+    """At least 16 of 20 intervals of precise runs contain the mean of a run 100 times as long."""
     long, _ = simulate(dumbbell(cycles=1_000_000), load=0.2, seed=100)
     (truth,) = (level.latency_mean_cycles for level in long.per_sl)
     held = 0
@@ -258,7 +279,10 @@ def test_intervals_hold_the_mean() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("load", "saturated"), [(0.2, set()), (0.7, {1}), (0.8, {0, 1})])
 def test_the_trees_small_packets_saturate_first(load: float, saturated: set[int]) -> None:
-    """The shipped study at its own length, and at the length at which SL 0 cannot be told yet."""
+    """Given the shipped tree study, SL 1 saturates at load 0.7 and SL 0 at 0.8.
+
+    A run of 30,000 cycles leaves SL 0 undecided at these loads.
+    """
     study = read_study(CONFIGS / "tree43_ib.toml")
     result, _ = simulate(world_of(CONFIGS, study), load=load, seed=1)
     short, _ = simulate(world_of(CONFIGS, study, cycles=30_000), load=load, seed=1)
@@ -287,7 +311,7 @@ def test_the_trees_small_packets_saturate_first(load: float, saturated: set[int]
     ],
 )
 def test_bad_precision_is_refused(old: str, new: str, words: list[str], study: Path) -> None:
-    """In the study: file, key, what it must be, what it was."""
+    """Given a precision out of range or conflicting keys in a study, the error names file and key."""
     study.write_text(STUDY.replace(old, new, 1))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), "small.toml", *words)
@@ -295,21 +319,24 @@ def test_bad_precision_is_refused(old: str, new: str, words: list[str], study: P
 
 @pytest.mark.parametrize("value", ["0", "1", "-1", "nan"])
 def test_bad_precision_of_the_command_line_is_refused(value: str, study: Path) -> None:
-    """As in the study."""
+    """Given ``--precision`` out of range, the command is refused."""
     called = call("simulate", study, "--out", study.parent / "out", "--precision", value)
 
     assert_refused(called, "--precision", "above 0 and below 1")
 
 
 def test_a_replay_cannot_be_made_precise(tmp_path: Path) -> None:
-    """It has as many packets as its file."""
+    """Given ``--precision`` for a replay, whose length is fixed by its file, the command is refused."""
     called = call("simulate", CONFIGS / "replay_incast.toml", "--out", tmp_path, "--precision", "0.1")
 
     assert_refused(called, "--precision", "left out without traffic")
 
 
 def test_the_screen_shows_no_latency_of_a_saturated_level(tmp_path: Path) -> None:
-    """Its growth instead; JSON says of each level whether it is saturated, and of the run how long it took."""
+    """For a saturated level, the screen shows its growth instead of a latency.
+
+    JSON contains the verdict of each level and of the run.
+    """
     study = tmp_path / "hot.toml"
     study.write_text(
         STUDY.replace("loads = [0.2, 0.5]", "loads = [0.9]")

@@ -1,4 +1,4 @@
-"""Tables of egress schedulers that are exchanged under traffic: to the cycle, in hardware too; what is refused."""
+"""Table swaps of egress schedulers under traffic: exact cycles, hardware, refusals."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ warm_up_cycles = 0
 """
 OTHER = "switch = 0\nports = [3]\nhigh = [[1, 255]]\nlow = [[0, 1]]\nlimit_of_high_priority = 255\n"
 STALL = "\n[[stall]]\ncycle = 50\ncycles = 500\nswitch = 0\nport = 3\n"
-"""Long enough for all packets to wait for the link to the third host."""
+"""Stall long enough for all packets to wait for the link to the third host."""
 SWAP = f"\n[[swap]]\ncycle = 40\n{OTHER}"
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """Return a switch with three hosts: the first two send to the third, on a VL each, VL 0 before VL 1."""
+    """Return one switch with three hosts: hosts 0 and 1 send to host 2 on VLs 0 and 1."""
     file = tmp_path / "lone.toml"
     file.write_text(LONE)
-    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "cables.txt").write_text("host H*\nS1 H1\nS1 H2\nS1 H3\n")
     (tmp_path / "table.toml").write_text("[vlarb]\nhigh = [[0, 255]]\nlow = [[1, 1]]\nlimit_of_high_priority = 255\n")
     rows = [f"{100 + packet},{sl},2,{sl},{64 * FLITS}" for packet in range(PACKETS) for sl in (0, 1)]
     (tmp_path / "packets.csv").write_text("\n".join(["cycle,source,destination,sl,bytes", *rows, ""]))
@@ -55,7 +55,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def _received(study: Path, swap: str) -> list[tuple[int, int]]:
-    """Return the SL of each packet and the cycle in which its link to the host began to carry it."""
+    """Return the SL and the start cycle on the last link of each packet."""
     study.write_text(LONE + swap)
     world = make_world(read_study(study), study.parent)
     check_faults(world)
@@ -66,7 +66,10 @@ def _received(study: Path, swap: str) -> list[tuple[int, int]]:
 
 @pytest.mark.slow
 def test_the_exchange_is_in_the_first_free_cycle_and_its_packet_is_of_the_old_table(study: Path) -> None:
-    """Wherever in three packets' time it is requested: VL 0 sends once more, then VL 1 all it has."""
+    """The swap happens in the first free cycle, and that cycle's packet follows the old table.
+
+    For any request within the time of three packets, VL 0 sends one more packet and VL 1 then sends all of its packets.
+    """
     alone = _received(study, STALL)
     assert [sl for sl, _ in alone] == PACKETS * [0] + PACKETS * [1]
     starts = [cycle for _, cycle in alone]
@@ -80,13 +83,13 @@ def test_the_exchange_is_in_the_first_free_cycle_and_its_packet_is_of_the_old_ta
 
 @pytest.mark.slow
 def test_a_link_at_rest_exchanges_at_once(study: Path) -> None:
-    """Before any packet came: the new table decides from the first one on."""
+    """On an idle link, the swap happens immediately, so the new table decides from the first packet."""
     assert [sl for sl, _ in _received(study, SWAP + STALL)] == PACKETS * [1] + PACKETS * [0]
 
 
 @pytest.mark.slow
 def test_writes_during_a_pending_exchange_are_refused_in_the_run(study: Path) -> None:
-    """A stall keeps the first table in the second bank; the file, the line and the key are named."""
+    """Given writes while a swap is pending, the run is refused and file, line and key are named."""
     second = "\n[[swap]]\ncycle = {}\n" + OTHER
     study.write_text(LONE + STALL + second.format(60) + second.format(540))
 
@@ -100,7 +103,10 @@ def test_writes_during_a_pending_exchange_are_refused_in_the_run(study: Path) ->
 
 
 def test_lists_are_as_long_as_the_longest_table_and_the_last_write_is_before_the_swap(study: Path) -> None:
-    """Two lists and a limit, one write a cycle; what one cycle needs is written one after the other."""
+    """Lists get the length of the longest table, and writes end one cycle before the swap.
+
+    One entry is written per cycle, so the writes of two swaps in one cycle follow each other.
+    """
     long = "switch = 0\nports = [1]\nlow = [[0, 1], [1, 1], [0, 1]]\nlimit_of_high_priority = 0\n"
     study.write_text(LONE + SWAP + f"\n[[swap]]\ncycle = 40\n{long}" + "\n[[swap]]\ncycle = 48\n" + long)
     world = make_world(read_study(study), study.parent)
@@ -119,7 +125,7 @@ def test_lists_are_as_long_as_the_longest_table_and_the_last_write_is_before_the
 
 @pytest.mark.slow
 def test_a_study_of_python_has_swaps(study: Path) -> None:
-    """They are changed by dotted keys as all others are; without ports every cabled one has the table."""
+    """A study in Python changes swaps by dotted keys. Without ports, all cabled ports swap."""
     study.write_text(LONE + STALL + SWAP.replace("ports = [3]\n", ""))
     made = vlane.Study.read(study)
 
@@ -156,8 +162,8 @@ def test_a_study_of_python_has_swaps(study: Path) -> None:
         ),
     ],
 )
-def test_swaps_that_cannot_be_are_refused(swap: str, words: list[str], study: Path) -> None:
-    """One line, nothing written."""
+def test_impossible_swaps_are_refused(swap: str, words: list[str], study: Path) -> None:
+    """Given an impossible swap, the command prints one line and writes nothing."""
     study.write_text(LONE + swap)
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
@@ -166,7 +172,7 @@ def test_swaps_that_cannot_be_are_refused(swap: str, words: list[str], study: Pa
 
 @pytest.mark.parametrize("scheduler", ["drr", "rr"])
 def test_schedulers_of_one_table_have_no_swap(scheduler: str, study: Path) -> None:
-    """Those that have one are named."""
+    """Given a scheduler with a single table, swaps are refused and suitable schedulers are named."""
     (study.parent / "table.toml").write_text("[drr]\nquantum = [1, 1]\n")
     study.write_text(LONE.replace('"vlarb"', f'"{scheduler}"') + SWAP)
 
@@ -219,14 +225,14 @@ FCP = 'credits = "fcp"\nfcp_blocks = 8\nfcp_period_cycles = 400\n'
 
 
 def _row(folder: Path, scheduler: str, link: str) -> Path:
-    """Return three switches in a row, at one of which a table is exchanged every few packets."""
+    """Return three switches in a row with random table swaps every few packets."""
     source, cycle = random.Random(5), 100  # noqa: S311 - repeatable
     name, _, form = scheduler.partition(" ")
 
     def entries(count: int) -> list[list[int]]:
         return [[source.randrange(2), source.choice((1, 3, 9, 30))] for _ in range(count)]
 
-    (folder / "cables.txt").write_text("S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n")
+    (folder / "cables.txt").write_text("host H*\nS1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n")
     (folder / "table.toml").write_text(
         "[vlarb]\nhigh = [[0, 4]]\nlow = [[0, 9], [1, 9]]\nlimit_of_high_priority = 1\n"
         "[dtable]\nentries = [[0, 5], [1, 9], [0, 20]]\n"
@@ -261,7 +267,10 @@ def _row(folder: Path, scheduler: str, link: str) -> Path:
 def test_deliveries_are_the_same_while_tables_are_exchanged_in_hardware(
     scheduler: str, link: str, rtl: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dozens of tables; a swap that comes late in the hardware is noticed, by a cycle where buffers fill."""
+    """With dozens of swaps, hardware switches deliver each packet in golden's cycle.
+
+    Delaying the hardware's swap causes a mismatch.
+    """
     late_by, study = 8 if link else 1, _row(tmp_path, scheduler, link)
     whole = call("cosim", "network", study, "--set", "swap=[]", "--rtl", rtl, "--json").json()
 

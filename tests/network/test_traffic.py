@@ -1,4 +1,4 @@
-"""Traffic classes: loads of their own, connections, pairs from files, senders, bursts to one destination."""
+"""Traffic classes: loads, connections, weights from files, senders, bursts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LIST = "source,destination,weight\n1,3,1\n0,2,3\n0,4,1\n"
 
 
 def _sent(traffic: TrafficClass, cycles: int = 40_000, seed: int = 1) -> list[list[tuple[int, int]]]:
-    """Return (cycle of generation, destination) of every packet of each host of a dumbbell of five."""
+    """Return (generation cycle, destination) of each packet by host, for a dumbbell of five hosts."""
     topology = dumbbell(3, 2)
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=cycles, seed=seed)
     return [_of_host(net, host, cycles) for host in range(5)]
@@ -54,7 +54,7 @@ def _of_host(net: Network, host: int, cycles: int) -> list[tuple[int, int]]:
 
 
 def test_loads_of_classes() -> None:
-    """Own loads are taken first, the rest goes by share; loads from a to b go along with the run's."""
+    """Classes with own loads come first, shares divide the rest, and ranges follow the run's load."""
     fixed, rising = Traffic(load=0.2), Traffic(load=[0.1, 0.7])
     falling = Traffic(load=[0.3, 0.2])
 
@@ -79,7 +79,7 @@ def test_loads_of_classes() -> None:
     ],
 )
 def test_loads_that_classes_cannot_make_are_refused(traffic: list[Traffic], load: float, words: list[str]) -> None:
-    """What the classes can make is said."""
+    """Given a load the classes cannot sum to, the error names the possible load."""
     with pytest.raises(InputError) as refused:
         class_loads(traffic, load)
     for word in words:
@@ -87,7 +87,10 @@ def test_loads_that_classes_cannot_make_are_refused(traffic: list[Traffic], load
 
 
 def test_connections_are_every_derangement_alike() -> None:
-    """Of four hosts there are nine; 3,600 seeds draw each within a fifth of 400 times."""
+    """Connections of four hosts are uniform over the nine derangements.
+
+    Over 3,600 seeds, each is drawn 320 to 480 times.
+    """
     found = Counter(tuple(drawn_connections(4, seed, 0).tolist()) for seed in range(3600))
 
     assert len(found) == 9
@@ -99,7 +102,7 @@ def test_connections_are_every_derangement_alike() -> None:
 
 
 def test_a_connection_is_kept() -> None:
-    """All packets of a host go to one other; another seed draws anew, another class too."""
+    """All packets of a host go to a single destination, which varies with seed and class."""
     traffic = TrafficClass(0, 0.3, 64, 64, pattern="connections")
     to = [{each for _, each in sent} for sent in _sent(traffic, 2000)]
 
@@ -111,7 +114,10 @@ def test_a_connection_is_kept() -> None:
 
 
 def test_weights_say_load_and_destination() -> None:
-    """A host sends by the sum of its weights, to each by its own; the mean of those that send is the load."""
+    """A host's load follows the sum of its weights, and its destinations follow each weight.
+
+    The mean over sending hosts is the class's load.
+    """
     weights = PairWeights(np.array([0, 0, 1, 3]), np.array([2, 4, 3, 0]), np.array([3.0, 1.0, 2.0, 6.0]))
     sent = _sent(TrafficClass(0, 0.4, 128, 128, pattern=weights))
 
@@ -124,14 +130,14 @@ def test_weights_say_load_and_destination() -> None:
 
 
 def test_weights_that_a_host_cannot_send_are_refused() -> None:
-    """Twice the mean at 0.6 would be 1.2 flits per cycle."""
+    """Given weights that require more than one flit per cycle of a host, the class is refused."""
     weights = PairWeights(np.array([0, 1]), np.array([1, 0]), np.array([1.0, 0.0001]))
     with pytest.raises(InputError, match=r"at most 0\.5.*host 0"):
         _sent(TrafficClass(0, 0.6, 64, 64, pattern=weights), 10)
 
 
 def test_only_some_hosts_send() -> None:
-    """Those named; the others never."""
+    """Given ``senders``, only these hosts generate packets."""
     sent = _sent(TrafficClass(0, 0.5, 64, 64, senders=(1, 4)))
 
     assert [bool(each) for each in sent] == [False, True, False, False, True]
@@ -149,7 +155,7 @@ def test_only_some_hosts_send() -> None:
 
 @pytest.mark.parametrize("hot", [0.0, 0.5])
 def test_a_burst_goes_to_one_destination(hot: float) -> None:
-    """Packets of a burst go where its first goes, and bursts of one host to different hosts."""
+    """With ``burst_to_one``, all packets of a burst go to the destination of its first packet."""
     traffic = TrafficClass(0, 0.5, 64, 64, burst=4, hot_share=hot, hot_hosts=(3,))
     one = TrafficClass(0, 0.5, 64, 64, burst=4, burst_to_one=True, hot_share=hot, hot_hosts=(3,))
 
@@ -179,7 +185,7 @@ def _whole_bursts(sent: list[tuple[int, int]]) -> bool:
     ids=["connections", "one_sends", "weights"],
 )
 def test_pairs_that_any_seed_and_load_may_draw(traffic: TrafficClass, pairs: list[list[int]]) -> None:
-    """Checked are all that some seed may draw, at a load of 0 too: another run of the study has more."""
+    """Path checks cover each pair that any seed and load could draw, even at load 0."""
     topology = dumbbell(2, 1)
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=100)
 
@@ -188,7 +194,7 @@ def test_pairs_that_any_seed_and_load_may_draw(traffic: TrafficClass, pairs: lis
 
 @pytest.mark.parametrize("pattern", ["list", "matrix"])
 def test_pairs_come_from_a_file(pattern: str, tmp_path: Path) -> None:
-    """A list and a matrix of the same weights are the same traffic; the file's contents are part of the study."""
+    """A list and a matrix with equal weights give equal traffic, and the digest covers the file."""
     (tmp_path / "list.csv").write_text(LIST)
     (tmp_path / "matrix.csv").write_text("0,0,3,0,1\n0,0,0,1,0\n0,0,0,0,0\n0,0,0,0,0\n0,0,0,0,0\n")
     file = tmp_path / "study.toml"
@@ -236,7 +242,7 @@ def test_pairs_come_from_a_file(pattern: str, tmp_path: Path) -> None:
     ],
 )
 def test_bad_traffic_is_refused(traffic: str, content: str, words: list[str], tmp_path: Path) -> None:
-    """One line, nothing half-written."""
+    """Given invalid traffic or weights, the command prints one line and writes no results."""
     (tmp_path / "pairs.csv").write_text(content)
     (tmp_path / "study.toml").write_text(STUDY.format(traffic=traffic, loads=[0.8]))
 

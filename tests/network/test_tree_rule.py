@@ -1,4 +1,4 @@
-"""Trees whose switches forward by rule: the same as by tables."""
+"""Trees that forward by rule, against forwarding tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlane.tables.lft import UNASSIGNED
 
 @pytest.fixture
 def by_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a subnet have three LIDs."""
+    """Limit a subnet to three LIDs, so that larger trees forward by rule."""
     for module in ("golden.topologies.routing", "sim_top.study.study_runs", "sim_top.cosim.network_hardware"):
         monkeypatch.setattr(f"vlane.{module}.FIRST_MULTICAST", 4)
 
@@ -27,7 +27,7 @@ def by_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_rule_and_tables_of_a_tree_are_one(topology: Topology, lmc: int) -> None:
-    """The same output at every switch for every LID, those of nobody too; the same deliveries."""
+    """Rule and table give the same output for every LID at every switch, and equal deliveries."""
     by_table, by_rule = (dmodk(topology, IDENTITY, lmc=lmc, by_rule=each) for each in (False, True))
     trace = [(at, at * 7 % len(topology.hosts), at * 5 % len(topology.hosts), 0, 200) for at in range(400)]
     nets = [made(topology, each, lanes=1, trace=trace, cycles=1500, largest=8) for each in (by_table, by_rule)]
@@ -41,8 +41,8 @@ def test_rule_and_tables_of_a_tree_are_one(topology: Topology, lmc: int) -> None
 
 
 @pytest.mark.usefixtures("by_rule")
-def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
-    """Each in one line."""
+def test_features_that_need_tables_are_refused(study: Path) -> None:
+    """Given ``--trace``, hardware or rewrites in a network that forwards by rule, the run is refused."""
     out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
     assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace must be left out with more than 3 LIDs")
     assert_refused(call("cosim", "network", study, "--rtl", "0"), "network must be of up to 3 LIDs", "not 4")
@@ -51,8 +51,8 @@ def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
 
 
 @pytest.mark.usefixtures("by_rule")
-def test_a_run_by_rule_says_so(study: Path) -> None:
-    """Beside the results."""
+def test_run_by_rule_is_reported(study: Path) -> None:
+    """A run with forwarding by rule reports the fact on stderr."""
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 700"))
 
     called = call("simulate", study, "--out", study.parent / "out")

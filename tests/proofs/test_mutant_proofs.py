@@ -1,4 +1,4 @@
-"""Proofs that a mutant is no fault: they find every one that is none, and no other."""
+"""Equivalence proofs of mutants: exactly the mutants without effect are proven equivalent."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from vlane.tb.machinery.synthesis.flattened import Flattened
 from vlane.tb.machinery.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
 
 OLD = 5
-"""Age at which what was told is told again: three bits hold it, so that two of their values are never reached."""
+"""Age at which a report is repeated. It is stored in three bits, so two values are never reached."""
 
 
 class Teller(Component):
-    """Asks to tell a state if it is another one than was told, or if it was told ``OLD`` cycles ago.
+    """Requests a report when its state differs from the last report, or 5 cycles after it.
 
-    The age is 0 only before anything was told, and then nobody looks at it: an invariant of two registers.
+    The age is 0 only before the first report, when nothing reads it: an invariant of two registers.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Teller(Component):
 
 
 class Clock(Component):
-    """Rings 16 cycles after a reset, and from then on."""
+    """Rings from the 16th cycle after a reset on."""
 
     def __init__(self) -> None:
         super().__init__({"ring": Out(1)})
@@ -60,7 +60,10 @@ class Clock(Component):
 
 
 class Latch(Component):
-    """Is 1 from a reset on; before one it is what the register holds at power-on, for which the proofs take 0."""
+    """Output that stays 1 after a reset.
+
+    Before a reset, it has the register's power-on value, which the proofs assume to be 0.
+    """
 
     def __init__(self) -> None:
         super().__init__({"given": In(1), "on": Out(1, init=1)})
@@ -72,7 +75,10 @@ class Latch(Component):
 
 
 class Surrounded(Component):
-    """A latch that nobody looks at while ``off``, and, with ``keeps``, what it was in the first cycle."""
+    """Latch whose output is masked by ``off``.
+
+    With ``keeps``, the output of the first cycle is stored.
+    """
 
     def __init__(self, *, keeps: bool) -> None:
         self.keeps = keeps
@@ -92,7 +98,7 @@ class Surrounded(Component):
 
 
 class Halves(Component):
-    """Two tellers, of which the second one is not heard while the first one asks."""
+    """Two reporters, of which the second is masked while the first requests."""
 
     def __init__(self) -> None:
         super().__init__({"on": In(2), "said": In(2), "ask": Out(2)})
@@ -108,7 +114,7 @@ class Halves(Component):
 
 
 class Sum(Component):
-    """The middle bit of a sum of which one addend's upper bit is told apart."""
+    """Middle bit of a sum of which one addend's upper bit is a separate input."""
 
     def __init__(self) -> None:
         super().__init__({"one": In(2), "low": In(1), "high": In(1), "bit": Out(1)})
@@ -120,7 +126,7 @@ class Sum(Component):
 
 
 class Bus(Component):
-    """A bus of two bits: one comes from an instance, the other one goes into it."""
+    """Bus with one bit driven by an instance and one bit read by the same instance."""
 
     def __init__(self) -> None:
         super().__init__({"on": In(2), "said": In(2), "sum": Out(3)})
@@ -142,7 +148,7 @@ class Bus(Component):
 
 
 class Armed(Component):
-    """Armed from power-on on, until it is told; a reset does not arm it again."""
+    """State that is armed at power-on, shifts out on ``said`` and is not restored by a reset."""
 
     def __init__(self) -> None:
         super().__init__({"on": In(1), "said": In(1), "armed": Out(3), "seen": Out(1)})
@@ -158,7 +164,7 @@ class Armed(Component):
 
 
 class Shown(Component):
-    """Shows twice whether it is armed, at a port of its own."""
+    """Two copies of an inner register's value at one output port."""
 
     def __init__(self) -> None:
         super().__init__({"on": In(1), "said": In(1), "armed": Out(8), "seen": Out(1)})
@@ -172,7 +178,7 @@ class Shown(Component):
 
 
 class Guarded(Component):
-    """Reads a memory of three words, and never beyond them."""
+    """Memory of three words that is never read beyond its end."""
 
     def __init__(self) -> None:
         super().__init__({"on": In(2), "said": In(2), "word": Out(2)})
@@ -192,7 +198,7 @@ class Guarded(Component):
 
 
 class First(Component):
-    """Ports with names that a pair of netlists may have, too."""
+    """Component with port names that equivalence netlists also use."""
 
     def __init__(self) -> None:
         super().__init__({"first": In(1), "wrong": In(1), "differs": Out(1)})
@@ -206,7 +212,7 @@ class First(Component):
 
 
 def outputs_of(model: CompiledModel, rows: Words, number: int) -> Any:
-    """Return what the model puts out with a mutant; it is reset before."""
+    """Return the model's outputs with a mutant, after a restart."""
     model.restart()
     chosen = rows.copy()
     model.inputs[SELECT].put(chosen, number)
@@ -214,7 +220,7 @@ def outputs_of(model: CompiledModel, rows: Words, number: int) -> Any:
 
 
 def alive(component: type[Component], name: str, mutants: tuple[Mutant, ...]) -> list[Mutant]:
-    """Return the mutants that 20,000 random cycles do not show; ``on`` and ``said`` are the inputs."""
+    """Return the mutants that 20,000 random cycles on inputs ``on`` and ``said`` do not detect."""
     with mutant_model(component(), name, mutants) as model:
         rows = np.zeros((20_000, model.input_words), dtype=np.uint64)
         source = np.random.default_rng(7)
@@ -231,9 +237,10 @@ def alive(component: type[Component], name: str, mutants: tuple[Mutant, ...]) ->
     ("component", "count"), [(Teller, 24), pytest.param(Halves, 40, marks=pytest.mark.long), (Bus, 16), (Guarded, 20)]
 )
 def test_exactly_the_mutants_that_make_no_difference_are_proven(component: type[Component], count: int) -> None:
-    """So few states are all reached within 20,000 random cycles: what differs is seen, and nothing else survives.
+    """The proven mutants are exactly those that random simulation does not detect.
 
-    A bus is driven from inside of an instance and from outside; a memory may be read beyond its end.
+    The components have so few states that 20,000 cycles reach all of them. Cases include a bus driven from both sides
+    and a memory.
     """
     mutants = list_mutants(component(), "teller", count=count, seed=1)
     survive = alive(component, "teller", mutants)
@@ -244,7 +251,7 @@ def test_exactly_the_mutants_that_make_no_difference_are_proven(component: type[
 
 @pytest.mark.slow
 def test_a_register_of_an_instance_begins_with_its_own_value() -> None:
-    """One that drives a port of the component, whose power-on value the cut must have: nobody sets it again."""
+    """A register that drives an output port keeps its power-on value in a cut-out instance."""
     mutants = tuple(
         each for each in list_mutants(Shown(), "shown", count=30, seed=1) if "Q" not in each.command.split()
     )
@@ -257,6 +264,7 @@ def test_a_register_of_an_instance_begins_with_its_own_value() -> None:
 
 @pytest.mark.slow
 def test_ports_may_have_any_name() -> None:
+    """Given port names that equivalence netlists use, mutants are still proven."""
     mutants = list(list_mutants(First(), "first", count=12, seed=1))
     assert any("unused" in each.command or "A" in each.command.split() for each in mutants)
     assert prove_equivalent(First(), "first", mutants)
@@ -264,7 +272,10 @@ def test_ports_may_have_any_name() -> None:
 
 @pytest.mark.slow
 def test_an_instance_is_cut_out_with_its_inputs_and_outputs() -> None:
-    """The innermost first; a cell that nobody knows is of the whole."""
+    """A cell is proven first in its innermost instance and then in the whole design.
+
+    An unknown cell belongs to the whole design.
+    """
     flattened = Flattened(Halves(), "halves")
     cells = {name: path for name, path in flattened._paths.items() if path == ("other",)}
     assert cells
@@ -280,8 +291,8 @@ def test_an_instance_is_cut_out_with_its_inputs_and_outputs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keeps", [False, True])
-def test_what_differs_in_the_first_cycle_may_be_kept(*, keeps: bool) -> None:
-    """The latch alone differs in the cycle of the reset: whether that shows is for what is around it to say."""
+def test_difference_in_the_first_cycle_counts_only_if_stored(*, keeps: bool) -> None:
+    """A mutant that differs only in the first cycle is equivalent unless the surroundings store it."""
     mutants = list_mutants(Surrounded(keeps=keeps), "surrounded", count=100, seed=1)
     paths = Flattened(Surrounded(keeps=keeps), "surrounded")._paths
     inside = {cell for cell, path in paths.items() if path == ("latch",)}
@@ -295,7 +306,10 @@ def test_what_differs_in_the_first_cycle_may_be_kept(*, keeps: bool) -> None:
 
 @pytest.mark.slow
 def test_a_netlist_that_takes_too_long_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others of its mutants are proven in their instance or not at all; every mutant is told of."""
+    """A netlist whose proof times out is tried once, and every mutant gets a report.
+
+    Other mutants of that netlist can still be proven within their instance.
+    """
     tried, told = [], []
 
     def out_of_time(kind: str, files: Any, top: str, *words: Any, seconds: int | None = None, **others: Any) -> Path:
@@ -312,13 +326,13 @@ def test_a_netlist_that_takes_too_long_is_tried_once(monkeypatch: pytest.MonkeyP
 
     assert proven  # in an instance
     assert set(proven) <= set(everything)
-    assert len(tried) in (1, 2)  # two at a time
+    assert len(tried) in (1, 2)  # two run at the same time
     assert sorted(told) == sorted(f"{it}: {'proven equivalent' if it in proven else 'not proven'}" for it in mutants)
 
 
 @pytest.mark.slow
 def test_a_difference_that_shows_late_is_a_difference() -> None:
-    """Nothing is proven because it was not looked at for long enough: a bit of the clock stands still."""
+    """A mutant whose effect appears only after 16 cycles is not proven equivalent."""
     wanted = ["-mode const0", "-port Q "]
     mutants = list_mutants(Clock(), "clock", count=200, seed=1)
     stuck = [each for each in mutants if all(words in each.command for words in wanted)]
@@ -328,8 +342,11 @@ def test_a_difference_that_shows_late_is_a_difference() -> None:
 
 
 @pytest.mark.slow
-def test_an_age_that_nobody_looks_at_yet_may_be_wrong() -> None:
-    """Block ``pause``: the state of equal registers does not prove it, what the registers can be together does."""
+def test_mutants_of_an_unread_age_are_equivalent() -> None:
+    """Mutants of an age that is not yet read are proven equivalent (block ``pause``).
+
+    The proof needs an invariant over several registers.
+    """
     block = BLOCKS["pause"]
     mutants = list_mutants(block.make(block.mutated), "pause", count=400, seed=1)
     chosen = [mutant for mutant in mutants if mutant.number in (27, 185, 199, 333)]

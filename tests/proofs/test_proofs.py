@@ -1,4 +1,4 @@
-"""Properties by name, covers of their premises, and bugs of one line that are planted."""
+"""Named properties, covers of premises, and planted bugs of a single line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Counting(Properties):
-    """A counter of four bits that stops at 9."""
+    """Counter of four bits that stops at 9."""
 
     statements: ClassVar = {
         "stops": "The counter is never above 9.",
@@ -61,6 +61,7 @@ class Counting(Properties):
 
 @pytest.mark.slow
 def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
+    """A proof reports its properties, and a failed proof the failing one, also from the cache."""
     good, bad = prove(Counting(), "test-proofs-good"), prove(Counting(stops_at=10), "test-proofs-bad", depth=14)
 
     assert (good.verdict, good.properties, good.failed) == ("PASS", ("stops", "at-nine", "at-twelve"), "")
@@ -72,7 +73,8 @@ def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
 
 
 @pytest.mark.slow
-def test_a_premise_is_reached_at_its_depth_or_said_not_to_be() -> None:
+def test_premise_is_reached_at_its_depth_or_reported() -> None:
+    """A cover reports the depth at which each premise is reached, or that it is not reached."""
     found = {each.property: (each.assertions, each.reached, each.depth) for each in cover(Counting(), "test-proofs")}
 
     assert found == {"stops": (1, 1, 0), "at-nine": (2, 2, 10), "at-twelve": (1, 0, None)}
@@ -86,7 +88,7 @@ def test_a_claim_needs_a_statement() -> None:
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_instances_and_properties_are_well_named(name: str) -> None:
-    """A name is of small letters, digits and hyphens, a statement is a sentence."""
+    """Names of instances and properties use lower case and hyphens, and statements are sentences."""
     block = BLOCKS[name]
     names = [each.name for each in block.proofs]
 
@@ -101,8 +103,10 @@ def test_instances_and_properties_are_well_named(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_pages_tell_what_is_proven(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every block's page has the tables that its properties make: ``python docs/_ext/proven.py``."""
+def test_pages_contain_the_tables_of_properties(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every block's page contains the current generated table (``python docs/_ext/proven.py``)."""
     proven = runpy.run_path(str(ROOT / "docs/_ext/proven.py"), run_name="proven")
     monkeypatch.setattr(sys, "argv", ["proven.py", "--check"])
 
@@ -112,7 +116,7 @@ def test_pages_tell_what_is_proven(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 @pytest.mark.slow
-def test_prove_tells_instances_and_covers() -> None:
+def test_prove_reports_instances_and_covers() -> None:
     done = call("prove", "rr", "--instance", "small", "--json")
     document = done.json()
 
@@ -125,7 +129,10 @@ def test_prove_tells_instances_and_covers() -> None:
 
 
 def test_rows_of_planted_bugs_of_other_blocks_stay(tmp_path: Path) -> None:
-    """What is written is of the blocks that were run; a block that is gone loses its rows, a table below keeps them."""
+    """Updating the table of planted bugs keeps the rows of blocks that were not run.
+
+    Rows of removed blocks disappear, and text below the table stays.
+    """
     folder = tmp_path / "docs" / "_ext"
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "docs/_ext/proven.py", folder)
@@ -183,7 +190,7 @@ def test_an_instance_that_is_not_there_is_refused() -> None:
 
 @pytest.mark.slow
 def test_equal_proofs_at_a_time_keep_one_set_of_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Planted bugs prove the same instance two at a time: neither replaces the folder while the other one fills it."""
+    """Two equal proofs at the same time do not replace each other's output folder."""
     monkeypatch.chdir(tmp_path)
     within = threading.Lock()
 
@@ -204,7 +211,7 @@ def test_equal_proofs_at_a_time_keep_one_set_of_files(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_planted_bugs_change_a_line_that_is_there(name: str) -> None:
-    """Each is one line that is there once, another one instead, and the proof of an instance that there is."""
+    """Each planted bug replaces a line that occurs once and names an existing instance."""
     block, bugs = BLOCKS[name], plants(name)
 
     assert len(bugs) >= LEAST_PLANTS
@@ -230,7 +237,7 @@ def test_a_planted_line_keeps_its_indent() -> None:
 
 @pytest.mark.slow
 def test_a_planted_bug_is_noticed_by_the_proof() -> None:
-    """The command runs with the line in place, and only that command."""
+    """A planted bug is detected by the proof it names."""
     bug: Plant = plants("rr")[0]
     words = [sys.executable, "-m", "vlane.tb.machinery.plants", bug.file, bug.line, bug.instead]
 

@@ -1,4 +1,4 @@
-"""Stored verdicts: an equal proof starts no solver, and no other proof receives the verdict."""
+"""Stored verdicts: an equal proof reuses its verdict, and no other proof does."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Counter(Properties):
 
 
 def counter(lines: int = 0) -> Callable[..., Any]:
-    """Return the class of a small design, below so many empty lines of its source."""
+    """Return the class of a small design whose source starts ``lines`` lines further down."""
     names: dict[str, Any] = {"__name__": "counter"}
     exec(compile("\n" * lines + COUNTER, "counter.py", "exec"), names)  # noqa: S102 - the source lines must differ
     made: Callable[..., Any] = names["Counter"]
@@ -55,7 +55,7 @@ def counter(lines: int = 0) -> Callable[..., Any]:
 
 
 class Solver:
-    """A stand-in for SymbiYosys that counts its starts."""
+    """Stand-in for SymbiYosys with a count of its starts."""
 
     def __init__(self, place: str = "counter.py:24") -> None:
         self.starts, self.verdict, self.status, self.place = 0, "FAIL", 2, place
@@ -79,7 +79,7 @@ class Solver:
 
 @pytest.fixture
 def solver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Solver:
-    """Return the stand-in, in place of the solver, with an empty cache and an empty folder."""
+    """Return the stand-in solver, with an empty cache and working folder."""
     found = Solver()
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -90,7 +90,7 @@ def solver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Solver:
 
 
 def test_an_equal_proof_starts_no_solver(solver: Solver, tmp_path: Path) -> None:
-    """Given a stored failure, a second proof reports the same failure, its time and the counterexample's wave."""
+    """Given a stored failure, a second proof reports its failure, time and counterexample wave."""
     first = prove(counter()(stops_at=10), "one")
     second = prove(counter()(stops_at=10), "two")
 
@@ -135,7 +135,7 @@ def test_another_version_of_a_tool_starts_the_solver(package: str, solver: Solve
 
 
 def test_a_cover_is_no_proof(solver: Solver) -> None:
-    """Given the verdict of a proof, the covers of the same design start the solver; equal covers do not."""
+    """A stored proof verdict is not used for the covers of the same design."""
     prove(counter()(), "one")
 
     assert [each.cached for each in cover(counter()(), "one")] == [False]
@@ -214,6 +214,7 @@ def test_a_verdict_is_not_found_under_another_key(solver: Solver, tmp_path: Path
 
 
 def test_only_attributes_of_source_lines_are_left_out() -> None:
+    """The key of a verdict ignores source-line attributes and no other attribute."""
     design = (
         'attribute \\src "a.py:1"\nmodule \\top\n  attribute \\src "b.py:2"\n  attribute \\init 1\n  wire \\src\nend\n'
     )
@@ -261,10 +262,10 @@ def test_the_verdict_on_a_netlist_is_stored(
 
 
 def test_the_command_reports_a_verdict_from_the_cache(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given a stored verdict, text and JSON say that it comes from the cache, unless ``--fresh`` is given."""
+    """Given a stored verdict, text and JSON report its origin in the cache, unless ``--fresh`` is given."""
     solver.verdict, solver.status = "PASS", 0
     monkeypatch.setattr(proving, "_show", lambda *_: Path("shown"))
-    monkeypatch.setattr("vlane.sim_top.output.console.screen._width", 160)  # a narrow table breaks cells
+    monkeypatch.setattr("vlane.sim_top.output.console.screen._width", 160)  # a narrow table would break cells
     words = ("prove", "rr", "--instance", "small")
 
     made = [call(*words, "--json"), call(*words, "--json"), call(*words, "--fresh", "--json")]

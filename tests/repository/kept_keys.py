@@ -1,4 +1,4 @@
-"""Names of the cache's entries that a few designs ask for, without making any of them."""
+"""Keys of cache entries, determined without creating the entries."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from vlane.tb.machinery.synthesis.netlist import compile_netlist
 
 
 class _AskedError(Exception):
-    """An entry was asked for."""
+    """Raised in place of creating a cache entry."""
 
 
 def kept_keys(block: str) -> dict[str, str]:
-    """Return the names of the entries of a block's models, netlists and verdict, by what they are of."""
+    """Return the cache keys of a block's models, netlists and verdict, by kind."""
     found = BLOCKS[block]
     mutant = Mutant(1, "mutate -mode inv -cell a -port A -portbit 0 -src b.py:1", ("b.py:1",))
     uses: dict[str, Callable[[], object]] = {

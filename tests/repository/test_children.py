@@ -1,4 +1,4 @@
-"""What tests inherit from whoever starts them, and the helper that starts child processes of tests."""
+"""Inherited signal settings and the helper for child processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAVES_A_CHILD = (
 
 @pytest.mark.parametrize("ignored", [(), (signal.SIGINT,), (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)])
 def test_a_child_has_default_signals_under_a_parent_that_ignores_them(ignored: tuple[signal.Signals, ...]) -> None:
-    """Given a parent that ignores and blocks signals, the child ignores the named signals only and blocks none."""
+    """A child has default signal settings even if its parent ignores and blocks signals."""
     inherited = [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP]
     before = {number: signal.signal(number, signal.SIG_IGN) for number in inherited}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, inherited)
@@ -50,7 +50,7 @@ def test_a_child_has_default_signals_under_a_parent_that_ignores_them(ignored: t
 
 @pytest.mark.filterwarnings("error")
 def test_a_test_that_fails_leaves_no_process_and_no_open_pipe() -> None:
-    """Given a test that fails before it reads or waits, its child and grandchild are ended and nothing warns later."""
+    """Given a failing test, its child and grandchild are killed and no resource warning follows."""
     code = f"{_LEAVES_A_CHILD}child.wait()"
 
     def fail() -> int:
@@ -72,7 +72,7 @@ def test_a_test_that_fails_leaves_no_process_and_no_open_pipe() -> None:
 
 
 def test_a_child_that_has_ended_leaves_no_grandchild() -> None:
-    """Given a program that has ended and been reaped before its own child, that child is ended."""
+    """Given a finished child, the grandchild is killed."""
     with started([sys.executable, "-c", _LEAVES_A_CHILD], stderr=subprocess.DEVNULL) as child:
         assert child.stdout is not None
         grandchild = int(child.stdout.readline())
@@ -88,7 +88,7 @@ def test_a_child_that_has_ended_leaves_no_grandchild() -> None:
 
 
 def test_tests_start_programs_that_need_signals_by_the_helper_only() -> None:
-    """No other module of the tests calls Popen or forks: each child is reaped, and its pipes are closed."""
+    """Tests start long-running programs only with the helper, so every child is reaped."""
     calls = {"subprocess.Popen", "os.fork", "os.spawnv", "os.system", "os.popen"}
     found = {
         f"{file.name}:{node.lineno}"
@@ -102,7 +102,7 @@ def test_tests_start_programs_that_need_signals_by_the_helper_only() -> None:
 
 
 def test_the_terminal_of_make_changes_no_output() -> None:
-    """Given a narrow terminal with colours, commands that tests call print full lines without colours."""
+    """Output of commands in tests does not depend on the size and colours of the terminal."""
     terminal = {"COLUMNS": "20", "LINES": "5", "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "TERM": "xterm-256color"}
     done = subprocess.run(
         [sys.executable, "-c", "from tests.conftest import call; print(call('configs').out)"],

@@ -1,4 +1,4 @@
-"""The budget of processor time: what is measured, when the suite is over the budget, and who is named."""
+"""Processor-time budget: measurement, limit, report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_own():
 
 
 def test_the_dearest_files_come_first() -> None:
-    """Given 12 files, the table has the 10 dearest, with their share, and the rest of the processes."""
+    """Given 12 files, the report lists the 10 most expensive with their shares, and the rest."""
     measured = Measured(200.0, {f"tests/test_{number:02}.py": float(number) for number in range(12)})
 
     lines = table(measured)
@@ -57,7 +57,7 @@ def test_the_suite_fails_over_the_budget_by_more_than_a_quarter(total: float, *,
 
 
 def test_files_that_grew_most_are_named() -> None:
-    """Given a new file, a file that grew and a file that shrank, the first two are named, the larger growth first."""
+    """Files that grew, including new ones, are named in order of growth."""
     measured = Measured(150.0, {"tests/test_a.py": 45.0, "tests/test_b.py": 20.0, "tests/test_new.py": 85.0})
 
     assert excess(measured, BUDGET) == [
@@ -85,7 +85,7 @@ def test_a_result_is_read_back(tmp_path: Path) -> None:
 
 
 def test_the_command_checks_and_updates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Given a run over the budget, check fails and names the file; an update commits its seconds, not a new total."""
+    """``check`` fails over the budget and names the file. ``update`` stores seconds, not a new total."""
     committed = tmp_path / "tests/cpu_budget.json"
     committed.parent.mkdir()
     committed.write_text('{"total_seconds": 100, "files": {}}')
@@ -104,7 +104,7 @@ def test_the_command_checks_and_updates(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_the_committed_budget_is_what_its_files_need() -> None:
-    """Given the numbers of each file, the whole budget leaves at most a tenth beyond their sum."""
+    """The committed total exceeds the sum over files by at most 10 %."""
     budget = read_budget(ROOT / "tests/cpu_budget.json")
 
     assert sum(budget.files.values()) <= budget.total <= 1.1 * sum(budget.files.values())
@@ -112,7 +112,7 @@ def test_the_committed_budget_is_what_its_files_need() -> None:
 
 @pytest.mark.parametrize("words", [("-p", "xdist.plugin", "-n", "2", "--dist", "worksteal"), ()], ids=["xdist", "none"])
 def test_time_of_tests_and_children_is_added_up(words: tuple[str, ...], tmp_path: Path) -> None:
-    """Given tests that burn 0.3 s in a child and some time themselves, each file's time holds both."""
+    """The time of a file includes its tests and their child processes, with and without xdist."""
     (tmp_path / "conftest.py").write_text('pytest_plugins = ("tests.cpu_time",)\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name, own in (("one", 0.01), ("two", 0.4)):
@@ -138,7 +138,7 @@ def test_time_of_tests_and_children_is_added_up(words: tuple[str, ...], tmp_path
 
 
 def test_processes_that_make_starts_share_compiled_python() -> None:
-    """Given the caller forbids bytecode, make lets Python write it below ``build``, beside no source."""
+    """Processes started by ``make`` share bytecode below ``build``, away from the sources."""
     done = subprocess.run(
         ["make", "--eval", "shown: ; @env", "shown"],
         cwd=ROOT,

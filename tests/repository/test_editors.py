@@ -1,4 +1,4 @@
-"""Editors follow every import of a checkout in which nothing was built or installed."""
+"""Editors resolve every import in a plain checkout without installation."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAMES = [
     ("sim_top/study/simulate.py", "World", "sim_top/scenario/world.py"),
     ("vlane/fabric/check.py", "Finding", "vlane/fabric/finding.py"),
 ]
-"""A module, a name that it imports, and the file that defines the name."""
+"""Module, imported name, and the file that defines the name."""
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the five folders, as a clone has them."""
+    """Return a copy of the five source folders, as in a fresh clone."""
     copy = tmp_path_factory.mktemp("checkout")
     for layer in LAYERS:
         shutil.copytree(ROOT / layer, copy / layer, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))

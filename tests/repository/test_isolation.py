@@ -1,4 +1,4 @@
-"""Nothing is executed or loaded from the working directory."""
+"""No code and no settings are loaded from the working directory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ SETTINGS = {
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder full of files that leave ``tmp_path / "marker"`` when they are run; it is on PATH, too."""
+    """Return a folder of modules, programs and settings that leave a marker when executed.
+
+    The folder is also on PATH.
+    """
     folder, marker = tmp_path / "planted", tmp_path / "marker"
     (folder / "build" / "tools").mkdir(parents=True)
     for name in MODULES:
@@ -50,7 +53,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def assert_untouched(planted: Path, *arguments: str | Path) -> None:
-    """Run a command among the planted files: it ends well, and none of them was run or read."""
+    """Run a command in the planted folder and assert that it succeeds without touching planted files."""
     marker = planted.parent / "marker"
     done = call_apart(*arguments, cwd=planted)
 
@@ -60,12 +63,12 @@ def assert_untouched(planted: Path, *arguments: str | Path) -> None:
 
 
 def test_a_check_of_a_fabric_runs_nothing_that_was_planted(planted: Path) -> None:
-    """Neither modules of Python's own library nor those of packages, of which this command imports most."""
+    """``fabric check`` executes no planted module or program."""
     assert_untouched(planted, "fabric", "check", DATA / "two_switch")
 
 
 def test_the_planted_files_would_be_run(planted: Path) -> None:
-    """Python takes them unless told otherwise: the check above can fail."""
+    """Without PYTHONSAFEPATH, Python executes a planted module, so the tests of this module can fail."""
     usual = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     done = subprocess.run([sys.executable, "-c", "import typer"], cwd=planted, check=False, env=usual)
 
@@ -77,7 +80,7 @@ def test_the_planted_files_would_be_run(planted: Path) -> None:
 def test_golden_and_hardware_run_nothing_that_was_planted(
     planted: Path, table: Path, arrivals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Verilog is written, compiled and loaded; kernels too, in a cache that is empty."""
+    """Compiling kernels and hardware executes no planted file."""
     monkeypatch.setenv("VLANE_CACHE", "cache")
 
     assert_untouched(planted, "egress", "--table", table, "--arrivals", arrivals, "--model", "both")
@@ -87,7 +90,7 @@ def test_golden_and_hardware_run_nothing_that_was_planted(
 
 @pytest.mark.slow
 def test_workers_and_pictures_run_and_read_nothing_that_was_planted(planted: Path, tmp_path: Path) -> None:
-    """Workers start Python and the C++ compiler; matplotlib looks for its settings."""
+    """A study with workers and pictures neither executes nor reads planted files."""
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
 
@@ -98,20 +101,23 @@ def test_workers_and_pictures_run_and_read_nothing_that_was_planted(planted: Pat
 
 @pytest.mark.long
 def test_proofs_and_synthesis_run_nothing_that_was_planted(planted: Path) -> None:
-    """Tools start tools: a solver, a shell."""
+    """Proofs and synthesis, which start further tools, execute no planted file."""
     assert_untouched(planted, "prove", "rr", "--minutes", "5")
     assert_untouched(planted, "area", "rr", "--target", "gates", "--sweep", "data_vls=2,3", "--plot", "area.png")
 
 
 @pytest.mark.long
 def test_a_simulation_of_a_bench_runs_nothing_that_was_planted(planted: Path) -> None:
-    """The simulator starts a Python of its own."""
+    """A cocotb simulation, which starts its own Python, executes no planted file."""
     given = ("--param", "data_vls=2", "--param", "requesters=2", "--cycles", "300")
     assert_untouched(planted, "cosim", "rr", "--engine", "cocotb", *given)
 
 
 def test_a_command_that_draws_nothing_loads_no_matplotlib() -> None:
-    """It is loaded by the one function that keeps it from reading settings of the working directory."""
+    """A command without pictures does not load matplotlib.
+
+    Only one function may load it, because it otherwise reads settings from the working directory.
+    """
     code = "import vlane.sim_top.cli.main, sys\n"
     code += "print([name for name in ('matplotlib', 'vcdvcd') if name in sys.modules])"
 
@@ -120,8 +126,8 @@ def test_a_command_that_draws_nothing_loads_no_matplotlib() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_path_keeps_what_is_not_the_working_directory(tmp_path: Path) -> None:
-    """Only the one entry goes; for a library in somebody's own program, none."""
+def test_only_the_working_directory_leaves_the_path(tmp_path: Path) -> None:
+    """Only the entry of the working directory is removed from ``sys.path``, and only by the command."""
     code = (
         "import sys\nbefore = list(sys.path)\nimport vlane.isolation\nassert sys.path == before\n"
         "vlane.isolation.leave_out_working_directory()\nassert sys.path == [e for e in before if e != ''], sys.path\n"

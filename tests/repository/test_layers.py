@@ -1,4 +1,4 @@
-"""Imports run one way: tables, then golden and hardware apart, then benches, then tops."""
+"""Imports between layers and families run in one direction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MACHINERY = {
 }
 """Sub-packages of ``tb/machinery`` that benches of single blocks use."""
 DOORS = {ROOT / "vlane" / "__init__.py", ROOT / "vlane" / "__main__.py"}
-"""The Python interface and the command line are reached through the lowest layer's name, when they are asked for."""
+"""Entry points in the lowest layer that import higher layers on demand."""
 LAYERS = ("vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top")
 FAMILIES: dict[str, dict[str, set[str]]] = {
     "vlane": {
@@ -194,7 +194,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         },
     },
 }
-"""Families that each family of a layer may import, in addition to itself; without circles."""
+"""Families each family of a layer may import in addition to itself, without cycles."""
 SOURCES = [(folder, file) for folder in MAY_IMPORT for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -214,13 +214,13 @@ def layer_of(name: str) -> str:
 
 
 def test_imports_run_one_way() -> None:
-    """Golden and hardware never meet below the benches; nothing below knows what is above."""
+    """Golden and hardware never import each other, and no layer imports a higher one."""
     wrong = []
     for folder, file in SOURCES:
         used = {layer_of(name) for name in imported(file) if name.split(".")[0] == "vlane"}
         allowed = MAY_IMPORT[folder] | ({"vlane.sim_top"} if file in DOORS else set())
         if folder == "tb" and (file.stem.startswith("proofs") or "machinery/proofs" in str(file)):
-            # Parts of the hardware are proven separately, against reference models of their own: never against golden.
+            # proofs use the hardware with reference models of their own, never golden
             allowed = allowed - {"vlane.golden"} | {"vlane.hdl"}
         wrong += [(str(file.relative_to(ROOT)), layer) for layer in sorted(used - allowed)]
 
@@ -228,17 +228,17 @@ def test_imports_run_one_way() -> None:
 
 
 def family_of(folder: str, file: Path) -> str:
-    """Return the family of a file of a layer: a sub-package of it, or a module next to them."""
+    """Return the family of a file: its sub-package within the layer, or the module itself."""
     return family_in(folder, file.relative_to(ROOT / folder).with_suffix("").parts)
 
 
 def family_in(folder: str, parts: tuple[str, ...]) -> str:
-    """Return the family of a module, given the parts of its name; each sub-package of machinery is a family."""
+    """Return the family of a module name. Each sub-package of ``tb/machinery`` is a family."""
     return "/".join(parts[:2]) if folder == "tb" and parts[0] == "machinery" else parts[0]
 
 
-def test_families_import_what_is_below_them() -> None:
-    """A reader of one family need not know those above it, and no two need each other."""
+def test_families_import_only_lower_families() -> None:
+    """Each family imports only the families listed below it."""
     wrong = []
     for folder, file in SOURCES:
         family = family_of(folder, file)
@@ -255,7 +255,7 @@ def test_families_import_what_is_below_them() -> None:
 
 @pytest.mark.parametrize("folder", FAMILIES)
 def test_the_families_are_those_of_the_layer(folder: str) -> None:
-    """Every room is listed once, after the rooms that it imports: so there is no circle."""
+    """Each family of a layer is listed once, after the families it imports."""
     known: set[str] = set()
     for family, below in FAMILIES[folder].items():
         assert below <= known, family
@@ -268,13 +268,13 @@ def test_the_families_are_those_of_the_layer(folder: str) -> None:
 
 
 def test_golden_and_tables_know_no_hardware_library() -> None:
-    """The oracle runs where no simulator and no hardware language is."""
+    """Golden and the tables import no hardware or command-line library."""
     for folder in ("vlane", "golden"):
         for file in (ROOT / folder).rglob("*.py"):
             assert not {name.split(".")[0] for name in imported(file)} & {"amaranth", "cocotb", "typer", "rich"}, file
 
 
-def test_every_layer_is_looked_at() -> None:
-    """A folder that is renamed does not silently leave the rule."""
+def test_every_layer_is_checked() -> None:
+    """Each layer's folder exists, so a renamed folder cannot escape the checks."""
     assert {folder for folder, _ in SOURCES} == set(MAY_IMPORT)
     assert len(SOURCES) > 30

@@ -1,4 +1,4 @@
-"""Outputs that README and the pages quote: every block is checked in some way, and the commands print what is shown."""
+"""Outputs quoted in README and docs pages: each block is checked, and commands print it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ LIGHT = {"admission", "bad_input", "fill_in", "vlarb_waits"}
 
 
 def name_of(page: Path) -> str:
-    """Return a page's path in the checkout."""
+    """Return a page's path relative to the repository."""
     return str(page.relative_to(ROOT))
 
 
 def run(page: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the examples of a page in a process and a folder of their own."""
+    """Run the examples of a page in a process and folder of their own."""
     words = [sys.executable, examples.__file__, str(page), *map(str, options)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("page", QUOTING, ids=name_of)
-def test_every_block_of_a_page_has_a_way_in_which_it_is_checked(page: Path) -> None:
-    """Given a block with an output that nothing runs or reads, its page and line are reported."""
+def test_every_block_of_a_page_is_checked(page: Path) -> None:
+    """Every block with output on a page is executed, compared or read by a test."""
     ways = list(examples.ways_of(page))
 
     assert [f"{name_of(page)}:{way.line}" for way in ways if way.way == "unchecked"] == []
@@ -47,8 +47,8 @@ def test_every_block_of_a_page_has_a_way_in_which_it_is_checked(page: Path) -> N
     [pytest.param(page, marks=[] if page.stem in LIGHT else [pytest.mark.slow]) for page in EXECUTED],
     ids=name_of,
 )
-def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
-    """Given the page's commands from top to bottom, each prints the quoted output; long blocks equal stored outputs."""
+def test_commands_of_a_page_print_the_quoted_output(page: Path) -> None:
+    """The commands of a page print the quoted outputs, with stored outputs for long blocks."""
     done = run(page, "--inside")
 
     assert done.returncode == 0, done.stderr
@@ -56,8 +56,8 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in EXECUTED if "<!-- long: " in page.read_text()], ids=name_of)
-def test_the_long_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
-    """Given long blocks that run, their outputs are those of the page, and those stored differ in nothing it shows."""
+def test_long_commands_of_a_page_print_the_quoted_output(page: Path, tmp_path: Path) -> None:
+    """Long commands print the quoted outputs, which agree with the stored outputs."""
     done = run(page, "--long", "--outputs", tmp_path)
 
     assert done.returncode == 0, done.stderr
@@ -65,14 +65,14 @@ def test_the_long_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: P
 
 
 def test_every_stored_output_belongs_to_a_page() -> None:
-    """An output that no page names would never be compared."""
+    """Every stored output belongs to a block of a page."""
     named = {block.name for page in EXECUTED for block in examples.blocks_of(page.read_text()) if block.kind == "long"}
 
     assert {file.stem for file in examples.OUTPUTS.iterdir()} == named
 
 
 def commands_of(page: Path) -> list[list[str]]:
-    """Return the words of each ``vlane`` command in the blocks of a page, without its comment."""
+    """Return the words of each ``vlane`` command in the blocks of a page."""
     text = re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf-8"))
     lines = re.findall(
         r"^(?:    |\$ )(?:\.venv/bin/)?vlane ((?!.*\[--).+?)(?:  +#.*| [|>].*| 2>.*|;.*)?$", text, re.MULTILINE
@@ -82,7 +82,7 @@ def commands_of(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", [page for page in QUOTING if commands_of(page)], ids=name_of)
 def test_commands_of_a_page_name_verbs_and_options_that_exist(page: Path) -> None:
-    """Given every ``vlane`` command of the page's blocks, the verb knows each option."""
+    """Each ``vlane`` command of a page names an existing verb and existing options."""
     group: Any = typer.main.get_command(app)
     wrong = []
     for words in commands_of(page):
@@ -133,14 +133,17 @@ a fence without a language
 
 
 def ways(folder: Path, text: str) -> list[tuple[int, str]]:
-    """Return the line and the way of each block of a text."""
+    """Return the line and the kind of check of each block of a text."""
     page = folder / "page.md"
     page.write_text(text)
     return sorted((way.line, way.way) for way in examples.ways_of(page))
 
 
 def test_a_block_with_an_output_is_unchecked_unless_the_page_says_how_it_is_checked(tmp_path: Path) -> None:
-    """Commands alone, listings and drawings pass; outputs, formulas without a language and hidden doctests do not."""
+    """A block with output is unchecked unless its page states the check.
+
+    Commands without output, listings and drawings need no check.
+    """
     assert ways(tmp_path, PAGE) == [
         (6, "commands"),
         (10, "unchecked"),
@@ -154,7 +157,7 @@ def test_a_block_with_an_output_is_unchecked_unless_the_page_says_how_it_is_chec
 
 
 def test_a_test_that_reads_a_block_checks_it(tmp_path: Path) -> None:
-    """Given a marker before an indented or a fenced block, the test named there is returned."""
+    """Given a marker before a block, the named test counts as the check of the block."""
     page = tmp_path / "page.md"
     marker = "<!-- checked: tests/repository/test_site.py -->"
     page.write_text(f"{marker}\n\n    vlane rr\n\n    output\n\n{marker}\n```console\n$ vlane rr\n```\n")
@@ -174,7 +177,7 @@ $ echo 100 cycles \\
 
 
 def test_a_long_block_is_compared_with_the_output_that_was_stored(tmp_path: Path) -> None:
-    """Without a stored output, with another command or another figure the page fails; ``--update`` takes the figure."""
+    """A long block is compared with its stored output, and ``--update`` replaces outdated figures."""
     page, outputs = tmp_path / "page.md", tmp_path / "outputs"
     page.write_text(LONG)
     assert "no such file" in run(page, "--outputs", outputs).stderr
@@ -192,7 +195,7 @@ def test_a_long_block_is_compared_with_the_output_that_was_stored(tmp_path: Path
 
 
 def test_a_page_reads_the_folders_of_the_checkout_that_it_names(tmp_path: Path) -> None:
-    """Given ``executed with tests``, commands read files of ``tests``, and write into the temporary folder."""
+    """Given ``executed with tests``, commands read ``tests`` and write to a temporary folder."""
     page = tmp_path / "page.md"
     page.write_text(
         "<!-- executed with tests -->\n\n```console\n$ ls; ls tests/conftest.py\ntests\ntests/conftest.py\n```\n"
@@ -215,7 +218,7 @@ def test_a_page_reads_the_folders_of_the_checkout_that_it_names(tmp_path: Path) 
     ],
 )
 def test_a_command_is_called_inside_if_it_begins_with_vlane(command: str, words: str | None) -> None:
-    """Given a command of a page, the words of ``vlane`` are found unless its two outputs are mixed or words expand."""
+    """A page's command is called in-process unless it mixes its outputs or needs shell expansion."""
     found = examples._CALL.match(command.replace("\\\n", " "))
 
     assert (found and found[1]) == words
@@ -238,7 +241,7 @@ $ vlane schema study | head -n 1
 
 @pytest.mark.slow
 def test_commands_print_the_same_inside_the_process_and_outside(tmp_path: Path) -> None:
-    """Given refusals, redirections and pipes, ``--inside`` gives the statuses and outputs of processes."""
+    """Commands give equal outputs and statuses in-process and as processes."""
     page = tmp_path / "page.md"
     page.write_text(INSIDE)
 

@@ -1,4 +1,4 @@
-"""The reference of files and blocks: complete, and the same that reads the files."""
+"""Reference of files and blocks: completeness, and agreement with the models that read files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MAPS = sorted((ROOT / "docs" / "examples" / "foreign_arbiters").glob("*.toml"))
 
 def accepts(kind: str, content: dict[str, Any]) -> bool:
     """Return whether a schema accepts a file's content."""
-    text = json.dumps(schema_of(kind)).replace("_$]", r"_\\x24]")  # this validator takes every $ for an end
-    schema = {key: value for key, value in json.loads(text).items() if key != "$schema"}  # of a draft unknown to it
+    text = json.dumps(schema_of(kind)).replace("_$]", r"_\\x24]")  # this validator takes each $ for the end
+    schema = {key: value for key, value in json.loads(text).items() if key != "$schema"}  # a draft it does not know
     try:
         fastjsonschema.compile(schema)(content)
     except fastjsonschema.JsonSchemaValueException:
@@ -36,7 +36,7 @@ def accepts(kind: str, content: dict[str, Any]) -> bool:
 
 
 def kind_of(file: Path) -> str:
-    """Return the kind of an example."""
+    """Return the kind of an example file."""
     content = tomllib.loads(file.read_text())
     telling = {"network": "study", "dtable_plan": "plan", "level": "wants", "outputs": "map"}
     return next((kind for key, kind in telling.items() if key in content), "tables")
@@ -44,7 +44,7 @@ def kind_of(file: Path) -> str:
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_every_key_has_a_meaning_and_every_section_says_what_it_is(kind: str) -> None:
-    """The model is the only place where a key is explained: one without a description is explained nowhere."""
+    """Every key and section of the reference has a description and a range."""
     sections = sections_of(kind)
 
     assert [f"{each.heading} {key.name}" for each in sections for key in each.keys if len(key.about) < 5] == []
@@ -54,7 +54,7 @@ def test_every_key_has_a_meaning_and_every_section_says_what_it_is(kind: str) ->
 
 
 def test_every_key_of_the_study_model_is_in_the_reference() -> None:
-    """A key that a file may have, and that no page shows, cannot be found."""
+    """Every key of the study model is in the reference."""
     shown = {
         (each.heading.strip("[]").partition("]")[0], key.name) for each in sections_of("study") for key in each.keys
     }
@@ -67,7 +67,7 @@ def test_every_key_of_the_study_model_is_in_the_reference() -> None:
 
 
 def keys_of(section: str, model: Any) -> set[tuple[str, str]]:
-    """Return the keys of a section, and of the sections in it."""
+    """Return the keys of a section and of its nested sections."""
     found = set()
     for name, field in model.model_fields.items():
         inner = next(models(field.annotation), None)
@@ -76,7 +76,7 @@ def keys_of(section: str, model: Any) -> set[tuple[str, str]]:
 
 
 def models(annotation: Any) -> Iterator[Any]:
-    """Yield the model behind a list or an optional section."""
+    """Yield the model within a list or optional annotation."""
     if hasattr(annotation, "model_fields"):
         yield annotation
     for inner in getattr(annotation, "__args__", ()):
@@ -85,7 +85,7 @@ def models(annotation: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("file", [*CONFIGS, *MAPS], ids=lambda file: file.stem)
 def test_schemas_accept_every_example(file: Path) -> None:
-    """An editor must not underline what vlane takes."""
+    """The schemas accept every shipped example."""
     assert accepts(kind_of(file), tomllib.loads(file.read_text()))
 
 
@@ -105,8 +105,8 @@ def test_schemas_accept_every_example(file: Path) -> None:
         ("map", MAPS[0].read_text(), ("[outputs]", "[output]")),
     ],
 )
-def test_schemas_refuse_what_the_models_refuse(kind: str, text: str, change: tuple[str, str]) -> None:
-    """A schema that accepts everything helps nobody."""
+def test_schemas_refuse_invalid_files(kind: str, text: str, change: tuple[str, str]) -> None:
+    """Given a change the model refuses, the schema refuses it, too."""
     wrong = text.replace(*change)
 
     assert accepts(kind, tomllib.loads(text))
@@ -115,7 +115,7 @@ def test_schemas_refuse_what_the_models_refuse(kind: str, text: str, change: tup
 
 
 def test_ranges_and_defaults_are_those_of_the_model() -> None:
-    """The reference says what a reader relies on: limits, words and defaults."""
+    """The reference shows the model's limits and defaults."""
     keys = {key.name: key for each in sections_of("study") if each.heading == "[buffers]" for key in each.keys}
     word = next(key for each in sections_of("study") if each.heading == "[scheduler]" for key in each.keys)
 
@@ -125,7 +125,7 @@ def test_ranges_and_defaults_are_those_of_the_model() -> None:
 
 
 def test_pages_are_tables_that_a_bar_in_a_text_does_not_break() -> None:
-    """A cell with a bar would end where it begins."""
+    """Bars within cells are escaped in the reference tables."""
     for kind in SCHEMAS:
         rows = [line for line in keys_page(kind) if line.startswith("| `")]
         assert rows
@@ -134,7 +134,7 @@ def test_pages_are_tables_that_a_bar_in_a_text_does_not_break() -> None:
 
 @pytest.mark.parametrize("name", ["vlarb", "credit_ib", "lft"])
 def test_page_of_a_block_has_every_parameter_and_every_port(name: str) -> None:
-    """What the export writes for an instance stands here for the default one."""
+    """A block's reference page lists every parameter and port of the default instance."""
     text = "\n".join(block_page(name, pages="../"))
 
     assert all(f"| `{parameter}` |" in text for parameter in BLOCKS[name].defaults())
@@ -143,7 +143,7 @@ def test_page_of_a_block_has_every_parameter_and_every_port(name: str) -> None:
 
 
 def test_command_writes_the_schema_or_shows_the_keys(tmp_path: Path) -> None:
-    """``vlane schema`` is the way to the schema from an installed vlane."""
+    """``vlane schema`` writes a schema or lists the keys of a file."""
     file = tmp_path / "study.schema.json"
 
     assert call("schema", "study", "--out", file).status == 0
@@ -154,8 +154,8 @@ def test_command_writes_the_schema_or_shows_the_keys(tmp_path: Path) -> None:
     assert "required" in call("schema", "plan", "--keys").out
 
 
-def test_command_refuses_what_it_does_not_know(tmp_path: Path) -> None:
-    """One line, exit status 2, nothing written."""
+def test_command_refuses_unknown_arguments(tmp_path: Path) -> None:
+    """Given bad arguments, ``vlane schema`` prints one line and writes nothing."""
     missing = tmp_path / "no" / "folder.json"
     for words, said in (
         (("schema", "stduy"), "did you mean study?"),
@@ -171,8 +171,8 @@ def test_command_refuses_what_it_does_not_know(tmp_path: Path) -> None:
         schema_of("")
 
 
-def test_sections_of_lists_are_told_from_sections() -> None:
-    """``[[traffic]]`` may be given several times, ``[run]`` once."""
+def test_lists_of_sections_differ_from_sections() -> None:
+    """The reference distinguishes lists of sections such as ``[[traffic]]`` from single sections."""
     headings = [each.heading for each in sections_of("study")]
 
     assert isinstance(sections_of("study")[0], FileSection)

@@ -1,4 +1,4 @@
-"""Ids of rules: unique over all pages, with the prefix of their page, and defined wherever they are named."""
+"""Rule ids: unique over all pages, with the prefix of their page, defined wherever used."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 LETTERED = re.compile(r"^\| ([A-Z]\d{1,2}) \|", re.MULTILINE)
-"""An id of the old form, a letter and a number, that begins a row."""
+"""Rule id of the old form, a letter and a number, at the start of a table row."""
 
 
 def prefixes() -> dict[str, str]:
-    """Return the page of each prefix, as the catalogue lists them."""
+    """Return the page of each prefix, as listed in the catalogue."""
     text = (DOCS / "catalogue.md").read_text(encoding="utf-8")
     blocks = re.findall(r"\]\((\w+\.md)\) \| ([A-Z0-9]+)- \|", text)
     others = re.findall(r"([A-Z0-9]+)- \[\w+\]\((\w+\.md)\)", text)
@@ -21,14 +21,14 @@ def prefixes() -> dict[str, str]:
 
 
 def named(text: str) -> set[str]:
-    """Return the ids that a text names."""
-    # two-digit numbers come first: longer prefixes are tried before shorter ones, and words may not go on before them
+    """Return the rule ids in a text."""
+    # two-digit numbers first, longer prefixes before shorter ones, and no word directly before an id
     known = "|".join(sorted(prefixes(), key=len, reverse=True))
     return set(re.findall(rf"(?<![\w-])((?:{known})-[A-Z]?\d{{1,2}})(?![\w-])", text))
 
 
 def defined() -> list[tuple[str, str]]:
-    """Return (page, id) of every row, and of every item of a list, that begins with an id."""
+    """Return (page, id) of each table row and list item that begins with an id."""
     begins = re.compile(r"^(?:\| |\* \*\*)([A-Z0-9]+-[A-Z]?\d{1,2})(?: \||\*\* )", re.MULTILINE)
     return [
         (page.name, rule)
@@ -38,7 +38,7 @@ def defined() -> list[tuple[str, str]]:
 
 
 def test_every_id_is_defined_once_and_has_the_prefix_of_its_page() -> None:
-    """An id that is on two pages says nothing."""
+    """Each rule id is defined on one page and has the prefix of that page."""
     rules = defined()
 
     assert len(rules) > 100
@@ -48,14 +48,14 @@ def test_every_id_is_defined_once_and_has_the_prefix_of_its_page() -> None:
 
 
 def test_no_rule_has_a_letter_alone() -> None:
-    """A letter means another rule on every page."""
+    """No rule id is a letter and number without a prefix."""
     pages = {page.name: LETTERED.findall(page.read_text(encoding="utf-8")) for page in DOCS.glob("*.md")}
 
     assert {name: found for name, found in pages.items() if found} == {}
 
 
 def test_ids_that_are_named_are_defined() -> None:
-    """Pages, code and tests name rules that exist."""
+    """Every rule id in pages, code and tests is defined."""
     rules, files = {rule for _, rule in defined()}, list(DOCS.glob("*.md"))
     for folder in ("vlane", "golden", "hdl", "tb", "sim_top", "bench", "tests"):
         files += [file for file in (ROOT / folder).rglob("*.py") if "data" not in file.parts]
@@ -66,7 +66,7 @@ def test_ids_that_are_named_are_defined() -> None:
 
 
 def test_every_counted_event_names_a_defined_rule() -> None:
-    """``Rule(name, ids, text)``: a counter of a rule that no page has counts nothing."""
+    """Every ``Rule`` counter in golden and tb names a defined rule."""
     rules, wrong, count = {rule for _, rule in defined()}, [], 0
     for folder in ("golden", "tb"):
         for file in (ROOT / folder).rglob("*.py"):

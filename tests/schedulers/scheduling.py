@@ -1,4 +1,4 @@
-"""What the tests of the blocks share: their qualification in lockstep, rows by hand, their cocotb benches."""
+"""Shared helpers for tests of blocks: qualification in lockstep, hand-written rows, cocotb benches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vlane.tb.switches.phases_switch import switch_phases
 
 
 def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_000, seed: int = 5) -> Stimulus:
-    """Run a block's qualification through the hardware: every output, every cycle, every rule that applies."""
+    """Run a block's qualification in lockstep and assert equal outputs and full rule coverage."""
     block = BLOCKS[name]
     parameters = {**block.defaults(), **given}
     with compile_model(block.make(parameters), name) as model:
@@ -37,7 +37,10 @@ def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_00
 def qualification_of(
     name: str, parameters: Mapping[str, Any], cycles: int, seed: int = 1
 ) -> tuple[Any, dict[str, Field], dict[str, Field]]:
-    """Return a block's qualifying stimulus without a model, and where its inputs and outputs are in their rows."""
+    """Return a block's qualification stimulus and the layouts of its input and output rows.
+
+    No hardware model is compiled.
+    """
     ports = component_ports(BLOCKS[name].make(parameters))
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     stimulus = BLOCKS[name].qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
@@ -45,7 +48,10 @@ def qualification_of(
 
 
 def qualified_outputs(name: str, *, cycles: int = 2_000_000) -> dict[str, NDArray[np.uint64]]:
-    """Return what a block's outputs of up to 64 bits must be in each cycle of the qualification that mutants run."""
+    """Return the expected values of each output of up to 64 bits, by cycle.
+
+    The stimulus is the qualification used for mutants.
+    """
     stimulus, inputs, outputs = qualification_of(name, BLOCKS[name].parameters([], BLOCKS[name].mutated), cycles)
     _, expected = stimulus.record(row_words(inputs), row_words(outputs))
     return {port: field.get(expected) for port, field in outputs.items() if field.bits <= 64}
@@ -54,7 +60,7 @@ def qualified_outputs(name: str, *, cycles: int = 2_000_000) -> dict[str, NDArra
 def run_rows(
     name: str, given: dict[str, Any], steps: Iterable[tuple[dict[str, int], dict[str, int]]]
 ) -> list[tuple[dict[str, int], dict[str, int]]]:
-    """Drive (inputs, expected outputs) from power-on; return (outputs, expected) of every cycle."""
+    """Drive rows of (inputs, expected outputs) from power-on and return (outputs, expected) for each."""
     block, listed = BLOCKS[name], list(steps)
     with compile_model(block.make({**block.defaults(), **given}), name) as model:
         packed = np.zeros((len(listed), model.input_words), np.uint64)
@@ -71,9 +77,9 @@ def run_rows(
 def assert_bench_agrees(
     name: str, given: dict[str, Any], *, tests: int, cycles: int = 1500, apart: tuple[str, ...] = ()
 ) -> None:
-    """Run a block's cocotb bench: all of its tests, and as many as there must be.
+    """Run a block's cocotb bench and assert that exactly ``tests`` tests ran and passed.
 
-    Tests named ``apart`` get a simulation each: memory keeps what the one before has written.
+    Each test named in ``apart`` runs in a simulation of its own, because memories keep their contents between tests.
     """
     block = BLOCKS[name]
     parameters = {**block.defaults(), **given}
@@ -92,7 +98,7 @@ def assert_bench_agrees(
 
 
 def assert_every_phase_agrees(name: str, given: dict[str, Any], *, map_writes: int) -> None:
-    """Run every phase of a switch's qualification under cocotb, each some hundred cycles behind its tables."""
+    """Run every phase of a switch's qualification under cocotb and assert that all phases agree."""
     block = BLOCKS[name]
     parameters = {**block.defaults(), **given}
     phases = switch_phases(parameters, 1, map_writes=map_writes)

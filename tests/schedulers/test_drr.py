@@ -1,4 +1,4 @@
-"""Deficit round robin in lockstep, and its quanta."""
+"""Deficit round robin: lockstep and validation of quanta."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """Saturation, random load, stalls, resets, live rewrites, forbidden inputs: every cycle, every deficit."""
+    """Hardware and golden agree in lockstep on every output and deficit in every cycle.
+
+    The traffic includes saturation, stalls, resets, live rewrites and forbidden inputs.
+    """
     assert qualified_lockstep("drr", shape).decisions > 10_000
 
 
@@ -30,7 +33,7 @@ def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
     [("drr.quantum[1]", (1, 256)), ("drr.quantum[0]", (-1,)), ("drr.quantum", ()), ("drr.quantum", (1,) * 33)],
 )
 def test_quanta_that_no_scheduler_can_hold_are_refused(field: str, quantum: tuple[int, ...]) -> None:
-    """A table is checked when it is made."""
+    """Given quanta out of range or too many of them, the table is refused and the field is named."""
     with pytest.raises(InputError) as refused:
         DRRQuanta(quantum)
 

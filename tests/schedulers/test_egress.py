@@ -1,4 +1,4 @@
-"""One output port from a file, whatever its scheduler: timing, credits, departures, refusals."""
+"""``vlane egress`` on one output port: timing, credits, departures and refusals, by scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _TABLES = "".join(
 
 @pytest.mark.slow
 def test_egress_models_agree_and_write_departures(table: Path, arrivals: Path, tmp_path: Path) -> None:
-    """Golden and hardware send the same packets in the same cycles, also under credits."""
+    """Golden and hardware send the same packets in the same cycles under limited credits.
+
+    The departures file lists the same packets as the JSON document counts.
+    """
     room = tmp_path / "credits.csv"
     room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
     out = tmp_path / "departures.csv"
@@ -55,7 +58,7 @@ def test_egress_models_agree_and_write_departures(table: Path, arrivals: Path, t
 
 
 def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> None:
-    """A packet may start in its cycle of arrival and holds the link for its started blocks."""
+    """A packet may start in its arrival cycle and occupies the link for its started 64-byte blocks."""
     file = tmp_path / "few.csv"
     file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n40,0,64\n")
 
@@ -70,8 +73,8 @@ def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> Non
     assert {lane["vl"]: lane["max_wait_cycles"] for lane in done["per_vl"]} == {0: 0, 2: 5, 15: 0}
 
 
-def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -> None:
-    """Lane 3 is in no list; lane 0 has no credit."""
+def test_unserved_packets_are_left_behind(table: Path, tmp_path: Path) -> None:
+    """Packets on a lane that no list serves, or without credit, are counted as left behind."""
     file, room = tmp_path / "few.csv", tmp_path / "room.csv"
     file.write_text("cycle,vl,bytes\n0,3,64\n0,0,128\n0,1,64\n")
     room.write_text("cycle,vl,blocks\n5,0,1\n")
@@ -96,7 +99,7 @@ def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -
     ],
 )
 def test_bad_arrivals_are_refused(text: str, words: list[str], table: Path, tmp_path: Path) -> None:
-    """A CSV with a negative cycle and its kin."""
+    """Given an arrivals file with an invalid row, the command names file, line and field."""
     file = tmp_path / "bad.csv"
     file.write_text(text)
 
@@ -106,7 +109,7 @@ def test_bad_arrivals_are_refused(text: str, words: list[str], table: Path, tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", list(SCHEDULERS)[1:])
 def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path, tmp_path: Path) -> None:
-    """Golden and hardware send the same packets in the same cycles, lanes behind a map, under credits."""
+    """For each scheduler with a lane map, golden and hardware depart packets in equal cycles."""
     table, room = tmp_path / "table.toml", tmp_path / "credits.csv"
     table.write_text(_TABLES)
     room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
@@ -138,7 +141,11 @@ def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["vlarb", "dtable"])
 def test_line_rate_forms_agree_with_their_hardware(scheduler: str, table: Path, arrivals: Path, tmp_path: Path) -> None:
-    """They are run while the link is busy too, look behind the heads, and come to rest before time is skipped."""
+    """For each line-rate form, golden and hardware depart packets in equal cycles.
+
+    A line-rate form also runs while the link is busy, needs the packets behind the heads, and must come to rest before
+    idle time is skipped.
+    """
     room = tmp_path / "credits.csv"
     room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
     if scheduler == "dtable":
@@ -169,7 +176,10 @@ def test_line_rate_forms_agree_with_their_hardware(scheduler: str, table: Path, 
 
 @pytest.mark.parametrize(("scheduler", "latency"), [("vlarb", 7), ("dtable", 10)])
 def test_an_idle_line_rate_form_grants_after_its_latency(scheduler: str, latency: int, tmp_path: Path) -> None:
-    """As the contract pages say, however long nothing came, also for what came while the link was busy."""
+    """An idle line-rate form grants after its documented latency, however long it was idle.
+
+    The latency also applies to a packet that arrives while the link is busy.
+    """
     table, file = tmp_path / "table.toml", tmp_path / "few.csv"
     table.write_text(
         "[vlarb]\nhigh = []\nlow = [[0, 9], [1, 9], [2, 9]]\nlimit_of_high_priority = 0\n"
@@ -196,7 +206,7 @@ def test_an_idle_line_rate_form_grants_after_its_latency(scheduler: str, latency
 
 
 def test_a_line_rate_table_has_no_map(arrivals: Path, tmp_path: Path) -> None:
-    """Each lane is a requester there: a map would be ignored, so it is refused."""
+    """Given a lane map with a line-rate form, whose requesters are the lanes, the table is refused."""
     table = tmp_path / "table.toml"
     table.write_text(_TABLES)
 
@@ -209,14 +219,17 @@ def test_a_line_rate_table_has_no_map(arrivals: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_table_file_must_be_there(scheduler: str, arrivals: Path) -> None:
-    """Whatever the scheduler."""
+    """Given a missing table file, the command names the unreadable file."""
     called = call("egress", "--scheduler", scheduler, "--table", "none.toml", "--arrivals", arrivals)
 
     assert_refused(called, "none.toml", "readable")
 
 
 def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
-    """A weight of 1 needs 66 turns before 66 blocks fit; nothing is left behind for want of an event."""
+    """Given weight 1 and a packet of 66 blocks, the packet starts after 65 turns without a grant.
+
+    Time does not skip over turns in which the deficit only accumulates.
+    """
     table, file = tmp_path / "table.toml", tmp_path / "one.csv"
     table.write_text("[dtable]\nentries = [[0, 1]]\n")
     file.write_text("cycle,vl,bytes\n10,0,4224\n10,1,64\n")
@@ -227,8 +240,11 @@ def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
     assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 1}
 
 
-def test_cycles_in_which_the_shared_tag_unit_works_are_run(tmp_path: Path) -> None:
-    """Two heads need two tags, one a cycle: nothing leaves in the first, and nothing is left behind."""
+def test_cycles_of_the_shared_tag_unit_are_not_skipped(tmp_path: Path) -> None:
+    """Given a shared tag unit and two heads, the first packet leaves one cycle later.
+
+    The unit computes one tag per cycle, and time does not skip these cycles.
+    """
     table, file = tmp_path / "table.toml", tmp_path / "two.csv"
     table.write_text("[scfq]\nweight = [1, 1]\n")
     file.write_text("cycle,vl,bytes\n10,0,64\n10,1,64\n")
@@ -246,5 +262,5 @@ def test_cycles_in_which_the_shared_tag_unit_works_are_run(tmp_path: Path) -> No
 def test_scheduler_must_be_known_and_have_its_table(
     scheduler: str, words: list[str], table: Path, arrivals: Path
 ) -> None:
-    """The name is checked first, then that the file has its section."""
+    """Given an unknown scheduler or a table file without its section, the command is refused."""
     assert_refused(call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", arrivals), *words)

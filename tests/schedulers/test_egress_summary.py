@@ -1,4 +1,4 @@
-"""What an output port's lanes got: the window of the shares, percentiles, warnings, credits."""
+"""Summary of ``vlane egress`` by lane: window of the shares, percentiles, warnings, credits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ LIMITED = "[vlarb]\nhigh = [[0, 1], [1, 3]]\nlow = []\nlimit_of_high_priority = 
 
 
 def port(tmp_path: Path, table: str, arrivals: list[str], *more: str | Path) -> tuple[str | Path, ...]:
-    """Write a table and arrivals; return the call."""
+    """Write table and arrivals files and return the arguments of the call."""
     (tmp_path / "table.toml").write_text(table)
     (tmp_path / "arrivals.csv").write_text("\n".join(["cycle,vl,bytes", *arrivals]) + "\n")
     return ("egress", "--table", tmp_path / "table.toml", "--arrivals", tmp_path / "arrivals.csv", *more)
 
 
 def test_shares_are_those_of_the_time_in_which_every_lane_waits(tmp_path: Path) -> None:
-    """Lane 1 has three times the weight; over the whole run, in which all leaves, both have half."""
+    """Shares are computed over the window in which every lane has a packet waiting.
+
+    Lane 1 has three times lane 0's weight, while over the whole run both lanes send equally much.
+    """
     rows = [f"0,{vl},64" for vl in (0, 1) for _ in range(30)]
 
     done = call(*port(tmp_path, LIMITED, rows, "--json")).json()
@@ -39,8 +42,8 @@ def test_shares_are_those_of_the_time_in_which_every_lane_waits(tmp_path: Path) 
     assert lanes[1]["window_bytes"] == 30 * 64
 
 
-def test_without_such_a_time_the_shares_say_that_they_are_of_the_whole_run(tmp_path: Path) -> None:
-    """Lanes that never wait together have no share of a common time."""
+def test_shares_of_the_whole_run_are_labelled(tmp_path: Path) -> None:
+    """Given lanes that never wait together, shares cover the whole run and are labelled accordingly."""
     arguments = port(tmp_path, LIMITED, ["0,0,64", "100,1,192"])
 
     done, shown = call(*arguments, "--json").json(), call(*arguments).out
@@ -52,7 +55,10 @@ def test_without_such_a_time_the_shares_say_that_they_are_of_the_whole_run(tmp_p
 
 
 def test_the_window_is_the_one_in_which_most_bytes_left(tmp_path: Path) -> None:
-    """A short one comes first; management packets neither make nor break one, but take their part."""
+    """Given several windows in which every lane waits, shares use the window with the most bytes.
+
+    VL15 packets neither start nor end a window, but count within it.
+    """
     rows = ["0,0,64", "0,1,64", *(f"1000,{vl},64" for vl in (0, 1) for _ in range(8)), "1004,15,64"]
 
     arguments = port(tmp_path, LIMITED, rows)
@@ -68,8 +74,8 @@ def test_the_window_is_the_one_in_which_most_bytes_left(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(1, 9)), max_size=30))
-def test_window_finder_finds_the_best_stretch(steps: list[tuple[bool, int, int]]) -> None:
-    """Against every stretch of cycles in which all lanes wait; lane 3 stands for no packet."""
+def test_window_finder_finds_the_best_window(steps: list[tuple[bool, int, int]]) -> None:
+    """The window finder agrees with a search over all windows in which every lane waits."""
     departures: list[Departure] = []
     finder = WindowFinder(departures)
     left = []
@@ -98,7 +104,7 @@ def test_window_finder_finds_the_best_stretch(steps: list[tuple[bool, int, int]]
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=250))
 def test_percentiles_are_waits_that_so_many_did_not_exceed(waits: list[int]) -> None:
-    """The least such wait, one that happened."""
+    """A percentile is the smallest observed wait that the given share of packets did not exceed."""
     departures = [Departure(0, 1, 64, "low")] * len(waits)
     (lane,) = summaries(departures, {1: waits}, {1: 2}, None)
 
@@ -110,15 +116,15 @@ def test_percentiles_are_waits_that_so_many_did_not_exceed(waits: list[int]) -> 
     assert (lane.packets, lane.left_behind, lane.share) == (len(waits), 2, 1.0)
 
 
-def test_a_lane_of_which_nothing_left_has_no_waits() -> None:
-    """Zeros, and what is left behind."""
+def test_lane_without_departures_has_no_waits() -> None:
+    """Given a lane that sent nothing, all statistics are zero except the packets left behind."""
     (lane,) = summaries([], {}, {4: 7}, Window(0, 1, 0, 0))
 
     assert lane == (4, 0, 0, 0.0, 0, 0, 0.0, 0, 0, 0, 7)
 
 
 def test_departures_are_listed_on_request(tmp_path: Path) -> None:
-    """All of them; without, neither for a person nor for a script."""
+    """Departures appear in the text and JSON output only with ``--list``."""
     arguments = port(tmp_path, LIMITED, [f"{cycle},0,64" for cycle in range(60)])
 
     assert call(*arguments, "--json").json()["departures"] is None
@@ -142,7 +148,7 @@ def test_departures_are_listed_on_request(tmp_path: Path) -> None:
 def test_lanes_that_no_entry_serves_are_warned_of(
     scheduler: str, table: str, unserved: list[int], tmp_path: Path
 ) -> None:
-    """On stderr and in the document; the run goes on, and they are left behind."""
+    """Given lanes that no table entry serves, the run warns of each lane and leaves its packets behind."""
     arguments = port(tmp_path, table, [f"0,{vl},4224" for vl in (0, 1, 2, 3, 15)], "--scheduler", scheduler)
 
     called = call(*arguments, "--json")
@@ -164,10 +170,8 @@ def test_lanes_that_no_entry_serves_are_warned_of(
         ("--arrivals", "\ufeffcycle,vl,bytes\r\n0,9,64\r\n", [":2: vl must be 0 to 3 or 15, not 9"]),
     ],
 )
-def test_traffic_that_says_nothing_or_too_much_is_refused(
-    option: str, text: str, words: list[str], tmp_path: Path
-) -> None:
-    """A header alone, credits of a lane that has none, a lane that the port lacks: by line."""
+def test_empty_or_excess_traffic_is_refused(option: str, text: str, words: list[str], tmp_path: Path) -> None:
+    """Given empty traffic files, credits for VL15 or a lane out of range, the line is named."""
     file = tmp_path / "traffic.csv"
     file.write_bytes(text.encode())
 
@@ -177,7 +181,7 @@ def test_traffic_that_says_nothing_or_too_much_is_refused(
 
 
 def test_a_wait_belongs_to_the_list_that_ended_it() -> None:
-    """Of a lane in both lists; one that nothing ended belongs to both if it is the longest."""
+    """The longest wait of a list counts only waits it ended and waits that nothing ended."""
     waits = np.array([50, 131, 98, 0])
     assert (longest_wait(waits, ListCode.HIGH), longest_wait(waits, ListCode.LOW)) == (131, 98)
     waits[ListCode.NONE] = 500

@@ -1,4 +1,4 @@
-"""The VL arbiter's line-rate form: lockstep, and what it shares with the exact form."""
+"""VL arbiter, line-rate form: lockstep and agreement with the exact form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORM = {"form": "line_rate"}
 
 
 class Unfair(ListWalk):
-    """Chooses the lowest row that is awake, again and again."""
+    """List walk that always chooses the lowest awake row."""
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -78,7 +78,7 @@ def grants_of_exact(table: VLArbTable, entries: int, able: int, sizes: np.ndarra
 def grants_of_line_rate(
     table: VLArbTable, entries: int, able: int, sizes: np.ndarray[Any, Any], count: int
 ) -> tuple[list[Grant], list[int]]:
-    """Return grants and their cycles; a packet holds the link for its blocks."""
+    """Return grants and their cycles. A packet occupies the link for one cycle per block."""
     state, rules = golden.make_state(data_vls=15, entries=entries), np.zeros(golden.RULE_COUNT, np.int64)
     heads = Heads(able, able, sizes, able, sizes)
     writes = [(1, *write) for write in table.padded(entries)]
@@ -103,6 +103,7 @@ def grants_of_line_rate(
 
 @pytest.mark.parametrize("seed", range(12))
 def test_steady_lanes_are_served_in_the_order_and_by_the_weights_of_the_exact_form(seed: int) -> None:
+    """Given constantly backlogged lanes, the line-rate form grants in the order of the exact form."""
     draw = np.random.default_rng(seed)
     entries = int(draw.choice([8, 20, 64]))
     table = random_tables(12, data_vls=15, entries=entries, seed=seed)[seed]
@@ -138,7 +139,10 @@ def test_a_lane_that_wakes_in_an_idle_arbiter_is_granted_after_seven_cycles() ->
 @pytest.mark.slow
 @pytest.mark.parametrize("walk", [ListWalk, Unfair])
 def test_turns_before_an_entry_are_proven_and_an_unfair_walk_is_not(walk: type[ListWalk]) -> None:
-    """Whoever wakes waits for the rows under way and a round; if low rows may come again and again, for ever."""
+    """The walk's bound on the turns before an entry is proven. For the unfair walk the proof fails.
+
+    An unfair walk may serve low rows again and again while an awake row waits.
+    """
     properties = ListWalkProperties(walk(data_vls=2, entries=9, lane_bits=4))
 
     proof = prove(properties, f"test-{walk.__name__}")
@@ -150,7 +154,10 @@ def test_turns_before_an_entry_are_proven_and_an_unfair_walk_is_not(walk: type[L
 
 
 def test_the_qualification_lets_every_limit_run_out() -> None:
-    """A block is charged in a cycle: High has sent all of its limit twice before Low is served for the second time."""
+    """Each limit expires at least twice in the qualification, except the unbounded limit.
+
+    The qualification charges one block per cycle.
+    """
     block = BLOCKS["vlarb"]
     parameters = block.parameters(["form=line_rate"], block.mutated)
     plan = qualification(
@@ -172,7 +179,10 @@ def test_the_qualification_lets_every_limit_run_out() -> None:
 
 
 def test_the_qualification_has_weights_a_bit_away_from_one_and_two_in_both_lists() -> None:
-    """The walk tells turns of one block and of two from others, ahead: each bit of a weight counts."""
+    """The qualification has weights one bit away from 1 and from 2 in both lists.
+
+    The walk predicts turns of one and two blocks in advance, so each weight bit matters.
+    """
     plan = qualification(data_vls=5, entries=8, cycles=1_000_000, seed=1, block_by_block=True)
     tables = [plan.tables[phase.table] for phase in plan.phases if phase.name == "weight"]
 

@@ -1,4 +1,4 @@
-"""The registry of schedulers: every layer has what it says, and nothing else names a scheduler."""
+"""Scheduler registry: each layer implements the registered schedulers, and no other code names one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAMILIES = {
     "docs": "{}.md",
     "tests/schedulers": "test_{}.py",
 }
-"""Where each scheduler has a file of its name."""
+"""Folders with one file per scheduler, and the pattern of its name."""
 
 MAY_NAME: dict[str, set[str]] = {
     "vlane/schedulers/registry.py": set(SCHEDULERS),
@@ -43,8 +43,8 @@ MAY_NAME: dict[str, set[str]] = {
     "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
     "Makefile": {IB_ARBITER},
 }
-"""Files that name schedulers though they are not a scheduler's own: the registry, the command groups of
-tables, studies that compare schedulers, the main job."""
+"""Shared files that may name schedulers: the registry, the command groups of tables, studies that compare
+schedulers, the main job."""
 
 ENTRIES = list(SCHEDULERS.values())
 OF_A_LAYER = re.compile(r"vlane\.(golden|hdl|tb)\.schedulers\b")
@@ -64,11 +64,12 @@ def test_every_component_of_the_family_is_in_the_registry() -> None:
     names = {file.stem for file in (ROOT / "hdl/schedulers").glob("*.py")}
     with_component = {name for name in names if hasattr(import_module(f"vlane.hdl.schedulers.{name}"), "COMPONENT")}
     assert with_component == set(SCHEDULERS)
-    assert set(directed_schedulers()) == set(SCHEDULERS) - {IB_ARBITER}  # its scenarios have a notation of their own
+    assert set(directed_schedulers()) == set(SCHEDULERS) - {IB_ARBITER}  # it has another notation
     assert list(BLOCKS)[: len(SCHEDULERS)] == list(SCHEDULERS)
 
 
 def test_numbers_of_the_registers_are_given_once_and_stay() -> None:
+    """Each registered scheduler has a distinct number, and published numbers do not change."""
     assert set(NUMBERS) == set(REGISTERED)
     assert len(set(NUMBERS.values())) == len(NUMBERS)
     assert [NUMBERS[name] for name in ("vlarb", "dtable", "drr", "scfq", "rr")] == [0, 1, 2, 3, 4]
@@ -110,6 +111,7 @@ def test_program_ports_are_those_of_the_hardware(scheduler: Scheduler) -> None:
 
 @each_scheduler
 def test_a_switch_s_instance_is_golden_and_hardware_alike(scheduler: Scheduler) -> None:
+    """For each scheduler, a switch's parameters are accepted by golden and by the hardware."""
     least, most = scheduler.data_vls
     for line_rate in (False, True)[: 1 + scheduler.has_line_rate]:
         parameters = scheduler.switch_parameters(8, line_rate=line_rate)
@@ -123,26 +125,26 @@ def test_a_switch_s_instance_is_golden_and_hardware_alike(scheduler: Scheduler) 
 
 
 @each_scheduler
-def test_proofs_and_stimuli_have_what_the_catalogue_takes(scheduler: Scheduler) -> None:
+def test_proofs_and_stimuli_have_the_expected_functions(scheduler: Scheduler) -> None:
     assert all(callable(each.properties) for each in proofs(scheduler.name).INSTANCES)
     assert proofs(scheduler.name).INSTANCES
     assert callable(stimulus(scheduler.name).qualified)
     assert hasattr(stimulus(scheduler.name), "saturating") == scheduler.has_entries
 
 
-def test_what_a_write_selects_is_the_same_in_golden() -> None:
+def test_write_selections_equal_goldens() -> None:
     assert (lanes.SELECT_TABLE, lanes.SELECT_MAP) == (ScheduleSelect.TABLE, ScheduleSelect.MAP)
 
 
 def test_the_registry_loads_nothing_heavy() -> None:
-    """Commands that only list schedulers must start at once."""
+    """Importing the registry loads none of numpy, pydantic and amaranth, so listing schedulers is fast."""
     code = "import sys, vlane.schedulers.registry; print(*({'numpy', 'pydantic', 'amaranth'} & set(sys.modules)))"
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert told.stdout.split() == []
 
 
 def named_in(file: Path) -> set[str]:
-    """Return the schedulers that code names: in strings, and by importing what is theirs."""
+    """Return the schedulers a file names in strings, keyword arguments and imports."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in SCHEDULERS:
@@ -156,12 +158,15 @@ def named_in(file: Path) -> set[str]:
 
 
 def own(file: Path) -> set[str]:
-    """Return the schedulers that a file is about, by its name or the name of its folder."""
+    """Return the schedulers in the name of a file or its folder."""
     return {name for name in SCHEDULERS if name in (*file.stem.split("_"), file.parent.name)}
 
 
 def test_no_other_code_names_a_scheduler() -> None:
-    """A sixth scheduler needs its own files and an entry of the registry."""
+    """No file outside a scheduler's own and the permitted ones names a scheduler.
+
+    So a new scheduler needs only its own files and a registry entry.
+    """
     wrong = {}
     for folder in ("golden", "hdl", "tb", "sim_top", "vlane", "bench"):
         for file in sorted((ROOT / folder).rglob("*.py")):

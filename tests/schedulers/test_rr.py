@@ -19,5 +19,8 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """Saturation, random load, stalls, resets, live rewrites of the map, forbidden inputs: every cycle."""
+    """Hardware and golden agree in lockstep on every output in every cycle.
+
+    The traffic includes saturation, stalls, resets, live rewrites of the map and forbidden inputs.
+    """
     assert qualified_lockstep("rr", shape).decisions > 10_000

@@ -1,4 +1,4 @@
-"""Self-clocked fair queueing in lockstep, and its weights."""
+"""Self-clocked fair queueing: lockstep, fairness bound, weights and their reciprocals."""
 
 from __future__ import annotations
 
@@ -26,28 +26,31 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """Saturation, random load, stalls, resets, live rewrites, forbidden inputs; tags that wrap or do not."""
+    """Hardware and golden agree in lockstep in every cycle, with and without tag wrap-around.
+
+    The traffic includes saturation, stalls, resets, live rewrites and forbidden inputs.
+    """
     assert qualified_lockstep("scfq", shape).decisions > 10_000
 
 
 SETTINGS = ((1, SELECT_TABLE, 0, 0, 15), (1, SELECT_TABLE, 1, 0, 1), (1, SELECT_MAP, 1, 0, 0))
-"""Lanes 0 to 2 belong to requester 0, whose packets cost much, and lane 3 to requester 1, whose packets cost little."""
+"""Lanes 0 to 2 belong to requester 0 (reciprocal 15) and lane 3 to requester 1 (reciprocal 1)."""
 
 DROPPED_TAGS = (
     (0b1111, 3),
     (0b1110, 3),
     (0b1101, 3),
-    (0b0111, 0),  # tags of lanes 0 and 1 are dropped: their lanes cannot send
+    (0b0111, 0),  # tags of lanes 0 and 1 are dropped because these lanes cannot send
     (0b1111, 3),
     (0b1000, 3),
     (0b0111, 1),
-    (0b0111, 2),  # the tag of lane 1 is dropped: its requester cannot send
+    (0b0111, 2),  # the tag of lane 1 is dropped because its requester cannot send
 )
-"""Lanes that fit in a decision, and the lane that sends in it."""
+"""Lanes that fit in a decision, and the lane that sends."""
 
 
 def send_golden(shape: dict[str, Any]) -> list[int]:
-    """Return the lanes that golden sends from, with a cycle that is not ready before every decision."""
+    """Return the lanes golden sends from, with one cycle without ``ready`` before every decision."""
     state = golden.make_state(**shape)
     rules, blocks = np.zeros(golden.RULE_COUNT, np.int64), np.ones(5, np.int64)
     for write in SETTINGS:
@@ -61,7 +64,7 @@ def send_golden(shape: dict[str, Any]) -> list[int]:
 
 
 def send_hardware(shape: dict[str, Any]) -> list[int]:
-    """Return the lanes that hardware sends from, with the same inputs."""
+    """Return the lanes the hardware sends from, with the inputs of ``send_golden``."""
     fields = ("enable", "select", "index", "requester", "weight")
     rows = [dict(zip((f"program__{field}" for field in fields), write, strict=True)) for write in SETTINGS]
     one = sum(1 << 7 * lane for lane in range(4))
@@ -78,7 +81,10 @@ def send_hardware(shape: dict[str, Any]) -> list[int]:
 def test_a_dropped_tag_does_not_pass_the_turn_of_the_lanes(
     send: Callable[[dict[str, Any]], list[int]], units: str
 ) -> None:
-    """The turn of a requester's lanes passes when a packet is sent, not when a tag is computed."""
+    """Given a dropped tag, the round robin among a requester's lanes does not advance.
+
+    It advances when a packet is sent, not when a tag is computed.
+    """
     shape = {"data_vls": 4, "requesters": 2, "vl15": False, "tag_bits": 24, "reciprocal_bits": 4, "units": units}
 
     assert send(shape) == [lane for _, lane in DROPPED_TAGS]
@@ -86,9 +92,9 @@ def test_a_dropped_tag_does_not_pass_the_turn_of_the_lanes(
 
 @pytest.mark.parametrize("reciprocals", [(3, 5), (1, 15), (7, 7)])
 def test_service_of_requesters_with_mixed_lanes_stays_within_the_bound(reciprocals: tuple[int, int]) -> None:
-    """Golestani's: normalized services over any interval differ by at most a largest packet of each.
+    """For requesters with small and large packets, normalized service stays within Golestani's bound.
 
-    Each requester owns a lane of small and one of large packets: what it is charged must be what it sent.
+    Over any interval, normalized services differ by at most one largest packet of each requester.
     """
     state = golden.make_state(data_vls=4, requesters=2, vl15=False, tag_bits=24, reciprocal_bits=4, units="shared")
     rules, blocks = np.zeros(golden.RULE_COUNT, np.int64), np.array([1, 3, 66, 40, 0])
@@ -107,13 +113,13 @@ def test_service_of_requesters_with_mixed_lanes_stays_within_the_bound(reciproca
 
 
 def test_reciprocals_keep_the_ratio_of_the_weights() -> None:
-    """The least weight uses the whole width; no weight becomes 0 and so unserved."""
+    """Reciprocals keep the ratio of the weights, with the smallest weight at the largest reciprocal."""
     assert SCFQWeights((10, 20, 40, 0)).reciprocals(8) == (255, 128, 64, 0)
     assert SCFQWeights((100, 1000)).reciprocals(4) == (15, 2)
 
 
 def test_weights_whose_ratio_no_reciprocal_can_hold_are_refused() -> None:
-    """400 and 800 beside 1 would both round to 1: equal shares, silently."""
+    """Given weights whose reciprocals would round to equal values, the weights are refused."""
     with pytest.raises(InputError, match=r"scfq.weight\[1\] must be at most 170") as refused:
         SCFQWeights((1, 400, 800)).reciprocals(8)
 
@@ -122,7 +128,7 @@ def test_weights_whose_ratio_no_reciprocal_can_hold_are_refused() -> None:
 
 @pytest.mark.parametrize(("field", "weight"), [("scfq.weight[0]", (65536,)), ("scfq.weight", [])])
 def test_weights_that_no_scheduler_can_hold_are_refused(field: str, weight: Any) -> None:
-    """A table is checked when it is made."""
+    """Given weights out of range or none, the table is refused and the field is named."""
     with pytest.raises(InputError) as refused:
         SCFQWeights(weight)
 

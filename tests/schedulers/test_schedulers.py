@@ -1,4 +1,4 @@
-"""All schedulers of one list: hand-written grants, lockstep, benches, proofs that can fail, bad parameters."""
+"""Tests common to all single-list schedulers: scenarios, lockstep, proofs, fairness bounds."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SCENARIOS = [scenario for name in PARAMETERS for scenario in scenarios_of(name)]
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[f"{s.block}-{s.name}" for s in SCENARIOS])
 def test_golden_grants_what_the_scenario_says(scenario: Scenario) -> None:
-    """Golden is held against people, not against hardware."""
+    """Golden's grants equal the grants written by hand in the scenario."""
     assert golden_grants(scenario, PARAMETERS[scenario.block]) == [step.grant for step in scenario.steps]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_hardware_grants_what_the_scenarios_say(name: str) -> None:
-    """The same hand-written grants, sizes and lists, from power-on."""
+    """From power-on, the hardware's outputs equal those written by hand in each scenario."""
     for scenario in scenarios_of(name):
         for cycle, (got, expected) in enumerate(run_rows(name, PARAMETERS[name], scenario.rows())):
             assert got == expected, f"{scenario.name}, cycle {cycle}"
@@ -45,12 +45,12 @@ def test_hardware_grants_what_the_scenarios_say(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"dtable"}, PARAMETERS))
 def test_cocotb_bench_agrees(name: str) -> None:
-    """The bench a third party would write: hand-written grants and random traffic, awake in every cycle."""
+    """All tests of the cocotb bench pass: every scenario and random traffic."""
     assert_bench_agrees(name, PARAMETERS[name], tests=len(scenarios_of(name)) + 1)
 
 
 class PassingOver(RR):
-    """Round robin that starts the search at requester 0."""
+    """Round robin that always starts the search at requester 0."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -59,7 +59,7 @@ class PassingOver(RR):
 
 
 class Hoarding(DRR):
-    """Deficit round robin that takes every packet for the largest a port can name."""
+    """Deficit round robin that charges each packet 127 blocks."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -68,7 +68,7 @@ class Hoarding(DRR):
 
 
 class Overspending(DTable):
-    """A table that sends what does not fit."""
+    """Deficit Table that sends packets larger than the deficit."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -77,7 +77,7 @@ class Overspending(DTable):
 
 
 class Hasty(SCFQ):
-    """Tags that run ahead of virtual time."""
+    """Fair queueing whose tag 0 increases in every cycle."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -91,7 +91,7 @@ class Hasty(SCFQ):
     [("rr", PassingOver, 10), ("drr", Hoarding, 10), ("dtable", Overspending, 10), ("scfq", Hasty, 4)],
 )
 def test_a_broken_scheduler_is_not_proven(name: str, broken: type[Any], depth: int) -> None:
-    """The proofs can fail."""
+    """Given a broken scheduler, the proof fails."""
     block = BLOCKS[name]
     shape = {key: value for key, value in block.proofs[0].parameters.items() if key != "form"}
 
@@ -104,7 +104,7 @@ def test_a_broken_scheduler_is_not_proven(name: str, broken: type[Any], depth: i
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({*PARAMETERS} - {"scfq", "dtable"}, PARAMETERS))
 def test_smallest_instance_is_proven(name: str) -> None:
-    """The properties hold for every table, map and input of the smallest instance; ``make formal`` proves all."""
+    """The properties of the smallest instance are proven for every table, map and input."""
     block = BLOCKS[name]
 
     proof = prove(block.proofs[0].make(block.make), f"test-{name}")
@@ -125,7 +125,7 @@ def test_smallest_instance_is_proven(name: str) -> None:
     ],
 )
 def test_components_refuse_lanes_they_cannot_have(name: str, given: dict[str, Any], error: type[Exception]) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given numbers of lanes or requesters out of range or of the wrong type, construction fails."""
     with pytest.raises(error, match="must be"):
         BLOCKS[name].shape(**given)
 
@@ -147,14 +147,14 @@ def test_components_refuse_lanes_they_cannot_have(name: str, given: dict[str, An
     ],
 )
 def test_components_refuse_parameters_out_of_range(name: str, given: dict[str, Any]) -> None:
-    """A counter that could overflow, or a form that is not there, is refused when it is made."""
+    """Given entries, forms or counter widths that the scheduler does not support, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         BLOCKS[name].shape(**given)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_golden_schedulers_share_one_interface(module: Any) -> None:
-    """Whatever uses a scheduler finds its parts by the same names, and calls them with the same arguments."""
+    """All golden schedulers share function names, argument lists and constants."""
     step = getattr(module.step, "py_func", module.step)
 
     assert list(signature(step).parameters) == ["state", "heads", "ready", "hold_data", "write", "swap", "rules"]
@@ -167,7 +167,7 @@ def test_golden_schedulers_share_one_interface(module: Any) -> None:
 
 
 def saturate(golden: Any, state: Any, sizes: np.ndarray[Any, Any], grants: int) -> list[list[int]]:
-    """Return blocks sent by each requester after every grant, all queues full of the given sizes."""
+    """Return the blocks sent by each requester after every grant, with all queues full."""
     requesters = len(sizes)
     rules = np.zeros(golden.RULE_COUNT, np.int64)
     every = (1 << requesters) - 1
@@ -184,7 +184,10 @@ def saturate(golden: Any, state: Any, sizes: np.ndarray[Any, Any], grants: int) 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_drr_shares_differ_by_less_than_its_bound(seed: int) -> None:
-    """Shreedhar and Varghese: over any interval |S_i/Q_i - S_j/Q_j| <= 1 + m/Q_i + m/Q_j."""
+    """Over any interval, deficit round robin keeps Shreedhar and Varghese's fairness bound.
+
+    The bound is |S_i/Q_i - S_j/Q_j| <= 1 + m/Q_i + m/Q_j for services S, quanta Q and largest packet m.
+    """
     source = np.random.default_rng(seed)
     quanta, sizes = source.integers(1, 80, 6), source.integers(1, 67, 6)
     state = drr.make_state(data_vls=6, requesters=0, vl15=True, keep_on_stall=False, mtu_blocks=66)
@@ -203,7 +206,10 @@ def test_drr_shares_differ_by_less_than_its_bound(seed: int) -> None:
 @pytest.mark.parametrize("units", ["shared", "per_requester"])
 @pytest.mark.parametrize("seed", range(4))
 def test_scfq_shares_differ_by_less_than_its_bound(units: str, seed: int) -> None:
-    """Golestani: over any interval |W_i r_i - W_j r_j| <= L_i r_i + L_j r_j, r the reciprocal weights."""
+    """Over any interval, self-clocked fair queueing keeps Golestani's fairness bound.
+
+    The bound is |W_i r_i - W_j r_j| <= L_i r_i + L_j r_j for services W, reciprocal weights r and packet sizes L.
+    """
     source = np.random.default_rng(seed)
     reciprocal, sizes = source.integers(1, 256, 6), source.integers(1, 67, 6)
     state = scfq.make_state(data_vls=6, requesters=0, vl15=True, tag_bits=16, reciprocal_bits=8, units=units)
@@ -220,7 +226,7 @@ def test_scfq_shares_differ_by_less_than_its_bound(units: str, seed: int) -> Non
 
 
 def test_scfq_forms_send_in_the_same_order() -> None:
-    """The shared unit costs cycles, never an order."""
+    """Shared and per-requester tag units send packets in the same order."""
     source = np.random.default_rng(3)
     reciprocal, sizes = source.integers(1, 256, 6), source.integers(1, 67, 6)
     histories = []
@@ -233,7 +239,7 @@ def test_scfq_forms_send_in_the_same_order() -> None:
 
 
 def test_rr_packets_differ_by_one_at_most() -> None:
-    """Everybody full: after any number of grants nobody is two packets ahead."""
+    """With all queues full, round robin never lets one requester get two packets ahead of another."""
     state = rr.make_state(data_vls=7, requesters=0, vl15=True)
 
     history = np.array(saturate(rr, state, np.ones(7, np.int64), 500))
@@ -242,7 +248,7 @@ def test_rr_packets_differ_by_one_at_most() -> None:
 
 
 def test_lanes_of_a_requester_take_turns() -> None:
-    """A requester's lanes are served round robin, packet by packet; sharing costs them, nobody else."""
+    """Lanes of one requester are served round robin within the turns of the requester."""
     state = rr.make_state(data_vls=4, requesters=2, vl15=False)
     state.lanes.owner[:] = (0, 0, 0, 1)
     rules, sizes = np.zeros(rr.RULE_COUNT, np.int64), np.ones(5, np.int64)

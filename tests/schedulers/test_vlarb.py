@@ -1,4 +1,4 @@
-"""The VL arbiter: golden by hand, hardware in lockstep, cocotb, and the rules that must have happened."""
+"""VL arbiter: golden by hand, hardware in lockstep, cocotb, and coverage of the contract's rules."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def lockstep(
         ("vlarb.low[0]", [], [(1, 2, 3)], 0),
     ],
 )
-def test_table_refuses_what_no_port_can_hold(field: str, high: Any, low: Any, limit: Any) -> None:
-    """A table is checked when it is made, so that nothing behind it needs to."""
+def test_table_refuses_values_out_of_range(field: str, high: Any, low: Any, limit: Any) -> None:
+    """Given a VL, weight, limit or number of entries out of range, the table is refused."""
     with pytest.raises(InputError) as refused:
         VLArbTable(tuple(high), tuple(low), limit)
 
@@ -83,7 +83,7 @@ def test_table_refuses_what_no_port_can_hold(field: str, high: Any, low: Any, li
 
 
 def test_table_keeps_entries_that_no_port_serves() -> None:
-    """Decision VLA-17: VL15 and missing lanes are legal in a table; they are skipped, not refused."""
+    """Table entries for VL15 and missing lanes are kept and never served (decision VLA-17)."""
     table = VLArbTable(((15, 9), (14, 255)), ((0, 0),), 255)
 
     assert table.high == (VLArbEntry(15, 9), VLArbEntry(14, 255))
@@ -95,28 +95,28 @@ def test_table_keeps_entries_that_no_port_serves() -> None:
     [(1, 1, 1), (64, 1, 1), (65, 2, 1), (66, 2, 1), (67, 2, 2), (4122, 65, 65)],
 )
 def test_packet_size_counts_started_blocks(packet_bytes: int, with_vcrc: int, without: int) -> None:
-    """Decision VLA-1: LRH to VCRC in started blocks; the option differs only at a block's edge."""
+    """Packet sizes count started blocks from LRH to VCRC, or without VCRC by option (decision VLA-1)."""
     assert blocks_of(packet_bytes) == with_vcrc
     assert blocks_of(packet_bytes, count_vcrc=False) == without
 
 
 @pytest.mark.parametrize("packet_bytes", [0, -1, 66 * 64 + 1])
 def test_packet_size_refuses_impossible_lengths(packet_bytes: int) -> None:
-    """No packet is empty, none is larger than 66 blocks."""
+    """Given a length of at most 0 bytes or above 66 blocks, the size computation is refused."""
     with pytest.raises(InputError):
         blocks_of(packet_bytes)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
 def test_golden_follows_the_scenario(scenario: Scenario) -> None:
-    """Grants written by hand from the contract: golden is checked against people, not against hardware."""
+    """Golden's grants equal the grants written by hand in each scenario."""
     cycles = list(play(scenario, directed_state(), rules()))
 
     assert len(cycles) >= len(scenario.steps) > 0
 
 
 def test_scenarios_show_every_decision_of_the_contract() -> None:
-    """Each decision VLA-1 to VLA-17 has a scenario of its own."""
+    """Each decision VLA-1 to VLA-17 of the contract has a scenario."""
     shown = {scenario.name.split("_")[0] for scenario in SCENARIOS}
 
     assert {f"VLA-{number}" for number in range(1, 18)} <= shown
@@ -124,7 +124,7 @@ def test_scenarios_show_every_decision_of_the_contract() -> None:
 
 @pytest.mark.slow
 def test_hardware_follows_every_scenario() -> None:
-    """The same hand-written grants, every output in every cycle, from power-on."""
+    """From power-on, every hardware output equals the hand-written value in each scenario cycle."""
     with model_of(DIRECTED) as model:
         for scenario in SCENARIOS:
             cycles = list(play(scenario, directed_state(), rules()))
@@ -145,7 +145,7 @@ def test_hardware_follows_every_scenario() -> None:
     ("limit", "share"), [(0, 0.5), (1, 2 / 3), (2, 0.8), (16, 32 / 33), (254, 493 / 494), (255, 1.0)]
 )
 def test_limit_gives_high_its_share(limit: int, share: float) -> None:
-    """Both lists full of 33-block packets: the published shares of high packets."""
+    """With 33-block packets in both lists, each limit gives High the published share of packets."""
     state, counted = golden.make_state(data_vls=2, entries=2, vl15=True), rules()
     golden.load(state, VLArbTable(((0, 255),), ((1, 255),), limit))
     blocks = np.full(3, 33, np.int64)
@@ -160,8 +160,8 @@ def test_limit_gives_high_its_share(limit: int, share: float) -> None:
     assert high / packets == pytest.approx(share, abs=1 / packets)
 
 
-def test_uncompiled_golden_says_the_same() -> None:
-    """The source that a debugger runs is the source that is compiled: same rows, same outputs."""
+def test_uncompiled_golden_gives_the_same_rows() -> None:
+    """Compiled and uncompiled golden code produce the same rows."""
     code = (
         "import hashlib, numpy as np\n"
         "from vlane.tb.schedulers.vlarb.stimulus import *\nfrom vlane.tb.schedulers.traffic import Phase\n"
@@ -195,7 +195,10 @@ def test_uncompiled_golden_says_the_same() -> None:
 
 
 def test_the_qualification_uses_up_every_weight_in_each_bank() -> None:
-    """The highest bits, too: the phases of a table are an odd number apart, and longer than its weights."""
+    """The qualification uses up a weight with each single bit set, in each bank.
+
+    Each table's phases lie an odd number of phases apart, so both banks see it.
+    """
     plan = qualification(data_vls=5, entries=8, cycles=400_000, seed=7)
     used_up = [phase for phase in plan.phases if phase.name == "weights run out"]
     tables = [phase.table for phase in used_up]
@@ -214,7 +217,10 @@ def test_the_qualification_uses_up_every_weight_in_each_bank() -> None:
     "shape", long_but([shape for shape in SHAPES if shape["entries"] not in {6, 33}], SHAPES), ids=IDS
 )
 def test_hardware_agrees_on_random_tables(shape: dict[str, Any]) -> None:
-    """Random tables and loads, credit stalls, live swaps, resets, forbidden inputs: every output, every cycle."""
+    """Hardware and golden agree in lockstep over random tables and loads, and every rule occurs.
+
+    The traffic includes credit stalls, live swaps, resets and forbidden inputs.
+    """
     plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=400_000, seed=7)
 
     traffic = lockstep(shape, plan.tables, plan.phases, seed=7)
@@ -232,7 +238,7 @@ def test_hardware_agrees_on_random_tables(shape: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_write_in_the_cycle_of_a_swap_is_ignored() -> None:
-    """Pointers and counter were loaded from the table that takes over: a write behind them would break VLA-12."""
+    """A write in the cycle of a swap is ignored, so the loaded counter matches its limit (VLA-12)."""
     state, counted = golden.make_state(data_vls=2, entries=2, vl15=True), rules()
     golden.load(state, VLArbTable(((0, 255),), ((1, 255),), 0))
     golden.program(state, (1, golden.SELECT_LIMIT, 0, 0, 254))
@@ -249,7 +255,7 @@ def test_write_in_the_cycle_of_a_swap_is_ignored() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 1, 254, 255])
 def test_corner_limits_are_exercised(limit: int) -> None:
-    """Expiry exactly at the boundary and beyond it, at the limits where implementations go wrong."""
+    """At limits 0, 1, 254 and 255, hardware and golden agree on exact expiry and on overshoot."""
     table = VLArbTable(((0, 64), (1, 33)), ((2, 64), (0, 10)), limit)
     phases = (
         Phase(40_000, 0, most_blocks=1, name="exact"),
@@ -285,7 +291,7 @@ def test_corner_limits_are_exercised(limit: int) -> None:
     ids=["empty low", "all zero", "single entry", "same VL in both lists"],
 )
 def test_corner_tables_are_exercised(table: VLArbTable, must: list[str], must_not: list[str]) -> None:
-    """Tables at the edge do what they can, and nothing they cannot."""
+    """Given degenerate tables, exactly the rules that can apply occur."""
     phases = (Phase(20_000, 0), Phase(40_000, idle_bits=4, extremes=64, stall=16, hold=8), Phase(20_000, idle_bits=7))
 
     counts = lockstep(DIRECTED, (table,), phases, seed=2).rule_counts()
@@ -299,7 +305,10 @@ def test_corner_tables_are_exercised(table: VLArbTable, must: list[str], must_no
 
 @pytest.mark.slow
 def test_saturated_shares_are_the_weights_within_a_packet_a_round() -> None:
-    """With 64-byte packets a lane's share of a list is its weight's share."""
+    """With 64-byte packets, a lane's share of a list equals its share of the weights.
+
+    The difference is at most one packet per round.
+    """
     table = VLArbTable((), tuple((vl, weight) for vl, weight in enumerate((1, 2, 4, 8, 16, 32, 64, 128))), 0)
     rounds = 40
     phases = (Phase(2 * ENTRIES + 2, 0, idle_bits=20), Phase(255 * rounds, most_blocks=1))
@@ -312,7 +321,7 @@ def test_saturated_shares_are_the_weights_within_a_packet_a_round() -> None:
 
 @pytest.mark.slow
 def test_low_waits_no_longer_than_the_stated_bound() -> None:
-    """The bound of the contract page: (sum of the low weights + 1) times (load of the limit + 1) decisions."""
+    """A Low packet waits at most (sum of Low weights + 1) times (blocks of the limit + 1) decisions."""
     table = VLArbTable(((0, 255),), ((1, 3), (2, 2), (3, 1)), 1)
     phases = (Phase(2 * ENTRIES + 2, 0, idle_bits=20), Phase(60_000, most_blocks=1))
 
@@ -324,7 +333,7 @@ def test_low_waits_no_longer_than_the_stated_bound() -> None:
 
 
 def test_equal_seeds_give_equal_rows() -> None:
-    """A run is repeated by its seed, on any machine."""
+    """Equal seeds give equal stimulus rows on any machine."""
     shape = {"data_vls": 4, "entries": 4, "vl15": True}
     ports = component_ports(VLArb(VLArbParameters(**shape)))
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
@@ -360,7 +369,7 @@ def test_equal_seeds_give_equal_rows() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(parameters: dict[str, Any], error: type[Exception]) -> None:
-    """A component that cannot be built says so when it is made."""
+    """Given parameters out of range or of the wrong type, construction fails."""
     with pytest.raises(error, match="must be"):
         VLArb(VLArbParameters(**parameters))
 
@@ -368,7 +377,7 @@ def test_component_refuses_parameters_out_of_range(parameters: dict[str, Any], e
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_cocotb_bench_agrees(simulator: str) -> None:
-    """The bench a third party would write: directed scenarios, then random traffic, awake in every cycle."""
+    """All scenarios and a random-traffic test of the cocotb bench pass in each simulator."""
     if not simulator_installed(simulator):
         pytest.skip(f"{simulator} is not installed")
     plan = qualification(data_vls=DATA_VLS, entries=ENTRIES, cycles=2000, seed=4)
@@ -390,7 +399,7 @@ def test_cocotb_bench_agrees(simulator: str) -> None:
 
 @pytest.mark.slow
 def test_a_wait_is_counted_under_the_list_that_ended_it() -> None:
-    """Lane 0 is in both lists, which take turns: lane 1 delays its low packets, never its high ones."""
+    """Given a lane in both lists, each wait counts for the list that served the packet."""
     table = VLArbTable(((0, 1), (1, 60)), ((0, 1),), 0)
     phases = (Phase(2 * ENTRIES + 2, 0, idle_bits=20), Phase(30_000, most_blocks=1))
 

@@ -1,4 +1,4 @@
-"""Weighted round robin: lockstep, writes during a turn, shares, its weights, and proofs that can fail."""
+"""Weighted round robin: lockstep, writes during a turn, shares, weights, and proofs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """Saturation, random load, stalls, resets, live rewrites of weights and map, forbidden inputs: every cycle."""
+    """Hardware and golden agree in lockstep on every output in every cycle.
+
+    The traffic includes saturation, stalls, resets, live rewrites of weights and map, and forbidden inputs.
+    """
     assert qualified_lockstep("wrr", shape).decisions > 10_000
 
 
 def test_every_rule_of_the_page_is_counted() -> None:
-    """A rule that no event shows could go wrong unseen; with a map all of them apply."""
+    """Each rule WRR-1 to WRR-8 of the contract has a counter, and with a map all counters apply."""
     assert {rule.decision for rule in wrr.RULES} >= {f"WRR-{number}" for number in range(1, 9)}
     assert applicable({"vl15": True, "requesters": 3}) == {rule.name for rule in wrr.RULES}
     assert applicable({"vl15": False, "requesters": 0}) == {rule.name for rule in wrr.RULES} - {
@@ -50,7 +53,7 @@ def test_every_rule_of_the_page_is_counted() -> None:
 TABLE, MAP = int(ScheduleSelect.TABLE), int(ScheduleSelect.MAP)
 BOTH = (0, 1)
 Row = tuple[tuple[int, int, int, int] | None, tuple[int, ...], int | None]
-"""A cycle: a write, the lanes with a head of one block, the lane that starts."""
+"""One cycle: a write, the lanes with a head of one block, the granted lane."""
 
 
 def weight(requester: int, value: int) -> tuple[int, int, int, int]:
@@ -166,11 +169,11 @@ WRITTEN: dict[str, tuple[dict[str, Any], list[Row]]] = {
         ],
     ),
 }
-"""Writes while a turn is under way: parameters, and grants written out by hand."""
+"""Writes during a turn: parameters, and grants written by hand."""
 
 
 def rows_of(steps: list[Row]) -> list[tuple[dict[str, int], dict[str, int]]]:
-    """Return (inputs, expected outputs) by port name."""
+    """Return rows of inputs and expected outputs by port name."""
     rows = []
     for write, lanes, grant in steps:
         inputs = heads(dict.fromkeys(lanes, 1))
@@ -183,7 +186,7 @@ def rows_of(steps: list[Row]) -> list[tuple[dict[str, int], dict[str, int]]]:
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_golden_takes_writes_during_a_turn_as_written_by_hand(name: str) -> None:
-    """Golden is held against people, not against hardware."""
+    """Given a write during a turn, golden's grants equal those written by hand."""
     parameters, steps = WRITTEN[name]
     state, rules, sizes = wrr.make_state(**parameters), np.zeros(wrr.RULE_COUNT, np.int64), np.ones(4, np.int64)
 
@@ -197,7 +200,7 @@ def test_golden_takes_writes_during_a_turn_as_written_by_hand(name: str) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRITTEN)
 def test_hardware_takes_writes_during_a_turn_as_written_by_hand(name: str) -> None:
-    """The same hand-written grants, from power-on."""
+    """Given a write during a turn, the hardware's grants equal those written by hand."""
     parameters, steps = WRITTEN[name]
 
     for cycle, (got, expected) in enumerate(run_rows("wrr", parameters, rows_of(steps))):
@@ -205,7 +208,7 @@ def test_hardware_takes_writes_during_a_turn_as_written_by_hand(name: str) -> No
 
 
 def saturated(weights: list[int], grants: int) -> list[int]:
-    """Return the lanes that are granted with all queues full, one after another."""
+    """Return the granted lanes in order, with all queues full."""
     state = wrr.make_state(data_vls=len(weights), requesters=0)
     state.weight[:] = weights
     every, sizes = (1 << len(weights)) - 1, np.ones(len(weights) + 1, np.int64)
@@ -215,7 +218,7 @@ def saturated(weights: list[int], grants: int) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_shares_in_packets_are_the_weights(seed: int) -> None:
-    """Every round has exactly as many packets of each requester as its weight, back to back."""
+    """With full queues, each round has as many packets of a requester as its weight, back to back."""
     weights = [int(each) for each in np.random.default_rng(seed).integers(0, 40, 6)]
     round_of = [requester for requester, count in enumerate(weights) for _ in range(count)]
 
@@ -223,12 +226,12 @@ def test_shares_in_packets_are_the_weights(seed: int) -> None:
 
 
 def test_the_largest_weight_is_sent_to_the_last_packet() -> None:
-    """The count reaches 255 and does not wrap."""
+    """With weight 255, a turn sends 255 packets and the count does not wrap."""
     assert saturated([255, 1], 3 * 256) == 3 * ([0] * 255 + [1])
 
 
 def test_shares_in_bytes_follow_the_sizes() -> None:
-    """The example of the page: weights 3 and 1, packets of 4 and of 66 blocks."""
+    """With weights 3 and 1 and packets of 4 and 66 blocks, the second lane gets 84.6 % of the bytes."""
     granted, blocks = saturated([3, 1], 400), (4, 66)
 
     sent = [granted.count(lane) * blocks[lane] for lane in (0, 1)]
@@ -239,7 +242,7 @@ def test_shares_in_bytes_follow_the_sizes() -> None:
 
 
 def test_nobody_waits_longer_than_the_sum_of_the_other_weights() -> None:
-    """The bound is met exactly: with full queues a requester with weight 1 waits for all the others."""
+    """With full queues, a requester of weight 1 waits for exactly the sum of the other weights."""
     weights = [5, 1, 3, 7]
     served = [place for place, lane in enumerate(saturated(weights, 100)) if lane == 1]
 
@@ -259,7 +262,7 @@ def test_nobody_waits_longer_than_the_sum_of_the_other_weights() -> None:
     ],
 )
 def test_weights_that_no_scheduler_can_hold_are_refused(field: str, weights: Any) -> None:
-    """A table is checked when it is made."""
+    """Given weights out of range or of the wrong type, the table is refused and the field is named."""
     with pytest.raises(InputError) as refused:
         WRRWeights(weights)
 
@@ -277,7 +280,7 @@ def test_weights_that_no_scheduler_can_hold_are_refused(field: str, weights: Any
     ],
 )
 def test_a_wrong_table_file_is_refused_in_one_line(tmp_path: Path, section: str, told: list[str]) -> None:
-    """File, key, what it must be and what it was."""
+    """Given a wrong table file, the command prints one line with file, key and fix."""
     table, arrivals = tmp_path / "table.toml", tmp_path / "arrivals.csv"
     table.write_text(section)
     arrivals.write_text("cycle,vl,bytes\n0,0,64\n0,1,64\n")
@@ -298,7 +301,7 @@ class Overstaying(WRR):
 
 
 class Forgetting(WRR):
-    """Weighted round robin that does not count."""
+    """Weighted round robin that does not count the packets of a turn."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -307,7 +310,7 @@ class Forgetting(WRR):
 
 
 class Generous(WRR):
-    """Weighted round robin that serves requesters without a weight."""
+    """Weighted round robin that serves requesters of weight 0."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -318,7 +321,7 @@ class Generous(WRR):
 @pytest.mark.slow
 @pytest.mark.parametrize("broken", [Overstaying, Forgetting, Generous])
 def test_a_broken_weighted_round_robin_is_not_proven(broken: type[Any]) -> None:
-    """The proofs can fail."""
+    """Given a broken scheduler, the proof fails."""
     block = BLOCKS["wrr"]
 
     proof = prove(

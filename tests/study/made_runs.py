@@ -1,4 +1,4 @@
-"""What worker processes of the tests make; it imports little, as every process does."""
+"""Functions that worker processes of the tests call. The module imports little, to start fast."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def twice(load: float, seed: int) -> float:
-    """Return twice the load and the seed."""
+    """Return ``2 * load + seed``."""
     return 2 * load + seed
 
 
 def dies_until(folder: Path, deaths: int, load: float, seed: int) -> float:
-    """Be killed so many times with seed 1, else answer; each death leaves a file."""
+    """Kill the process ``deaths`` times for seed 1 and otherwise return ``twice``. Each death adds a file."""
     if seed == 1 and len(list(folder.iterdir())) < deaths:
         (folder / str(time.monotonic_ns())).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -27,12 +27,15 @@ class _NoPickleError(Exception):
 
 
 def fails(load: float, seed: int) -> float:
-    """Fail in a way that does not come through a pipe."""
+    """Raise an exception that cannot be pickled."""
     raise _NoPickleError(int(load), seed)
 
 
 def dies_once_then_runs(*given: object, **more: object) -> object:
-    """Be killed once, by a file that the environment names; else make the run of a study as it is made."""
+    """Kill the process once and otherwise make the run of a study.
+
+    The file named by ``VLANE_TEST_MARK`` records the death.
+    """
     from vlane.sim_top.study.study_runs import _one  # noqa: PLC0415 - only what makes such runs needs it
 
     mark = Path(os.environ["VLANE_TEST_MARK"])

@@ -1,4 +1,4 @@
-"""The examples that are shipped: listed, and copied so that they work where they are put."""
+"""Shipped example studies: listing and copying."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from vlane.study.model import read_study
 EXAMPLES = examples()
 
 
-def test_every_example_is_listed_with_what_it_is_for() -> None:
-    """The list is that of the folder; each says what it is."""
+def test_every_example_is_listed_with_a_description() -> None:
+    """Every shipped example is listed with a description."""
     document = call("configs", "--json").json()
 
     assert document["names"] == sorted(file.stem for file in (ROOT / "sim_top" / "configs").glob("*.toml"))
@@ -29,7 +29,7 @@ def test_every_example_is_listed_with_what_it_is_for() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[each.name for each in EXAMPLES])
 def test_a_copied_example_is_complete(example: Example, tmp_path: Path) -> None:
-    """What a copy names came with it, a captured fabric too."""
+    """A copied example includes every file it needs, such as a captured fabric."""
     written = call("configs", example.name, "--out", tmp_path, "--json").json()["written"]
 
     assert all(Path(file).is_file() for file in written)
@@ -43,7 +43,7 @@ def test_a_copied_example_is_complete(example: Example, tmp_path: Path) -> None:
 
 
 def test_all_examples_are_copied_and_copied_again(tmp_path: Path) -> None:
-    """Files that are there unchanged are no hindrance."""
+    """Copying all examples again into the same folder succeeds."""
     first = call("configs", "--out", tmp_path, "--json").json()["written"]
 
     assert call("configs", "--out", tmp_path, "--json").json()["written"] == first
@@ -51,7 +51,7 @@ def test_all_examples_are_copied_and_copied_again(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path) -> None:
-    """Nothing is copied then, not even the files before it."""
+    """Given a modified file in the target folder, nothing is copied and the file is unchanged."""
     mine = tmp_path / "tree43_ib.toml"
     mine.write_text("mine")
 
@@ -63,5 +63,5 @@ def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nope", "irregular_s1", "..", ""])
 def test_an_example_that_is_not_shipped_is_refused(name: str) -> None:
-    """One line with the names there are."""
+    """Given an unknown example, the error lists the available names."""
     assert_refused(call("configs", name), "NAME", "tree43_ib")

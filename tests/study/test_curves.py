@@ -1,4 +1,4 @@
-"""Any column against any other, and what differs between two results: on tables whose numbers are known."""
+"""Plots of any column over any other, and comparison of two results, on tables with known values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from vlane.sim_top.study.students_t import students_t
 
 
 def levels(*, seeds: int = 3, shift: float = 0.0, noise: float = 1.0, stream: int = 1, **more: Any) -> pl.DataFrame:
-    """Return results of two buffers, loads and SLs; SL 1 is saturated at load 0.8. ``shift`` is added to latencies."""
+    """Return results of two buffer sizes, loads and SLs, with SL 1 saturated at load 0.8.
+
+    ``shift`` is added to latencies.
+    """
     bits, rows = np.random.default_rng(stream), []
     for blocks in (64, 128):
         for load in (0.2, 0.8):
@@ -53,7 +56,7 @@ def levels(*, seeds: int = 3, shift: float = 0.0, noise: float = 1.0, stream: in
 
 
 def test_a_point_is_the_mean_over_seeds_with_their_interval() -> None:
-    """The textbook's, of exactly these rows; a curve for each buffer and SL."""
+    """A point is the mean over seeds with Student's interval, and each buffer size and SL has a curve."""
     table = levels()
 
     curves = curves_of(table, x="load", y="accepted")
@@ -69,8 +72,8 @@ def test_a_point_is_the_mean_over_seeds_with_their_interval() -> None:
     assert curves.averaged == ()
 
 
-def test_what_is_averaged_is_averaged_within_a_seed_first() -> None:
-    """The interval is that of seeds: rows of one run are not taken for independent ones; the columns are named."""
+def test_averaging_starts_within_a_seed() -> None:
+    """Averaged columns are averaged within each seed first, so rows of one run are not independent."""
     table = levels()
 
     curves = curves_of(table, x="buffers.blocks", y="accepted", by=["load"], where={"load": [0.2]})
@@ -87,7 +90,7 @@ def test_what_is_averaged_is_averaged_within_a_seed_first() -> None:
 
 
 def test_one_seed_has_the_runs_own_interval_and_a_saturated_level_no_latency() -> None:
-    """Its other columns have values; a latency's mark has none and no interval."""
+    """With one seed, a point has the run's own interval, and a saturated level has no latency."""
     table = levels(seeds=1)
 
     latency = curves_of(table, x="load", y="latency_mean_cycles", where={"buffers.blocks": 64})
@@ -101,7 +104,10 @@ def test_one_seed_has_the_runs_own_interval_and_a_saturated_level_no_latency() -
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
 def test_pictures_are_written_and_the_same_again(suffix: str, tmp_path: Path) -> None:
-    """Names with markup, formulas and control characters are text; saturated latencies are at the edge."""
+    """Repeated plots are identical files, and markup in names is shown as text.
+
+    Saturated latencies are marked at the edge.
+    """
     table = levels(run_word="x")
     curves = curves_of(table, x="word", y="latency_mean_cycles")
 
@@ -142,7 +148,7 @@ def test_pictures_are_written_and_the_same_again(suffix: str, tmp_path: Path) ->
     ],
 )
 def test_a_bad_picture_is_refused(options: list[str], words: list[str], tmp_path: Path) -> None:
-    """One line that names the option and the closest column; nothing is written."""
+    """Given a bad column, the error names the option and the closest column, and writes nothing."""
     levels(seeds=6).write_parquet(tmp_path / "results.parquet")
 
     assert_refused(call("plot", tmp_path / "results.parquet", *options), *words)
@@ -150,8 +156,8 @@ def test_a_bad_picture_is_refused(options: list[str], words: list[str], tmp_path
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no parquet", "other"])
-def test_what_is_no_table_of_results_is_refused(content: Any, tmp_path: Path) -> None:
-    """A missing file, an empty one, another format, a Parquet of something else: one line each."""
+def test_files_without_results_are_refused(content: Any, tmp_path: Path) -> None:
+    """Given a missing, empty or foreign file instead of results, one line names the file."""
     file = tmp_path / "results.parquet"
     if content == "other":
         pl.DataFrame({"load": [1]}).write_parquet(file)
@@ -163,8 +169,8 @@ def test_what_is_no_table_of_results_is_refused(content: Any, tmp_path: Path) ->
         assert_refused(call("compare", path, path), "results.parquet")
 
 
-def test_a_folder_is_drawn_and_told_as_json(tmp_path: Path) -> None:
-    """Beside the results without --out; the points are those of the picture."""
+def test_folder_is_plotted_with_points_in_json(tmp_path: Path) -> None:
+    """Without ``--out``, a plot is written next to the results. Its JSON contains the points."""
     levels().write_parquet(tmp_path / "results.parquet")
 
     done = call("plot", tmp_path, "--y", "accepted", "--by", "word", "--where", "load=0.2", "--json").json()
@@ -176,7 +182,7 @@ def test_a_folder_is_drawn_and_told_as_json(tmp_path: Path) -> None:
 
 
 def test_numbers_are_equal_however_they_are_written() -> None:
-    """A whole number for a column of fractions, a fraction for one of whole numbers, numbers of both kinds together."""
+    """Filters match integers and floats of equal value in integer and float columns."""
     table = levels().with_columns(load=pl.col("load").replace(0.8, 1.0))
 
     kept = [chosen(table, {"load": 1}), chosen(table, {"sl": 0.0}), chosen(table, {"load": [1, 0.3], "sl": [0, 7.5]})]
@@ -185,7 +191,7 @@ def test_numbers_are_equal_however_they_are_written() -> None:
 
 
 def test_a_table_without_rows_has_no_picture() -> None:
-    """As that of flows, if none were measured, or of a study in which nothing was sent."""
+    """Given a table without rows, plotting is refused."""
     for table in (pl.DataFrame(), levels().clear()):
         with pytest.raises(InputError, match="results must be a table with a row at least, not empty"):
             curves_of(table, x="load", y="accepted")
@@ -196,7 +202,7 @@ def verdicts(first: pl.DataFrame, second: pl.DataFrame) -> set[str]:
 
 
 def test_equal_results_are_equal_and_others_of_equal_digest_too(tmp_path: Path) -> None:
-    """Exit status 0; a digest says more than any statistic."""
+    """Results with equal digests compare as equal with exit status 0."""
     table = levels()
     table.write_parquet(tmp_path / "a.parquet")
 
@@ -208,7 +214,10 @@ def test_equal_results_are_equal_and_others_of_equal_digest_too(tmp_path: Path) 
 
 
 def test_noise_is_seldom_called_a_difference() -> None:
-    """Of 60 pairs of independent results with some 40 differences each, about 3; single 95 % tests would fail all."""
+    """Of 60 pairs of independent results, at most 8 differ significantly.
+
+    Each pair has about 40 comparisons, so uncorrected 95 % tests would flag nearly every pair.
+    """
     found = [compare_levels(levels(stream=2 * pair), levels(stream=2 * pair + 1)) for pair in range(60)]
 
     assert sum(each.differs for each in found) <= 8
@@ -217,7 +226,10 @@ def test_noise_is_seldom_called_a_difference() -> None:
 
 @pytest.mark.parametrize("seeds", [1, 6])
 def test_a_shift_beyond_the_noise_is_a_difference(seeds: int, tmp_path: Path) -> None:
-    """Over seeds by their pairs, with one seed by the runs' own intervals; exit status 1; only latencies differ."""
+    """Given a latency shift of 15 cycles, only latencies are reported as different, with exit status 1.
+
+    Several seeds are compared in pairs, and one seed by the runs' own intervals.
+    """
     first, second = levels(seeds=seeds), levels(seeds=seeds, shift=15.0, stream=2)
     first.write_parquet(tmp_path / "a.parquet")
     second.write_parquet(tmp_path / "b.parquet")
@@ -238,12 +250,12 @@ def test_a_shift_beyond_the_noise_is_a_difference(seeds: int, tmp_path: Path) ->
     )
     if seeds == 1:
         assert {row["verdict"] for row in document["differences"] if row["column"] == "latency_p50"} == {"cannot tell"}
-        wanted = 2.0 * 2**0.5  # both have an interval of 2, of 19 degrees of freedom
+        wanted = 2.0 * 2**0.5  # both intervals are 2 wide with 19 degrees of freedom
         assert [row["ci95"] for row in means] == pytest.approx([wanted] * 4)
 
 
 def test_a_level_that_is_surely_saturated_in_one_only_is_a_difference() -> None:
-    """Whatever its latencies; where a run could not tell, nothing is said."""
+    """A level saturated in one result only is a difference. Undecided runs give no verdict."""
     first = levels(noise=0.0)
     second = first.with_columns(saturated=pl.lit(value=False), run_digest=pl.lit("other"))
 
@@ -255,7 +267,7 @@ def test_a_level_that_is_surely_saturated_in_one_only_is_a_difference() -> None:
 
 
 def test_a_level_that_one_never_saw_counts_as_nothing_received() -> None:
-    """Traffic that is lost whole is not silently left out."""
+    """A level missing from one result counts as 0 received and is reported as different."""
     first = levels(noise=1e-3)
 
     found = compare_levels(first, first.filter(pl.col("sl") == 0).with_columns(run_digest=pl.lit("other")))
@@ -265,8 +277,11 @@ def test_a_level_that_one_never_saw_counts_as_nothing_received() -> None:
     assert set(lost["verdict"]) == {DIFFERENT}
 
 
-def test_what_has_one_value_in_each_is_what_is_compared() -> None:
-    """Two points of a sweep; a sweep with a study that has no such key must choose."""
+def test_single_valued_parameters_are_compared() -> None:
+    """A parameter with one value per result is compared across results.
+
+    Results with several values, no common runs or duplicate runs are refused.
+    """
     table = levels()
     parts = [table.filter(pl.col("buffers.blocks") == blocks) for blocks in (64, 128)]
 
@@ -283,7 +298,7 @@ def test_what_has_one_value_in_each_is_what_is_compared() -> None:
 
 
 def test_students_t_is_the_textbooks() -> None:
-    """Odd and even degrees of freedom, usual and extreme confidences."""
+    """Student's t equals the textbook's values for odd and even degrees of freedom."""
     known = {
         (1, 0.95): 12.706,
         (2, 0.99): 9.925,

@@ -1,4 +1,4 @@
-"""Studies that make runs of a model of their own: the summary alone keeps them, however a sitting ends."""
+"""Studies with a model of their own: runs are kept only in the summary, even after interruptions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study.workers import Task
 
 _RUNS = 6
-"""Of the study of walks: two cases, three seeds."""
+"""Number of runs of the walks study: two cases, three seeds."""
 _COMMON = ["point", "load", "seed", "model", "digest", "cycles", "seconds"]
 
 
 @pytest.fixture(autouse=True)
 def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Return the folder in which each run that is made leaves a file."""
+    """Return the folder in which each run leaves a file."""
     folder = tmp_path / "made"
     folder.mkdir()
     monkeypatch.setenv(MADE, str(folder))
@@ -48,12 +48,12 @@ def table(out: Path) -> pl.DataFrame:
 
 
 def rows_of(out: Path) -> pl.DataFrame:
-    """Return what a summary says of runs, without how long they took and who made them."""
+    """Return a summary's rows without run time and model."""
     return table(out).drop("seconds", "model")
 
 
 def taken(made: Path) -> list[str]:
-    """Return the runs that were made since this was asked last, as steps and seed."""
+    """Return the runs made since the last call, as steps and seed."""
     files = sorted(made.glob("*-*"))
     for file in files:
         file.unlink()
@@ -61,7 +61,7 @@ def taken(made: Path) -> list[str]:
 
 
 def test_runs_are_made_by_the_function_of_the_study_and_kept_by_the_summary(tmp_path: Path, made: Path) -> None:
-    """Its columns follow those of every study; there is no folder of runs, and the page has the study's words."""
+    """Runs are made by the study's function, and the summary has its columns and no folder of runs."""
     called = walks(tmp_path)
 
     assert called.status == 0, called.err
@@ -85,8 +85,8 @@ def test_runs_are_made_by_the_function_of_the_study_and_kept_by_the_summary(tmp_
     assert NOTES[0] not in page
 
 
-def test_nothing_is_made_again_that_the_summary_has(tmp_path: Path, made: Path) -> None:
-    """All figures are there, and the file stays as it is; without ``--resume`` all is made anew."""
+def test_runs_in_the_summary_are_not_repeated(tmp_path: Path, made: Path) -> None:
+    """With ``--resume``, only runs missing from the summary are made. Without it, all are made."""
     walks(tmp_path, "--only", "seed=1")
     assert taken(made) == ["3-1", "30-1"]
 
@@ -101,7 +101,7 @@ def test_nothing_is_made_again_that_the_summary_has(tmp_path: Path, made: Path) 
 
 
 def test_processes_make_the_same_runs(tmp_path: Path, made: Path) -> None:
-    """Two of them, neither of which is this one."""
+    """Two worker processes make the runs that one process makes."""
     walks(tmp_path / "one")
     taken(made)
 
@@ -112,12 +112,12 @@ def test_processes_make_the_same_runs(tmp_path: Path, made: Path) -> None:
     assert rows_of(tmp_path / "two").equals(rows_of(tmp_path / "one"))
 
 
-def test_a_cluster_makes_them_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is closed when the last run is there."""
+def test_cluster_makes_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``--scheduler``, a cluster makes the runs and is closed after the last."""
     seen: list[str] = []
 
     class Here:
-        """A cluster of this process."""
+        """Stand-in for a cluster, running tasks in this process."""
 
         def __init__(self, address: str) -> None:
             seen.append(address)
@@ -147,7 +147,10 @@ def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(
     made: Path,
     is_same: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """One of each case that lacks runs is made again; all of a case are if it differs, and it is said."""
+    """Runs of another golden version are kept if one repeated run per case has an equal digest.
+
+    If the digest differs, all runs of the case are repeated and the command reports it. Complete cases are not checked.
+    """
     walks(tmp_path)
     right, file, model = rows_of(tmp_path), tmp_path / "summary.parquet", table(tmp_path)["model"][0]
     is_long = pl.col("walk") == "long"
@@ -163,7 +166,7 @@ def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(
     assert {"30-3"} < set(again) <= {"30-1", "30-2", "30-3"}
     assert rows_of(tmp_path).equals(right)
     assert set(table(tmp_path).filter(is_long)["model"]) == {model}
-    assert set(table(tmp_path).filter(~is_long)["model"]) == {"0" * 16}  # which lacks nothing
+    assert set(table(tmp_path).filter(~is_long)["model"]) == {"0" * 16}  # this case is complete
     assert ("2 runs of long are made again: golden makes others now" in called.err) is not is_same
 
 
@@ -171,7 +174,7 @@ def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(
 def test_a_run_that_fails_leaves_the_finished_ones_in_the_summary(
     jobs: str, tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are not made again."""
+    """Given a failing run, the finished runs remain in the summary and are not repeated."""
     monkeypatch.setenv(HARM, "fails")
     with pytest.raises(ArithmeticError, match="fails"):
         walks(tmp_path, "--jobs", jobs)
@@ -186,8 +189,8 @@ def test_a_run_that_fails_leaves_the_finished_ones_in_the_summary(
 
 
 @pytest.mark.usefixtures("default_signals")
-def test_an_interrupted_sitting_says_what_is_kept(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The status of the signal, one line, and the finished runs in the summary."""
+def test_interrupted_sitting_reports_kept_runs(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted study exits with the signal's status and reports the kept runs in one line."""
     monkeypatch.setenv(HARM, "interrupted")
 
     called = walks(tmp_path)
@@ -204,7 +207,7 @@ def test_an_interrupted_sitting_says_what_is_kept(tmp_path: Path, made: Path, mo
 def test_the_run_of_a_process_that_died_is_made_again(
     tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once; every run is in the summary once."""
+    """Given a worker that dies once, its run is repeated and appears once in the summary."""
     monkeypatch.setenv(HARM, "dies once")
 
     assert walks(tmp_path, "--jobs", "2").json()["runs"] == _RUNS
@@ -216,7 +219,7 @@ def test_the_run_of_a_process_that_died_is_made_again(
 def test_the_summary_is_written_now_and_then_and_at_the_end(
     seconds: float, writings: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever is killed loses what was made since, and no more."""
+    """The summary is written at intervals and at the end, so a kill loses only recent runs."""
     lengths: list[int] = []
     write = Summary.write
 
@@ -234,7 +237,7 @@ def test_the_summary_is_written_now_and_then_and_at_the_end(
     ("name", "other"), [("walks", Summary(STUDY.columns)), ("tiny", Summary(("room",), own=SCHEMA))]
 )
 def test_a_summary_of_runs_of_another_kind_is_refused_and_stays(name: str, other: Summary, tmp_path: Path) -> None:
-    """A study of networks does not take walks, nor the other way round, though their labels are the same."""
+    """Given a summary of another kind of study, the command is refused and the file is unchanged."""
     file = tmp_path / "summary.parquet"
     other.write(file)
     before = file.read_bytes()
@@ -253,7 +256,7 @@ def test_a_summary_of_runs_of_another_kind_is_refused_and_stays(name: str, other
     ],
 )
 def test_rows_that_a_summary_cannot_keep_are_refused(rows: list[dict[str, Any]], words: str) -> None:
-    """Before they are in it: a run that is there twice would make the whole file one that nobody can read."""
+    """Given invalid rows of a run, the summary raises an error and stays unchanged."""
     summary, run = Summary(STUDY.columns, own=SCHEMA), ("0" * 64, 0.5, 1)
 
     with pytest.raises(ValueError, match=words):

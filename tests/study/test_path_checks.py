@@ -1,4 +1,4 @@
-"""What is refused before a run because of the paths packets take, and under which names."""
+"""Refusals due to the paths of packets, and the names used in them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tests.conftest import BAD, DATA, STUDY, Called, assert_refused, call, long_
 from tests.network.networks import made, pairs_with_traffic
 from vlane.errors import InputError
 from vlane.golden.schedulers.served import served_lanes
+from vlane.golden.topologies.edge_list import read_edges
 from vlane.golden.topologies.routing import dimension_order
-from vlane.golden.topologies.topology import read_edges, torus
+from vlane.golden.topologies.topology import torus
 from vlane.golden.traffic.classes import TrafficClass
 
 _FABRIC = 'topology = "fabric"\nfolder = "{}"'
@@ -30,14 +31,17 @@ _GIVES = {"vlarb": "a weight in one of its lists", "dtable": "a weight", "drr": 
 
 
 def _circle(called: Called) -> tuple[str, list[str]]:
-    """Return the first line and the others of a refusal."""
+    """Return the first line and the remaining lines of a refusal."""
     assert (called.status, called.out) == (2, "")
     first, *links = called.err.splitlines()
     return first, links
 
 
 def test_the_circle_is_printed_whole_by_names_and_numbers(study: Path) -> None:
-    """Min-hop routes of an irregular network: each link where the one before ends, the first where the last does."""
+    """A cycle of links is reported link by link with names, and each link starts where the previous ends.
+
+    The routes are min-hop in an irregular network.
+    """
     study.write_text(STUDY.replace(_TREE, _FABRIC.format(DATA / BAD)))
 
     first, links = _circle(call("simulate", study, "--out", study.parent / "out"))
@@ -59,7 +63,7 @@ def test_the_circle_is_printed_whole_by_names_and_numbers(study: Path) -> None:
 
 
 def test_a_long_circle_is_not_cut(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ring of 40 switches without datelines: 40 links, one a line."""
+    """A cycle of 40 links is reported completely."""
     flat = dimension_order(torus((40,)), 1)
     flat.vl[:], flat.nic_vl[:] = 0, 0
     monkeypatch.setattr("vlane.sim_top.scenario.world.dimension_order", lambda *_, **__: flat)
@@ -75,7 +79,7 @@ def test_a_long_circle_is_not_cut(study: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_details_of_a_refusal_stay_and_are_harmless() -> None:
-    """They go through a pipe, and with the refusal to another place."""
+    """Details of a refusal survive pickling and a change of location, with control characters escaped."""
     error = InputError("routes", "whole", "not", details=["switch 1 (\x1b[2J) port 1", "x" * 500])
 
     for same in (error, pickle.loads(pickle.dumps(error)), error.at("file", 3)):  # noqa: S301 - its own
@@ -86,7 +90,7 @@ def test_details_of_a_refusal_stay_and_are_harmless() -> None:
 @pytest.mark.parametrize("verb", [("simulate",), ("cosim", "network")], ids=" ".join)
 @pytest.mark.parametrize("name", _TABLES)
 def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tuple[str, ...], study: Path) -> None:
-    """Before anything runs or compiles: table, VL, SL and a port."""
+    """Given traffic on a VL without a weight, the error names table, VL, SL and a port before any run."""
     (study.parent / "t.toml").write_text(_TABLES[name].format(4, 0))
     text = STUDY.replace("blocks = 64", "blocks = 64\nminimum_blocks = 8\nlargest_blocks = 8")
     study.write_text(text + f'[scheduler]\nname = "{name}"\ntable = "t.toml"\n')
@@ -101,7 +105,7 @@ def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tu
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but(["dtable"], ["dtable", "drr", "scfq"]))
 def test_tables_name_levels_where_a_level_has_two_lanes(name: str, study: Path) -> None:
-    """Datelines give SL c the VLs 2c and 2c + 1: they are one requester, which is refused if it has no weight."""
+    """With datelines, an SL's two VLs are one requester, which is refused without a weight."""
     torus_of_lines = STUDY.replace(_TREE, 'topology = "torus"\nsize = [3]').replace("cycles = 3000", "cycles = 700")
     study.write_text(torus_of_lines + f'[scheduler]\nname = "{name}"\ntable = "t.toml"\n')
     (study.parent / "t.toml").write_text(_TABLES[name].format(4, 2))
@@ -115,7 +119,7 @@ def test_tables_name_levels_where_a_level_has_two_lanes(name: str, study: Path) 
 
 @pytest.mark.slow
 def test_a_lane_without_traffic_needs_no_entry(study: Path) -> None:
-    """The same table, and traffic on the VL that it serves."""
+    """A VL without traffic needs no weight."""
     (study.parent / "t.toml").write_text(_TABLES["vlarb"].format(4, 0))
     traffic = STUDY.replace("sl = 1\n", "sl = 0\n").replace("cycles = 3000", "cycles = 700")
     study.write_text(traffic + '[scheduler]\nname = "vlarb"\ntable = "t.toml"\n')
@@ -131,7 +135,7 @@ def _captured(study: Path, folder: Path, traffic: str) -> Called:
 
 
 def _spoiled(folder: Path, command: str) -> None:
-    """Take the weights of VL 0 out of both lists of one port."""
+    """Remove VL 0 from both lists of one port's captured table."""
     file = folder / "smpquery-vlarb.txt"
     before, header, after = file.read_text().partition(command)
     assert header
@@ -146,7 +150,7 @@ def _spoiled(folder: Path, command: str) -> None:
 
 
 def test_captured_tables_are_looked_at_where_packets_pass(study: Path, capture_copy: Any) -> None:
-    """One port's table lacks VL 0: refused, with the port's name, if packets of VL 0 leave there, else not."""
+    """A captured table without VL 0 is refused only if packets of VL 0 leave at its port."""
     folder = capture_copy("two_switch")
     whole = _captured(study, folder, "[[traffic]]\nsl = 0\n")
     assert whole.status == 0, whole.err
@@ -161,12 +165,12 @@ def test_captured_tables_are_looked_at_where_packets_pass(study: Path, capture_c
 
 
 def test_only_pairs_that_have_packets_count() -> None:
-    """A replay between the hosts of one switch passes no other; its lane may be unserved there."""
+    """Only pairs of hosts with packets before the end of the run are checked."""
     net = made(
         torus((4,)), dimension_order(torus((4,)), 1), lanes=2, cycles=100, trace=[(5, 0, 1, 0, 64), (200, 2, 3, 0, 64)]
     )
 
-    assert np.argwhere(pairs_with_traffic(net)).tolist() == [[0, 1]]  # the other comes after the end
+    assert np.argwhere(pairs_with_traffic(net)).tolist() == [[0, 1]]  # the other packet is generated after the end
 
 
 @pytest.mark.parametrize(
@@ -184,7 +188,7 @@ def test_only_pairs_that_have_packets_count() -> None:
     ids=["uniform", "others", "table", "table_and_hot", "all_hot"],
 )
 def test_pairs_of_a_class_are_those_it_may_draw(traffic: TrafficClass, pairs: list[list[int]]) -> None:
-    """What no draw can give is not there, all else is."""
+    """A class is checked for exactly the pairs of hosts it may draw."""
     topology = torus((3,))
     net = made(topology, dimension_order(topology, 1), lanes=2, classes=[traffic], cycles=100)
 
@@ -193,14 +197,14 @@ def test_pairs_of_a_class_are_those_it_may_draw(traffic: TrafficClass, pairs: li
 
 @pytest.mark.parametrize("form", ["", pytest.param("line_rate", marks=pytest.mark.long)])
 def test_served_lanes_are_those_with_a_weight(form: str) -> None:
-    """Lane 1 in the low list, lane 2 with weight 0, lane 3 in the high list, lane 0 nowhere."""
+    """Served lanes are those with a positive weight in a list."""
     writes = [(1, 0, 1, 5), (1, 1, 2, 0), (0, 0, 3, 1)]
 
     assert served_lanes("vlarb", range(4), data_vls=4, entries=4, form=form, writes=writes) == {1, 3}
 
 
 def test_a_map_that_gives_a_lane_to_nobody_leaves_it_unserved() -> None:
-    """Round robin serves all, without a map."""
+    """Round robin serves all lanes, except lanes mapped to no requester."""
     assert served_lanes("rr", range(3), data_vls=3, requesters=0) == {0, 1, 2}
     assert served_lanes("rr", range(3), data_vls=3, requesters=2, writes=[(1, 1, 2, 0)]) == {0, 2}
 
@@ -208,14 +212,14 @@ def test_a_map_that_gives_a_lane_to_nobody_leaves_it_unserved() -> None:
 @pytest.mark.parametrize(
     ("lmc", "routing", "words"),
     [
-        (2, "dmodk", "network.lmc must be 0 to 1, as a host reaches 2 roots, not 2"),
+        (2, "dmodk", "network.lmc must be 0 to 1 (a host reaches 2 roots), not 2"),
         (1, "updown", "network.lmc must be 0 with routing updown, not 1"),
         (1, "valiant", "network.lmc must be 0 with routing valiant, not 1"),
         (8, "dmodk", "network.lmc must be at most 7, not 8"),
     ],
 )
 def test_an_lmc_without_paths_of_its_own_is_refused(lmc: int, routing: str, words: str, study: Path) -> None:
-    """More LIDs than roots, and routings that have one path, or choose the LIDs themselves."""
+    """Given an LMC with more LIDs than distinct paths, the study is refused."""
     study.write_text(STUDY.replace(_TREE, f'{_TREE}\nlmc = {lmc}\nrouting = "{routing}"'))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), words)
@@ -223,8 +227,8 @@ def test_an_lmc_without_paths_of_its_own_is_refused(lmc: int, routing: str, word
 
 @pytest.mark.slow
 def test_links_and_flows_keep_the_names_of_an_edge_list(study: Path) -> None:
-    """In columns of their own, beside the numbers; a name may hold anything."""
-    (study.parent / "net.txt").write_text("leaf-A H1\nleaf-A H2\nleaf-A \x1b[2Jroot\n\x1b[2Jroot Hé\n")
+    """Tables of links and flows contain an edge list's names next to the numbers."""
+    (study.parent / "net.txt").write_text("host H*\nleaf-A H1\nleaf-A H2\nleaf-A \x1b[2Jroot\n\x1b[2Jroot Hé\n")
     text = STUDY.replace(_TREE, 'topology = "edges"\nfile = "net.txt"').replace("cycles = 3000", "cycles = 700")
     study.write_text(text + "[measure]\nflows = true\n")
 
@@ -251,7 +255,7 @@ def test_links_and_flows_keep_the_names_of_an_edge_list(study: Path) -> None:
 
 
 def test_networks_without_names_have_none(study: Path) -> None:
-    """The columns are there, empty."""
+    """Without names, the name columns exist and are empty."""
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 700"))
 
     assert call("simulate", study, "--out", study.parent / "out").status == 0

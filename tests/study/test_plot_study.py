@@ -1,4 +1,4 @@
-"""Pictures of studies: what is drawn as a latency, what is not, and what a replay's page shows."""
+"""Pictures and pages of studies: latencies, saturated levels, replays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDTH = 2.0
 
 
 def level(mean: float, *, saturated: bool = False, decided: bool = True, **given: Any) -> PerSL:
-    """Return what a level got."""
+    """Return the result of a level with the given values."""
     known: dict[str, Any] = {
         "sl": 0,
         "packets": 9,
@@ -47,7 +47,7 @@ def level(mean: float, *, saturated: bool = False, decided: bool = True, **given
 
 
 def run(load: float, *levels: PerSL, seed: int = 1) -> RunResult:
-    """Return a run with those levels."""
+    """Return a run with the given levels."""
     saturated, decided = any(it.saturated for it in levels), all(it.decided for it in levels)
     return RunResult(
         load, seed, 1000, saturated, decided, load, load, 1, 1.0, 1.0, 1.0, "0", 0, 0, 0, 0, list(levels), []
@@ -55,7 +55,7 @@ def run(load: float, *levels: PerSL, seed: int = 1) -> RunResult:
 
 
 def full(load: float, seed: int = 1) -> RunResult:
-    """Return a run whose level is saturated."""
+    """Return a run whose only level is saturated."""
     return run(load, level(5000.0, saturated=True), seed=seed)
 
 
@@ -64,18 +64,18 @@ RUNS = [run(0.1, level(10)), run(0.2, level(20)), run(0.3, level(30, decided=Fal
 
 @pytest.fixture
 def world(study: Path) -> World:
-    """Return a study with loads."""
+    """Return the world of the small study."""
     return make_world(read_study(study), study.parent)
 
 
 def drawn(runs: list[RunResult], folder: Path, world: World, title: str) -> tuple[Path, Seen]:
-    """Write picture and page of runs, and return both."""
+    """Write and return the picture and the page of runs."""
     picture = write_picture(runs, folder, title=title, study=world.study)
     return picture, assert_whole(write_study_page(folder / "study.html", world, runs, [], title=title))
 
 
 def panels(seen: Seen) -> list[list[dict[str, str | None]]]:
-    """Return what is drawn in each panel of a page."""
+    """Return the paths drawn in each panel of a page."""
     made: list[list[dict[str, str | None]]] = []
     for tag, held in seen.elements:
         if tag == "svg" and held.get("role") == "img":
@@ -86,7 +86,10 @@ def panels(seen: Seen) -> list[list[dict[str, str | None]]]:
 
 
 def test_a_saturated_level_has_no_latency_and_its_load_is_left_out_of_the_curve() -> None:
-    """Accepted load and growth it has; what a run could not tell is not joined either, but has its value."""
+    """A saturated level has no latency and an undecided one is off the curve.
+
+    Accepted load and growth are drawn for all levels.
+    """
     points = points_of(RUNS, MEAN)[0]
 
     assert [it.value for it in points] == [10, 20, 30, None]
@@ -99,14 +102,17 @@ def test_a_saturated_level_has_no_latency_and_its_load_is_left_out_of_the_curve(
 
 
 def test_one_saturated_seed_is_enough() -> None:
-    """A mean over seeds that are steady and one that is not would mean nothing."""
+    """Given one saturated seed among several, no mean latency is shown."""
     points = points_of([run(0.1, level(10), seed=1), full(0.1, seed=2)], MEAN)[0]
 
     assert [(it.value, it.ci95, it.saturated) for it in points] == [(None, None, True)]
 
 
 def test_intervals_are_over_seeds_or_of_the_run() -> None:
-    """With two seeds, Student's; with one, that of the run's batches; a percentile of one run has none."""
+    """With two seeds, the interval is Student's. With one seed, it is the run's own.
+
+    A percentile of one run has no interval.
+    """
     (two,) = points_of([run(0.1, level(10), seed=1), run(0.1, level(12), seed=2)], MEAN)[0]
     (one,) = points_of([run(0.1, level(10))], MEAN)[0]
 
@@ -116,8 +122,8 @@ def test_intervals_are_over_seeds_or_of_the_run() -> None:
     assert points_of([run(0.1, level(10))], MEASURES[1])[0][0].ci95 is None
 
 
-def test_words_say_growth_and_verdict() -> None:
-    """What a reader of the page sees at a point."""
+def test_text_of_a_point_has_growth_and_verdict() -> None:
+    """The text of a point contains latency or growth, and a verdict."""
     points = points_of(RUNS, MEAN)[0]
 
     said = ["\n".join(words_of(0, it, LinkClock(100.0))) for it in points]
@@ -129,7 +135,10 @@ def test_words_say_growth_and_verdict() -> None:
 
 
 def test_the_page_has_hollow_marks_off_the_curve(world: World, tmp_path: Path) -> None:
-    """No line comes to a saturated level's mark in the latencies; no height is its mean; the title is only text."""
+    """On the page, saturated levels have hollow marks off the latency curve.
+
+    Markup in titles is escaped.
+    """
     picture, seen = drawn(RUNS, tmp_path, world, "<b>$x^</b>")
 
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -155,14 +164,14 @@ def test_the_page_has_hollow_marks_off_the_curve(world: World, tmp_path: Path) -
 
 
 def test_all_levels_saturated_can_be_drawn(world: World, tmp_path: Path) -> None:
-    """Nothing but marks at the edge; one load alone has no width."""
+    """Runs with only saturated levels, or with a single load, are drawn."""
     for runs in ([full(0.4)], [full(0.4), full(0.5)], [run(0.4, level(1, latency_mean_cycles=None, latency_p99=None))]):
         picture, _ = drawn(runs, tmp_path, world, "full")
         assert picture.stat().st_size
 
 
 def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> None:
-    """Curves leave loads out and tables rows, and both say so."""
+    """Given 100 loads and 16 levels, page and tables are shortened with a note."""
     runs = [run(load / 200, *[level(load, sl=sl) for sl in range(16)]) for load in range(1, 101)]
 
     _, seen = drawn(runs, tmp_path, world, "many")
@@ -172,7 +181,7 @@ def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> 
 
 
 def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:
-    """It has no load to be drawn against."""
+    """The page of a replay shows bars and the course over time instead of curves over load."""
     called = call("simulate", ROOT / "sim_top" / "configs" / "replay_incast.toml", "--out", tmp_path, "--json")
 
     assert called.status == 0, called.err
@@ -194,7 +203,7 @@ def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:
 
 
 def test_the_screen_names_a_replay(tmp_path: Path) -> None:
-    """In place of a load that it has not: each level in cycles, then in time."""
+    """The text output of a replay shows each level in cycles and in time."""
     called = call_apart("simulate", ROOT / "sim_top" / "configs" / "replay_incast.toml", "--out", tmp_path)
 
     assert sum("replay " in line for line in called.out.splitlines()) == 2 * 2

@@ -1,4 +1,4 @@
-"""What is kept of a study's runs: whole, of one study, each once, by one writer at a time."""
+"""Store of a study's runs: complete files, one study per folder, one writer at a time."""
 
 from __future__ import annotations
 
@@ -57,15 +57,18 @@ def _fill(folder: Path) -> None:
     ],
 )
 def test_a_run_that_would_be_made_twice_is_refused(old: str, new: str, words: list[str], study: Path) -> None:
-    """Equal numbers, however they are written; seeds count modulo 2**32."""
+    """Given equal loads or seeds in a study, the run is refused, however the numbers are written.
+
+    Seeds count modulo 2**32.
+    """
     study.write_text(STUDY.replace(old, new))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), "small.toml", *words)
     assert not (study.parent / "out").exists()
 
 
-def test_loads_that_differ_by_little_are_kept_apart_and_the_manifest_says_all(study: Path) -> None:
-    """A file for each; digest, rows and SHA-256 are those of the files."""
+def test_similar_loads_have_separate_files_in_the_manifest(study: Path) -> None:
+    """Loads that differ slightly have separate files, and the manifest lists digests, rows and SHA-256."""
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2, 0.20000001]"))
     out = study.parent / "out"
 
@@ -103,8 +106,11 @@ def _take_anothers(file: Path) -> None:
 
 @pytest.mark.parametrize("harm", [_cut, _spoil, Path.unlink, _take_anothers])
 @pytest.mark.parametrize("name", ["load0.2-seed1.json", "load0.2-seed1.links.parquet", "load0.2-seed1.trace.parquet"])
-def test_a_run_is_whole_only_as_it_was_written(harm: Any, name: str, tmp_path: Path) -> None:
-    """Whatever is done to whichever file, the run is not taken, and it is said why; the other is."""
+def test_modified_run_is_rejected(harm: Any, name: str, tmp_path: Path) -> None:
+    """Given a truncated, modified, missing or exchanged file, its run is rejected with the reason.
+
+    The other run is still accepted.
+    """
     _fill(tmp_path)
     file = tmp_path / "runs" / name
 
@@ -119,7 +125,7 @@ def test_a_run_is_whole_only_as_it_was_written(harm: Any, name: str, tmp_path: P
 
 
 def test_a_manifest_that_was_changed_too_does_not_make_one_run_another(tmp_path: Path) -> None:
-    """Load, seed and study stand in the run itself."""
+    """A file of another run is rejected even if the manifest's checksum was changed to match."""
     _fill(tmp_path)
     file = tmp_path / "manifest.json"
     manifest = json.loads(file.read_text())
@@ -132,8 +138,8 @@ def test_a_manifest_that_was_changed_too_does_not_make_one_run_another(tmp_path:
         assert store.whole(RunKey(0.2, 1), []) == (None, "runs/load0.2-seed1.json is of another run")
 
 
-def test_a_damaged_run_is_made_again_and_said(study: Path) -> None:
-    """Resumed: one Parquet is cut, its run is made; the other run's files are not touched."""
+def test_damaged_run_is_repeated_and_reported(study: Path) -> None:
+    """With ``--resume``, only the run with a damaged file is repeated, and the command reports it."""
     study.write_text(SHORT)
     out = study.parent / "out"
     first = call("simulate", study, "--out", out, "--json").json()["runs"]
@@ -150,7 +156,7 @@ def test_a_damaged_run_is_made_again_and_said(study: Path) -> None:
 
 
 def test_a_study_that_gains_a_load_keeps_its_runs_and_one_that_changes_is_refused(study: Path) -> None:
-    """Loads and seeds are the runs'; all else is the study: nothing of the folder changes then."""
+    """A study with an added load keeps its runs. Any different change is refused."""
     out = study.parent / "out"
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2]"))
     call("simulate", study, "--out", out)
@@ -175,7 +181,7 @@ def test_a_study_that_gains_a_load_keeps_its_runs_and_one_that_changes_is_refuse
 
 
 def test_made_again_without_resume_a_run_is_replaced_whole(tmp_path: Path) -> None:
-    """What it had and has no more is gone, the other runs stay."""
+    """Without ``--resume``, a run's files are replaced completely and other runs stay."""
     _fill(tmp_path)
 
     with _store(tmp_path) as store:
@@ -196,7 +202,7 @@ def test_made_again_without_resume_a_run_is_replaced_whole(tmp_path: Path) -> No
 
 
 def test_runs_of_another_model_are_removed(tmp_path: Path) -> None:
-    """They are not mixed with those of this one; what the manifest does not name stays."""
+    """Runs of another model are removed, and files unknown to the manifest stay."""
     _fill(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
 
@@ -225,7 +231,7 @@ def test_runs_of_another_model_are_removed(tmp_path: Path) -> None:
     ids=["none", "cut", "empty", "names_a_file_elsewhere"],
 )
 def test_runs_without_a_manifest_are_refused(change: Any, words: str, tmp_path: Path) -> None:
-    """Nobody knows whose they are; nothing is removed, here or elsewhere."""
+    """Given runs without a valid manifest, the folder is refused and nothing is removed."""
     _fill(tmp_path)
     change(tmp_path)
     before = sorted(tmp_path.rglob("*"))
@@ -237,7 +243,7 @@ def test_runs_without_a_manifest_are_refused(change: Any, words: str, tmp_path: 
 
 
 def test_two_writers_exclude_each_other_and_a_dead_one_lets_go(study: Path, tmp_path: Path) -> None:
-    """One line while another process holds the folder; after SIGKILL it is free."""
+    """While another process holds the folder, a study is refused. A killed process releases it."""
     study.write_text(SHORT)
     out = tmp_path / "out"
     code = (
@@ -255,7 +261,7 @@ def test_two_writers_exclude_each_other_and_a_dead_one_lets_go(study: Path, tmp_
 
 
 def test_killed_before_its_first_run_is_kept_a_study_begins_again(tmp_path: Path) -> None:
-    """Files of a run that no manifest names yet are written anew, not refused."""
+    """Files left by a process killed before its first complete run are overwritten."""
     with _store(tmp_path):
         (tmp_path / "runs" / "load0.2-seed1.links.parquet").write_bytes(b"half")
 
@@ -276,7 +282,7 @@ def _files_no_longer_than(size: int) -> Iterator[None]:
 
 
 def test_a_file_that_cannot_be_written_whole_is_not_there_at_all(tmp_path: Path) -> None:
-    """The system refuses to go on in the middle of it: it is named, earlier runs stay whole, no part is left."""
+    """Given a file that cannot be written completely, it is named and no partial file is left."""
     _fill(tmp_path)
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     large = pl.DataFrame({"vl": [value * value % 9973 for value in range(50_000)]})
@@ -295,7 +301,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_there_at_all(tmp_path: Path)
 
 @pytest.mark.slow
 def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
-    """Another table under the same name is another study."""
+    """The content of a table file is part of the study's digest."""
     (study.parent / "t.toml").write_text("[dtable]\nentries = [[0, 4], [1, 4]]\n")
     study.write_text(SHORT + '[scheduler]\nname = "dtable"\ntable = "t.toml"\n')
     out = study.parent / "out"
@@ -306,7 +312,7 @@ def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
 
 
 def test_the_digest_of_the_model_is_of_all_that_makes_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Golden's sources, and with them the tops'."""
+    """The model's digest covers golden's sources."""
     before = study_runs._model_digest()
     study_runs._model_digest.cache_clear()
     monkeypatch.setattr(study_runs, "source_digest", lambda: "another")

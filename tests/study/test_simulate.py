@@ -1,4 +1,4 @@
-"""Studies from their files: worlds, runs that are kept and resumed, pictures, refusals."""
+"""``vlane simulate``: runs, resuming, results, pictures, refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.network.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
 from vlane.golden.topologies.patterns import PERMUTATIONS, permutation
 from vlane.golden.topologies.routing import dmodk, up_down
-from vlane.golden.topologies.topology import Topology, dumbbell, irregular, read_edges, torus, tree
+from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass
 from vlane.golden.traffic.sources import advance, draw_packet
 from vlane.sim_top.study.study_runs import run_sweep
@@ -43,10 +43,10 @@ OWN_KERNELS = {
     "tree_cc_rtl",
     "tree_speed2_rtl",
 }
-"""Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
+"""Examples with combinations of switch and scheduler not compiled by other tests, which take longest."""
 
 HOT_SPOTS = {"hot_spot_cc"}
-"""Examples whose hosts offer more than a link carries."""
+"""Examples whose hosts offer more than a link can carry."""
 
 _SHARED_UNIT = f"""[scheduler]
 name = "scfq"
@@ -57,7 +57,7 @@ parameters = {{ units = "shared" }}
 
 @pytest.mark.slow
 def test_runs_do_not_depend_on_jobs_and_are_resumed(study: Path, tmp_path: Path) -> None:
-    """Same digests with one process and with two; a lost run is made again, the others are taken as they are."""
+    """Digests do not depend on ``--jobs``, and ``--resume`` makes only the missing run."""
     one = call("simulate", study, "--out", tmp_path / "one", "--json")
     two = call_apart("simulate", study, "--out", tmp_path / "two", "--jobs", "2", "--json")
 
@@ -78,7 +78,7 @@ def test_runs_do_not_depend_on_jobs_and_are_resumed(study: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_results_traces_and_pictures_are_written(study: Path, tmp_path: Path) -> None:
-    """A row per run and level; every delivery; a picture and a page."""
+    """A study writes one row per run and level, every delivery, a picture and a page."""
     called = call("simulate", study, "--out", tmp_path / "out", "--trace", "--json")
 
     done = called.json()
@@ -101,7 +101,7 @@ def test_results_traces_and_pictures_are_written(study: Path, tmp_path: Path) ->
 
 
 def test_lanes_that_sent_nothing_have_no_mean(study: Path, tmp_path: Path) -> None:
-    """Where every host sends to its neighbour, some links stay idle."""
+    """Links without packets have no mean queueing time."""
     study.write_text(STUDY.replace("share", 'pattern = "neighbour"\nshare'))
 
     called = call("simulate", study, "--out", tmp_path / "out")
@@ -118,7 +118,7 @@ def test_lanes_that_sent_nothing_have_no_mean(study: Path, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but(EXAMPLES - OWN_KERNELS, sorted(EXAMPLES)))
 def test_every_example_runs(name: str, tmp_path: Path) -> None:
-    """Each documented study, shortened; what is offered is what was asked."""
+    """Each shipped study runs in a shortened form and is saturated only if intended."""
     text = (CONFIGS / f"{name}.toml").read_text()
     shutil.copytree(CONFIGS, tmp_path, dirs_exist_ok=True)
     content, lines = tomllib.loads(text), []
@@ -242,7 +242,7 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_bad_study_is_refused(old: str, new: str, words: list[str], study: Path) -> None:
-    """One line: file or field, what it must be, what it was; no folder is left half-written."""
+    """Given an invalid study, one line names file or field, and no results are written."""
     study.write_text(STUDY.replace(old, new, 1))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
@@ -251,7 +251,7 @@ def test_bad_study_is_refused(old: str, new: str, words: list[str], study: Path)
 
 @pytest.mark.parametrize("name", PERMUTATIONS)
 def test_permutations_are_permutations(name: str) -> None:
-    """Every host is the destination of one; the ones that are their own inverse are."""
+    """Each permutation is a bijection, and symmetric ones are their own inverse."""
     for topology in (torus((4, 4)), tree(4, 2)):
         to = permutation(name, topology)
         assert sorted(to) == list(range(16))
@@ -266,7 +266,7 @@ def test_permutations_are_permutations(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "hosts"), [("complement", 3), ("reversal", 6), ("transpose", 8)])
 def test_permutation_that_does_not_suit_is_refused(name: str, hosts: int) -> None:
-    """Bit patterns need powers of two, transpose of four."""
+    """Given an unsuitable number of hosts, a permutation is refused."""
     with pytest.raises(InputError, match="number of hosts"):
         permutation(name, dumbbell(hosts - 1, 1))
 
@@ -283,7 +283,7 @@ def test_permutation_that_does_not_suit_is_refused(name: str, hosts: int) -> Non
     ids=["uniform", "others", "hot-spot", "bursts", "regular"],
 )
 def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[int, float]) -> None:
-    """Of host 0, over 40,000 cycles; the load of all hosts within 2 %."""
+    """Destinations and load of host 0 follow the class's parameters over 40,000 cycles."""
     topology, cycles = dumbbell(2, 2), 40_000
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=cycles)
     found: Counter[int] = Counter()
@@ -298,7 +298,7 @@ def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[
 
 
 def test_regular_traffic_has_equal_distances() -> None:
-    """One packet in every 1 / load cycles, the fraction kept."""
+    """Regular traffic of load 0.3 has packets 3 or 4 cycles apart, 1,000 cycles per 300 packets."""
     topology = dumbbell(1, 1)
     net = made(
         topology, up_down(topology, IDENTITY), lanes=1, cycles=10, classes=[TrafficClass(0, 0.3, 64, 64, regular=True)]
@@ -312,48 +312,14 @@ def test_regular_traffic_has_equal_distances() -> None:
     assert times[-1] - times[0] == pytest.approx(1000, abs=1)
 
 
-def test_edge_list_is_read(tmp_path: Path) -> None:
-    """Switches and hosts by name; ports in order."""
-    file = tmp_path / "net.txt"
-    file.write_text("# two switches\nS1 S2\nS1 H1\nH2 S2  # host first\nS2 H10\n")
-
-    topology = read_edges(file)
-
-    assert topology.switches == 2
-    assert topology.cables == (((0, 0), (1, 0)),)
-    assert topology.hosts == ((0, 1), (1, 1), (1, 2))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("S1\n", ["net.txt:1", "two names"]),
-        ("H1 H2\n", ["two names"]),
-        ("S1 H1\nS2 H1\n", ["net.txt:2", "once", "H1"]),
-        ("", ["at least one line"]),
-        ("S1 H1\nS2 H2\n", ["net.txt", "connected"]),
-    ],
-)
-def test_bad_edge_list_is_refused(text: str, words: list[str], tmp_path: Path) -> None:
-    """The line is named."""
-    file = tmp_path / "net.txt"
-    file.write_text(text)
-
-    with pytest.raises(InputError) as refused:
-        read_edges(file)
-
-    for word in words:
-        assert word in str(refused.value)
-
-
 def test_port_used_twice_is_refused() -> None:
-    """Every port has one cable."""
-    with pytest.raises(InputError, match="used twice"):
+    """Given a port with two cables, the topology is refused."""
+    with pytest.raises(InputError, match="two at switch 0 port 0"):
         Topology("wrong", 2, 2, (((0, 0), (1, 0)),), ((0, 0), (1, 1)))
 
 
 def test_random_networks_differ_by_seed_only() -> None:
-    """One cable per pair of neighbours, no port left while it could be used."""
+    """Random networks depend only on the seed and connect each pair of switches at most once."""
     one, same, other = (irregular(10, ports=8, hosts=4, seed=seed) for seed in (1, 1, 2))
 
     assert one == same
@@ -363,7 +329,7 @@ def test_random_networks_differ_by_seed_only() -> None:
 
 
 def test_load_shows_saturation() -> None:
-    """All hosts to one: it takes a flit per cycle; the rest stays in the application queues."""
+    """Given all hosts sending to host 0, host 0 receives exactly one flit per cycle."""
     topology = tree(2, 2)
     classes = [TrafficClass(0, 0.9, 64, 64, hot_share=1.0, hot_hosts=(0,))]
     net = made(topology, dmodk(topology, IDENTITY), lanes=1, classes=classes, cycles=5000, warm_up=1000, blocks=16)
@@ -374,7 +340,7 @@ def test_load_shows_saturation() -> None:
 
 
 def test_kept_run_of_another_study_is_not_taken(study: Path, tmp_path: Path) -> None:
-    """A key that differs, or a damaged file, makes the run anew."""
+    """Given a stored run with another key or damaged content, the run is repeated."""
     told: list[float] = []
     study.write_text(STUDY.replace("loads = [0.2, 0.5]", "loads = [0.2]").replace("seeds = [1, 2]", "seeds = [1]"))
     sweep = make_sweep(read_study_file(study))

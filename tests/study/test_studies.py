@@ -1,4 +1,4 @@
-"""Studies of papers: figures and their bounds, what is kept when they are interrupted, what they go on from."""
+"""Studies of papers: figures and bounds, interruption, resuming, stored summaries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vlane.sim_top.study import study_runs
 from vlane.study.traffic import class_loads
 
 _RUNS = 8
-"""Of the tiny study: two networks, two loads, two seeds."""
+"""Number of runs of the tiny study: two networks, two loads, two seeds."""
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def tiny(out: Path, *options: str | Path) -> Called:
 
 
 def rows_of(out: Path) -> pl.DataFrame:
-    """Return what a summary says of runs, without how long they took and who made them."""
+    """Return a summary's rows without run time and model."""
     return pl.read_parquet(out / "summary.parquet").drop("seconds", "model")
 
 
@@ -55,7 +55,10 @@ def run_count(rows: pl.DataFrame) -> int:
 
 
 def test_a_figure_holds_if_its_mean_lies_within_the_bound() -> None:
-    """Both ends belong to it; what was not measured neither holds nor fails, and no bound is no verdict."""
+    """A figure holds if its mean lies within the bound, ends included.
+
+    A figure without measurement or without a bound has no verdict.
+    """
     bound = within(200.0, 0.1)
 
     assert [bound.holds(value) for value in (179.9, 180.0, 200.0, 220.0, 220.1)] == [False, True, True, True, False]
@@ -80,8 +83,8 @@ def test_a_figure_holds_if_its_mean_lies_within_the_bound() -> None:
     }
 
 
-def test_a_study_tells_its_figures_and_writes_summary_page_and_picture(tmp_path: Path) -> None:
-    """Exit status 0 if all that was measured holds; every run once, a row per level."""
+def test_study_reports_figures_and_writes_summary_page_and_picture(tmp_path: Path) -> None:
+    """A study reports its figures and writes summary, page and picture, with exit status 0."""
     called = tiny(tmp_path)
 
     assert called.status == 0, called.err
@@ -111,7 +114,10 @@ def test_a_study_tells_its_figures_and_writes_summary_page_and_picture(tmp_path:
 def test_curves_are_named_once_where_a_look_is_one_name_s(
     numbers: dict[str, int], panels: int, names: list[str]
 ) -> None:
-    """Above four panels or more; otherwise each panel names its own."""
+    """With four or more panels and consistent styles, curves are named once in a common legend.
+
+    Otherwise, each panel has its own legend.
+    """
     charts = [Chart("", "", "", [Curve(name, number) for name, number in numbers.items()])] * panels
     figure = new_figure()
     axes = [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
@@ -123,6 +129,7 @@ def test_curves_are_named_once_where_a_look_is_one_name_s(
 
 
 def test_panels_of_other_looks_name_their_own_curves() -> None:
+    """Given panels with different styles for one curve, each panel has its own legend."""
     figure, charts = new_figure(), [Chart("", "", "", [Curve("a", number)]) for number in (0, 0, 0, 1)]
     axes = [figure.add_subplot(2, 2, place + 1) for place in range(4)]
 
@@ -133,19 +140,19 @@ def test_panels_of_other_looks_name_their_own_curves() -> None:
 
 
 def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:
-    """The document is whole all the same; a table says it to people."""
+    """Given a figure outside its bound, the exit status is 1 and the output is complete."""
     called = tiny(tmp_path, "--part", "wrong")
 
     assert called.status == 1
     assert (called.json()["holds"], called.json()["figures"][0]["holds"]) == (False, False)
     shown = call("study", "tiny", "--out", tmp_path, "--part", "wrong", "--resume")
     assert shown.status == 1
-    assert {"DOES", "NOT", "HOLD"} <= set(shown.out.split())  # however narrow the table is
+    assert {"DOES", "NOT", "HOLD"} <= set(shown.out.split())  # the table may break lines
     assert "0 of 1 figures hold, 1 were not measured" in shown.out
 
 
-def test_a_summary_alone_is_enough_to_go_on_from(tmp_path: Path) -> None:
-    """As on another machine: nothing is made again, all figures are there, the file stays as it is."""
+def test_study_resumes_from_a_summary_only(tmp_path: Path) -> None:
+    """A study resumes from only a copied summary, without repeating runs."""
     first = tiny(tmp_path / "one", "--only", "room=small", "--only", "seed=1,2").json()
     file = tmp_path / "kept.parquet"
     file.write_bytes((tmp_path / "one" / "summary.parquet").read_bytes())
@@ -162,7 +169,7 @@ def test_a_summary_alone_is_enough_to_go_on_from(tmp_path: Path) -> None:
 
 
 def test_runs_that_only_the_folder_has_are_taken_and_counted_once(tmp_path: Path) -> None:
-    """What a killed vlane had no time to write into the summary is in the folder."""
+    """Runs found only in the folder are added to the summary once."""
     tiny(tmp_path)
     before, kept = rows_of(tmp_path), made(tmp_path)
     (tmp_path / "summary.parquet").unlink()
@@ -177,7 +184,7 @@ def test_runs_that_only_the_folder_has_are_taken_and_counted_once(tmp_path: Path
 def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its run is made again; the rows are those of an undisturbed study."""
+    """Given a killed worker, its run is repeated and the summary equals an undisturbed study's."""
     tiny(tmp_path / "one", "--quick")
     monkeypatch.setenv("VLANE_TEST_MARK", str(tmp_path / "mark"))
     monkeypatch.setattr(study_runs, "_one", dies_once_then_runs)
@@ -195,8 +202,8 @@ def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
 @pytest.mark.parametrize(
     ("jobs", "number"), [pytest.param("1", signal.SIGINT, marks=pytest.mark.long), ("2", signal.SIGTERM)]
 )
-def test_an_interrupted_study_goes_on_where_it_was(jobs: str, number: signal.Signals, tmp_path: Path) -> None:
-    """One line, the status of the signal; no run that was finished is made again, and none is there twice."""
+def test_interrupted_study_resumes(jobs: str, number: signal.Signals, tmp_path: Path) -> None:
+    """An interrupted study exits with the signal's status and resumes without repeating runs."""
     code = (
         "import sys\nfrom vlane.sim_top.studies import by_name\nfrom vlane.sim_top.cli.main import main\n"
         "if __name__ == '__main__':\n    by_name.STUDIES['tiny'] = 'tests.study.tiny_study'\n    main()\n"
@@ -230,7 +237,7 @@ def with_model(file: Path, change: Any) -> None:
 
 
 def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(tmp_path: Path) -> None:
-    """One of each network is made again; then they count as made by this golden."""
+    """Given runs of another golden version, one per network is repeated, and equal runs are accepted."""
     tiny(tmp_path, "--only", "seed=1")
     with_model(tmp_path / "summary.parquet", lambda rows: rows)
 
@@ -242,7 +249,7 @@ def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(tmp_
 
 
 def test_runs_of_a_golden_that_makes_others_are_made_again(tmp_path: Path) -> None:
-    """It is said; the case that comes out the same is not touched."""
+    """Given a golden version with different results, the runs of the affected case are repeated."""
     tiny(tmp_path, "--only", "seed=1")
     right = rows_of(tmp_path)
     is_small = pl.col("room") == "small"
@@ -257,7 +264,7 @@ def test_runs_of_a_golden_that_makes_others_are_made_again(tmp_path: Path) -> No
 
 
 def test_all_cases_of_a_seed_come_before_the_next_seed() -> None:
-    """So what was interrupted has about as many seeds of every case; a run of two cases is made once."""
+    """All cases of a seed are made before the next seed, and shared runs are made once."""
     one = cases("main", quick=True)
     missing = missing_runs(one, Summary(("network", "switch", "variant")))
 
@@ -282,7 +289,7 @@ def test_all_cases_of_a_seed_come_before_the_next_seed() -> None:
     ids=lambda value: " ".join(value) if "tiny" in value or "nothing" in value else "",
 )
 def test_bad_options_are_one_line(options: list[str], words: list[str], tmp_path: Path) -> None:
-    """Exit status 2; nothing is run."""
+    """Given bad options, the command prints one line, exits with 2 and runs nothing."""
     out = [] if "--out" in options else ["--out", tmp_path / "out"]
     assert_refused(call("study", *options, *out), *words)
     assert not (tmp_path / "out" / "runs").exists()
@@ -296,8 +303,8 @@ def test_bad_options_are_one_line(options: list[str], words: list[str], tmp_path
         (lambda rows: rows.with_columns(pl.col("accepted").cast(pl.Float64)), "column accepted"),
     ],
 )
-def test_a_summary_that_is_none_is_refused_and_stays(harm: Any, words: str, tmp_path: Path) -> None:
-    """Whoever damaged it: its runs are neither counted twice nor written over."""
+def test_damaged_summary_is_refused_and_kept(harm: Any, words: str, tmp_path: Path) -> None:
+    """Given a damaged summary, the study is refused and the file is unchanged."""
     file = tmp_path / "summary.parquet"
     tiny(tmp_path, "--quick")
     harm(pl.read_parquet(file)).write_parquet(file)
@@ -312,7 +319,7 @@ def _runs(listed: list[Case]) -> int:
 
 
 def test_the_deficit_table_study_is_that_of_the_paper() -> None:
-    """Loads and shares of its injection columns, its networks, 30 seeds and 5, its weights."""
+    """The Deficit Table study has the paper's loads, shares, networks, seeds and weights."""
     main = cases("main", quick=False)
 
     assert (len(LOADS), LOADS[0], LOADS[-1], 0.7 in LOADS) == (16, 0.5735, 0.9935, True)
@@ -331,7 +338,7 @@ def test_the_deficit_table_study_is_that_of_the_paper() -> None:
 
 
 def test_every_case_of_every_part_is_a_study_of_its_own() -> None:
-    """None is refused as a file, and none is another's twin under a second name."""
+    """Every case of every part is a valid study with labels and digest of its own."""
     for part in PARTS:
         listed = cases(part, quick=False)
         assert len({case.digest for case in listed}) == len(listed)
@@ -340,7 +347,7 @@ def test_every_case_of_every_part_is_a_study_of_its_own() -> None:
 
 
 _MAKES_ITS_CASES = "packet-size"
-"""Study whose cases take minutes: a million connections ask for room."""
+"""Study whose cases take minutes, because a million connections request admission."""
 SUMMARIES = pytest.mark.parametrize(
     "file",
     [
@@ -352,7 +359,7 @@ SUMMARIES = pytest.mark.parametrize(
 
 @SUMMARIES
 def test_a_summary_that_is_kept_is_small_and_of_cases_that_there_are(file: Path) -> None:
-    """Runs of a case that was changed since would stay for ever."""
+    """A stored summary is under 1 MB and contains only existing cases."""
     study = by_name.study_by_name(file.stem)
     known = {case.digest[:16] for part in study.parts for case in study.cases(part, False)}
 
@@ -364,7 +371,7 @@ def test_a_summary_that_is_kept_is_small_and_of_cases_that_there_are(file: Path)
 @pytest.mark.slow
 @pytest.mark.long
 def test_runs_of_a_summary_that_is_kept_are_taken(file: Path, tmp_path: Path) -> None:
-    """Nothing is made again that stands there."""
+    """Runs of a stored summary are accepted without being repeated."""
     study, rows = by_name.study_by_name(file.stem), pl.read_parquet(file)
     parts = ((part, case) for part in study.parts for case in study.cases(part, False))
     part, case = next(each for each in parts if each[1].digest[:16] == rows["point"][0])
@@ -389,8 +396,11 @@ def test_runs_of_a_summary_that_is_kept_are_taken(file: Path, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_quick_deficit_table_study_tells_all_its_figures(tmp_path: Path) -> None:
-    """In minutes; Omni-Path's NC latency is below InfiniBand's in every network."""
+def test_quick_deficit_table_study_measures_all_figures(tmp_path: Path) -> None:
+    """The quick Deficit Table study measures every figure.
+
+    Omni-Path's NC latency is below InfiniBand's in every network.
+    """
     called = call_apart("study", "dtable", "--quick", "--jobs", "2", "--out", tmp_path, "--json")
 
     figures = called.json()["figures"]

@@ -1,4 +1,4 @@
-"""The congestion study: how far its settings reach, figures of several seeds, its map."""
+"""The congestion study: flows held by its settings, figures over seeds, cases of its map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ CONFIGS = Path(__file__).parent.parent.parent / "sim_top" / "configs"
     [("main", "dumbbell", "", (125, 129)), ("shares", "ft36", "many_flows", (525, 513))],
 )
 def test_how_many_flows_the_settings_hold(part: str, scenario: str, variant: str, held: tuple[int, int]) -> None:
-    """10 x 200 cycles x 2 over packets of 32 blocks; a gap of 128 packets, of 512 with the other CCT."""
+    """Each study's settings hold the number of flows computed by hand, by timer and by CCT.
+
+    By timer: 10 x 200 cycles x 2 for packets of 32 blocks.
+    """
     labels = {"scenario": scenario, "control": "cc", "variant": variant}
     (case,) = [case for case in cases(part, quick=True) if case.labels == labels]
 
@@ -34,7 +37,7 @@ def test_how_many_flows_the_settings_hold(part: str, scenario: str, variant: str
 
 
 def test_marking_rate_and_shift_first_count() -> None:
-    """Half the BECNs hold half the flows; a CCT that shifts first may have no gap at all."""
+    """A Marking_Rate of 1 halves the flows held by timer, and shifting first may remove the gap."""
     (case,) = [case for case in cases("main", quick=True) if [*case.labels.values()] == ["dumbbell", "cc", ""]]
     settings = congestion_settings(case.study.study, CONFIGS)
     assert settings is not None
@@ -45,8 +48,8 @@ def test_marking_rate_and_shift_first_count() -> None:
     assert flows_held(changed, sl=0, blocks=4) == (500, 1)
 
 
-def test_a_run_says_how_many_flows_are_held(tmp_path: Path) -> None:
-    """A remark of `vlane simulate`; none without congestion control."""
+def test_run_reports_how_many_flows_are_held(tmp_path: Path) -> None:
+    """A run with congestion control reports how many flows its settings hold."""
     short = ("--set", "run.cycles=500", "--set", "run.warm_up_cycles=0")
     text = (CONFIGS / "tree_cc_rtl.toml").read_text()
     off = tmp_path / "off.toml"
@@ -61,7 +64,7 @@ def test_a_run_says_how_many_flows_are_held(tmp_path: Path) -> None:
 
 
 def test_every_case_is_one_of_its_own() -> None:
-    """No two cases of a part have one label or one network; the map has every pair of increase and timer."""
+    """Cases of a part have distinct labels and networks, and the map covers each increase and timer."""
     for part in ("main", "shares", "map"):
         labels = [tuple(case.labels.values()) for case in cases(part, quick=False)]
         assert len(labels) == len(set(labels))
@@ -70,8 +73,8 @@ def test_every_case_is_one_of_its_own() -> None:
     assert {f"ccti_increase={i} ccti_timer={t}" for i in INCREASES for t in TIMERS} <= variants
 
 
-def test_seeds_are_not_added_up() -> None:
-    """Ratios are of runs with the same seed, and the figure has each of them."""
+def test_ratios_are_formed_per_seed() -> None:
+    """Ratios are formed from runs of equal seed, and the figure contains one ratio per seed."""
     made = [
         ("free", 1, 0, 0.5, None),
         ("free", 2, 0, 0.25, None),

@@ -1,4 +1,4 @@
-"""The packet-size study: what it asks for, its figures from made runs, and a short part of it."""
+"""The packet-size study: requests, cases, and a short run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ SMALL = Requests(switches=8, network=1, seed=1, packet_bytes=256, attempts=2000)
 
 
 def test_requests_are_those_of_table_1() -> None:
-    """Ten levels with the paper's distances and rates; bandwidth is that of the payload; the budget is kept."""
+    """Requests follow the paper's ten levels of distances and rates, within the budget of each host.
+
+    Bandwidth is that of the payload.
+    """
     table = admitted(SMALL)
 
     assert table.equals(admitted(SMALL))
@@ -40,13 +43,17 @@ def test_requests_are_those_of_table_1() -> None:
 
 
 def test_another_seed_asks_for_others() -> None:
+    """Another seed draws other connection requests."""
     other = Requests(switches=8, network=1, seed=2, packet_bytes=256, attempts=2000)
     assert not admitted(SMALL).equals(admitted(other))
 
 
 @pytest.mark.long
 def test_cases_are_those_of_the_page() -> None:
-    """Four sizes; the slowest connection sends 100 packets in the measured time; four crossbars, a tenth of it."""
+    """The main part has four packet sizes, and its slowest connection sends 100 measured packets.
+
+    The part on crossbars covers each crossbar, and the part of checks covers further network sizes.
+    """
     main = cases("main", quick=False)
     assert [int(case.labels["bytes"]) for case in main] == list(SIZES)
     for case in main:
@@ -59,7 +66,7 @@ def test_cases_are_those_of_the_page() -> None:
 
 @pytest.mark.long
 def test_a_short_part_of_the_study_is_run_and_judged(tmp_path: Path) -> None:
-    """4096 bytes: every packet of every level is in time, and the summary says how near its deadline."""
+    """Given a short run with 4096 bytes, no packet is late and the summary contains deadline shares."""
     done = call("study", "packet-size", "--quick", "--only", "bytes=4096", "--out", tmp_path, "--json")
 
     figures = {each["name"]: each for each in done.json()["figures"]}

@@ -1,4 +1,4 @@
-"""Tables of the study pages: their numbers are the stored figures, and these are what the kept summaries give."""
+"""Tables of the study pages, against stored figures and summaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIGURES = {"dtable/main": {"latency, IB": tables.Figure(1261.57, 1206.69, 1340.4
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_numbers_of_the_tables_are_the_stored_figures(page: Any) -> None:
-    """Given every marked table of a study's page, each number is its figure, rounded to the digits shown."""
+    """Given a marked table of a study page, every number is its stored figure, rounded as shown."""
     text = page.read_text(encoding="utf-8")
 
     assert "<!-- figures: " in text
@@ -35,7 +35,7 @@ def test_numbers_of_the_tables_are_the_stored_figures(page: Any) -> None:
     "study", [pytest.param(each, marks=[pytest.mark.long] * (each in LONG)) for each in tables.STUDIES]
 )
 def test_the_stored_figures_are_those_of_the_kept_summaries(study: str) -> None:
-    """Given a study's summary, the figures of each part are those that ``--store`` wrote."""
+    """The stored figures equal the figures computed from the study's summary."""
     stored = {part: figures for part, figures in tables.stored_figures().items() if part.startswith(f"{study}/")}
 
     assert stored
@@ -57,7 +57,7 @@ def test_the_stored_figures_are_those_of_the_kept_summaries(study: str) -> None:
     ],
 )
 def test_a_number_that_is_no_figure_is_reported_with_its_row_and_column(old: str, new: str, wrong: str) -> None:
-    """Given a table of one row, a wrong number, a missing number and an unknown figure are differences."""
+    """Given a wrong, missing or unknown number in a table, its row and column are reported."""
     assert tables.differences(PAGE, FIGURES) == []
 
     found = tables.differences(PAGE.replace(old, new), FIGURES)
@@ -79,5 +79,5 @@ def test_a_number_that_is_no_figure_is_reported_with_its_row_and_column(old: str
     ],
 )
 def test_a_number_is_compared_at_its_own_digits(shown: str, value: float, same: bool) -> None:  # noqa: FBT001
-    """Given a number rounded twice, or a single digit that hides a difference, it is no match."""
+    """A number matches at its shown digits, except a single digit that hides a difference."""
     assert tables._is(shown, value) is same

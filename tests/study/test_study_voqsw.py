@@ -1,4 +1,4 @@
-"""The VOQsw study: its cases, its figures, and what its summary keeps of a run."""
+"""The VOQsw study: cases, figures, contents of its summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, SIZES, cases
 
 
 def test_cases_are_those_of_the_page() -> None:
-    """Table 1 and Figs. 6 to 11: sizes, tables, traffic; as many virtual networks as VLs."""
+    """The cases follow the paper's table 1 and figures 6 to 11 in sizes, tables and traffic."""
     main = cases("main", quick=False)
 
     counts = {
@@ -31,8 +31,11 @@ def test_cases_are_those_of_the_page() -> None:
     assert len(set(labels)) == len(labels) == len({each.digest for each in main})
 
 
-def test_hot_hosts_are_counted_apart_and_drawn_for_each_network() -> None:
-    """As many as the name says, with the share it says, in every class."""
+def test_hot_hosts_are_counted_separately_and_drawn_per_network() -> None:
+    """Hot hosts are counted separately and drawn anew for each network.
+
+    Number and share follow the name of the traffic.
+    """
     hot = [each for each in cases("main", quick=False) if each.labels["traffic"] == "four40"]
 
     for case in hot:
@@ -44,7 +47,7 @@ def test_hot_hosts_are_counted_apart_and_drawn_for_each_network() -> None:
 
 @pytest.mark.slow
 def test_a_small_part_of_the_study_is_run_and_judged(tmp_path: Path) -> None:
-    """One network of 8 switches: levels are two rows of a run, hot hosts' and all others'."""
+    """A short run of 8 switches measures its figures, with hot and other hosts as two rows."""
     chosen = ["--only", "switches=8", "--only", "network=1", "--only", "load=0.2,0.6,1.0"]
     traffic = ["--only", "traffic=uniform,hot40"]
     done = call("study", "voqsw", "--quick", "--out", tmp_path, *chosen, *traffic, "--json")

@@ -1,4 +1,4 @@
-"""Sweeps: any keys of a study, every combination checked first, one folder, one table of each kind."""
+"""Sweeps over study keys: checks before runs, one folder, one table of each kind."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     )
 )
 def test_a_changed_study_is_the_study_of_the_changed_file(tmp_path_factory: Any, changes: dict[str, Any]) -> None:
-    """Accepted or refused, and for the same reason: nobody can make a study in Python that no file can hold."""
+    """A study changed in Python is accepted or refused like a file with the same change."""
     file = tmp_path_factory.mktemp("changed") / "study.toml"
     file.write_text(STUDY)
     read = read_study_file(file)
@@ -71,7 +71,7 @@ def test_a_changed_study_is_the_study_of_the_changed_file(tmp_path_factory: Any,
 
 
 def test_a_study_is_saved_as_a_file_that_reads_the_same(tmp_path: Path) -> None:
-    """Every shipped study, and names that need quotes."""
+    """Every shipped study, and one with unusual names, is saved as an equal file."""
     for shipped in sorted((ROOT / "sim_top" / "configs").glob("*_*.toml")):
         if "[network]" in shipped.read_text():
             study = vlane.Study.read(shipped)
@@ -91,7 +91,7 @@ def test_a_study_is_saved_as_a_file_that_reads_the_same(tmp_path: Path) -> None:
 
 
 def test_a_change_leaves_the_study_that_is_changed_as_it_was(study: Path) -> None:
-    """Neither lists nor sections are shared; a later change of a section ends what was changed within it."""
+    """Changing a study leaves the original unchanged, and later changes override earlier ones."""
     first = read_study_file(study)
     loads = [0.3]
 
@@ -122,7 +122,10 @@ def test_a_change_leaves_the_study_that_is_changed_as_it_was(study: Path) -> Non
     ],
 )
 def test_values_of_an_option_are_those_of_a_file(text: str, values: list[Any]) -> None:
-    """Commas in brackets and quotes separate nothing; what is no value of TOML is a word."""
+    """Values of an option are parsed as TOML, and text that is no TOML value is a word.
+
+    Commas within brackets and quotes do not separate values.
+    """
     assert split_values(text, "x") == values
     for value in values:
         assert parse_value(toml_value(value), "x") == value
@@ -162,7 +165,7 @@ def test_values_of_an_option_are_those_of_a_file(text: str, values: list[Any]) -
     ],
 )
 def test_a_bad_point_is_refused_before_anything_runs(options: list[str], words: list[str], study: Path) -> None:
-    """One line that names key and value, though the points before it are good."""
+    """Given an invalid point of a sweep, one line names key and value before any run."""
     study.write_text(SHORT)
 
     assert_refused(call("simulate", study, "--out", study.parent / "out", *options), *words)
@@ -170,14 +173,17 @@ def test_a_bad_point_is_refused_before_anything_runs(options: list[str], words: 
 
 
 def columns_of(heading: str) -> list[str]:
-    """Return the columns that the page documents under a heading, in order."""
+    """Return the columns documented under a heading of ``docs/results.md``, in order."""
     text = (ROOT / "docs" / "results.md").read_text().split(f"### {heading}\n")[1].split("\n#")[0]
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     return [name.strip("` ") for row in rows for name in row.split("|")[1].split(",")]
 
 
 def test_a_sweep_over_two_keys_gives_one_table_with_the_documented_columns(study: Path) -> None:
-    """Parameters first; a row for every combination; the manifest has all points."""
+    """A sweep over two keys writes tables with the documented columns and a row per combination.
+
+    Swept parameters are the first columns.
+    """
     study.write_text(SHORT + "\n[measure]\nflows = true\n")
     out = study.parent / "out"
 
@@ -209,8 +215,11 @@ def test_a_sweep_over_two_keys_gives_one_table_with_the_documented_columns(study
     assert not list(out.glob("study.*")) + list(out.glob(".*.part"))
 
 
-def test_points_are_added_and_resumed_and_a_study_without_parameters_lies_beside_them(study: Path) -> None:
-    """The folder is the study's; a point is taken again only as the very study that it was."""
+def test_points_are_added_and_resumed_next_to_plain_runs(study: Path) -> None:
+    """Points can be added and resumed in a study's folder, next to runs without parameters.
+
+    Changing the study itself is refused.
+    """
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2]"))
     out = study.parent / "out"
 
@@ -233,7 +242,7 @@ def test_points_are_added_and_resumed_and_a_study_without_parameters_lies_beside
 
 
 def test_a_joined_table_that_is_no_longer_measured_goes(study: Path) -> None:
-    """A folder never holds tables of other runs than its results."""
+    """A table that the latest run does not measure is removed from the folder."""
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2]"))
     out = study.parent / "out"
     call("simulate", study, "--out", out, "--set", "measure.flows=true")
@@ -250,7 +259,7 @@ def timeless(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_runs_in_python_are_those_of_the_command(study: Path, tmp_path: Path) -> None:
-    """The same rows in the same order, whether kept or not; what is saved reads the same."""
+    """Runs in Python give the tables of the command, and saved results read back equal."""
     study.write_text(SHORT)
     called = call("simulate", study, "--out", tmp_path / "out", *SWEEP)
     changed = vlane.Study.read(study).with_({"run.loads": [0.2]})
@@ -273,8 +282,8 @@ def test_runs_in_python_are_those_of_the_command(study: Path, tmp_path: Path) ->
     assert results.where({"buffers.blocks": 64}).links["buffers.blocks"].unique().to_list() == [64]
 
 
-def test_runs_in_which_nothing_was_sent_have_the_columns_all_the_same(study: Path) -> None:
-    """No level has a row then, but every run; the types of columns do not depend on values."""
+def test_runs_without_packets_have_the_usual_columns(study: Path) -> None:
+    """A run without packets has tables with the usual columns and types."""
     study.write_text(SHORT)
     some = vlane.Study.read(study).run()
 
@@ -289,7 +298,7 @@ def test_runs_in_which_nothing_was_sent_have_the_columns_all_the_same(study: Pat
 
 @pytest.mark.slow
 def test_a_sweep_does_not_depend_on_jobs(study: Path, tmp_path: Path) -> None:
-    """Points, loads and seeds are spread over two processes; the tables are those of one."""
+    """The tables of a sweep do not depend on the number of processes."""
     study.write_text(SHORT)
     sweep = {"buffers.blocks": [64, 128]}
 
@@ -301,7 +310,7 @@ def test_a_sweep_does_not_depend_on_jobs(study: Path, tmp_path: Path) -> None:
 
 
 def test_a_point_that_gets_stuck_is_named(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many runs the one is told, with its parameters; a study without any says what it always said."""
+    """Given a stuck run of a sweep, the error names its parameters, load and seed."""
 
     def stuck(*_: object, **__: object) -> None:
         raise StuckError("cycle 7: 2 packets and nothing moves")
@@ -334,7 +343,7 @@ def test_a_point_that_gets_stuck_is_named(study: Path, tmp_path: Path, monkeypat
     ],
 )
 def test_bad_arguments_of_a_run_are_input_errors(wrong: dict[str, Any], words: str, study: Path) -> None:
-    """Not a type error from deep below, and before anything runs."""
+    """Given bad arguments of ``Study.run``, an InputError is raised before any run."""
     with pytest.raises(InputError) as refused:
         vlane.Study.read(study).run(**wrong)
 
@@ -351,13 +360,13 @@ def test_bad_arguments_of_a_run_are_input_errors(wrong: dict[str, Any], words: s
     ],
 )
 def test_a_key_is_given_once(options: list[str], words: str, study: Path) -> None:
-    """Otherwise one of the two would be dropped without a word."""
+    """Given a key both as an option and by ``--set`` or ``--sweep``, the command is refused."""
     assert_refused(call("simulate", study, *options), words)
 
 
 @pytest.mark.slow
 def test_each_run_of_a_swept_rate_has_its_own_cycle(study: Path, tmp_path: Path) -> None:
-    """What is said once, of all runs, is said of none."""
+    """Given a swept rate, each run reports its own cycle time and the document none."""
     study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2]"))
 
     done = call("simulate", study, "--sweep", "link.rate_gbps=50,200", "--out", tmp_path / "out", "--json").json()

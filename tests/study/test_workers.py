@@ -1,4 +1,4 @@
-"""Where runs are made: processes that die or fail, what is interrupted, a dask cluster."""
+"""Worker processes of a study: failures, interruption, a dask cluster."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def tasks_of(make: Any, given: list[tuple[float, int]] = _TASKS) -> list[Task[fl
 
 @pytest.mark.parametrize("deaths", [0, 1])
 def test_the_run_of_a_killed_process_is_made_again_and_every_run_once(deaths: int, tmp_path: Path) -> None:
-    """One death is borne; the others' answers are not lost."""
+    """Given a worker killed once, its run is repeated and each result is returned once."""
     made = list(made_by_processes(tasks_of(partial(dies_until, tmp_path, deaths)), 2))
 
     assert sorted(made) == [twice(*task) for task in _TASKS]
     assert len(list(tmp_path.iterdir())) == deaths
 
 
-def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -> None:
-    """It is not made for ever; which run it was is said."""
+def test_second_death_of_a_run_is_reported_after_the_results(tmp_path: Path) -> None:
+    """Given a run whose worker dies twice, finished results are returned first and the run is named."""
     made = []
     with pytest.raises(WorkerLostError, match=r"^load 0\.5, seed 1$"):
         made.extend(made_by_processes(tasks_of(partial(dies_until, tmp_path, 9)), 2))
@@ -47,16 +47,14 @@ def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_an_exception_that_cannot_be_sent_is_told_all_the_same() -> None:
-    """As what it said."""
+def test_unpicklable_exception_is_reported() -> None:
+    """Given an unpicklable exception, the text is reported."""
     with pytest.raises(RuntimeError, match=r"_NoPickleError.*[01] and 7"):
         list(made_by_processes(tasks_of(fails, [(0.0, 7), (1.0, 7)]), 2))
 
 
-def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
-    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Exit status 1; --resume is named."""
+def test_run_lost_twice_is_reported_in_one_line(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given a run lost twice, one line reports the kept runs and ``--resume``, with exit status 1."""
 
     def lost(*_: object, **__: object) -> None:
         raise WorkerLostError("load 0.5, seed 1")
@@ -87,9 +85,9 @@ def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
 def test_interrupted_is_one_line_and_the_rest_is_made_later(
     jobs: str, number: signal.Signals, ignored: tuple[signal.Signals, ...], study: Path, tmp_path: Path
 ) -> None:
-    """Given a signal to all processes of a study, one line names the finished runs, which --resume takes.
+    """Given a signal, the study reports its finished runs in one line and ``--resume`` accepts them.
 
-    Given SIGINT ignored at the start, as in the background of a shell, SIGINT interrupts no process of the study.
+    If SIGINT is ignored at the start, as for background jobs of a shell, it interrupts nothing.
     """
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 150000"))
     words = [sys.executable, "-m", "vlane", "simulate", str(study), "--out", str(tmp_path / "out"), "--jobs", jobs]
@@ -115,7 +113,7 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
 
 @contextlib.contextmanager
 def taken(port: int) -> Iterator[None]:
-    """Hold a port of this machine, unless another process does."""
+    """Occupy a TCP port, unless another process does."""
     with socket.socket() as held:
         with contextlib.suppress(OSError):
             held.bind(("", port))
@@ -125,14 +123,14 @@ def taken(port: int) -> Iterator[None]:
 
 @pytest.mark.slow
 def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
-    """A dask scheduler's workers make the same runs; their files are written here; a run that fails is said."""
+    """Runs on a dask cluster equal local runs, and their files are written locally."""
     import distributed  # noqa: PLC0415 - it takes a second, and one test needs it
 
     here = call("simulate", study, "--out", tmp_path / "here", "--json")
     free = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with (
-        taken(8787),  # by the cluster of another run of the tests
-        mock.patch.dict(os.environ),  # it tells its workers by variables
+        taken(8787),  # in case another test's cluster does not hold it
+        mock.patch.dict(os.environ),  # the cluster sets variables for its workers
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", processes=True, scheduler_kwargs=free
         ) as cluster,
@@ -149,7 +147,7 @@ def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
     "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://127.0.0.1", "tcp://127.0.0.1:123456", "tcp://[bad:1"]
 )
 def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Path) -> None:
-    """Whoever is asked and does not answer, nothing is begun."""
+    """Given an address without a dask scheduler, one line reports it and nothing is run."""
     called = call("simulate", study, "--out", tmp_path / "out", "--scheduler", address)
 
     assert called.status == 2
@@ -160,7 +158,10 @@ def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Pat
 
 
 def test_a_cluster_without_dask_is_one_line(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where dask is not installed, the command that installs it is named; beside it, jobs mean nothing."""
+    """Without dask, ``--scheduler`` reports the command that installs it.
+
+    ``--jobs`` together with ``--scheduler`` is refused.
+    """
     monkeypatch.setitem(sys.modules, "distributed", None)
     given = ("simulate", study, "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
 

@@ -1,4 +1,4 @@
-"""A study of a model of its own, random walks, for the tests of studies whose runs are kept by the summary alone."""
+"""Study of random walks, as an example of a study with its own model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.paper_study import DescribedCase, OwnRuns, PaperStudy, RowsOfRun
 
 MADE, HARM = "VLANE_TEST_MADE", "VLANE_TEST_HARM"
-"""Variables of the environment: folder in which each run leaves a file; what befalls runs of ``HARM_SEED``."""
+"""Environment variables: folder in which each run leaves a file, and the failure of runs of ``HARM_SEED``."""
 HARM_SEED = 2
 SCHEMA = {"group": pl.UInt16, "place": pl.Float32, "course": pl.List(pl.Float32)}
 
 
 @dataclass(frozen=True)
 class _Walk:
-    """Steps of a random walk."""
+    """Number of steps of a random walk."""
 
     steps: int
 
@@ -39,7 +39,7 @@ def _make(walk: _Walk, load: float, seed: int) -> RowsOfRun:
         _harm(os.environ.get(HARM, ""), made)
     steps = random.Random(f"{walk} {load} {seed}")  # noqa: S311 - no secret
     rows: list[dict[str, Any]] = []
-    for group in (1, 0):  # out of order: the summary sorts
+    for group in (1, 0):  # out of order because the summary sorts
         course = [steps.uniform(-load, load) for _ in range(walk.steps)]
         rows.append({"group": group, "place": sum(course), "course": course})
     digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""A study of two small networks, for the tests of what all studies share."""
+"""Study of two small networks, for tests of features common to all studies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.sim_top.studies.paper_study import NetworkCase, PaperStudy
 from vlane.study.file import study_of
 
 LONG = 60_000
-"""Cycles of a run of the part that takes long."""
+"""Cycles of a run of the slow part."""
 _PUBLISHED = 0.2
 
 

@@ -1,4 +1,4 @@
-"""Verilog for simulation: the same hardware in less text, and less work for every tool that reads it."""
+"""Simulation Verilog in which equal modules appear once and equal memory entries fill in loops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STUDY = "sim_top/configs/study_dtable_rtl.toml"
 
 
 class Counter(wiring.Component):
-    """Counts by a step; not by less than it."""
+    """Counter that adds its step in each cycle with ``adds`` set."""
 
     def __init__(self, step: int) -> None:
         self.step = step
@@ -48,7 +48,7 @@ class Counter(wiring.Component):
 
 
 class Pair(wiring.Component):
-    """Two counters, one of which the other one's lowest bit drives: a net that crosses modules without a port."""
+    """Two counters, with the second enabled by the lowest bit of the first through a module boundary."""
 
     def __init__(self, steps: tuple[int, int], *, as_parts: bool) -> None:
         self.steps, self.as_parts = steps, as_parts
@@ -64,7 +64,7 @@ class Pair(wiring.Component):
 
 
 class Pairs(wiring.Component):
-    """Three pairs, two of them equal."""
+    """Three pairs of counters, of which the first and the third are equal."""
 
     def __init__(self, *, as_parts: bool) -> None:
         self.pairs = [Pair(steps, as_parts=as_parts) for steps in ((1, 3), (1, 2), (1, 3))]
@@ -79,7 +79,7 @@ class Pairs(wiring.Component):
 
 
 class Table(wiring.Component):
-    """A memory whose entries are not all alike at power-on."""
+    """Memory with long and short runs of equal initial values."""
 
     INIT = (*[7] * 40, 1, 2, *[3] * 15, *[0] * 16)
 
@@ -100,7 +100,7 @@ def _modules(text: str) -> list[str]:
 
 @pytest.mark.parametrize("as_parts", [False, True], ids=["submodules", "parts"])
 def test_equal_modules_are_written_once(*, as_parts: bool) -> None:
-    """Nine instances are a pair of each kind and a counter of each step; the top stays the first."""
+    """Nine instances yield one module for each distinct pair and counter, with the top module first."""
     rtlil = each_module_once(shared_rtlil(Pairs(as_parts=as_parts), "pairs"))
 
     names = _modules(rtlil)
@@ -110,20 +110,20 @@ def test_equal_modules_are_written_once(*, as_parts: bool) -> None:
 
 
 def test_parts_are_plain_submodules_for_other_tools() -> None:
-    """Proofs, exports and synthesis get the same text, word by word."""
+    """Converted without sharing, parts give the same RTLIL text as plain submodules."""
     as_parts, plain = (to_rtlil(Pairs(as_parts=each), "pairs", emit_src=False) for each in (True, False))
 
     assert as_parts == plain
 
 
 @pytest.mark.parametrize("line_rate", [False, True], ids=["searches", "searches_in_plain_objects"])
-def test_nobody_is_warned_of_parts_that_are_not_elaborated(*, line_rate: bool) -> None:
-    """Of equal schedulers one is converted; the searches that the others hold are no mistake of the user's."""
+def test_sharing_raises_no_elaboration_warning(*, line_rate: bool) -> None:
+    """Sharing equal schedulers raises no warning about elaboratables that were never elaborated."""
     small = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "scheduler": "vlarb"}
     small |= {"entries": 4, "line_rate": line_rate}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        gc.collect()  # what other tests left behind
+        gc.collect()  # collect garbage of earlier tests
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
 
@@ -142,10 +142,10 @@ def test_nobody_is_warned_of_parts_that_are_not_elaborated(*, line_rate: bool) -
 def test_instances_of_one_module_keep_their_own_state(
     monkeypatch: pytest.MonkeyPatch, huge: int, *, as_parts: bool
 ) -> None:
-    """Each pair counts its own input's cycles, by its own steps, as in the text that has a module for each."""
+    """Each instance of a shared module keeps its own state, as in the unshared Verilog."""
     monkeypatch.setattr(verilator, "_HUGE", huge)
     component = Pairs(as_parts=as_parts)
-    rows = np.random.default_rng(5).integers(0, 8, (4000, 1), np.uint64) << np.uint64(1)  # reset is the first bit
+    rows = np.random.default_rng(5).integers(0, 8, (4000, 1), np.uint64) << np.uint64(1)  # bit 0 is the reset
 
     with compile_model(component, "pairs") as short, _whole(Pairs(as_parts=False), "pairs") as whole:
         sums = short.run(rows)
@@ -155,8 +155,8 @@ def test_instances_of_one_module_keep_their_own_state(
 
 
 @pytest.mark.slow
-def test_a_switch_of_shared_parts_does_what_the_whole_one_does() -> None:
-    """The same outputs in every cycle of its qualification, with every port's buffers, queues and scheduler."""
+def test_switch_of_shared_parts_equals_the_unshared_switch() -> None:
+    """A switch of shared parts has the outputs of the unshared switch in each cycle of its qualification."""
     block = BLOCKS["ib_switch"]
     given = {"ports": 3, "data_vls": 3, "blocks": 24, "minimum": 4, "maximum": 16, "scheduler": "dtable", "lids": 4}
     parameters = {**block.defaults(), **given}
@@ -174,7 +174,7 @@ def test_a_switch_of_shared_parts_does_what_the_whole_one_does() -> None:
 
 
 def test_only_long_runs_of_equal_entries_are_loops() -> None:
-    """40 and 16 equal entries are a loop each; 15 are not, nor is what differs."""
+    """Runs of 40 and 16 equal entries become loops, while 15 equal entries stay single assignments."""
     text = filled_by_loops(to_verilog(Table(), "table"))
 
     loops = re.findall(r"= (\d+); \\at\$\$ <= (\d+);.* = 40'h(\w+);$", text, re.MULTILINE)
@@ -184,16 +184,16 @@ def test_only_long_runs_of_equal_entries_are_loops() -> None:
 
 
 @pytest.mark.slow
-def test_a_memory_filled_by_loops_powers_on_as_it_is_written() -> None:
-    """Every entry, those at the ends of runs included."""
-    at = np.arange(len(Table.INIT) + 1, dtype=np.uint64)[:, None] << np.uint64(1)  # reset is the first bit
+def test_memory_filled_by_loops_has_its_initial_values() -> None:
+    """Given a memory filled by loops, every entry has its specified value at power-on."""
+    at = np.arange(len(Table.INIT) + 1, dtype=np.uint64)[:, None] << np.uint64(1)  # bit 0 is the reset
 
     with compile_model(Table(), "table") as model:
         assert model.run(at)[1:, 0].tolist() == list(Table.INIT)
 
 
 def test_the_unfolded_size_counts_a_module_for_each_instance() -> None:
-    """So much is compiled, however little is read."""
+    """The unfolded size counts a module once per instance, as the compiler sees the design."""
     whole, short = to_verilog(Pairs(as_parts=False), "pairs"), simulated_verilog(Pairs(as_parts=False), "pairs")
 
     assert len(short) < 0.9 * len(whole)
@@ -212,7 +212,7 @@ def test_the_unfolded_size_counts_a_module_for_each_instance() -> None:
     ],
 )
 def test_a_wrong_change_of_the_study_is_refused(words: list[str], told: list[str]) -> None:
-    """Before anything is compiled."""
+    """Given a wrong ``--set``, ``cosim`` is refused before anything is compiled."""
     called = call("cosim", *words)
 
     assert called.status == 2
@@ -222,7 +222,10 @@ def test_a_wrong_change_of_the_study_is_refused(words: list[str], told: list[str
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["ib", "opa"])
 def test_a_switch_of_the_deficit_table_study_in_hardware(kind: str) -> None:
-    """Its ports, its buffers of 1,792 blocks and its greatest load: the first 3,000 cycles."""
+    """One switch of the Deficit Table study runs in hardware and agrees with golden for 3,000 cycles.
+
+    Its buffers have 1,792 blocks and the load is the study's highest.
+    """
     changes = ("--set", f"switch.kind={kind}", "--set", "run.loads=[0.9935]")
 
     called = call("cosim", "network", STUDY, *changes, "--rtl", "0", "--cycles", "3000", "--json")
@@ -235,5 +238,5 @@ def test_a_switch_of_the_deficit_table_study_in_hardware(kind: str) -> None:
 
 
 def _whole(component: Any, top: str) -> CompiledModel:
-    """Compile a component with a module for each instance and a line for each entry."""
+    """Compile a component with one module per instance and one assignment per memory entry."""
     return compile_verilog(to_verilog(component, top), component_ports(component), top)

@@ -1,4 +1,7 @@
-"""InfiniBand switches that allocate again, move two flits or take turns by flits: cycles written by hand."""
+"""InfiniBand switches with several allocation rounds, speed-up 2 or a flit-wise crossbar.
+
+Delivery cycles are written by hand and compared with the plain model.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ from vlane.study.model import read_study
 from vlane.tables.lft import UNASSIGNED
 
 LONE = 1 + 1 + (4 + 1)
-"""Cycles from the generation of a packet of one flit to its delivery over one switch, with a flight of 1."""
+"""Cycles from generation to delivery of a packet of one flit over one switch, with a flight time of 1."""
 
 
 Packets = tuple[tuple[int, int, int, int], ...]
-"""Source, destination, SL and flits of each, all of cycle 0."""
+"""Source, destination, SL and flits of each packet, all generated in cycle 0."""
 
 REFUSED: Packets = ((0, 3, 0, 1), (1, 3, 0, 1), (2, 3, 0, 1), (2, 0, 1, 1), (2, 1, 2, 1))
 WAITING: Packets = ((0, 3, 0, 8), (1, 3, 0, 8), (1, 2, 0, 8))
@@ -45,7 +48,7 @@ CASES: list[tuple[Packets, dict[str, Any]]] = [
 
 
 def deliveries() -> list[dict[tuple[int, int], int]]:
-    """Return by source and destination when one switch delivers the packets of each case."""
+    """Return, for each case, the delivery cycles by source and destination."""
     found, topology = [], dumbbell(4, 1)
     for packets, how in CASES:
         trace = [(0, source, to, sl, 64 * flits) for source, to, sl, flits in packets]
@@ -56,7 +59,7 @@ def deliveries() -> list[dict[tuple[int, int], int]]:
 
 @cache
 def _found() -> list[dict[tuple[int, int], int]]:
-    """Return the same, without compiling each of them."""
+    """Return ``deliveries()`` of uncompiled golden code, evaluated in one process."""
     return ast.literal_eval(uncompiled("deliveries()", "tests.switches.test_faster_switches"))  # type: ignore[no-any-return]
 
 
@@ -68,7 +71,10 @@ def _delivered(packets: Packets, **how: Any) -> dict[tuple[int, int], int]:
 def test_an_input_that_was_refused_asks_for_another_output_in_the_same_cycle(
     iterations: int, second: int, third: int
 ) -> None:
-    """And its turn stays where it was: the packet that was refused is the next one (IBS-I1, IBS-I2)."""
+    """An input that loses an output requests a second output in the same cycle (IBS-I1, IBS-I2).
+
+    The round-robin pointer does not move, so the losing packet stays next in turn.
+    """
     got = _delivered(REFUSED, iterations=iterations)
 
     of_the_refused = {(2, 3): LONE + 2, (2, 0): LONE + second, (2, 1): LONE + third}
@@ -77,19 +83,25 @@ def test_an_input_that_was_refused_asks_for_another_output_in_the_same_cycle(
 
 @pytest.mark.parametrize(("speed", "late"), [(1, 16), (2, 10)])
 def test_a_packet_that_waited_crosses_two_flits_at_a_time(speed: int, late: int) -> None:
-    """The one before it, which crosses as it arrives, lets go two cycles earlier too (IBS-S1, IBS-S2)."""
+    """With speed-up 2, a packet that waited crosses two flits per cycle (IBS-S1, IBS-S2).
+
+    The packet before it crosses as it arrives and also releases the crossbar two cycles earlier.
+    """
     got = _delivered(WAITING, speed=speed)
 
     assert got == {(0, 3): LONE + 7, (1, 3): LONE + 15, (1, 2): LONE + 7 + late}
 
 
 def test_a_packet_whose_flits_take_turns_leaves_whole() -> None:
-    """It waits at the output for its last flit (IBS-F5)."""
+    """With a flit-wise crossbar, a packet leaves only after its last flit has crossed (IBS-F5)."""
     assert _delivered(ALONE, crossbar="flits") == {(0, 3): LONE + 7 + 7}
 
 
 def test_flits_of_packets_for_one_output_take_turns() -> None:
-    """The short one crosses third; the others' last flits 16th and 17th (IBS-F3)."""
+    """Flits of packets for one output are interleaved (IBS-F3).
+
+    The short packet crosses third; the last flits of the other two cross in cycles 16 and 17.
+    """
     got = _delivered(TOGETHER, crossbar="flits")
 
     assert got == {(2, 3): LONE + 2, (0, 3): LONE + 15 + 7, (1, 3): LONE + 15 + 7 + 8}
@@ -110,14 +122,14 @@ def _random_trace() -> list[tuple[int, ...]]:
 
 
 def _routes() -> Routes:
-    """Return tables of two switches of which the first one drops what is for one of its hosts."""
+    """Return the routes of two switches, with switch 0 dropping packets for one of its hosts."""
     routes = up_down(dumbbell(3, 3), IDENTITY)
     routes.lft[0, int(routes.lids[1, 0])] = UNASSIGNED
     return routes
 
 
 def random_deliveries() -> list[list[tuple[int, ...]]]:
-    """Return what two overloaded switches of each form deliver."""
+    """Return the deliveries of two overloaded switches of each form."""
     found, topology = [], dumbbell(3, 3)
     for how, _ in HOWS.values():
         net = made(
@@ -137,13 +149,16 @@ def random_deliveries() -> list[list[tuple[int, ...]]]:
 
 @cache
 def _found_at_random() -> list[list[tuple[int, ...]]]:
-    """Return the same, without compiling each of them."""
+    """Return ``random_deliveries()`` of uncompiled golden code, evaluated in one process."""
     return ast.literal_eval(uncompiled("random_deliveries()", "tests.switches.test_faster_switches"))  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("name", HOWS)
 def test_every_delivery_is_that_of_the_plain_network(name: str) -> None:
-    """Random packets, overload, tight buffers, drops; larger networks in ``tests/network/test_plain_network.py``."""
+    """Under random overload with tight buffers and drops, each delivery equals the plain network's.
+
+    Larger networks are compared in ``tests/network/test_plain_network.py``.
+    """
     topology, sizes = dumbbell(3, 3), Sizes(16, (4,) * LANES, (8,) * LANES, (4,) * LANES, 64 // FLIT_BYTES)
     routes = _routes()
     tables = Tables(routes.lft, routes.vl, routes.nic_vl)
@@ -165,8 +180,8 @@ def test_every_delivery_is_that_of_the_plain_network(name: str) -> None:
     assert got == plain.run(CYCLES)
 
 
-def test_a_study_says_which(tmp_path: Any) -> None:
-    """What a file asks for is what the network has."""
+def test_study_sets_iterations_and_speed(tmp_path: Any) -> None:
+    """A study's ``iterations`` and ``speed`` configure all switches of the network."""
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace("[buffers]", "[switch]\niterations = 3\nspeed = 2\n[buffers]"))
 
@@ -177,8 +192,8 @@ def test_a_study_says_which(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("how", [{"iterations": 0}, {"iterations": 9}, {"speed": 3}, {"crossbar": "flits", "speed": 2}])
-def test_what_no_switch_can_is_refused(how: dict[str, Any]) -> None:
-    """Also where no study stands before it."""
+def test_values_out_of_range_are_refused(how: dict[str, Any]) -> None:
+    """Given iterations or speed-up out of range, building a network in Python is refused."""
     topology = dumbbell(1, 1)
 
     with pytest.raises(InputError, match=r"iterations|speed"):

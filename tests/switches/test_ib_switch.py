@@ -1,4 +1,4 @@
-"""The InfiniBand switch: hardware in lockstep with golden's, its cocotb benches, its proofs."""
+"""InfiniBand switch: lockstep with golden, cocotb benches, proofs."""
 
 from __future__ import annotations
 
@@ -279,13 +279,19 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
-    """Every output of every port, every bit of every flit: light, saturated, hot, slow, rewritten, reckless."""
+    """Hardware and golden agree in lockstep on every output and flit in every cycle.
+
+    Phases are light, saturated, a hot spot, slow links, rewritten tables and forbidden inputs.
+    """
     assert qualified_lockstep("ib_switch", shape, cycles=60_000).decisions > 12_000
 
 
 @pytest.mark.long
 def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> None:
-    """With a period of hardly more cycles than lanes the last exchange waits for them."""
+    """Given FCPs that delay the last table exchange, traffic starts only after the exchange.
+
+    The FCP period is hardly longer than the number of lanes.
+    """
     shape = {
         "ports": 2,
         "data_vls": 5,
@@ -322,7 +328,7 @@ def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> N
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(given: str, words: list[str]) -> None:
-    """One line, before anything is compiled."""
+    """Given conflicting parameters, ``cosim`` reports one line before anything is compiled."""
     shape = [word for each in ["scheduler=rr", *given.split()] for word in ("--param", each)]
     assert_refused(call("cosim", "ib_switch", *shape), *words)
 
@@ -337,7 +343,7 @@ BY_HAND = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("parameters", "steps"), BY_HAND)
 def test_hardware_does_what_is_written_by_hand(parameters: dict[str, Any], steps: list[Step]) -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("ib_switch", parameters, steps)):
         assert got == expected, f"cycle {cycle}"
 
@@ -352,7 +358,7 @@ def test_hardware_does_what_is_written_by_hand(parameters: dict[str, Any], steps
     ],
 )
 def test_cocotb_benches_agree(parameters: dict[str, Any]) -> None:
-    """Golden, the cycles by hand, and a third party's senders and receivers with a scoreboard."""
+    """All three cocotb tests pass: against golden, against hand-written cycles, and a scoreboard."""
     tests = (
         "agrees_with_golden_in_every_cycle",
         "follows_the_directed_cycles",
@@ -372,13 +378,16 @@ def test_cocotb_benches_agree(parameters: dict[str, Any]) -> None:
     ids=str,
 )
 def test_every_phase_agrees_under_cocotb(parameters: dict[str, Any]) -> None:
-    """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each."""
+    """Every phase of the qualification agrees under cocotb.
+
+    ``make cocotb`` runs 20,000 cycles of each phase.
+    """
     assert_every_phase_agrees("ib_switch", parameters, map_writes=2 * 2)
 
 
 @pytest.mark.slow
 def test_a_gap_between_flits_stalls_the_packet_only() -> None:
-    """The flits come out in order, with the gap, and nothing else."""
+    """Given a gap between two flits of a packet, the output sends both flits in order, nothing else."""
     shape = {**BLOCKS["ib_switch"].defaults(), **PARAMETERS}
     with compile_model(IBSwitch(IBSwitchParameters(**shape)), "ib_switch") as model:
         rows = np.zeros((40, model.input_words), np.uint64)
@@ -402,13 +411,13 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
 
 
 PROOFS = ("allocation", "room", "limits", "pair-turns", "connections", "input-waits", "starvation", "measure-of-six")
-"""Small ones, of arbitration, room, connections, waits and measures; ``make formal`` proves all."""
+"""Small instances. ``make formal`` proves all instances."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but(PROOFS, [each.name for each in BLOCKS["ib_switch"].proofs]))
 def test_instances_are_proven(name: str) -> None:
-    """Each part beside its account, what connects them, and the way of a packet."""
+    """Each instance is proven: parts against their reference models, connections, packet delivery."""
     block = BLOCKS["ib_switch"]
 
     proof = prove(block.instance(name).make(block.make), f"test-ib-switch-{name}")
@@ -417,7 +426,7 @@ def test_instances_are_proven(name: str) -> None:
 
 
 class Doubling(Allocator):
-    """An allocator that grants an output whose packet is still crossing."""
+    """Allocator that grants an output still occupied by a crossing packet."""
 
     def _takes(self, m: Module) -> Signal:
         takes = super()._takes(m)
@@ -428,7 +437,7 @@ class Doubling(Allocator):
 
 @pytest.mark.slow
 def test_a_broken_allocator_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given an allocator that grants busy outputs, the proof fails on property ``lane-turn``."""
     proof = prove(AllocatorProperties(Doubling(ports=2, vls=2)), "test-ib-switch-broken")
 
     assert (proof.verdict, proof.failed) == ("FAIL", "lane-turn")
@@ -456,13 +465,13 @@ def test_a_broken_allocator_is_not_proven() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
-    """Before anything is made."""
+    """Given parameters out of range, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         IBSwitch(IBSwitchParameters(**given))
 
 
 def test_a_switch_is_made_for_its_own_crossbar() -> None:
-    """Nobody gets another switch than the parameters describe."""
+    """Given parameters for a different crossbar, the switch class raises an error."""
     apart = IBSwitchParameters(crossbar="per_vl", maximum=4, ports=2, data_vls=2)
 
     with pytest.raises(ValueError, match="crossbar must be that of a IBSwitch, not per_vl"):
@@ -472,7 +481,7 @@ def test_a_switch_is_made_for_its_own_crossbar() -> None:
 
 
 class Losing(IBSwitch):
-    """Loses the flit of the second output when all inputs cross."""
+    """Switch that loses the flit for output 1 when all inputs cross."""
 
     def _cross(self, m: Module) -> None:
         super()._cross(m)
@@ -481,7 +490,7 @@ class Losing(IBSwitch):
 
 
 class Misleading(IBSwitch):
-    """Stores what crosses to the first output on the lane of the first input's packet when all inputs cross."""
+    """Switch that stores flits for output 0 on input 0's lane when all inputs cross."""
 
     def _cross(self, m: Module) -> None:
         super()._cross(m)
@@ -490,7 +499,7 @@ class Misleading(IBSwitch):
 
 
 class Corrupting(IBSwitch):
-    """Clears a bit of whatever crosses to the first output."""
+    """Switch that clears a bit of each flit to output 0."""
 
     def _cross(self, m: Module) -> None:
         super()._cross(m)
@@ -507,11 +516,11 @@ class Corrupting(IBSwitch):
     ],
 )
 def test_a_switch_that_loses_misleads_or_changes_packets_is_not_proven(switch: type[IBSwitch], failed: str) -> None:
-    """The proof of delivery can fail."""
+    """Given a switch that loses, misroutes or corrupts packets, the delivery proof fails."""
     block = BLOCKS["ib_switch"]
     instance = block.instance("delivery-of-three")
     properties = instance.properties(switch(block.shape(**{**block.defaults(), **instance.parameters})))
-    properties.bounded = 9  # cycles from reset, so that what is found can happen
+    properties.bounded = 9  # bound the search to 9 cycles from reset, so every counterexample is reachable
 
     proof = prove(properties, f"test-{switch.__name__}")
 
@@ -520,7 +529,7 @@ def test_a_switch_that_loses_misleads_or_changes_packets_is_not_proven(switch: t
 
 @pytest.mark.slow
 def test_the_qualification_writes_the_reserved_lid_and_names_lanes_without_blocks() -> None:
-    """An entry of LID 0 that leads to a port, which no head may follow; a lane with no blocks that come free."""
+    """The qualification writes LID 0, which no packet may use, and credit returns of 0 blocks on a lane."""
     block = BLOCKS["ib_switch"]
     given = {**block.defaults(), **block.mutated}
     with compile_model(block.make(given), "ib_switch") as model:

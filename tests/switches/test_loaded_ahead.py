@@ -1,4 +1,4 @@
-"""What makes large networks faster and changes no result: loading in advance, shared rows, counters nobody reads."""
+"""Optimisations that change no result: prefetching, shared table rows, counters without readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlane.golden.switches.vl_tables import rows_apart, rows_shared
 
 
 class Cell:
-    """A field."""
+    """Record with one field."""
 
     number: Int32
 
@@ -52,7 +52,8 @@ def _reads() -> int:
     return rules[0]
 
 
-def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
+def test_prefetch_changes_nothing_and_accepts_any_index() -> None:
+    """Prefetching at valid and invalid indices changes no data and raises no error."""
     cells, numbers = new_records(Cell, 3), np.zeros(4, np.uint8)
     cells["number"] = [7, 8, 9]
     for loads in (_loads, _loads.python_function):  # type: ignore[attr-defined]  # of a kernel
@@ -61,8 +62,8 @@ def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
     assert not numbers.any()
 
 
-def test_counters_that_nobody_reads_are_only_raised() -> None:
-    """A kernel that reads one is refused: compiled, there is nothing to read."""
+def test_unread_counters_can_only_be_incremented() -> None:
+    """Counters marked ``unread`` can only be incremented, and a kernel that reads one is refused."""
     for counts in (_counts, _counts.python_function):  # type: ignore[attr-defined]  # of a kernel
         assert counts(np.array([1, 2, 3])) == 4
 
@@ -72,6 +73,7 @@ def test_counters_that_nobody_reads_are_only_raised() -> None:
 
 
 def test_equal_rows_are_kept_once() -> None:
+    """Shared tables store each distinct row once and return the rows of separate tables."""
     vl = np.random.default_rng(1).integers(0, 2, (5, 3, 1, 2)).astype(np.uint8)
     shared, apart = (tables(vl, by_lane=False) for tables in (rows_shared, rows_apart))
 
@@ -83,12 +85,14 @@ def test_equal_rows_are_kept_once() -> None:
 
 
 def test_the_same_row_everywhere_is_found_at_once() -> None:
+    """Given a broadcast row, sharing finds the single distinct row without expanding the array."""
     tables = rows_shared(np.broadcast_to(np.arange(16, dtype=np.uint8), (1 << 14, 64, 64, 16)), by_lane=True)
 
     assert (tables.vl.shape, tables.row.any(), tables.by_lane) == ((1, 64, 16), False, True)
 
 
-def test_what_is_ahead_in_a_list_ends_where_the_list_does() -> None:
+def test_prefetch_ends_at_the_end_of_the_list() -> None:
+    """Walking a list of due packets with prefetch returns each packet once and stops at the end."""
     packets = new_packets(4)
     made = [spare(packets) for _ in range(3)]
     for packet in made:

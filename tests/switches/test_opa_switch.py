@@ -1,4 +1,4 @@
-"""The Omni-Path switch: hardware in lockstep with golden's, its cocotb benches, its proofs."""
+"""Omni-Path switch: lockstep with golden, cocotb benches, proofs."""
 
 from __future__ import annotations
 
@@ -44,20 +44,23 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
-    """Two MPorts, and one with lanes past VL15: every output of every port, every bit of every flit."""
+    """Hardware and golden agree in lockstep on every output and flit in every cycle.
+
+    Shapes include two MPorts and more than 15 lanes.
+    """
     assert qualified_lockstep("opa_switch", shape, cycles=60_000).decisions > 15_000
 
 
 @pytest.mark.slow
 def test_hardware_does_what_is_written_by_hand() -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, the hardware's outputs match values written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows("opa_switch", PARAMETERS, STEPS)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.long
 def test_cocotb_benches_agree() -> None:
-    """Golden, the cycles by hand, and a third party's senders and receivers with a scoreboard."""
+    """All three cocotb tests pass: against golden, against hand-written cycles, and a scoreboard."""
     tests = (
         "agrees_with_golden_in_every_cycle",
         "follows_the_directed_cycles",
@@ -71,7 +74,10 @@ LONG_PROOFS = ("allocation", "input", "output", "connections", "centre", "delive
 
 @pytest.mark.slow
 def test_every_phase_agrees_under_cocotb() -> None:
-    """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each, of two MPorts."""
+    """Every phase of the qualification agrees under cocotb for a small switch.
+
+    ``make cocotb`` runs 20,000 cycles of each phase with two MPorts.
+    """
     given = {"ports": 2, "data_vls": 2, "blocks": 10, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4}
     assert_every_phase_agrees("opa_switch", given, map_writes=map_writes_of(2))
 
@@ -85,7 +91,7 @@ def test_every_phase_agrees_under_cocotb() -> None:
     ],
 )
 def test_instances_are_proven(name: str) -> None:
-    """Each part beside its account, what connects them, and the way of a packet."""
+    """Each instance is proven: parts against their reference models, connections, packet delivery."""
     block = BLOCKS["opa_switch"]
 
     proof = prove(block.instance(name).make(block.make), f"test-opa-switch-{name}")
@@ -94,7 +100,7 @@ def test_instances_are_proven(name: str) -> None:
 
 
 class Careless(OPAAllocator):
-    """An allocator whose second read port does not mind what the first one reads."""
+    """Allocator whose second read port ignores the packet the first one reads."""
 
     def _readers_choose(self, m: Module, mport: int, takes: Any) -> None:
         reading, self.reading = self.reading, [0] * len(self.reading)
@@ -104,11 +110,11 @@ class Careless(OPAAllocator):
 
 @pytest.mark.slow
 def test_a_broken_allocator_is_not_proven() -> None:
-    """The proof can fail."""
+    """Given an allocator whose read ports may collide, the proof fails on a property of turns."""
     proof = prove(OPAAllocatorProperties(Careless(ports=5, vls=2)), "test-opa-switch-broken")
 
     assert proof.verdict == "FAIL"
-    assert proof.failed in {"reader-turn", "output-turn"}  # what follows from it fails in the same cycle
+    assert proof.failed in {"reader-turn", "output-turn"}  # both properties fail in the same cycle
 
 
 @pytest.mark.parametrize(
@@ -131,6 +137,6 @@ def test_a_broken_allocator_is_not_proven() -> None:
     ],
 )
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
-    """Before anything is made."""
+    """Given parameters out of range, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         OPASwitch(OPASwitchParameters(**given))

@@ -1,4 +1,4 @@
-"""Kinds of switches and credit schemes: one record each, and nothing else asks which one it has."""
+"""Switch kinds and credit schemes: one record per kind, and no code outside asks for a kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KIND_TYPES = {
     "Rooms",
     "FCPLimits",
 }
-"""Types that are of one kind or one scheme."""
+"""Types specific to one switch kind or one credit scheme."""
 
 KIND_WORDS = (
     {each.name for each in SWITCH_KINDS.values()}
@@ -52,7 +52,7 @@ def _words(node: ast.expr) -> set[str]:
 
 
 def _questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and words of every test of a type, or comparison with a word, that tells kinds or schemes apart."""
+    """Yield line and expression of each type test or comparison that distinguishes kinds or schemes."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
@@ -63,7 +63,7 @@ def _questions(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"{node.func.id} {name}"
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
             for word in set().union(*map(_words, (node.left, *node.comparators))) & KIND_WORDS:
-                if word == "ib" and "form" in ast.unparse(node):  # a form of the Deficit Table
+                if word == "ib" and "form" in ast.unparse(node):  # "ib" is also a form of the Deficit Table
                     continue
                 yield node.lineno, f"compares with {word!r}"
 
@@ -72,8 +72,8 @@ def _sources() -> list[Path]:
     return [file for layer in LAYERS for file in sorted((ROOT / layer).rglob("*.py"))]
 
 
-def test_only_the_records_say_which_kind_is_which() -> None:
-    """A new kind is a new record and its parts; no line elsewhere has to be found."""
+def test_only_the_records_distinguish_kinds() -> None:
+    """No code outside the records distinguishes switch kinds, so a new kind needs no other changes."""
     found = [
         f"{file.relative_to(ROOT)}:{line}: {what}"
         for file in _sources()
@@ -87,13 +87,13 @@ def test_only_the_records_say_which_kind_is_which() -> None:
     "line", ['kind == "opa"', 'form in ("fifo", "per_vl")', "isinstance(switches, OPASwitches)", '"fcp" != credit']
 )
 def test_the_rule_finds_what_it_forbids(line: str) -> None:
-    """A rule that finds nothing says nothing."""
+    """Given a line that distinguishes kinds, the check finds the line."""
     assert list(_questions(ast.parse(line)))
 
 
 @pytest.mark.parametrize("kind", SWITCH_KINDS.values(), ids=SWITCH_KINDS)
 def test_every_kind_is_a_block_and_can_be_studied(kind: SwitchKind) -> None:
-    """What a record names is there."""
+    """Each switch kind names an existing block, study values and supported forms."""
     link, switch = Link.model_fields, SwitchSection.model_fields
 
     assert BLOCKS[kind.block].name in SWITCHES
@@ -110,6 +110,6 @@ def test_every_kind_is_a_block_and_can_be_studied(kind: SwitchKind) -> None:
 
 
 def test_studies_name_all_kinds_and_schemes() -> None:
-    """Nothing that is recorded is out of reach of a study."""
+    """Studies accept every recorded switch kind and credit scheme."""
     assert set(get_args(SwitchSection.model_fields["kind"].annotation)) == set(SWITCH_KINDS)
     assert set(get_args(Link.model_fields["credits"].annotation)) == set(CREDIT_SCHEMES)

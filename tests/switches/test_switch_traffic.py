@@ -1,4 +1,4 @@
-"""What the qualification of switches sends and shows, without any hardware."""
+"""Contents of the switches' qualification traffic, without hardware."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _SWITCHES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "ib_switch": (_MARKED, {"lft__enable", "sl2vl__enable", "congestion__enable", "starvation__enable"}),
     "opa_switch": ({}, {"lft__enable", "sc__enable"}),
 }
-"""Parameters, and the program ports that are written under traffic."""
+"""Parameters of each switch, and the program ports written under traffic."""
 
 
 def _traffic(name: str, shape: dict[str, Any], cycles: int) -> tuple[Stimulus, dict[str, Any], Any]:
-    """Return the qualification of an instance, the places of its inputs and the rows of all cycles."""
+    """Return the qualification of a switch, the layout of its inputs and the rows of all cycles."""
     stimulus, inputs, outputs = qualification_of(name, {**BLOCKS[name].defaults(), **shape}, cycles)
     rows, _ = stimulus.record(row_words(inputs), row_words(outputs))
     return stimulus, inputs, rows
@@ -39,7 +39,10 @@ def _traffic(name: str, shape: dict[str, Any], cycles: int) -> tuple[Stimulus, d
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _SWITCHES)
 def test_program_ports_show_writes_that_are_not_enabled(name: str) -> None:
-    """About one of eight under traffic, of every program port that is written then."""
+    """Every program port written under traffic also carries values while its enable is low.
+
+    About one write in eight is disabled in this way.
+    """
     shape, programs = _SWITCHES[name]
     stimulus, inputs, rows = _traffic(name, {"ports": 3, "lids": 8, **shape}, _CYCLES)
     shown = {}
@@ -54,7 +57,7 @@ def test_program_ports_show_writes_that_are_not_enabled(name: str) -> None:
 
 
 def test_a_packet_is_too_large_by_one_only_where_a_lane_has_room_for_it() -> None:
-    """With a maximum as large as the largest packet nothing larger can have room."""
+    """The traffic contains packets one block too large only if a lane can store such a packet."""
     small = {"ports": 2, "lids": 4, "data_vls": 2, "blocks": 12, "minimum": 4, "largest": 4}
     applies = [
         "too_large" in _traffic("ib_switch", {**small, "maximum": maximum}, 1000)[0].applicable for maximum in (4, 5)

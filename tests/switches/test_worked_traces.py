@@ -1,7 +1,7 @@
-"""The worked traces of the docs pages are what the hardware and the compiled records really do.
+"""Worked traces of the docs pages, checked against hardware and compiled records.
 
-A trace is a table of a page below a line ``<!-- worked trace: NAME -->``. Its first columns drive the simulation, the
-others are compared in every row; a cell that holds ``-`` is 0, no or none. Inputs stand until the next row's cycle.
+A trace is the table below a line ``<!-- worked trace: NAME -->`` of a page. Its first columns are inputs, held until
+the cycle of the next row; the other columns are compared in each row. A ``-`` means 0, no or none.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from vlane.schedulers.writes import ListSelect
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SETTLED = 60
-"""Cycles after an exchange in which a list of two rows is read and nothing moves any more."""
+"""Cycles after an exchange within which a list of two rows is read and the walk comes to rest."""
 
 Row = dict[str, str]
 
 
 def trace(page: str, name: str) -> list[Row]:
-    """Return the rows of a worked trace, each by the names of its columns."""
+    """Return the rows of a worked trace, each as a mapping from column to cell."""
     text = (DOCS / page).read_text(encoding="utf-8")
     found = re.search(rf"<!-- worked trace: {name} -->\n((?:\|.*\n)+)", text)
     assert found is not None, f"{page} has no trace {name}"
@@ -46,22 +46,22 @@ def trace(page: str, name: str) -> list[Row]:
 
 
 def number(cell: str) -> int:
-    """Return the number of a cell."""
+    """Return a cell as a number."""
     return 0 if cell == "-" else int(cell)
 
 
 def mask(cell: str) -> int:
-    """Return the lanes of a cell as bits."""
+    """Return the lanes listed in a cell as a bit mask."""
     return 0 if cell == "-" else sum(1 << int(lane) for lane in cell.split())
 
 
 def members(bits: int) -> str:
-    """Return set bits as a cell."""
+    """Return the positions of set bits as a cell."""
     return " ".join(str(place) for place in range(bits.bit_length()) if bits >> place & 1) or "-"
 
 
 def shown(value: int, *, if_there: int = 1) -> str:
-    """Return a number as a cell; what is not there, and 0 of a flag, is ``-``."""
+    """Return a value as a cell, or ``-`` unless ``if_there`` is true."""
     return str(value) if if_there else "-"
 
 
@@ -71,7 +71,7 @@ def flag(value: int) -> str:
 
 
 def entry(there: int, vl: int, weight: int) -> str:
-    """Return an entry as a cell."""
+    """Return a table entry as a cell."""
     return f"{vl}:{weight}" if there else "-"
 
 
@@ -84,18 +84,19 @@ def simulate(dut: wiring.Component, body: Callable[[Any], Any]) -> None:
 
 
 async def step_to_next(ctx: Any, rows: list[Row], at: int) -> None:
-    """Let the inputs of a row stand until the cycle of the next one; a trace leaves out cycles that show nothing."""
+    """Hold the inputs of a row until the cycle of the next row."""
     cycles = [int(row["cycle"]) for row in rows[at : at + 2]]
     for _ in range(cycles[-1] - cycles[0] or 1):
         await ctx.tick()
 
 
 def compare(rows: list[Row], at: int, got: Row) -> None:
-    """Compare one row with what the simulation shows."""
+    """Assert that a row's compared columns equal the simulated values."""
     assert {name: rows[at][name] for name in got} == got, f"row {at + 1} of the trace"
 
 
 def test_block_budget() -> None:
+    """The worked trace of the block budget equals the simulated hardware."""
     rows, dut = trace("vlarb_line_rate.md", "block_budget"), BlockBudget(8, starts_with=0)
 
     async def body(ctx: Any) -> None:
@@ -123,6 +124,7 @@ def test_block_budget() -> None:
 
 
 def test_lane_account() -> None:
+    """The worked trace of the lane account equals the simulated hardware."""
     rows, dut = trace("dtable_line_rate.md", "lane_account"), LaneAccount()
     flags = ("comes", "adds", "pays", "from_weight", "empties")
 
@@ -147,6 +149,7 @@ def test_lane_account() -> None:
 
 
 def test_list_walk() -> None:
+    """The worked trace of the list walk equals the simulated hardware."""
     rows, dut = trace("vlarb_line_rate.md", "list_walk"), ListWalk(data_vls=3, entries=16, lane_bits=4)
 
     async def body(ctx: Any) -> None:
@@ -189,7 +192,7 @@ def test_list_walk() -> None:
 
 
 async def program(ctx: Any, dut: Any, writes: list[dict[str, int]]) -> None:
-    """Write a table, exchange the banks, and let the walks read it and come to rest."""
+    """Write a table, exchange the banks, and wait until the list walks have read it and are at rest."""
     for write in writes:
         ctx.set(dut.program.enable, 1)
         for name, value in write.items():
@@ -205,6 +208,7 @@ async def program(ctx: Any, dut: Any, writes: list[dict[str, int]]) -> None:
 
 
 def test_vlarb_line_rate() -> None:
+    """The worked trace of the line-rate VL arbiter equals the simulated hardware."""
     rows, dut = (
         trace("vlarb_line_rate.md", "vlarb_line_rate"),
         LineRateVLArb(VLArbParameters(form="line_rate", data_vls=3, entries=8, vl15=False)),
@@ -250,6 +254,7 @@ def test_vlarb_line_rate() -> None:
 
 
 def test_dtable_line_rate() -> None:
+    """The worked trace of the line-rate Deficit Table equals the simulated hardware."""
     rows = trace("dtable_line_rate.md", "dtable_line_rate")
     dut, sizes = (
         LineRateDTable(DTableParameters(form="line_rate", data_vls=2, entries=8, vl15=False, mtu_blocks=4)),
@@ -291,7 +296,7 @@ def test_dtable_line_rate() -> None:
 
 
 class Queue:
-    """The record of the page: four bytes and two."""
+    """Record of the docs page: a field of four bytes and a field of two."""
 
     blocks: Int32
     head: Int16
@@ -303,7 +308,7 @@ def _write(queues: Records[Queue], port: int, vl: int) -> None:
 
 
 def _bytes(row: Row) -> Iterator[tuple[int, int]]:
-    """Yield each byte that a row says is written, and its value."""
+    """Yield position and value of each byte a row lists as written."""
     for field, value, width in (("`blocks`", 1, 4), ("`head`", 2, 2)):
         first = number(row[field])
         yield from ((at, value) for at in range(first, first + width))
@@ -311,6 +316,7 @@ def _bytes(row: Row) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_records(*, compiled: bool) -> None:
+    """The worked trace of records equals the bytes written by compiled and plain kernels."""
     write = _write if compiled else _write.python_function  # type: ignore[attr-defined]  # of a kernel
     for row in trace("engine.md", "records"):
         port, vl = (int(each) for each in re.findall(r"\d+", row["record"]))
@@ -325,7 +331,7 @@ def test_records(*, compiled: bool) -> None:
 
 
 def test_list_members() -> None:
-    """What a pass writes beyond a set's members is overwritten by the next set, or lies behind the count."""
+    """Numbers written beyond a set's members are overwritten by the next set or lie behind the count."""
     rows = trace("engine.md", "list_members")
     sets, numbers = np.array([0b10010, 0b100], np.int64), np.full(8, -1, np.int64)
 

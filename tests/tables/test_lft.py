@@ -1,4 +1,4 @@
-"""LIDs of the forwarding table."""
+"""Forwarding table: meaning of each LID."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from vlane.golden.tables import lft
 
 
 def test_every_lid_has_exactly_one_meaning() -> None:
-    """All 65536 LIDs: unicast up to the top is looked up, everything else has its own cause."""
+    """Each of the 65,536 LIDs is either looked up or dropped for its own reason.
+
+    LID 0 is reserved, LIDs up to the top are looked up, LIDs above the top and multicast LIDs are dropped, and the
+    permissive LID goes to port 0.
+    """
     state = lft.new_state(lookups=1, ports=8, entries=49152)
     rules = np.zeros(len(lft.RULES), np.int64)
     state.top[0], state.port[:] = 0xBFFE, 5

@@ -1,4 +1,4 @@
-"""Channels and lanes of Omni-Path."""
+"""Omni-Path mapping from service channels to virtual lanes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.tables.sc import SC15, SCTable, gen1_sc2vl
 
 @pytest.mark.parametrize("data_vls", [1, 4, 8, 15, 16, 17, 20, 31])
 def test_first_generation_table_uses_lanes_that_are_there(data_vls: int) -> None:
-    """Every data channel has a lane, SC15 alone has VL15, whatever the number of lanes."""
+    """For any number of lanes, each data channel maps to an existing lane and only SC15 to VL15."""
     state = sc.new_state(ports=1, data_vls=data_vls)
     rules = np.zeros(len(sc.RULES), np.int64)
     table = gen1_sc2vl(data_vls)

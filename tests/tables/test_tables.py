@@ -1,4 +1,4 @@
-"""The look-up tables: hand-written look-ups, lockstep, benches, proofs that can fail, bad parameters."""
+"""Look-up tables: hand-written look-ups, lockstep, cocotb benches, proofs, parameter checks."""
 
 from __future__ import annotations
 
@@ -38,14 +38,17 @@ SHAPES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "shape"), SHAPES, ids=str)
 def test_hardware_agrees_with_golden(name: str, shape: dict[str, int]) -> None:
-    """Look-ups beside writes to the same places, resets, ports and LIDs that are not there: every cycle."""
+    """Hardware and golden agree in lockstep in each of 100,000 cycles.
+
+    The traffic writes entries while they are looked up, resets the table, and uses ports and LIDs that do not exist.
+    """
     assert qualified_lockstep(name, shape, cycles=100_000).decisions >= 100_000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DIRECTED)
 def test_hardware_answers_what_is_written_by_hand(name: str) -> None:
-    """Expectations from the contract, from power-on."""
+    """From power-on, each look-up returns the value written by hand from the contract."""
     for cycle, (got, expected) in enumerate(run_rows(name, DIRECTED[name].PARAMETERS, DIRECTED[name].STEPS)):
         assert got == expected, f"cycle {cycle}"
 
@@ -53,7 +56,7 @@ def test_hardware_answers_what_is_written_by_hand(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"sc"}, DIRECTED))
 def test_cocotb_bench_agrees(name: str) -> None:
-    """The bench a third party would write."""
+    """The two tests of each table's cocotb bench pass."""
     benches = ("agrees_with_golden_in_every_cycle", "follows_the_directed_cycles")
     assert_bench_agrees(name, DIRECTED[name].PARAMETERS, tests=2, apart=benches)
 
@@ -61,7 +64,7 @@ def test_cocotb_bench_agrees(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", long_but({"lft"}, DIRECTED))
 def test_small_instances_are_proven(name: str) -> None:
-    """Whatever was written last is what is looked up, in any history."""
+    """The small instances are proven to return the value written last, in any history."""
     block = BLOCKS[name]
     for instance in block.proofs[:2]:
         proof = prove(instance.make(block.make), f"test-{name}-{instance.name}")
@@ -69,7 +72,7 @@ def test_small_instances_are_proven(name: str) -> None:
 
 
 class Leaking(SL2VL):
-    """A mapping that never drops."""
+    """SL-to-VL table that never drops."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -78,7 +81,7 @@ class Leaking(SL2VL):
 
 
 class Generous(LFT):
-    """A look-up that never drops."""
+    """Forwarding table that never drops."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -87,7 +90,7 @@ class Generous(LFT):
 
 
 class Mixing(SC):
-    """Maps that let data onto VL15."""
+    """SC table that maps data to VL15."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -98,7 +101,7 @@ class Mixing(SC):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "broken"), [("sl2vl", Leaking), ("lft", Generous), ("sc", Mixing)])
 def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
-    """The proofs can fail."""
+    """Given a table with a wrong output, the proof fails."""
     block = BLOCKS[name]
 
     proof = prove(
@@ -123,6 +126,6 @@ def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
     ],
 )
 def test_components_refuse_parameters_out_of_range(shape: Any, given: dict[str, int]) -> None:
-    """What cannot be built is refused when it is made."""
+    """Given parameters out of range, construction fails."""
     with pytest.raises(ValueError, match="must be"):
         shape(**given)

@@ -88,6 +88,12 @@ class VLArbTable:
         """Return the data lanes that some entry with a weight names."""
         return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
 
+    def columns(self) -> tuple[list[int], list[int], list[int], list[int], int]:
+        """Return VLs and weights of the high list, VLs and weights of the low list, and the limit."""
+        high_vl, high_weight = [entry.vl for entry in self.high], [entry.weight for entry in self.high]
+        low_vl, low_weight = [entry.vl for entry in self.low], [entry.weight for entry in self.low]
+        return high_vl, high_weight, low_vl, low_weight, self.limit_of_high_priority
+
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
         """Return the writes that program an instance, both lists filled up with weight 0, the limit last.
 

@@ -88,7 +88,9 @@ class EdgesNetwork(Section):
     """An edge list in a file beside the study."""
 
     topology: Literal["edges"] = Field(description="The word that chooses this network.")
-    file: Name = Field(description="A text file beside the study, with S1 S2 or S1 H1 a line for each cable.")
+    file: Name = Field(
+        description="A text file next to the study: two names in a line for each cable, host NAME ... for hosts."
+    )
     routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 

@@ -1,4 +1,4 @@
-"""Stimulus of the VL buffer: packets reserve room, are written flit by flit, and are read lane by lane."""
+"""Stimulus of the VL buffer: packets reserve space, are written flit by flit, and are read lane by lane."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class BufferPhase:
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     reserve, write, read : int
-        Probabilities that room for a packet is requested, that a port writes, that a port reads.
+        Probabilities that a packet requests space, that a port writes, that a port reads.
     reset : int
         Probability of a reset.
     stay : int
-        Probability that a reading port changes to another lane.
+        Probability that a read port changes to another lane.
     wild : bool
         Whether all inputs are random, including values that the contract forbids.
     name : str
@@ -54,16 +54,16 @@ class BufferPhase:
 
 
 class BufferSurroundings(NamedTuple):
-    """What surrounds the buffer.
+    """State of the traffic around the buffer.
 
     Parameters
     ----------
     owed : array of int64, (vls,)
-        Flits of packets whose room is reserved, still to be written.
+        Flits still to be written, of packets with a reservation.
     writes_to : array of int64, (writers,)
-        Lane to which each writing port writes.
+        Lane to which each write port writes.
     looks_at : array of int64, (readers,)
-        Lane that each reading port reads.
+        Lane that each read port reads.
     write_count, read_count : array of int64
         Number of flits that each port writes or reads in this cycle.
     write_data : array of int64, (writers, write_flits)
@@ -85,7 +85,7 @@ class BufferSurroundings(NamedTuple):
 def _ports(
     state: golden.VLBufferState, around: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> tuple[int, int]:
-    """Choose what every port does, within the contract; return the reservation (lane, flits)."""
+    """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     vls = state.vls
     reserved_vl, flits = below(bits, vls), 0
     if below(bits, _CERTAIN) < chances[C_RESERVE]:
@@ -201,18 +201,18 @@ def _fill(
 
 
 class BufferTraffic(Stimulus):
-    """Golden and random traffic at its ports.
+    """Golden with random traffic at its ports.
 
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of BufferPhase
         Phases, in the order in which they run.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Place of every port in a row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class BufferTraffic(Stimulus):
         return int(self._around.moved[0])
 
     def _enter(self, index: int) -> None:
-        """Reset the buffer after a wild phase, which leaves the state of its packets unknown."""
+        """Reset the buffer after a wild phase, because the state of its packets is unknown then."""
         if index and self.phases[index - 1].wild:
             self._around.owed[:] = 0
             for ports in (self._around.writes_to, self._around.looks_at):
@@ -299,7 +299,7 @@ class BufferTraffic(Stimulus):
 
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that permitted traffic can show in an instance with these parameters."""
+    """Return the rules that permitted traffic can reach in an instance with these parameters."""
     names = {rule.name for rule in golden.RULES} - {"not_reserved"}
     shared = parameters["flits"] > parameters["vls"] * parameters["minimum"]
     conditions = {
@@ -316,7 +316,7 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
-    """Return phases of that many cycles in all: filling, draining, balanced and light load, resets, random inputs."""
+    """Return phases of ``cycles`` cycles in total: filling, draining, balanced, light load, resets, random inputs."""
     part = max(64, cycles // 48)
     once = (
         BufferPhase(part, read=80, name="filling"),
@@ -332,7 +332,7 @@ def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the buffer: it shows every rule and every corner case."""
+    """Return the stimulus that qualifies the buffer: it reaches every rule and every corner case."""
     phases = cut(buffer_phases(cycles), cycles)
     traffic = BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_vlbuffer.crosses(parameters), crosses_vlbuffer.EVENTS, inputs=inputs, outputs=outputs)

@@ -1,4 +1,4 @@
-"""Crosses of Omni-Path's credits: units used, returned and told in one cycle, and changes of the limits beside them."""
+"""Crosses of Omni-Path credits: units used, returned and freed in one cycle, and simultaneous changes of limits."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EVENTS: Mapping[str, Event] = {
     "change begins": lambda cycles: _changing(cycles) & ~after(_changing(cycles)),
     "of one lane": _sent_and_freed,
 }
-"""``of one lane``: a packet is sent and units are let go of the same lane."""
+"""Events. ``of one lane``: a packet starts and units are freed on the same lane."""
 
 _FEW = 2
-"""Lanes of which seldom one can send while another changes."""
+"""Fewest lanes with which one lane often sends while another one changes."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "granted x returned",
         "granted x freed",

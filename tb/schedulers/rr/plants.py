@@ -42,4 +42,4 @@ PLANTS = (
         "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible & current)))),",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

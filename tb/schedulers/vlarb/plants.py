@@ -12,28 +12,28 @@ _FORM = {"form": "line_rate"}
 PLANTS = (
     Plant(
         "limit-charged-per-packet",
-        "The limit of High is charged one for each packet instead of its blocks.",
+        "The limit of High is charged one block per packet instead of its size.",
         _EXACT,
         "self.stored.write(m, self.counter, counter - self.blocks)",
         "self.stored.write(m, self.counter, counter - 1)",
     ),
     Plant(
         "limit-kept-while-high-is-empty",
-        "The limit is not loaded again when High has no entry that can send.",
+        "The limit is not reloaded when High has no able entry.",
         _EXACT,
         "reloads = (self.counter <= 0) | ~self.searches[ListCode.HIGH].found",
         "reloads = self.counter <= 0",
     ),
     Plant(
         "weight-charged-per-packet",
-        "An entry is charged one for each packet instead of its blocks.",
+        "An entry is charged one block per packet instead of its size.",
         _EXACT,
         "self.stored.write(m, self.remaining[side], left - self.blocks)",
         "self.stored.write(m, self.remaining[side], left - 1)",
     ),
     Plant(
         "weight-not-loaded",
-        "An entry that the list arrives at keeps what the last one had left.",
+        "A new current entry starts with the remaining weight of the previous one.",
         _EXACT,
         "left = Mux(search.arrives, self._entry_of(side)[4:], self.remaining[side])",
         "left = Mux(search.found, self.remaining[side], self._entry_of(side)[4:])",
@@ -47,35 +47,35 @@ PLANTS = (
     ),
     Plant(
         "unlimited-is-counted",
-        "High's packets are charged to limit 255 too.",
+        "High's packets are charged even if the limit is 255.",
         _EXACT,
         "with m.If(use_high & (self.banks.limit != LIMIT_UNBOUNDED)):",
         "with m.If(use_high):",
     ),
     Plant(
         "swaps-at-once",
-        "The banks are exchanged as soon as it is asked for, inside a packet too.",
+        "The banks are exchanged as soon as a swap is requested, even during a packet.",
         _EXACT,
         "with m.If(wanted & self.ready):",
         "with m.If(wanted):",
     ),
     Plant(
         "writes-the-active-bank",
-        "Writes go to the bank that is in use.",
+        "Writes go to the active bank.",
         _BANKS,
         "with m.If(self.program.enable & ~self.exchange & (active != bank)):",
         "with m.If(self.program.enable & ~self.exchange & (active == bank)):",
     ),
     Plant(
         "first-after-a-round",
-        "When the search wraps, entries before the current one are passed over.",
+        "When the search wraps, entries before the current one are skipped.",
         _SEARCH,
         "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible)))),",
         "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible & current)))),",
     ),
     Plant(
         "line-rate-limit-kept-while-high-is-empty",
-        "The line-rate form does not load the limit again when High has nothing to send.",
+        "The line-rate form does not reload the limit when High has nothing to send.",
         _LINE_RATE,
         "self.turn.renew.eq(high.walk.reading | (self.go & ~(high.has_one & self.turn.left))),",
         "self.turn.renew.eq(high.walk.reading | (self.go & ~self.turn.left)),",
@@ -84,7 +84,7 @@ PLANTS = (
     ),
     Plant(
         "line-rate-limit-per-packet",
-        "The line-rate form charges the limit one block for each packet.",
+        "The line-rate form charges the limit one block per packet.",
         _LINE_RATE,
         "self.turn.charge.eq(high.weight.charge & ~unbounded),",
         "self.turn.charge.eq(self.go & high.wins & ~unbounded),",
@@ -102,7 +102,7 @@ PLANTS = (
     ),
     Plant(
         "walk-skips-the-waiting-entry",
-        "The walk goes on while an entry waits, so that entries are lost.",
+        "The walk moves on while an entry waits, so entries are lost.",
         _WALK,
         "advances.eq(self.reading | ~waits),",
         "advances.eq(self.reading | ~waits | self.leaves),",
@@ -111,7 +111,7 @@ PLANTS = (
     ),
     Plant(
         "row-not-filled",
-        "The first write of a row leaves what its other entries held before the reset.",
+        "The first write of a row keeps the row's other entries from before the reset.",
         _MEMORY,
         "writer.en[place].eq(writes & (is_here | self.is_first)),",
         "writer.en[place].eq(writes & is_here),",
@@ -120,7 +120,7 @@ PLANTS = (
     ),
     Plant(
         "budget-ends-a-block-late",
-        "The last block of a budget that is charged does not end it.",
+        "Charging the last block of a budget does not end the budget.",
         _BUDGET,
         "m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_two, is_one))]",
         "m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_one, is_two))]",
@@ -128,4 +128,4 @@ PLANTS = (
         parameters=_FORM,
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -10,5 +10,5 @@ def rotation(host: int, topology: vlane.Topology) -> int:
     """Each host sends to the one whose number is its own, rotated right by a bit."""
     hosts = len(topology.hosts)
     if hosts & (hosts - 1):
-        raise vlane.InputError("pattern rotation", "one for this number of hosts; it needs a power of 2", hosts)
+        raise vlane.InputError("pattern rotation", "used with a power of 2 as number of hosts", hosts)
     return host >> 1 | (host & 1) * hosts >> 1
