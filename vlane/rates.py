@@ -22,7 +22,7 @@ from vlane.units import BLOCK_BYTES
 __all__ = ["DEFAULT_RATE", "NAMED_RATES", "LinkClock", "NamedRate", "lane_generation", "rate_of", "shown_ns"]
 
 DEFAULT_RATE = "EDR 4X"
-"""Rate of a study's links if the study names none."""
+"""Default link rate of a study."""
 
 _LEAST_GBPS, _MOST_GBPS = 1e-3, 1e6
 
@@ -62,14 +62,14 @@ _LANE_SPEEDS = {
 
 
 class NamedRate(NamedTuple):
-    """A rate that has a name.
+    """Rate with a name.
 
     Parameters
     ----------
     name : str
-        Generation and width, ``EDR 4X``.
+        Generation and width, for example ``EDR 4X``.
     signalling_gbps, data_gbps : float
-        Bits on all lanes together, line code included and without it, in Gb/s.
+        Total bit rates of all lanes with and without line code, in Gb/s.
     """
 
     name: str
@@ -87,7 +87,7 @@ def _rates() -> dict[str, NamedRate]:
 
 
 NAMED_RATES = _rates()
-"""Every rate that has a name."""
+"""All named rates."""
 
 _SYNONYMS = {
     "OPA100": "OPA 100",
@@ -138,12 +138,12 @@ def _meant(word: str, name: str) -> str:
 
 
 def rate_of(value: object, field: str = "rate_gbps") -> float:
-    """Return a data rate in Gb/s, from a number or a name.
+    """Return a data rate in Gb/s from a number or a name.
 
     Raises
     ------
     InputError
-        Naming the field and, of an unknown name, the closest.
+        If the rate is unknown or out of range; the error names the field and the closest known name.
 
     Examples
     --------
@@ -170,14 +170,16 @@ def rate_of(value: object, field: str = "rate_gbps") -> float:
 
 @dataclass(frozen=True, slots=True)
 class LinkClock:
-    """What a cycle, in which a link carries one flit, is in time, and a flit per cycle in bits.
+    """Conversion of cycles to time, and of flits per cycle to bit rates.
+
+    A link carries one flit per cycle.
 
     Parameters
     ----------
     rate_gbps : float
-        Data rate of the link.
+        Data rate of the link in Gb/s.
     flit_bytes : int
-        What it carries in a cycle.
+        Bytes per cycle.
 
     Examples
     --------
@@ -191,20 +193,20 @@ class LinkClock:
 
     @property
     def cycle_ns(self) -> float:
-        """Nanoseconds of a cycle."""
+        """Duration of a cycle in nanoseconds."""
         return 8 * self.flit_bytes / self.rate_gbps
 
     def ns(self, cycles: float) -> float:
-        """Return cycles as nanoseconds."""
+        """Return the duration of cycles in nanoseconds."""
         return cycles * self.cycle_ns
 
     def gbps(self, flits_per_cycle: float) -> float:
-        """Return flits per cycle as Gb/s: whole flits, as they take the link."""
+        """Return a rate in flits per cycle as Gb/s, counting whole flits."""
         return flits_per_cycle * self.rate_gbps
 
 
 def shown_ns(ns: float) -> str:
-    """Return a time with the unit that suits it, to four digits.
+    """Return a time with a suitable unit and four significant digits.
 
     Examples
     --------

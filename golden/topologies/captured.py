@@ -58,7 +58,7 @@ def from_fabric(fabric: Fabric) -> Captured:
     """
     switches = sorted(node.guid for node in fabric.nodes.values() if node.kind is Kind.SWITCH)
     if not switches:
-        raise InputError("fabric", "a fabric with at least one switch", fabric.name)
+        raise InputError("fabric", "one with switches", fabric.name, problem=f": {fabric.name} has no switches")
     numbers = {guid: number for number, guid in enumerate(switches)}
     ports = max(fabric.nodes[guid].ports for guid in switches)
     cables, hosts, rates = [], [], {}

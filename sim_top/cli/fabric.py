@@ -22,7 +22,7 @@ from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.fabric.monitoring import nagios_line, nagios_unknown, prometheus_text
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
-app = App(help="A fabric captured from its subnet manager.")
+app = App(help="Inspect and check a fabric captured from its subnet manager.")
 
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of dumps, or an output folder of ibdiagnet (docs/fabric.md).")
@@ -78,7 +78,7 @@ def show(folder: Folder, names: NameMap = None, as_json: AsJson = False) -> None
         *(row for row in others if row[1] not in ("", "0")),
         ["links", str(fabric.cables)],
         ["data VLs", str(fabric.data_vls)],
-        ["SL2VL rows", f"{len(fabric.sl2vl)}, {len(fabric.sl2vl.different())} different"],
+        ["SL2VL rows", f"{len(fabric.sl2vl)} ({len(fabric.sl2vl.different())} distinct)"],
         ["host pairs by SL", ", ".join(f"SL {sl}: {sls[sl]}" for sl in sorted(sls)) or "none"],
     ]
     screen.print(table(fabric.name, ["", ">"], rows))
@@ -88,7 +88,7 @@ def show(folder: Folder, names: NameMap = None, as_json: AsJson = False) -> None
     ]
     screen.print(
         table(
-            "VL arbitration tables (VL:weight, entries of weight 0 left out)",
+            "VL arbitration tables (VL:weight, without entries of weight 0)",
             ["first port", ">ports", "high", "low", ">limit"],
             listed,
         )

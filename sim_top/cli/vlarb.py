@@ -1,4 +1,4 @@
-"""``vlane vlarb``: shares and waits that arbitration tables give, and tables for wanted shares and waits."""
+"""``vlane vlarb``: shares and waits given by a fabric's arbitration tables, and tables planned for requirements."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ASSUMED_VLS = 8
 _COMMON_ENTRIES = 8
 """Entries of a list that ports of every kind were seen to hold."""
 
-app = App(help="Arbitration tables of InfiniBand.")
+app = App(help="Explain and plan InfiniBand VL arbitration tables.")
 
 
 @app.callback()
 def _group() -> None:
-    """Arbitration tables of InfiniBand."""
+    """Explain and plan InfiniBand VL arbitration tables."""
 
 
 @app.command("explain", epilog="Example: vlane vlarb explain --fabric tests/data/two_switch --rate 'EDR 4X'")
@@ -136,11 +136,11 @@ def _assumed(conf: OpenSMConf, mtu: int | None, vls: int | None) -> list[str]:
 
 @app.command("plan", epilog="Example: vlane vlarb plan sim_top/configs/vlarb_wants.toml --out table.toml")
 def plan_tables(
-    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Wants: a TOML file with [link] and [[level]].")],
+    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Requirements (TOML) with [link] and [[level]].")],
     fabric: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A captured fabric, whose programmed tables are shown too.")
+        Path | None, typer.Option(metavar="DIR", help="Captured fabric whose present tables are shown for comparison.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write both lists there, as a table file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the planned tables to a table file.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Plan arbitration tables from least shares, longest waits and upper bounds of service levels."""
@@ -171,17 +171,16 @@ def plan_tables(
 
 
 def _fabric_with_tables(folder: Path) -> Fabric:
-    """Return a captured fabric, or refuse one without arbitration tables."""
+    """Return a captured fabric that has arbitration tables."""
     fabric = load_fabric(folder)
     if not fabric.vlarb:
-        raise InputError(
-            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=str(folder)
-        )
+        problem = ": the capture has no arbitration tables (smpquery-vlarb.txt)"
+        raise InputError("--fabric", "a capture with arbitration tables", "none", source=str(folder), problem=problem)
     return fabric
 
 
 def _bound_us(blocks: float, clock: LinkClock) -> float | None:
-    """Return a longest wait in us, or nothing if it has no bound."""
+    """Return a longest wait in us, ``None`` if it is unbounded."""
     return None if isinf(blocks) else clock.ns(blocks) / 1000
 
 
@@ -232,7 +231,7 @@ def _print_plan(planned: VLArbPlan, wants: Wants) -> None:
     for line in opensm_lines(planned, wants.data_vls):
         screen.print(line, markup=False, soft_wrap=True)
     if planned.sl2vl[0] == VL_DROP:
-        say("SL 0, which subnet management uses, is dropped: give it a [[level]]", style="yellow")
+        say("warning: SL 0 is dropped, but subnet management uses it: add a [[level]] with sl = 0", style="yellow")
 
 
 def _lists(table: VLArbTable) -> dict[str, Any]:

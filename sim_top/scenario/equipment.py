@@ -1,4 +1,4 @@
-"""A study's buffers and cables: from its sections to the sizes that the golden network is given."""
+"""A study's buffers and cables: sizes and forms for the golden network."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _MOST_PACE = 64 * FULL_PACE
 
 
 def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers | None, Buffers | None]:
-    """Return the sizes of all buffers, and of those of the NICs and of the central buffers if they are others.
+    """Return the sizes of all buffers, and of NIC and central buffers where they differ (else ``None``).
 
     Parameters
     ----------
     study : Study
-        The file.
+        Study.
     largest : tuple of int
-        Blocks of the largest packet of each lane.
+        Size in blocks of the largest packet of each lane.
 
     Raises
     ------
     InputError
-        If they do not fit together.
+        If sizes are inconsistent.
     """
     room, switch, nic, central = study.buffers, study.switch, None, None
     whole = _Given("buffers.", room.blocks, room.minimum_blocks, room.maximum_blocks)
@@ -47,7 +47,7 @@ def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers
 
 @dataclass(frozen=True)
 class _Given:
-    """What a study says of one kind of buffer, by the keys that begin with ``prefix``."""
+    """A study's keys for one kind of buffer; the keys begin with ``prefix``."""
 
     prefix: str
     blocks: int | None
@@ -55,13 +55,13 @@ class _Given:
     maximum: int | list[int] | None
 
     def before(self, other: _Given) -> _Given:
-        """Return the same with what is left out as of another kind."""
+        """Return these keys, with omitted keys taken from another kind."""
         minimum = other.minimum if self.minimum is None else self.minimum
         maximum = other.maximum if self.maximum is None else self.maximum
         return _Given(self.prefix, self.blocks or other.blocks, minimum, maximum)
 
     def sizes(self, study: Study, largest: tuple[int, ...]) -> Buffers:
-        """Return the sizes; what a lane has is as the study says, else as its largest packet and the rest need."""
+        """Return the sizes: as given, otherwise derived from each lane's largest packet and the remaining blocks."""
         lanes, blocks, spare = len(largest), self.blocks or 0, 0
         parts = tuple(max(blocks // lanes, each) for each in largest)
         default = parts if study.in_parts else largest
@@ -72,7 +72,7 @@ class _Given:
         try:
             return Buffers(blocks, least, most, largest)
         except InputError as error:
-            raise InputError(f"{self.prefix}{error.field}", error.must, error.got) from None
+            raise error.of(f"{self.prefix}{error.field}") from None
 
 
 def fastest_captured(rates: Mapping[End, str]) -> str:
@@ -125,10 +125,14 @@ def cables_of(study: Study, topology: Topology, rates: Mapping[End, str]) -> dic
             ends = [(each.switch, each.port - 1)]
         for switch, port in ends:
             if (switch, port) not in far and (switch, port) not in hosts:
-                raise InputError(f"cable.{number}.port", f"a cabled port of switch {switch}, from 1", port + 1)
+                raise InputError(
+                    f"cable.{number}.port", f"a cabled port of switch {switch} (numbered from 1)", port + 1
+                )
             if (switch, port) in named:
                 field = f"cable.{number}.{'hosts' if each.hosts else 'port'}"
-                raise InputError(field, "a cable that none before it names", f"switch {switch} port {port + 1}")
+                got = f"switch {switch} port {port + 1}"
+                problem = f": the cable at {got} already has a [[cable]] section"
+                raise InputError(field, "a new cable", got, problem=problem)
             named |= {(switch, port), far.get((switch, port), (switch, port))}
             end = far[switch, port] if far.get((switch, port)) in rates else (switch, port)
             made[end] = CableForm(
@@ -143,5 +147,5 @@ def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tu
     if isinstance(given, int):
         return (given,) * lanes
     if len(given) != lanes:
-        raise InputError(field, f"one number, or {lanes}, one for each VL", f"{len(given)} numbers")
+        raise InputError(field, f"one number or {lanes} (one per VL)", f"{len(given)} numbers")
     return tuple(given)

@@ -20,8 +20,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from cocotb.utils import get_sim_time
 
-from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.network import DONE
 from vlane.golden.network.runs import Change, run_to
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting
 from vlane.tb.machinery.native.rows import Words

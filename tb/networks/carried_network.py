@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import Sending
 from vlane.tb.machinery.native.rows import Field, Words
 from vlane.tb.networks.hardware import Hardware

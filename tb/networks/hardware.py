@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY
 from vlane.switches.switch_programs import TableWrite
 from vlane.tb.machinery.native.packing import put_writes

@@ -19,7 +19,8 @@ from vlane.golden.links.remote_credit import RemoteCredit, hear, take, taken
 from vlane.golden.links.returns import begin_at_once, places_coming, settle
 from vlane.golden.links.room import Rooms
 from vlane.golden.network.clock import MOVED, NOW
-from vlane.golden.network.network import Network, depart, run_cycle, why_not
+from vlane.golden.network.network import depart, run_cycle, why_not
+from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.kinds import route, vls_apart

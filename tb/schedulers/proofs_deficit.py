@@ -14,9 +14,6 @@ MOST_WEIGHT = 255
 _FEW_ENTRIES = 8
 """Most entries for which waiting times are proven."""
 
-_MANY_ENTRIES = 16
-"""Most entries for which turns and deficits are proven: with 64 entries the solver did not finish within a minute."""
-
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
 """Most blocks with which a turn begins: the largest weight plus the largest deficit."""
 
@@ -35,8 +32,11 @@ class DeficitProperties(SchedulerProperties):
     ----------
     entry : Signal
         Arbitrary entry, the same in all cycles.
+    turns_up_to : int
+        Largest number of entries for which turns and deficits are proven; the time grows with entries and lanes.
     """
 
+    turns_up_to: ClassVar = 16
     statements: ClassVar = {
         **STATEMENTS,
         **LANE_TURNS,
@@ -103,7 +103,7 @@ class DeficitProperties(SchedulerProperties):
         sizes = [s.sizes[r] if s.mapped else s.heads.blocks[r] for r in range(s.requesters)]
         turn = s.turns.turn
         self.claim(m, "one-turn", (turn & (turn - 1)[: s.requesters]) == 0)
-        if len(self.entries) > _MANY_ENTRIES:
+        if len(self.entries) > self.turns_up_to:
             return
         self._turns(m, sizes)
         self._bounds(m)

@@ -167,10 +167,12 @@ def applicable_rules(
 
 def applicable_turn_rules(rules: Sequence[Rule], parameters: Mapping[str, Any]) -> frozenset[str]:
     """Return the rules that some table can reach in a scheduler with deficits and turns."""
+    never = set() if parameters.get("form") == "ib" else {"saturated"}
     if not parameters["keep_on_stall"]:
-        return applicable_rules(rules, parameters, never={"kept_on_stall"})
-    # without a map, the head for which a deficit was carried over stays until it is sent
-    return applicable_rules(rules, parameters, never=set() if parameters["requesters"] else {"deficit_lost"})
+        never.add("kept_on_stall")
+    elif not parameters["requesters"]:  # the head for which a deficit was carried over stays until it is sent
+        never.add("deficit_lost")
+    return applicable_rules(rules, parameters, never=never)
 
 
 def scheduled(

@@ -24,7 +24,7 @@ class DeliveryTimeProperties(DeliveryProperties):
     stages = (("granted-in-time", "sent-in-time"),)
 
     def __init__(self, switch: Any, granted: int, sent: int) -> None:
-        self.statements = {  # the statements contain the numbers of cycles
+        self.statements = {  # type: ignore[misc]  # the statements contain the numbers of cycles
             **DeliveryProperties.statements,
             "grants": "A scheduler grants only a lane that can send.",
             "granted-in-time": f"A packet at the head of its lane crosses within {granted} cycles, counted from the "

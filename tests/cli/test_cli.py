@@ -239,7 +239,7 @@ def test_table_file_runs_through_a_scheduler(name: str, tmp_path: Path) -> None:
         ("dtable", "[dtable]\nentries = [[3, 1]]", ["dtable.entries[0] SL", "0 to 2", "3"]),
         ("dtable", "[dtable]\nentries = [[0, 1]]\nmore = 1", ["dtable.more", "unknown"]),
         ("dtable", "[dtable]\nentries = [[0, 1]]\n[sl2vl]\nrow = [0]", ["sl2vl.row", "16 numbers"]),
-        ("rr", "", ["--table", "given with vlarb"]),
+        ("rr", "", ["--table cannot be used with rr"]),
     ],
 )
 def test_table_that_does_not_fit_a_scheduler_is_refused(
@@ -307,7 +307,7 @@ def test_bad_table_file_is_refused(old: str, new: str, words: list[str], table: 
         (["cosim", "vlarb", "--fabric", "tests/data/two_switch", "--param", "entries=2"], ["entries", "at least 8"]),
         (["cosim", "vlarb", "--fabric", "x", "--table", "y"], ["--fabric and --table"]),
         (["fabric", "check", "README.md"], ["folder", "file"]),
-        (["egress", "--table", "none.toml", "--arrivals", "none.csv"], ["none.csv", "readable"]),
+        (["egress", "--table", "none.toml", "--arrivals", "none.csv"], ["none.csv", "cannot be read"]),
         (["export", "vlarb", "--out", "README.md/x"], ["--out"]),
         (["frobnicate"], ["frobnicate"]),
         (["fabric"], []),

@@ -77,7 +77,7 @@ def test_a_study_page_shows_every_link_in_the_colour_of_its_load(study: Path, tm
     assert len(drawn) == 2 * (4 + 4)
     assert len(set(drawn.values())) > 4
     assert [held.get("value") for held in seen.of("option")] == ["0", "1"]
-    assert "200 Gb/s, 64 bytes and 2.56 ns a cycle" in seen.text
+    assert "200 Gb/s, 64 bytes and 2.56 ns per cycle" in seen.text
     levels = next(table for table in seen.tables if "mean latency, cycles" in table[0])
     assert len(levels) == 1 + 2 * 2 * 2
     column = {name: place for place, name in enumerate(levels[0])}

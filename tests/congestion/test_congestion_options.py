@@ -151,11 +151,15 @@ def test_a_file_and_a_key_beside_it_are_refused(tmp_path: Path) -> None:
     (tmp_path / "opensm.conf").write_text(CONF)
     file.write_text(example.replace("threshold = 12", 'threshold = 12\nopensm_conf = "opensm.conf"'))
     assert_refused(
-        call("simulate", file, "--out", tmp_path / "out"), "congestion.threshold", "left out with opensm_conf"
+        call("simulate", file, "--out", tmp_path / "out"),
+        "congestion.threshold",
+        "cannot be used with opensm_conf, which sets it",
     )
     of_sl = 'opensm_conf = "opensm.conf"\n[[congestion.sl]]\nsl = 1\n\n'
     file.write_text(example.split("threshold = 12", 1)[0] + of_sl + example[example.index("[run]") :])
-    assert_refused(call("simulate", file, "--out", tmp_path / "out"), "congestion.sl", "left out with opensm_conf")
+    assert_refused(
+        call("simulate", file, "--out", tmp_path / "out"), "congestion.sl", "cannot be used with opensm_conf"
+    )
 
     head, rest = example.split("threshold = 12", 1)
     file.write_text(head + 'opensm_conf = "opensm.conf"\n' + rest[rest.index("[run]") :])

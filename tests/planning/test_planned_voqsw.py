@@ -136,13 +136,17 @@ def test_levels_beyond_the_rows_are_counted_again_from_the_first() -> None:
         ("vls = 6", 'first_vl = "host"', ["voqsw.first_vl", "output"]),
         ('sl = "path"', "sl = 3", ["traffic.0.sl", "path with [voqsw]"]),
         ("[voqsw]", "[link]\ndata_vls = 3\n[voqsw]", ["link.data_vls", "at least voqsw.vls, 6"]),
-        ("[voqsw]", "[link]\nvl_of_sl = [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]\n[voqsw]", ["link.vl_of_sl", "left out"]),
-        ("[voqsw]", '[switch]\nkind = "opa"\n[voqsw]', ["voqsw", "left out with switch.kind opa"]),
+        (
+            "[voqsw]",
+            "[link]\nvl_of_sl = [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]\n[voqsw]",
+            ["link.vl_of_sl cannot be used with [voqsw]"],
+        ),
+        ("[voqsw]", '[switch]\nkind = "opa"\n[voqsw]', ["voqsw cannot be used with switch.kind opa"]),
         ("[run]", "[measure]\napart = [12]\n[run]", ["measure.apart", "0 to 11", "12"]),
         (
             'topology = "irregular"\nswitches = 6\nports = 6\nhosts_per_switch = 2',
             'topology = "torus"\nsize = [3, 3]',
-            ["one that needs no VLs itself"],
+            ["chooses VLs by incoming VL"],
         ),
         (
             'topology = "irregular"\nswitches = 6\nports = 6\nhosts_per_switch = 2',
@@ -167,6 +171,6 @@ def test_more_levels_than_a_packet_has_are_for_golden_alone(tmp_path: Path) -> N
 
     said = call("simulate", study, "--out", tmp_path / "out")
     assert said.status == 0
-    assert "20 SLs are more than the 16 that a packet can name" in said.err
+    assert "20 SLs exceed the 16 of a packet header" in said.err
     assert_refused(call("simulate", study, "--out", tmp_path / "traced", "--trace"), "--trace", "16 SLs")
     assert_refused(call("cosim", "network", study, "--rtl", "0"), "voqsw.sls", "1 to 16", "20")

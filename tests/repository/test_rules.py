@@ -179,6 +179,7 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
             for name in names:
                 if is_example or Path(name).suffix in {
                     ".py",
+                    ".toml",
                     ".typed",
                     ".cpp",
                     ".hpp",

@@ -82,5 +82,14 @@ PLANTS = (
         "self.room[vl].eq(self._within(used + 1, others, pool)),",
         instance="small-two-ports",
     ),
+    Plant(
+        "static-read-does-not-wrap",
+        "The second flit that a static buffer shows is read past the end of its lane instead of at its start.",
+        _BUFFER,
+        "m.d.comb += reader.addr.eq(base + _modulo(start + index, size))",
+        "m.d.comb += reader.addr.eq(base + start + index)",
+        instance="queues-static-wrap",
+        parameters={"form": "static", "flits": 6, "minimum": 3, "maximum": 3, "mtu_flits": 2},
+    ),
 )
 """Planted bugs, each a change of one line."""

@@ -230,6 +230,11 @@ INSTANCES = (
     ),
     Instance("queues-shared", QueueProperties, {**_TINY, **_ONE, "form": "shared"}),
     Instance("queues-static", QueueProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance(
+        "queues-static-wrap",
+        QueueProperties,
+        {**_PARTS, **_ONE, "flits": 6, "minimum": 3, "maximum": 3, "mtu_flits": 2, "read_flits": 3, "form": "static"},
+    ),
     Instance("queues-two-ports", QueueProperties, {**_TINY, **_MANY, "form": "shared"}),
     Instance(
         "queues-of-five",

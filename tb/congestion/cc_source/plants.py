@@ -119,5 +119,14 @@ PLANTS = (
         parameters={"cct_entries": CCT_LEAST_ENTRIES},
         cycles=100_000,
     ),
+    Plant(
+        "shifts-neither-first-nor-last",
+        "With shift_first the multiplier is not shifted.",
+        _GAP,
+        "factor = self.sizes[1] >> entry.shift if self.shift_first else self.sizes[1]",
+        "factor = self.sizes[1]",
+        instance="gap-shift-first",
+        parameters={"shift_first": True},
+    ),
 )
 """Planted bugs, each a change of one line."""

@@ -41,7 +41,7 @@ class CCSourceProperties(Properties):
     statements: ClassVar = {
         "presented": "The inputs presented in one cycle act in the next one, with DLID 0 while flows are SLs, and "
         "reach the deciding stage unchanged.",
-        "ticks": "A tick comes every `tick_cycles` cycles from reset on.",
+        "ticks": "A tick occurs every `tick_cycles` cycles from reset on.",
         "sweep": "In every cycle in which no BECN acts, the entry after the last visited one is visited.",
         "same": "A request, BECN or visit in the pipeline is flagged as sharing a flow with an earlier one exactly "
         "if it does.",

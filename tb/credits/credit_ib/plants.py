@@ -70,5 +70,14 @@ PLANTS = (
         "self.stored.write(m, self.overdue, ~(seen | heard))",
         "self.stored.write(m, self.overdue, ~seen)",
     ),
+    Plant(
+        "large-buffer-promises-all",
+        "A buffer of more than 2048 blocks promises all of its room.",
+        _PORT,
+        "return room if self.buffer_blocks <= CREDIT_CAP else Mux(room > CREDIT_CAP, CREDIT_CAP, room)",
+        "return room",
+        instance="large-buffer",
+        parameters={"buffer_blocks": 4000, "fcp_blocks": 0},
+    ),
 )
 """Planted bugs, each a change of one line."""

@@ -30,7 +30,7 @@ class CreditOPAPairProperties(Properties):
         "the receiver, and in the return on the link: each unit is counted once, and comes back exactly "
         "once.",
         "no-false-error": "A return of a correct receiver is never reported as an error.",
-        "in-step": "Both ends agree on which of the four LTPs of a return comes next.",
+        "in-step": "Both ends agree on which of the four LTPs of a return is next.",
     }
 
     def __init__(self, port: Any) -> None:

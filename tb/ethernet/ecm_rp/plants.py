@@ -69,5 +69,23 @@ PLANTS = (
         "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT))),",
         "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT - 1))),",
     ),
+    Plant(
+        "strict-takes-any-probe",
+        "With strict set, the probe of any congestion point raises a rate.",
+        _FILE,
+        "any_probe = (notice == Notice.PROBE) & (not self.parameters.strict)",
+        "any_probe = notice == Notice.PROBE",
+        instance="strict",
+        parameters={"strict": True},
+    ),
+    Plant(
+        "flows-past-127-share-records",
+        "Flow 128 and those above it use the records of the flows below.",
+        _FILE,
+        "self.asks, self.place = Signal(), Signal(range(p.flows))",
+        "self.asks, self.place = Signal(), Signal(range(min(p.flows, 128)))",
+        instance="small",
+        parameters={"flows": 256},
+    ),
 )
 """Planted bugs, each a change of one line."""

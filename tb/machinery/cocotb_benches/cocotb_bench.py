@@ -127,7 +127,8 @@ def run_verilog(
     """
     require_extra("cocotb")
     if not simulator_installed(simulator):
-        raise InputError("simulator", "verilator, or icarus if it is installed", simulator)
+        problem = f": {simulator} is not installed"
+        raise InputError("simulator", "an installed simulator", simulator, problem=problem)
     text = "`timescale 1ns/1ps\n" + text
     folder = _folder(top, simulator, text, trace_depth)
     with locked(folder), environment_of({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "bench*.py"}):

@@ -53,6 +53,25 @@ def elements(layout: Mapping[str, Field], arrays: Sequence[tuple[str, int]]) -> 
     return np.array(found, np.int64).reshape(-1, 3)
 
 
+def pieces(layout: Mapping[str, Field], name: str, count: int, most_bits: int) -> NDArray[np.int64]:
+    """Return the pieces of each element of a port, of at most so many bits, low ones first; as ``elements`` does.
+
+    Raises
+    ------
+    ValueError
+        If the port has no whole number of elements.
+    """
+    field = layout[name]
+    bits, left = divmod(field.bits, count)
+    if left:
+        raise ValueError(f"{name} must have {count} elements, not {field.bits} bits")
+    starts = [
+        (bits * index + low, min(most_bits, bits - low)) for index in range(count) for low in range(0, bits, most_bits)
+    ]
+    places_of = [(*divmod(field.shift + start, _WORD_BITS), width) for start, width in starts]
+    return np.array([(field.word + word, shift, width) for word, shift, width in places_of], np.int64).reshape(-1, 3)
+
+
 @kernel
 def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int, value: int) -> None:
     """Write a port or element into a row of zeros. The call may be skipped for a value of 0."""

@@ -96,7 +96,7 @@ SPLIT = ("--output-split-cfuncs", "500")
 def check_plain(path: Path, field: str) -> None:
     """Raise ``InputError`` unless make can handle a path. Blanks, quotes and ``$`` are special in makefiles."""
     if not _PLAIN.fullmatch(str(path)):
-        raise InputError(field, "a path of letters, digits and . _ - + / only (make cannot handle others)", str(path))
+        raise InputError(field, "a path of letters, digits and . _ - + / (makefiles allow no others)", str(path))
 
 
 def _root() -> Path:
@@ -163,7 +163,8 @@ def toolchain() -> str:
     path = child_environment()["PATH"]
     for name, package in _NEEDED.items():
         if shutil.which(name, path=path) is None:
-            raise InputError(name, f"installed (apt-get install {package})", "missing")
+            problem = f"is not installed (apt-get install {package})"
+            raise InputError(name, "installed", "missing", problem=problem)
     said = subprocess.run(
         [str(shutil.which("c++", path=path)), "--version"], capture_output=True, text=True, check=False
     ).stdout

@@ -78,5 +78,14 @@ PLANTS = (
         "m.d.sync += quantum.eq(self.program.weight)",
         "m.d.sync += quantum.eq(quantum + self.program.weight)",
     ),
+    Plant(
+        "stalled-loses-its-deficit",
+        "With keep_on_stall a requester without room loses its deficit.",
+        _TURNS,
+        "kept = kept | self.waiting[requester]",
+        "kept = kept & ~self.waiting[requester]",
+        instance="mapped",
+        parameters={"keep_on_stall": True, "vl15": False},
+    ),
 )
 """Planted bugs, each a change of one line."""

@@ -64,6 +64,7 @@ INSTANCES = (
     Instance("mapped", RRProperties, {"data_vls": 6, "requesters": 4, "vl15": False}),
     Instance("full", RRProperties, {"data_vls": 15, "requesters": 0, "vl15": True}),
     Instance("past-vl15", RRProperties, {"data_vls": 17, "requesters": 0, "vl15": True}),
+    Instance("no-vl15", RRProperties, {"data_vls": 17, "requesters": 0, "vl15": False}),
     Instance("mapped-full", RRProperties, {"data_vls": 15, "requesters": 16, "vl15": True}),
 )
-"""Proven instances: small; with a map; full size; lanes numbered past VL15; a map at full size."""
+"""Proven instances: small, with a map, full size, lanes past VL15 with and without VL15, and a map at full size."""

@@ -127,5 +127,14 @@ PLANTS = (
         instance="line-rate-small",
         parameters=_FORM,
     ),
+    Plant(
+        "last-lane-is-vl15",
+        "Without VL15 the last data lane is served as VL15.",
+        _EXACT,
+        "vl15_wins = able[self.data_vls] if self.vl15 else Signal()",
+        "vl15_wins = able[self.data_vls - (not self.vl15)]",
+        instance="odd",
+        parameters={"vl15": False},
+    ),
 )
 """Planted bugs, each a change of one line."""
