@@ -11,7 +11,7 @@ DOCS = ROOT / "docs"
 LETTERED = re.compile(r"^\| ([A-Z]\d{1,2}) \|", re.MULTILINE)
 """An id of the old form, a letter and a number, that begins a row."""
 RULE = re.compile(r"^(?:\| |(?:\* )?\*\*)([A-Z0-9]+-[A-Z]?\d{1,2})(?: \||\.?\*\*)", re.MULTILINE)
-"""The id of a rule: first cell of a row (``| DT-1 |``), or start of a paragraph or item (``**DT-1.**``, ``* **ETH-1**``)."""
+"""Rule id: first cell of a row (``| DT-1 |``), or start of a paragraph or item (``**DT-1.**``, ``* **ETH-1**``)."""
 
 
 def prefixes() -> dict[str, str]:
