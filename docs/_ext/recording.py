@@ -67,7 +67,7 @@ def record(command: str) -> Scene:
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command}: exit status {done.returncode}\n{done.stderr}")
-    text = re.sub(r"\([\d,]+ a second\)", "(... a second)", done.stdout)
+    text = re.sub(r"\([\d,]+ ((?:cycles )?per second)\)", r"(... \1)", done.stdout)
     lines = [_without_seconds(line.rstrip()) for line in text.splitlines()]
     return Scene(command, tuple(part for line in lines for part in textwrap.wrap(line, COLUMNS) or [""]))
 
