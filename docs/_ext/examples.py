@@ -9,7 +9,7 @@ A page is run in one empty folder, from top to bottom:
 * a block after ``<!-- file: NAME -->`` is written to that file;
 * a block ``console`` after ``<!-- long: NAME -->`` is too dear for every run of the tests. ``--long`` runs it and keeps
   its outputs in ``docs/evidence/outputs/NAME.txt``; without ``--long`` the page is compared with that file;
-* a block after ``<!-- checked: tests/test_NAME.py -->`` is left out, because that test reads it;
+* a block after ``<!-- checked: tests/FAMILY/test_NAME.py -->`` is left out, because that test reads it;
 * a block after ``<!-- listing -->`` is left out, because it has no output and lacks the code around it.
 
 A page under ``docs/tutorials`` is run, and so is a page with the line ``<!-- executed -->``. With
@@ -49,7 +49,7 @@ OUTPUTS = ROOT / "docs" / "evidence" / "outputs"
 _FENCE = re.compile(r"^(```+)(\S.*)?$")
 _COMMENT = re.compile(
     r"^<!-- (?:file: (?P<file>[\w./-]+)|long: (?P<long>[\w-]+)"
-    r"|checked: (?P<checked>tests/\w+\.py)|(?P<listing>listing)) -->$"
+    r"|checked: (?P<checked>tests/[\w/]+\.py)|(?P<listing>listing)) -->$"
 )
 _EXECUTED = re.compile(r"^<!-- executed(?: with (?P<folders>\w+(?:, \w+)*))? -->$", re.MULTILINE)
 _KINDS = {"console", "python"}

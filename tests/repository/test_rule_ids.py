@@ -10,8 +10,8 @@ ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 LETTERED = re.compile(r"^\| ([A-Z]\d{1,2}) \|", re.MULTILINE)
 """An id of the old form, a letter and a number, that begins a row."""
-RULE = re.compile(r"^(?:\| |\*\*)([A-Z0-9]+-[A-Z]?\d{1,2})(?: \||\.\*\*)", re.MULTILINE)
-"""The id of a rule, as the first cell of a row (``| DT-1 |``) or before a paragraph (``**DT-1.**``)."""
+RULE = re.compile(r"^(?:\| |(?:\* )?\*\*)([A-Z0-9]+-[A-Z]?\d{1,2})(?: \||\.\*\*)", re.MULTILINE)
+"""Rule id: first cell of a row (``| DT-1 |``), or start of a paragraph or item (``**DT-1.**``, ``* **ETH-1.**``)."""
 
 
 def prefixes() -> dict[str, str]:

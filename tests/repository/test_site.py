@@ -52,14 +52,24 @@ def anchors(page: Path) -> set[str]:
     return set(plain)
 
 
-def test_every_page_has_one_place_in_the_tree() -> None:
-    """Every page has exactly one place in the site's tree."""
-    trees = re.findall(r"```\{toctree\}\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
+def pages_below(page: Path) -> list[Path]:
+    """Return the pages in the ``toctree`` of a page, in order."""
+    trees = re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     listed = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    return [(DOCS / name[1:] if name.startswith("/") else page.parent / name).with_suffix(".md") for name in listed]
 
-    assert sorted(listed) == sorted(
-        str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if page.stem != "index"
-    )
+
+def test_every_page_has_one_place_in_the_tree() -> None:
+    """Given the front page's sections and their pages, each page of the site is reached once, in two steps at most."""
+    sections = pages_below(DOCS / "index.md")
+    listed = [*sections, *(page for section in sections for page in pages_below(section))]
+
+    assert sorted(listed) == sorted(page for page in PAGES if page.stem != "index")
+
+
+def test_the_sidebar_begins_with_few_entries() -> None:
+    """Given the front page, its sidebar has at most ten sections, which unfold."""
+    assert len(pages_below(DOCS / "index.md")) <= 10
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OUTSIDE], ids=lambda page: str(page.relative_to(ROOT)))
