@@ -161,7 +161,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr", "--target", "asic"), "--target", "asic")
     assert_refused(call("area", "rr", "--seeds", "-1"), "--seeds", "-1")
     assert_refused(call("area", "nothing"), "BLOCK", "nothing")
-    assert_refused(call("area", "rr", "drr", "--nouns"), "--nouns", "one BLOCK", "rr drr")
+    assert_refused(call("area", "rr", "drr", "--nouns"), "--nouns needs exactly one BLOCK")
     assert_refused(call("area", "rr", "--nouns", "--target", "ice40"), "--target", "ice40")
     assert_refused(call("area", "rr", "--nouns", "--sweep", "data_vls=2"), "--sweep", "--nouns")
     assert_refused(call("area", "rr:lanes=2"), "--param", "not lanes")

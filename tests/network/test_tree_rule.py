@@ -45,7 +45,11 @@ def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
     """Each in one line."""
     out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
     assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace cannot be used with more than 3 LIDs")
-    assert_refused(call("cosim", "network", study, "--rtl", "0"), "network must be of up to 3 LIDs", "not 4")
+    assert_refused(
+        call("cosim", "network", study, "--rtl", "0"),
+        "network: 4 LIDs exceed the limit of switches in hardware, 3",
+        "not 4",
+    )
     study.write_text(STUDY + rewrite)
     assert_refused(call("simulate", study, "--out", out), "rewrite must be left out of a network that forwards by rule")
 

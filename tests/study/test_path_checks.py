@@ -94,7 +94,7 @@ def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tu
 
     called = call(*verb, study, *options)
 
-    assert_refused(called, "t.toml: scheduler.table", f"gives {_GIVES[name]} to VL 1", "of SL 1", "port", "one without")
+    assert_refused(called, "t.toml: scheduler.table", f"does not give VL 1 {_GIVES[name]}", "of SL 1", "port")
     assert not (study.parent / "out").exists()
 
 

@@ -163,7 +163,7 @@ def test_a_study_that_gains_a_load_keeps_its_runs_and_one_that_changes_is_refuse
             call("simulate", study, "--out", out, *options),
             str(out),
             "--out",
-            "empty folder",
+            "the folder holds runs of",
             "remove this one",
             "small.toml in an earlier version",
         )
@@ -206,7 +206,7 @@ def test_runs_of_another_model_are_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda folder: (folder / "manifest.json").unlink(), "whose runs no manifest names"),
+        (lambda folder: (folder / "manifest.json").unlink(), "the folder holds runs without a manifest"),
         (lambda folder: _cut(folder / "manifest.json"), "a damaged manifest.json"),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "a damaged manifest.json"),
         (

@@ -132,15 +132,18 @@ def test_values_of_an_option_are_those_of_a_file(text: str, values: list[Any]) -
     ("options", "words"),
     [
         (["--sweep", "buffers.blocks=64,8"], ["buffers.blocks", "at least 9", "8"]),
-        (["--sweep", "buffers.blocks=64,64"], ["sweep buffers.blocks", "different studies", "64 again"]),
+        (
+            ["--sweep", "buffers.blocks=64,64"],
+            ["sweep buffers.blocks", "the same study as an earlier point", "64 again"],
+        ),
         (
             ["--sweep", "buffers.blocks=64,1792", "--sweep", "scheduler.name=rr,rr"],
             ["scheduler.name=rr gives the same study as an earlier point"],
         ),
-        (["--sweep", "buffers.blocks=64,,8"], ["--sweep buffers.blocks", "given a value", "empty"]),
+        (["--sweep", "buffers.blocks=64,,8"], ["--sweep buffers.blocks needs a value"]),
         (["--sweep", "buffers.blocks"], ["--sweep", "KEY=VALUE", "buffers.blocks"]),
-        (["--sweep", "buffers.blocks=1", "--sweep", "buffers.blocks=2"], ["buffers.blocks", "once", "twice"]),
-        (["--set", "buffers.blocks=1", "--set", "buffers.blocks=2"], ["buffers.blocks", "once", "twice"]),
+        (["--sweep", "buffers.blocks=1", "--sweep", "buffers.blocks=2"], ["buffers.blocks is given twice"]),
+        (["--set", "buffers.blocks=1", "--set", "buffers.blocks=2"], ["buffers.blocks is given twice"]),
         (["--sweep", "run.loads=0.2,0.2"], ["run.loads.1: 0.2 is repeated"]),
         (["--sweep", "run.loads.0=0.2,0.3"], ["run.loads.0: sweep the whole list run.loads instead"]),
         (
@@ -152,7 +155,7 @@ def test_values_of_an_option_are_those_of_a_file(text: str, values: list[Any]) -
         (["--sweep", "network.k=2,2.5"], ["network.k", "a whole number", "2.5"]),
         (["--sweep", "scheduler.name=rr,drr"], ["scheduler.table with scheduler.name=drr is missing"]),
         (["--set", "scheduler.name=drr", "--set", "scheduler.table=no.toml"], ["no.toml", "cannot be read"]),
-        (["--set", "buffers.blocks=[1"], ["--set buffers.blocks", "as in a TOML file", "[1"]),
+        (["--set", "buffers.blocks=[1"], ["--set buffers.blocks", "a valid TOML value", "[1"]),
         (["--set", "buffers blocks=1"], ["key must be a dotted key", "buffers blocks"]),
         (["--set", "run=3"], ["run", "a section", "3"]),
         (["--set", "run.cycles=nan"], ["run.cycles", "a whole number", "nan"]),
@@ -163,7 +166,7 @@ def test_values_of_an_option_are_those_of_a_file(text: str, values: list[Any]) -
                 "--sweep",
                 f"link.flight_cycles={','.join(['1'] * 100)}",
             ],
-            ["at most 10000 points", "10200"],
+            ["points exceed the limit of 10000", "10200"],
         ),
     ],
 )
