@@ -133,17 +133,14 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
     file.write_text(RECORDS.read_text().splitlines()[0][:-1] + ',"seed":3}\n')
     assert_refused(call("evidence", file), f"{file}:1:", "not a JSON object")
     file.write_bytes(b"\xc8\n")
-    assert_refused(call("evidence", file), "UTF-8 text, not byte 0xc8")
+    assert_refused(call("evidence", file), "is not UTF-8 text: byte 0xc8")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("cosim", "rr", "--plugin", "nope.py"), "--plugin applies only to `vlane cosim network`"),
-        (
-            ("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"),
-            "--param requesters is given twice",
-        ),
+        (("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"), "--param requesters is given twice"),
         (("area", "rr:"), "BLOCK must be BLOCK or BLOCK:K=V,K=V, not rr:"),
         (("area", "rr", "--seeds", "9999999999"), "--seeds must be 0 to 1000"),
         (("area", "rr", "--sweep", "requesters=2,2"), "distinct values"),

@@ -156,7 +156,7 @@ def test_a_study_of_python_has_swaps(study: Path) -> None:
         (SWAP.replace("low = [[0, 1]]\n", ""), ["swap.0", "does not give VL 0 a weight", "port 3"]),
         (
             SWAP.replace("[[1, 255]]", "[[1, 255], [1, 1]]") + "\n[scheduler.parameters]\nentries = 1\n",
-            ["swap.0", "the instance allows 1 (entries per list)", "2 entries"],
+            ["swap.0", "the instance allows 1 (entries per list)", "2 values"],
         ),
     ],
 )

@@ -157,7 +157,7 @@ def test_captured_tables_are_looked_at_where_packets_pass(study: Path, capture_c
 
     spoiled = _captured(study, folder, "[[traffic]]\nsl = 0\n")
 
-    assert_refused(spoiled, str(folder), "captured table of", "(", "to VL 0", "of SL 0 take there")
+    assert_refused(spoiled, str(folder), "captured table of", "(", "does not give VL 0", "of SL 0 use it there")
 
 
 def test_only_pairs_that_have_packets_count() -> None:
