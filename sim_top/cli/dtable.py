@@ -92,37 +92,16 @@ def _in_gbps(planned: TablePlan, clock: LinkClock) -> Table:
 
 def _print(planned: TablePlan, clock: LinkClock | None) -> None:
     total = sum(level.total_weight for level in planned.levels)
-    rows = []
+    entries, shares = [], []
     for one in planned.levels:
         split = ", ".join(f"{one.weights.count(w)} x {w}" for w in sorted(set(one.weights)))
-        shares = (one.phi_min, one.level.bandwidth, one.phi_max)
-        counts = [str(one.level.sl), str(one.level.distance), str(len(one.places)), str(one.level.mtu_blocks)]
-        rows.append(
-            [
-                one.level.name,
-                *counts,
-                *(f"{float(s):.5f}" for s in shares),
-                split,
-                str(one.total_weight),
-                f"{one.total_weight / total:.4f}",
-            ]
-        )
-    columns = [
-        "name",
-        ">SL",
-        ">distance",
-        ">entries",
-        ">MTU",
-        ">phi min",
-        ">bandwidth",
-        ">phi max",
-        "entry weights",
-        ">weight",
-        ">share",
-    ]
-    screen.print(
-        table(f"k = {float(planned.k):g}, w = {float(planned.w):g}, pool {float(planned.pool):g}", columns, rows)
-    )
+        counts = (one.level.sl, one.level.distance, len(one.places), one.level.mtu_blocks, one.total_weight)
+        entries.append([one.level.name, *map(str, counts), split])
+        bounds = (one.phi_min, one.level.bandwidth, one.phi_max)
+        shares.append([one.level.name, *(f"{float(s):.5f}" for s in bounds), f"{one.total_weight / total:.4f}"])
+    title = f"k = {float(planned.k):g}, w = {float(planned.w):g}, pool {float(planned.pool):g}"
+    screen.print(table(title, ["name", ">SL", ">distance", ">entries", ">MTU", ">weight", "entry weights"], entries))
+    screen.print(table("fractions of the link", ["name", ">phi min", ">bandwidth", ">phi max", ">share"], shares))
     if clock:
         screen.print(_in_gbps(planned, clock))
     screen.print(f"total weight {total}; largest allowed weight of an entry: {float(planned.most_weight):g}")

@@ -195,7 +195,8 @@ def curves_of(
         points = [_point(at, list(same), is_latency=is_latency) for at, same in groupby(rows, lambda row: row["x"])]
         curves.append(Curve(label, tuple(points)))
     if len(curves) > _MOST_CURVES:
-        problem = f": {', '.join(split)} give {len(curves)} curves, the limit is {_MOST_CURVES}; select rows with where"
+        problem = f": {', '.join(split)} give {len(curves)} curves, the limit is {_MOST_CURVES}"
+        problem += f"; select rows with {option}where"
         raise InputError(f"{option}by", f"at most {_MOST_CURVES} curves", len(curves), problem=problem)
     return Curves(x, y, words, tuple(curves), tuple(averaged), is_latency)
 

@@ -85,5 +85,5 @@ def _refuse_unserved(world: World, where: str, vl: int, sl: int, given_by: str) 
     if not given_by:
         source = str(world.base / str(table))
     gives = section.gives if section else "a requester"
-    problem = f"gives VL {vl} no {gives}, but packets of SL {sl} use it {at}"
+    problem = f"does not give VL {vl} {gives}, but packets of SL {sl} use it {at}"
     raise InputError(field, f"a table with {gives} for VL {vl}", "none", source=source, problem=problem)

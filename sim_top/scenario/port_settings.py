@@ -53,7 +53,9 @@ def port_settings(study: Study, lanes: int, base: Path, captured: Captured | Non
     if parameters["data_vls"] != lanes:
         raise InputError("link.data_vls", f"at least {scheduler.data_vls[0]} with {scheduler.name}", lanes)
     if parameters.get("units") == "shared":
-        problem = "shared cannot be simulated in a network: a shared unit also works while its link is busy"
+        problem = (
+            "shared cannot be simulated in a network: a shared unit works while its link is busy; use per_requester"
+        )
         raise InputError("scheduler.parameters.units", "per_requester", "shared", problem=f": {problem}")
     writes = program_writes(tables, scheduler.name, parameters, str(file))
     if parameters.get("requesters") and each > 1 and not tables.sl2vl:

@@ -230,11 +230,11 @@ def test_table_file_runs_through_a_scheduler(name: str, tmp_path: Path) -> None:
         (
             "dtable",
             "[dtable]\nentries = [[0, 1], [1, 1]]\n[sl2vl]\nrow = [0, 0" + ", 15" * 14 + "]",
-            ["dtable.entries[1] SL", "of SL 0, which shares VL 0", "SL 1"],
+            ["dtable.entries[1] SL", "names SL 1, which shares VL 0 with SL 0", "SL 1"],
         ),
         ("drr", "[drr]\nquantum = [1, 1]\n[sl2vl]\nrow = [0, 0" + ", 15" * 14 + "]", ["drr.quantum[1]", "shares VL 0"]),
         ("drr", "[scfq]\nweight = [1]", ["drr", "missing"]),
-        ("drr", "[drr]\nquantum = [1, 2, 3, 4]", ["drr.quantum", "at most 3 long"]),
+        ("drr", "[drr]\nquantum = [1, 2, 3, 4]", ["drr.quantum", "the instance allows 3 (requesters)"]),
         ("scfq", "[scfq]\nweight = [1, 1000]", ["scfq.weight[1]", "at most 170", "1000"]),
         ("dtable", "[dtable]\nentries = [[3, 1]]", ["dtable.entries[0] SL", "0 to 2", "3"]),
         ("dtable", "[dtable]\nentries = [[0, 1]]\nmore = 1", ["dtable.more", "unknown"]),

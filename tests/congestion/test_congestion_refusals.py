@@ -349,7 +349,7 @@ def test_switches_without_congestion_control_are_refused(old: str, new: str, sai
         (
             "data_vls = 2",
             "data_vls = 2\nrate_gbps = 4000",
-            ("link.rate_gbps must be such that 1.024 us are 64 to 4096 cycles (with [congestion]), not 4000.0"),
+            ("link.rate_gbps must be such that 1.024 us are 64 to 4096 cycles with [congestion], not 4000.0"),
         ),
     ],
 )

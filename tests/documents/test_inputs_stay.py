@@ -62,7 +62,7 @@ def test_fabric_is_not_written_into_another_fabrics_folder(tmp_path: Path) -> No
     shutil.copytree(FABRIC, folder)
     kept = {file.name: file.read_bytes() for file in folder.iterdir()}
     words = ("voqsw", "--topology", "irregular:4", "--sls", "8", "--vls", "8", "--out")
-    assert_refused(call(*words, folder), "--out", "a folder without another fabric's files")
+    assert_refused(call(*words, folder), "--out", "the folder holds dump_fts.txt of another fabric")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == kept
     fresh = tmp_path / "fresh"
     for _ in range(2):
@@ -73,7 +73,7 @@ def test_fabric_is_not_written_into_another_fabrics_folder(tmp_path: Path) -> No
 def test_runs_are_not_put_among_other_files(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     called = call("simulate", ROOT / "sim_top" / "configs" / "dumbbell_fifo.toml", "--out", tmp_path)
-    assert_refused(called, "an empty folder or one with runs of this study", "mine.txt")
+    assert_refused(called, "the folder holds other files, such as mine.txt", "mine.txt")
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -140,23 +140,20 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
     """Given a record with a duplicate key, or bytes that are not UTF-8, the file is refused."""
     file = tmp_path / "records.jsonl"
     file.write_text(RECORDS.read_text().splitlines()[0][:-1] + ',"seed":3}\n')
-    assert_refused(call("evidence", file), f"{file}:1:", "one JSON object")
+    assert_refused(call("evidence", file), f"{file}:1:", "not a JSON object")
     file.write_bytes(b"\xc8\n")
-    assert_refused(call("evidence", file), "UTF-8 text, not byte 0xc8")
+    assert_refused(call("evidence", file), "is not UTF-8 text: byte 0xc8")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("cosim", "rr", "--plugin", "nope.py"), "--plugin must be given with network only"),
-        (
-            ("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"),
-            "--param requesters must be given once, not twice",
-        ),
+        (("cosim", "rr", "--plugin", "nope.py"), "--plugin applies only to `vlane cosim network`"),
+        (("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"), "--param requesters is given twice"),
         (("area", "rr:"), "BLOCK must be BLOCK or BLOCK:K=V,K=V, not rr:"),
         (("area", "rr", "--seeds", "9999999999"), "--seeds must be 0 to 1000"),
-        (("area", "rr", "--sweep", "requesters=2,2"), "each value once"),
-        (("area", "rr", "--sweep", "requesters=2,3", "--plot", "p.foo"), "ends in .png"),
+        (("area", "rr", "--sweep", "requesters=2,2"), "distinct values"),
+        (("area", "rr", "--sweep", "requesters=2,3", "--plot", "p.foo"), "ending in .png"),
         (("cosim", "rr", "--rate", "1_0"), "--rate"),
         (("voqsw", "--topology", "irregular:4", "--aside-sls", ",".join(map(str, range(16)))), "--aside-sls"),
         (("voqsw", "--topology", "irregular:4", "--aside-vls", ",".join(map(str, range(15)))), "--aside-vls"),

@@ -181,7 +181,7 @@ def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, 
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ('rate_gbps = "EDR"', [":7", "link.rate_gbps", "0.001 to 1000000, in Gb/s, or a name", "did you mean EDR 4X?"]),
+        ('rate_gbps = "EDR"', [":7", "link.rate_gbps", "0.001 to 1000000 Gb/s or a name", "did you mean EDR 4X?"]),
         ("rate_gbps = 0", [":7", "link.rate_gbps", "not 0"]),
         ("rate_gbps = true", [":7", "link.rate_gbps", "not true"]),
         ("rate_gbps = nan", [":7", "link.rate_gbps", "not nan"]),
@@ -235,7 +235,7 @@ def test_egress_reports_waits_in_ns_and_lanes_in_gbps(table: Path, tmp_path: Pat
     cycles = max(16, window["last_cycle"] + 1) - window["first_cycle"] if window else 6
     assert lane["gbps"] == pytest.approx(lane["window_bytes"] * 8 / (cycles * 5.12))
     assert out.read_text().splitlines()[:2] == ["cycle,vl,bytes,list,ns", "10,15,129,vl15,51.2"]
-    assert "a link of 100 Gb/s" in shown.out
+    assert "link of 100 Gb/s" in shown.out
     assert management["vl"] == 15
 
 

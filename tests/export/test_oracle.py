@@ -333,11 +333,14 @@ def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
         (lambda: vlane.oracle("rr").program([(0, 0, 0, 0)]), "cannot be used with rr and requesters = 0"),
         (lambda: vlane.oracle("drr").program([(0, 0)]), r"table\[0\] must be 4 numbers"),
         (lambda: vlane.oracle("drr").program([(0, 0, 0, 256)]), "program__weight must be 0 to 255, not 256"),
-        (lambda: vlane.oracle("drr").program(DTable(((0, 1),))), "table must be one that drr has, not DTable"),
+        (lambda: vlane.oracle("drr").program(DTable(((0, 1),))), "table: drr has no table of type DTable"),
         (lambda: vlane.oracle("drr").program("table.toml"), "table must be a table or a list of writes"),
-        (lambda: vlane.oracle("dtable", entries=2).program(DTable(((0, 1),) * 3)), "dtable.entries must be"),
+        (
+            lambda: vlane.oracle("dtable", entries=2).program(DTable(((0, 1),) * 3)),
+            "dtable.entries: 3 values; the instance allows 2",
+        ),
         (lambda: vlane.oracle("lft").program([(0, 1)]), "table must be a list of the inputs of each cycle"),
-        (lambda: vlane.oracle("lft").program(SL2VLRow((0,) * 16)), "table must be one that lft has"),
+        (lambda: vlane.oracle("lft").program(SL2VLRow((0,) * 16)), "table: lft has no table of type SL2VLRow"),
     ],
 )
 def test_wrong_names_and_values_are_refused(act: Any, said: str) -> None:

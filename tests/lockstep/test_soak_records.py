@@ -128,7 +128,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     assert_refused(call("evidence", tmp_path), "record file cannot be read: Is a directory")
     (tmp_path / "file").touch()
     unwritable = tmp_path / "file" / "soak.jsonl"
-    assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "record file must be")
+    assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "record file cannot be written")
 
 
 def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:

@@ -242,10 +242,10 @@ def test_a_cycle_may_carry_less_than_a_block(tmp_path: Path) -> None:
         ({"source": pl.lit(8)}, "list.parquet:2: source must be 0 to 7"),
         ({"interval_cycles": pl.lit(0.5)}, "interval_cycles must be a number, 1 to 268435456, not 0.5"),
         ({"interval_cycles": pl.lit(float("nan"))}, "interval_cycles must be a number, 1 to 268435456"),
-        ({"interval_cycles": pl.date(2026, 1, 1)}, "interval_cycles must be a column of numbers, not one of Date"),
-        ({"source": pl.lit(value=True)}, "source must be a column of numbers, not one of Boolean"),
+        ({"interval_cycles": pl.date(2026, 1, 1)}, "interval_cycles must be a column of numbers, not of type Date"),
+        ({"source": pl.lit(value=True)}, "source must be a column of numbers, not of type Boolean"),
         ({"sl": pl.lit(16)}, "sl must be a whole number, 0 to 15"),
-        ({"sl": pl.lit(4)}, "list.parquet:2: sl must be an SL with a VL (link.vl_of_sl, link.data_vls), not 4"),
+        ({"sl": pl.lit(4)}, r"list.parquet:2: sl must be an SL with a VL \(link.vl_of_sl, link.data_vls\), not 4"),
         ({"destination": pl.col("source")}, "list.parquet:2: destination must be different from the source"),
         ({"interval_cycles": pl.lit(2.0)}, "list.parquet:2: interval_cycles must be at least 4"),
     ],
@@ -276,7 +276,7 @@ def test_admission_without_any_connection_is_refused(tmp_path: Path) -> None:
         ({"switch": {"kind": "opa"}}, "admission"),
         ({"cable": [{"hosts": [0], "relative_rate": 0.5}]}, "cable"),
         ({"link": {"data_vls": 4, "credits": "fcp"}}, "link.credits"),
-        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision cannot be used with [connections]"),
+        ({"run": {"cycles": 40_000, "precision": 0.1}}, r"run.precision cannot be used with \[connections\]"),
     ],
 )
 def test_sections_that_do_not_go_together_are_refused(sections: dict[str, object], field: str) -> None:

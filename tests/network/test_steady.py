@@ -302,11 +302,7 @@ def test_the_trees_small_packets_saturate_first(load: float, saturated: set[int]
     [
         ("cycles = 3000", "cycles = 3000\nprecision = 0.0", ["run.precision", "above 0", "0"]),
         ("cycles = 3000", "cycles = 3000\nprecision = 1.0", ["run.precision", "below 1", "1"]),
-        (
-            "cycles = 3000",
-            "cycles = 3000\nmost_cycles = 9000",
-            ["most_cycles", "cannot be used without precision", "given"],
-        ),
+        ("cycles = 3000", "cycles = 3000\nmost_cycles = 9000", ["most_cycles", "cannot be used without precision"]),
         (
             "cycles = 3000",
             "cycles = 3000\nprecision = 0.1\nmost_cycles = 2999",

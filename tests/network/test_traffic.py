@@ -70,12 +70,12 @@ def test_loads_of_classes() -> None:
 @pytest.mark.parametrize(
     ("traffic", "load", "words"),
     [
-        ([Traffic(share=0.5)], 1.0, ["traffic", "shares that are 1", "0.5"]),
+        ([Traffic(share=0.5)], 1.0, ["traffic: the sum of the shares is 0.5"]),
         ([Traffic(load=0.4), Traffic()], 0.3, ["run.loads", "at least 0.4", "0.3"]),
-        ([Traffic(load=0.4)], 0.3, ["run.loads", "0.4, what", "0.3"]),
+        ([Traffic(load=0.4)], 0.3, ["run.loads", "0.4, the sum", "0.3"]),
         ([Traffic(load=[0.1, 0.4]), Traffic(load=0.1)], 0.51, ["run.loads", "0.2 to 0.5", "0.51"]),
-        ([Traffic(load=[0.1, 0.4]), Traffic()], 0.5, ["traffic", "all have a load", "share"]),
-        ([Traffic(load=[0.1, 0.4]), Traffic(load=[0.4, 0.1])], 0.5, ["traffic", "differ", "0.5 at both"]),
+        ([Traffic(load=[0.1, 0.4]), Traffic()], 0.5, ["traffic", "every class needs a load instead of a share"]),
+        ([Traffic(load=[0.1, 0.4]), Traffic(load=[0.4, 0.1])], 0.5, ["traffic", "the same sum at both ends, 0.5"]),
     ],
 )
 def test_loads_that_classes_cannot_make_are_refused(traffic: list[Traffic], load: float, words: list[str]) -> None:
@@ -97,7 +97,7 @@ def test_connections_are_every_derangement_alike() -> None:
     assert all(all(to != host for host, to in enumerate(each)) for each in found)
     assert all(sorted(each) == [0, 1, 2, 3] for each in found)
     assert all(320 < count < 480 for count in found.values())
-    with pytest.raises(InputError, match="needs 2"):
+    with pytest.raises(InputError, match="needs at least 2 hosts"):
         drawn_connections(1, 0, 0)
 
 
@@ -220,15 +220,23 @@ def test_pairs_come_from_a_file(pattern: str, tmp_path: Path) -> None:
         (
             'pattern = "list"\nfile = "pairs.csv"',
             "source,to\n0,1\n",
-            ["pairs.csv", "source, destination", "source, to"],
+            ["pairs.csv: columns: destination missing (found source, to)"],
         ),
         ('pattern = "list"\nfile = "pairs.csv"', LIST + "0,5,1\n", ["pairs.csv:5", "destination", "0 to 4", "5"]),
-        ('pattern = "list"\nfile = "pairs.csv"', LIST + "0,4,1\n", ["pairs.csv:5", "connection", "0 to 4 again"]),
+        (
+            'pattern = "list"\nfile = "pairs.csv"',
+            LIST + "0,4,1\n",
+            ["pairs.csv:5", "connection 0 to 4 is already listed"],
+        ),
         ('pattern = "list"\nfile = "pairs.csv"', LIST + "2,4,-1\n", ["pairs.csv:5", "weight", "at least 0", "-1"]),
         ('pattern = "list"\nfile = "pairs.csv"', "source,destination,weight\n0,1,0\n", ["weight", "above 0"]),
         ('pattern = "list"\nfile = "pairs.csv"', LIST + "2,4,1e308\n", ["weight", "at most 1e+12", "1e+308"]),
         ('pattern = "list"\nfile = "pairs.csv"', LIST + "2,4,\n", ["pairs.csv:5", "weight", "an empty cell"]),
-        ('pattern = "list"\nfile = "pairs.csv"', "source,source\n0,1\n", ["pairs.csv:1", "once each", "source twice"]),
+        (
+            'pattern = "list"\nfile = "pairs.csv"',
+            "source,source\n0,1\n",
+            ["pairs.csv:1: columns: source is named twice"],
+        ),
         ('pattern = "list"\nfile = "pairs.csv"', LIST.replace("3\n", "30\n"), ["load", "at most", "host 0"]),
         ('pattern = "matrix"\nfile = "pairs.csv"', "0,1\n1,0\n", ["5 rows of 5", "2 rows of 2"]),
         ('pattern = "matrix"\nfile = "pairs.csv"', "0,1,1,1,1\n" * 4 + "x,1,1,1,1\n", ["pairs.csv:5", "number", "x"]),

@@ -478,7 +478,7 @@ def test_datelines_by_lane_are_refused(tmp_path: Path) -> None:
         "[[traffic]]\nsl = 0\nshare = 1.0\n"
     )
 
-    assert_refused(call("voqsw", "--study", study), "study.toml: routing must be one that needs no VLs itself")
+    assert_refused(call("voqsw", "--study", study), "study.toml: routing chooses VLs by incoming VL")
 
 
 def test_pools_say_what_is_left() -> None:

@@ -249,9 +249,9 @@ def test_a_summary_of_runs_of_another_kind_is_refused_and_stays(name: str, other
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([], "one row or more"),
-        ([{"group": 0}, {"group": 0}], "a group of its own"),
-        ([{"place": 1.0}], "a group of its own"),
+        ([], "distinct values in column group"),
+        ([{"group": 0}, {"group": 0}], "distinct values in column group"),
+        ([{"place": 1.0}], "distinct values in column group"),
         ([{"group": 0, "plaice": 1.0}], "plaice"),
     ],
 )

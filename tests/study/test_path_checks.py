@@ -98,7 +98,7 @@ def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tu
 
     called = call(*verb, study, *options)
 
-    assert_refused(called, "t.toml: scheduler.table", f"gives {_GIVES[name]} to VL 1", "of SL 1", "port", "one without")
+    assert_refused(called, "t.toml: scheduler.table", f"does not give VL 1 {_GIVES[name]}", "of SL 1", "port")
     assert not (study.parent / "out").exists()
 
 
@@ -161,7 +161,7 @@ def test_captured_tables_are_looked_at_where_packets_pass(study: Path, capture_c
 
     spoiled = _captured(study, folder, "[[traffic]]\nsl = 0\n")
 
-    assert_refused(spoiled, str(folder), "captured table of", "(", "to VL 0", "of SL 0 take there")
+    assert_refused(spoiled, str(folder), "captured table of", "(", "does not give VL 0", "of SL 0 use it there")
 
 
 def test_only_pairs_that_have_packets_count() -> None:

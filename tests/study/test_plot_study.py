@@ -128,7 +128,7 @@ def test_text_of_a_point_has_growth_and_verdict() -> None:
 
     said = ["\n".join(words_of(0, it, LinkClock(100.0))) for it in points]
     assert "mean latency (cycles): 10.0 ± 2, 51.2 ns" in said[0]
-    assert "too short to tell" in said[2]
+    assert "saturation undecided: the run is too short" in said[2]
     assert "0.0200 ± 0.001" in said[3]
     assert "saturated" in said[3]
     assert "5000" not in said[3]
@@ -186,7 +186,7 @@ def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:
 
     assert called.status == 0, called.err
     seen = assert_whole(tmp_path / "study.html")
-    assert "A replay: 112 packets received in 4,000 cycles, 20.48 us" in seen.text
+    assert "Replay: 112 packets received in 4,000 cycles (20.48 us)" in seen.text
     assert "offered load" not in seen.text
     words = next(data["tips"] for data in seen.data if "tips" in data)
     (per_sl,) = (it["per_sl"] for it in called.json()["runs"])

@@ -169,7 +169,7 @@ def test_a_study_that_gains_a_load_keeps_its_runs_and_one_that_changes_is_refuse
             call("simulate", study, "--out", out, *options),
             str(out),
             "--out",
-            "empty folder",
+            "the folder holds runs of",
             "remove this one",
             "small.toml in an earlier version",
         )
@@ -212,7 +212,7 @@ def test_runs_of_another_model_are_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda folder: (folder / "manifest.json").unlink(), "whose runs no manifest names"),
+        (lambda folder: (folder / "manifest.json").unlink(), "the folder holds runs without a manifest"),
         (lambda folder: _cut(folder / "manifest.json"), "a damaged manifest.json"),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "a damaged manifest.json"),
         (
@@ -252,7 +252,7 @@ def test_two_writers_exclude_each_other_and_a_dead_one_lets_go(study: Path, tmp_
         assert holder.stdout.readline() == "held\n"
         while_held = call("simulate", study, "--out", out)
 
-    assert_refused(while_held, str(out), "--out", "no other vlane", "in use")
+    assert_refused(while_held, str(out), "--out", "another vlane process is writing", "in use")
     assert call("simulate", study, "--out", out).status == 0
 
 

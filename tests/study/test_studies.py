@@ -281,9 +281,9 @@ def test_all_cases_of_a_seed_come_before_the_next_seed() -> None:
         (["tiny", "--only", "room=smal"], ["--only room", "large, small", "smal"]),
         (["tiny", "--only", "seed=9"], ["--only seed", "1, 2", "9"]),
         (["tiny", "--only", "load"], ["--only", "COLUMN=VALUE", "load"]),
-        (["tiny", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], ["--jobs", "left out beside --scheduler"]),
-        (["tiny", "--scheduler", "tcp://127.0.0.1:1"], ["--scheduler", "that answers"]),
-        (["tiny", "--summary", "README.md"], ["README.md", "--summary", "a summary of this study"]),
+        (["tiny", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], ["--jobs", "cannot be used with --scheduler"]),
+        (["tiny", "--scheduler", "tcp://127.0.0.1:1"], ["--scheduler", "no dask scheduler answers"]),
+        (["tiny", "--summary", "README.md"], ["README.md", "--summary", "is not a Parquet file"]),
         (["tiny", "--out", "README.md"], ["--out", "README.md"]),
     ],
     ids=lambda value: " ".join(value) if "tiny" in value or "nothing" in value else "",
@@ -298,7 +298,7 @@ def test_bad_options_are_one_line(options: list[str], words: list[str], tmp_path
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (lambda rows: pl.concat([rows, rows]), "holds a run twice"),
+        (lambda rows: pl.concat([rows, rows]), "contains a run twice"),
         (lambda rows: rows.drop("room"), "column room"),
         (lambda rows: rows.with_columns(pl.col("accepted").cast(pl.Float64)), "column accepted"),
     ],

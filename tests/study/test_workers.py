@@ -152,7 +152,7 @@ def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Pat
 
     assert called.status == 2
     assert called.err.strip().splitlines() == [
-        f"vlane: --scheduler must be the address of a running dask scheduler, tcp://HOST:PORT, not {address}"
+        f"vlane: --scheduler: no dask scheduler answers at {address} (expected tcp://HOST:PORT)"
     ]
     assert not (tmp_path / "out").exists()
 
@@ -169,5 +169,5 @@ def test_a_cluster_without_dask_is_one_line(study: Path, tmp_path: Path, monkeyp
 
     assert alone.status == with_jobs.status == 2
     assert "pip install 'vlane[scale]'" in alone.err
-    assert "--jobs must be left out beside --scheduler" in with_jobs.err
+    assert "--jobs cannot be used with --scheduler" in with_jobs.err
     assert not (tmp_path / "out").exists()

@@ -73,7 +73,7 @@ def value_writes(values: Sequence[int], requesters: int) -> list[Write]:
 
 def too_long(field: str, most: int, got: int, meaning: str = "requesters") -> InputError:
     """Return the error about a list that is longer than an instance allows."""
-    problem = f": {got} values, but the instance has {most} {meaning}"
+    problem = f": {got} values; the instance allows {most} ({meaning})"
     return InputError(field, f"at most {most} long", got, problem=problem)
 
 

@@ -26,11 +26,11 @@ _LMC = Field(0, ge=0, le=7, description="Each host has 2^lmc LIDs, each with its
 class TreeNetwork(Section):
     """k-ary n-tree."""
 
-    topology: Literal["tree"] = Field(description="The word that chooses this network.")
+    topology: Literal["tree"] = Field(description="Selects this topology.")
     k: int = Field(ge=2, description="Links of a switch towards the hosts; it has the same number towards the roots.")
     n: int = Field(ge=1, le=8, description="Levels of switches; there are k^n hosts.")
     routing: Literal["dmodk", "valiant", "updown"] = Field(
-        "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
+        "dmodk", description="Routing: D-mod-k, Valiant by LMC, or up*/down*."
     )
     lmc: int = _LMC
 
@@ -38,11 +38,11 @@ class TreeNetwork(Section):
 class FatTreeNetwork(Section):
     """m-port n-tree."""
 
-    topology: Literal["fat_tree"] = Field(description="The word that chooses this network.")
+    topology: Literal["fat_tree"] = Field(description="Selects this topology.")
     m: int = Field(ge=4, description="Ports of a switch; an even number.")
     n: int = Field(ge=2, le=8, description="Levels of switches; there are 2 (m/2)^n hosts.")
     routing: Literal["dmodk", "valiant", "updown"] = Field(
-        "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
+        "dmodk", description="Routing: D-mod-k, Valiant by LMC, or up*/down*."
     )
     lmc: int = _LMC
 
@@ -50,7 +50,7 @@ class FatTreeNetwork(Section):
 class TorusNetwork(Section):
     """Torus."""
 
-    topology: Literal["torus"] = Field(description="The word that chooses this network.")
+    topology: Literal["torus"] = Field(description="Selects this topology.")
     size: Annotated[list[Annotated[int, Field(ge=3, le=64)]], Field(min_length=1, max_length=6)] = Field(
         description="Switches in each dimension."
     )
@@ -65,40 +65,40 @@ class TorusNetwork(Section):
 class IrregularNetwork(Section):
     """Random network."""
 
-    topology: Literal["irregular"] = Field(description="The word that chooses this network.")
+    topology: Literal["irregular"] = Field(description="Selects this topology.")
     switches: int = Field(ge=2, le=1 << 16, description="Switches.")
     ports: Count = Field(description="Ports of each switch.")
     hosts_per_switch: Count = Field(description="Hosts at each switch.")
     seed: int = Field(1, description="Random seed of the cables.")
-    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
+    routing: Literal["updown"] = Field("updown", description="Routing: up*/down*.")
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
 class DumbbellNetwork(Section):
     """Two connected switches."""
 
-    topology: Literal["dumbbell"] = Field(description="The word that chooses this network.")
+    topology: Literal["dumbbell"] = Field(description="Selects this topology.")
     left: Count = Field(description="Hosts at the first switch.")
     right: Count = Field(description="Hosts at the second switch.")
     trunks: Count = Field(1, description="Cables between the two switches.")
-    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
+    routing: Literal["updown"] = Field("updown", description="Routing: up*/down*.")
 
 
 class EdgesNetwork(Section):
     """Network from an edge list, a file relative to the study."""
 
-    topology: Literal["edges"] = Field(description="The word that chooses this network.")
+    topology: Literal["edges"] = Field(description="Selects this topology.")
     file: Name = Field(
-        description="A text file next to the study: two names in a line for each cable, host NAME ... for hosts."
+        description="Text file, relative to the study: two names per line for a cable, host NAME ... for hosts."
     )
-    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
+    routing: Literal["updown"] = Field("updown", description="Routing: up*/down*.")
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
 class FabricNetwork(Section):
     """Captured fabric with its own tables, a folder relative to the study."""
 
-    topology: Literal["fabric"] = Field(description="The word that chooses this network.")
+    topology: Literal["fabric"] = Field(description="Selects this topology.")
     folder: Name = Field(description="Folder of dumps, relative to the study, as read by vlane fabric.")
 
 

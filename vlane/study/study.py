@@ -300,7 +300,7 @@ class Study(Section):
         switch, kind = self.switch, self.switch.record
         for field in ("sc_of_sl", "vl_of_sc"):
             if getattr(self.link, field) is not None and field not in kind.link_maps:
-                raise InputError(f"link.{field}", f"left out {words}", "given")
+                raise misplaced(f"link.{field}", words)
         for field in ("central_blocks", "central_minimum_blocks", "central_maximum_blocks"):
             if getattr(switch, field) is not None and not kind.has_centre:
                 raise misplaced(f"switch.{field}", words)
@@ -323,7 +323,7 @@ class Study(Section):
         link, kind = self.link, self.switch.record
         for field in ("credits", "fcp_blocks", "fcp_period_cycles"):
             if field in link.model_fields_set and len(kind.credits) == 1:
-                raise InputError(f"link.{field}", f"left out {words}", "given")
+                raise misplaced(f"link.{field}", words)
         if link.vl_of_sl is not None and "vl_of_sl" not in kind.link_maps:
             raise misplaced("link.vl_of_sl", words)
         by_fcps = CREDIT_SCHEMES[link.credits].by_fcps

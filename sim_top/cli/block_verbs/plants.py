@@ -23,7 +23,7 @@ def plants(
     ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plant one-line bugs, one at a time, and report which are detected by the proofs and by the lockstep.
+    """Plant one-line bugs, one at a time, and report which ones the proofs and the lockstep detect.
 
     Exit status 1 if a bug is not detected, or if the proofs of a block detect fewer than three of five.
     """
