@@ -1,4 +1,4 @@
-"""Conversion of a captured fabric to a topology with the tables that its subnet manager programmed."""
+"""Conversion of a captured fabric to a topology with its programmed tables."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Captured:
     Parameters
     ----------
     topology : Topology
-        Switches in order of GUID, hosts in order of LID. Adapters that belong to no host, routers, and ports without a
-        LID are left out.
+        Switches in order of GUID, hosts in order of LID. Adapters without a host, routers, and ports without a LID are
+        left out.
     routes : Routes
         Forwarding and SL2VL tables.
     path_sl : array of int16, (hosts, hosts)

@@ -12,7 +12,7 @@ from vlane.golden.topologies.topology import End, Topology
 
 
 def read_edges(path: Path) -> Topology:
-    """Return the topology of a text file with a cable of two names, or names of hosts, in each line.
+    """Return the topology of a text file. Each line is a cable of two names, or a declaration of hosts.
 
     ``host NAME ...`` declares hosts, by names or by patterns with ``*`` and ``?``; all other names are switches. ``#``
     begins a comment. Ports are numbered in the order of the lines.
@@ -20,8 +20,8 @@ def read_edges(path: Path) -> Topology:
     Raises
     ------
     InputError
-        If no host is declared, a host has no cable or several, two hosts are cabled, a line is no cable, or parts of
-        the network are cut off.
+        If no host is declared, a host has no cable or several cables, a cable connects two hosts, a line is malformed,
+        or the network is not connected.
     """
     try:
         lines = whole_text(path, "edge list").splitlines()
@@ -35,13 +35,13 @@ def read_edges(path: Path) -> Topology:
         elif len(words) == 2:
             edges.cables.append((number, words[0], words[1]))
         elif words:
-            must = "two names, a cable, or host and the names of hosts"
+            must = "a cable of two names, or host and the names of hosts"
             raise InputError("line", must, line.strip(), source=str(path), line=number)
     return edges.topology()
 
 
 class _Edges:
-    """The lines of an edge list."""
+    """Parsed lines of an edge list."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,7 +51,7 @@ class _Edges:
         self._following: dict[int, int] = {}
 
     def topology(self) -> Topology:
-        """Return the network."""
+        """Return the topology."""
         if not self.cables:
             raise InputError("edge list", "at least one line", "none", source=str(self._path))
         declared = self._declared()
@@ -60,7 +60,7 @@ class _Edges:
         for number, *names in self.cables:
             of_hosts = [name for name in names if name in declared]
             if len(of_hosts) == 2:
-                raise self._refusal("cable", "of at most one host", " ".join(names), number)
+                raise self._refusal("cable", "between two switches or a switch and a host", " ".join(names), number)
             if not of_hosts:
                 cables.append((self._port_of(names[0]), self._port_of(names[1])))
                 continue
@@ -99,7 +99,7 @@ class _Edges:
         for number, pattern in self.patterns:
             matching = {name for name in names if fnmatchcase(name, pattern)}
             if not matching:
-                raise self._refusal("host", "a name, or a pattern of names, that has a cable", pattern, number)
+                raise self._refusal("host", "a name or pattern of cabled nodes", pattern, number)
             found |= matching
         return found
 
@@ -110,7 +110,7 @@ class _Edges:
         return switch, self._following[switch]
 
     def _check_connected(self, cables: list[tuple[End, End]]) -> None:
-        """Refuse a network of several parts, and name a switch of each."""
+        """Raise an error if the network is not connected. The error names a switch of each part."""
         part = list(range(len(self._numbers)))
 
         def first(switch: int) -> int:
@@ -129,4 +129,4 @@ class _Edges:
                 f"{names[root]} ({count} switch{'es' if count > 1 else ''})" for root, count in sorted(sizes.items())
             ]
             shown = ", ".join(each[:6]) + (", ..." if len(each) > 6 else "")
-            raise self._refusal("cables", "a connected network", f"{len(each)} parts: those of {shown}")
+            raise self._refusal("cables", "a connected network", f"{len(each)} parts, with {shown}")

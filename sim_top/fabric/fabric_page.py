@@ -17,30 +17,30 @@ from vlane.schedulers.vlarb import VLArbEntry
 from vlane.sim_top.output.network_drawing import Link, Scale, drawn_network
 from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, short, write
 
-_PAIRS = "ordered pairs of adapter LIDs whose packets take it"
+_PAIRS = "ordered pairs of adapter LIDs with packets on the link"
 _MOST_ASSUMED = 40
 
 
 def write_fabric_page(fabric: Fabric, report: FabricReport, trace: Trace, folder: Path, *, ok: bool) -> Path:
-    """Write ``index.html`` of a fabric into a folder; return it.
+    """Write ``index.html`` of a fabric into a folder, and return it.
 
     Parameters
     ----------
     fabric : Fabric
         The capture.
     report : FabricReport
-        Findings of its check.
+        Findings of the check.
     trace : Trace
-        The paths of its pairs.
+        Paths of all pairs.
     folder : Path
-        Made if it is missing.
+        Output folder, created if missing.
     ok : bool
         Whether the check holds.
 
     Raises
     ------
     InputError
-        Naming ``--page``, if the page cannot be written.
+        If the page cannot be written; the error names ``--page``.
     """
     usable_folder(folder, option="--page")
     sections = [
@@ -76,8 +76,8 @@ def _facts(fabric: Fabric, report: FabricReport, trace: Trace) -> list[tuple[str
     return [
         ("Network", f"{len(switches):,} switches, {hosts}, {fabric.cables:,} cables"),
         ("Lanes", f"{fabric.data_vls} data VLs" + (f", MTU {fabric.mtu}" if fabric.mtu else "")),
-        ("Followed", f"{pairs:,} pairs of adapters, {report.unreachable_pairs:,} of which do not arrive"),
-        ("Links in use", f"{used:,} of {2 * fabric.cables:,}, each direction one"),
+        ("Followed", f"{pairs:,} pairs of adapters, {report.unreachable_pairs:,} unreachable"),
+        ("Links in use", f"{used:,} of {2 * fabric.cables:,}, both directions counted"),
         ("Not checked", ", ".join(report.not_checked) or "nothing was left unchecked"),
     ]
 
@@ -85,7 +85,7 @@ def _facts(fabric: Fabric, report: FabricReport, trace: Trace) -> list[tuple[str
 def _assumed(report: FabricReport) -> list[str]:
     lines = [f"Assumed: {short(line, 300)}" for line in report.assumptions]
     more = len(lines) - _MOST_ASSUMED
-    return lines if more <= 0 else [*lines[:_MOST_ASSUMED], f"Assumed: {more} more, which the command lists."]
+    return lines if more <= 0 else [*lines[:_MOST_ASSUMED], f"Assumed: {more} more, listed by the command."]
 
 
 def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
@@ -113,7 +113,7 @@ def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
             for number, loop in enumerate(report.loops, start=1)
             for step, hop in enumerate(loop, start=1)
         ]
-        made.append(Table("Credit loops: each link waits for the next, the last for the first", columns, steps))
+        made.append(Table("Credit loops: each link waits for the next link, the last for the first", columns, steps))
     return made
 
 
@@ -123,7 +123,7 @@ def _far(fabric: Fabric, port: Port) -> str:
 
 
 def _pairs(trace: Trace) -> Ints:
-    """Return the pairs that use each port, all lanes together."""
+    """Return the number of pairs at each port, summed over lanes."""
     return trace.traffic.reshape(-1, LANES).sum(axis=1)
 
 
@@ -134,7 +134,7 @@ def _network(fabric: Fabric, trace: Trace) -> Drawing:
     cabled = np.flatnonzero(wiring.far != NOWHERE)
     here, there = wiring.node[cabled], wiring.node[wiring.far[cabled]]
     hangs = {one: other for one, other in zip(here.tolist(), there.tolist(), strict=True) if wiring.switch[other] >= 0}
-    # An adapter that hangs on no switch is drawn as one, wherever its cable leads.
+    # An adapter without a cable to a switch is drawn like a switch.
     is_host = np.array([wiring.switch[node] < 0 and node in hangs for node in range(len(names))], bool)
     number = np.where(is_host, (~is_host).sum() + np.cumsum(is_host) - 1, np.cumsum(~is_host) - 1).tolist()
     port_of = np.where(is_host[wiring.node], 0, np.arange(len(wiring.node)) - wiring.first[wiring.node]).tolist()
@@ -147,7 +147,7 @@ def _network(fabric: Fabric, trace: Trace) -> Drawing:
     hosts = np.flatnonzero(is_host).tolist()
     most = float(pairs[cabled].max(initial=0)) or 1.0
     scale = Scale("paths", most, ("0", f"{most:,.0f}"), "{} " + _PAIRS, nothing="not known")
-    caption = "Every link, one line for each direction; its colour says how many paths it carries"
+    caption = "Links, one line for each direction, coloured by the number of paths"
     return drawn_network(
         [names[node] for node in np.flatnonzero(~is_host)],
         [names[node] for node in hosts],
@@ -180,7 +180,7 @@ def _links(fabric: Fabric, trace: Trace) -> Table:
         Column("VL:paths", is_number=False),
         Column("data VLs"),
     ]
-    return Table("Links, each direction one, most paths first", columns, rows, whole=len(order))
+    return Table("Links, one row for each direction, most paths first", columns, rows, whole=len(order))
 
 
 def _switches(fabric: Fabric, trace: Trace) -> Table:
@@ -201,7 +201,7 @@ def _switches(fabric: Fabric, trace: Trace) -> Table:
         Column("ports"),
         Column("cabled"),
         Column("hosts"),
-        Column("paths through it", meaning="ordered pairs, at all its outputs together"),
+        Column("paths", meaning="ordered pairs, summed over all outputs of the switch"),
     ]
     return Table("Switches", columns, rows)
 
@@ -218,7 +218,7 @@ def _tables(fabric: Fabric) -> Table:
         Column("low, VL:weight", is_number=False),
         Column("LimitOfHighPriority", meaning="units of 4096 bytes; 255 is unbounded"),
     ]
-    caption = "Different tables and where they are; entries of weight 0 are left out"
+    caption = "Different tables with their ports; entries of weight 0 are left out"
     return Table(caption if rows else "No arbitration table was captured", columns, rows)
 
 

@@ -22,7 +22,7 @@ _LONGEST = 300
 def nagios_line(fabric: Fabric, report: FabricReport) -> tuple[str, int]:
     """Return the line of a Nagios plug-in with performance data, and the exit status.
 
-    Errors are CRITICAL. Warnings, and classes of findings that were not checked in full, are WARNING.
+    Errors are CRITICAL. Warnings, and incomplete coverage of a class of findings, are WARNING.
     """
     word = "OK" if report.spotless else "WARNING" if report.ok else "CRITICAL"
     first = next((each for each in report.warnings if each.severity == ("warning" if report.ok else "error")), None)
@@ -40,12 +40,12 @@ def nagios_line(fabric: Fabric, report: FabricReport) -> tuple[str, int]:
 
 
 def nagios_unknown(reason: str) -> tuple[str, int]:
-    """Return the line and the exit status for a capture that cannot be read."""
+    """Return the line and the exit status for an unreadable capture."""
     return f"FABRIC UNKNOWN - {_one_line(reason)}", NAGIOS["UNKNOWN"]
 
 
 def _one_line(text: str) -> str:
-    """Return a text without the bar, which begins performance data, and shortened."""
+    """Return a shortened text in one line, without bars, because a bar begins the performance data."""
     text = text.replace("|", "/").replace("\n", " ")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -15,7 +15,7 @@ from vlane.tables.sl2vl import VL_DROP
 from vlane.units import mtu_blocks
 
 ASSUMED_MTU = 4096
-"""MTU of ports of which nothing says it."""
+"""Assumed MTU of ports without a captured MTU."""
 _TYPES = {Kind.SWITCH: "switches", Kind.CA: "adapters", Kind.ROUTER: "routers"}
 
 
@@ -26,13 +26,14 @@ class LevelGets:
     Parameters
     ----------
     sl : int
-        The level.
+        Service level.
     vls : tuple of int
-        Lanes of the level's packets there; several if the lane depends on the input port; 15 stands for dropped.
+        Lanes of the level's packets; several if the lane depends on the input port; 15: dropped.
     share : float
-        Share of a saturated link, if all levels send packets of the MTU.
+        Share of a saturated link, with packets of the MTU in all levels.
     least, most : float
-        Least and most of ``share`` and of the shares with packets of one block in this level, or in all other levels.
+        Smallest and largest of three shares: ``share``, and the shares with packets of one block in this level or in
+        all other levels.
     wait_blocks : float
         Longest wait of a packet for its turn, in blocks of 64 bytes; infinite if there is no bound.
     """
@@ -46,12 +47,12 @@ class LevelGets:
 
     @property
     def dropped(self) -> bool:
-        """Whether the packets of the level are dropped, from every input port."""
+        """Whether packets of the level are dropped from every input port."""
         return set(self.vls) == {VL_DROP}
 
     @property
     def served(self) -> bool:
-        """Whether the level sends at all."""
+        """Whether the level has a share above 0 under load."""
         return not self.dropped and self.most > 0
 
 
@@ -62,17 +63,17 @@ class PortsAlike:
     Parameters
     ----------
     names : tuple of str
-        The ports, or the types of ports.
+        Names of the ports, or of the types of ports.
     label : str
         Short form of the names.
     table : VLArbTable
-        Lists and limit.
+        Arbitration lists and limit.
     mtu : int
-        In bytes.
+        MTU in bytes.
     limit_source : str
         Source of the limit: ``PortInfo``, a line of ``opensm.conf``, or OpenSM's default.
     levels : tuple of LevelGets
-        Levels that send, by SL.
+        Levels with traffic, by SL.
     """
 
     names: tuple[str, ...]
@@ -84,9 +85,9 @@ class PortsAlike:
 
 
 def explain(fabric: Fabric, sls: Sequence[int]) -> list[PortsAlike]:
-    """Return shares and waits of the service levels that send at every kind of port of a captured fabric.
+    """Return shares and waits of service levels at every kind of port of a captured fabric.
 
-    Levels that share a lane share what the lane gets: each has the lane's share.
+    Levels in one lane all have the lane's share, because they divide it in an unspecified way.
     """
     used = tuple(sls)
     alike: dict[tuple[VLArbTable, int, int, tuple[tuple[int, ...], ...], str], list[Port]] = {}
@@ -115,16 +116,16 @@ def explain(fabric: Fabric, sls: Sequence[int]) -> list[PortsAlike]:
 
 
 def explain_options(conf: OpenSMConf, sls: Sequence[int], *, mtu: int, data_vls: int) -> list[PortsAlike]:
-    """Return shares and waits at the ports that OpenSM programs from its options alone.
+    """Return shares and waits at ports programmed by OpenSM from its options.
 
     Parameters
     ----------
     conf : OpenSMConf
-        The options.
+        Options of OpenSM.
     sls : sequence of int
-        Levels that send.
+        Levels with traffic.
     mtu, data_vls : int
-        Of every port. Ports are taken to hold lists of 64 entries.
+        MTU in bytes and number of data lanes of every port. A capacity of 64 entries per list is assumed.
     """
     alike: dict[tuple[VLArbTable, tuple[int, ...], str], list[str]] = {}
     for kind, name in _TYPES.items():
@@ -153,7 +154,7 @@ def explain_options(conf: OpenSMConf, sls: Sequence[int], *, mtu: int, data_vls:
 
 
 def _lanes(fabric: Fabric, port: Port, sl: int) -> tuple[int, ...]:
-    """Return the lanes in which packets of a level leave by a port."""
+    """Return the lanes of a level's packets at an output port."""
     node, data_vls = fabric.nodes[port.guid], fabric.data_vls_of(port)
     inputs = [0] if node.kind is not Kind.SWITCH else [each for each in node.links if each != port.number]
     rows = [fabric.sl2vl.get((port.guid, each, port.number)) for each in inputs]
@@ -184,18 +185,16 @@ def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tupl
 
 
 def saturated_shares(table: VLArbTable, sizes: Mapping[int, int], *, data_vls: int) -> dict[int, float]:
-    """Return each lane's share of a link of which all lanes given want more than there is.
-
-    The share is exact: it is that of a whole period of the service order, however long the period is.
+    """Return each lane's exact share of a saturated link, over a whole period of the service order.
 
     Parameters
     ----------
     table : VLArbTable
-        Lists and limit.
+        Arbitration lists and limit.
     sizes : mapping of int to int
-        Blocks of the packets of each lane that sends.
+        Packet size of each sending lane, in blocks of 64 bytes.
     data_vls : int
-        Lanes of the port.
+        Number of data lanes of the port.
 
     Examples
     --------

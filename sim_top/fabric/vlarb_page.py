@@ -1,4 +1,4 @@
-"""The page that explains arbitration tables to people who do not know the terms."""
+"""Page with an explanation of arbitration tables for readers without knowledge of the terms."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike
 from vlane.sim_top.output.page import Cell, Column, Page, Section, Table, Verdict, write
 
 _LAST = 1e300
-"""Sorts waits without a bound after all others."""
+"""Sort key of waits without a bound: after all other waits."""
 _TURNS = (
-    "Every packet carries a service level, a number from 0 to 15 that whoever sends it has chosen. At every port a "
-    "level is carried in a lane, a queue of its own; levels in one lane share it. A table of the port says how the "
-    "lanes take turns on the cable. It matters only while a cable is wanted by more traffic than it can carry: then "
-    "each lane gets the share below. What one lane does not use, the others get."
+    "Every packet carries a service level, a number from 0 to 15 chosen by the sender. Every port has several lanes, "
+    "each with its own queue, and assigns each level to a lane. A table of the port defines the order in which lanes "
+    "send on the cable. The table matters only under overload: then each lane gets the share below. Capacity unused by "
+    "a lane goes to other lanes."
 )
 _MEANING = (
-    "The share depends on how large packets are, since whole packets are sent: it is given for packets of the largest "
-    "size, and from the least to the most if this level's packets, or all others, are small ones instead. The wait is "
-    "how long a packet that is first in its lane may have to let others pass at one such port, at most; a packet that "
-    "crosses several ports may wait at each. It does not count how long the next switch may have no room."
+    "The share depends on the packet sizes, because ports send whole packets. The table gives the share for packets of "
+    "the largest size, and the range of shares if the packets of this level, or of all other levels, are small. The "
+    "longest wait is the longest time of the first packet in a lane until its transmission, at one port; a packet on a "
+    "path of several ports may wait at every port. Waits for free buffer space in the next switch are not included."
 )
 _COLUMNS = (
     Column("level (SL)", form="d"),
@@ -42,18 +42,16 @@ def in_words(level: LevelGets, clock: LinkClock) -> str:
     if level.dropped:
         return "packets of this level are dropped here"
     if not level.served:
-        return (
-            "packets of this level get no turn here while others send: no entry names their lane, or others starve it"
-        )
+        return "packets of this level get no turn here under load: no entry names the lane, or the high list starves it"
     low, high = (f"{share * clock.rate_gbps:.3g}" for share in (level.least, level.most))
     gets = f"{low} to {high} Gb/s of a full cable" if low != high else f"{low} Gb/s of a full cable"
     if isinf(level.wait_blocks):
-        return f"{gets}; there is no bound to how long a packet may wait"
+        return f"{gets}; no bound on the wait of a packet"
     return f"{gets}; a packet waits at most {shown_wait(level, clock)} us for its turn"
 
 
 def shown_wait(level: LevelGets, clock: LinkClock) -> str:
-    """Return the longest wait in us, rounded for readers."""
+    """Return the longest wait in us as rounded text."""
     if isinf(level.wait_blocks):
         return "no bound"
     us = clock.ns(level.wait_blocks) / 1000
@@ -61,12 +59,12 @@ def shown_wait(level: LevelGets, clock: LinkClock) -> str:
 
 
 def write_vlarb_page(name: str, groups: Sequence[PortsAlike], clock: LinkClock, folder: Path) -> Path:
-    """Write ``index.html`` into a folder; return it.
+    """Write ``index.html`` into a folder, and return it.
 
     Raises
     ------
     InputError
-        Naming ``--page``, if the page cannot be written.
+        If the page cannot be written; the error names ``--page``.
     """
     usable_folder(folder, option="--page")
     reading = Section("How to read this", texts=(_TURNS, _MEANING))
@@ -81,10 +79,10 @@ def _verdict(groups: Sequence[PortsAlike]) -> Verdict:
     starved = sorted({level.sl for level in levels if not level.served})
     endless = sorted({level.sl for level in levels if level.served and isinf(level.wait_blocks)})
     if starved:
-        return Verdict("bad", f"Level {', '.join(map(str, starved))} gets no turn at some ports while others send.")
+        return Verdict("bad", f"Level {', '.join(map(str, starved))} gets no turn at some ports under load.")
     if endless:
-        return Verdict("warn", f"Level {', '.join(map(str, endless))} may wait without limit at some ports.")
-    return Verdict("good", "Every level gets its turn within a time that is known.")
+        return Verdict("warn", f"Level {', '.join(map(str, endless))} may wait without a bound at some ports.")
+    return Verdict("good", "Every level has a bound on its wait.")
 
 
 def _section(group: PortsAlike, clock: LinkClock) -> Section:

@@ -1,4 +1,4 @@
-"""VOQsw for a network or a captured fabric: the fabric that a plan programs."""
+"""VOQsw for a network or a captured fabric: construction of the programmed fabric."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from vlane.tables.lft import FIRST_MULTICAST, UNASSIGNED
 
 _SWITCH_GUID, _HOST_GUID = 0x200000, 0x100000
 _OPERATIONAL = (1, 2, 4, 8, 15)
-"""Numbers of data VLs that a port can run (PortInfo.OperationalVLs)."""
+"""Possible numbers of data VLs of a port (PortInfo.OperationalVLs)."""
 _ENTRIES, _WEIGHT, _MTU = 8, 66, 2048
-"""Each VL may send two packets of the MTU, 33 blocks each, in its turn."""
+"""Weight of two packets of the MTU, 33 blocks each."""
 
 
 def as_fabric(topology: Topology, routes: Routes, *, data_vls: int) -> Fabric:
-    """Return a topology and its routes as a fabric; all VLs of all ports have equal weights, in the low list.
+    """Return a topology and its routes as a fabric. All VLs of all ports have equal weights, in the low list.
 
-    Switches and hosts have GUIDs in the order of their numbers; LIDs of switches follow those of hosts.
+    GUIDs follow the numbers of switches and hosts; LIDs of switches follow the LIDs of hosts.
 
     Raises
     ------
     InputError
-        If there are too few LIDs.
+        If the network needs too many LIDs.
     """
     bits = [(int(count) - 1).bit_length() for count in routes.lids[:, 1]]
     following = max(int(first) + (1 << lmc) for first, lmc in zip(routes.lids[:, 0], bits, strict=True))
@@ -72,7 +72,7 @@ def as_fabric(topology: Topology, routes: Routes, *, data_vls: int) -> Fabric:
 
 
 def lanes_for(vls: tuple[int, ...]) -> int:
-    """Return how many data VLs a port must run for some of them."""
+    """Return the number of operational data VLs needed for a set of VLs."""
     return next(count for count in _OPERATIONAL if count > max(vls))
 
 
@@ -82,11 +82,11 @@ def programmed(fabric: Fabric, topology: Topology, paths: Paths, tables: VOQswTa
     Parameters
     ----------
     fabric : Fabric
-        As it is; its SL2VL rows of management ports stay.
+        Fabric before the change; SL2VL rows of management ports are kept.
     topology : Topology
-        The fabric's, as ``from_fabric`` or ``as_fabric`` numbers switches and hosts.
+        Topology of the fabric, with the numbering of ``from_fabric`` or ``as_fabric``.
     paths, tables
-        What is programmed. Every LID of a source has the SLs of the source's paths.
+        Paths and tables to program. The SLs of a source's paths apply to every LID of the source.
     """
     switches = [node.guid for node in fabric.of_kind(Kind.SWITCH)]
     adapters = [fabric.nodes[switches[switch]].links[port + 1] for switch, port in topology.hosts]

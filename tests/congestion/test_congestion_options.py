@@ -63,7 +63,7 @@ def test_options_are_read(tmp_path: Path) -> None:
         ("victim_mask 0x06", "victim_mask 0x0g", [":3", "hexadecimal digits", "ignores the line"]),
         ("ccti_timer 1 2", "ccti_timer 16 2", [":10", "16 2 is not an SL, 0 to 15", "ignores the line"]),
         ("ccti_timer 1 2", "ccti_timer 2", [":10", "2 is not an SL", "ignores the line"]),
-        ("ccti_timer 1 2", "ccti_timer 257 2", [":10", "OpenSM takes 257 for SL 1"]),
+        ("ccti_timer 1 2", "ccti_timer 257 2", [":10", "OpenSM reads 257 as SL 1"]),
         ("3:24", "4:24", [":14 cc_cct", "4:24 is not", "OpenSM sends 0:24"]),
         ("3:24", "3-24", [":14 cc_cct", "3-24", "ignores the line"]),
         ("3:24,3:60", "3:24 3:60", [":14 cc_cct", "3:24 3:60", "OpenSM sends 3:24"]),

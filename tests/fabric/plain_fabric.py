@@ -70,7 +70,7 @@ def _follow(
             reason = f"{node.name} port {output.number} drops SL {sl}: its VL is 15"
             break
         if len(steps) > len(fabric.nodes):
-            return "goes round for ever", is_unsure
+            return "circulates forever", is_unsure
         steps.append((output, vl))
         if is_unsure:
             unsure_steps.append((output, vl))

@@ -275,7 +275,7 @@ def test_programmed_table_that_opensm_would_not_make_is_reported(capture_copy: A
 
     assert codes(report) == {"VLARB_DIFFERS"}
     (differs,) = (finding for finding in report.warnings if finding.code == "VLARB_DIFFERS")
-    assert "entry 0 is VL 0 weight 5; OpenSM makes VL 0 weight 4" in differs.message
+    assert "entry 0 is VL 0 weight 5, but OpenSM programs VL 0 weight 4" in differs.message
 
 
 def test_lane_with_traffic_and_no_entry_is_unserved(capture_copy: Any) -> None:
@@ -310,7 +310,7 @@ def test_dropped_sl_makes_pairs_unreachable(capture_copy: Any) -> None:
         ("0x0005 005 # Channel Adapter portguid 0x0000000000100005: 'H2'\n", "", "no entry for LID 5"),
         ("0x0005 005 #", "0x0005 007 #", "has no cable"),
         ("0x0005 005 #", "0x0005 001 #", "delivered to H0"),
-        ("0x0005 001 #", "0x0005 005 #", "goes round for ever"),
+        ("0x0005 001 #", "0x0005 005 #", "circulates forever"),
     ],
 )
 def test_misrouted_pair_is_unreachable(old: str, new: str, reason: str, capture_copy: Any) -> None:
@@ -441,7 +441,7 @@ def test_ibdmchk_gives_the_same_verdict(name: str, tmp_path: Path) -> None:
         ("smpquery-sl2vl.txt", "ports: in  0, out  1:", "ports: in  0, out 200:", "0 to 8"),
         ("smpquery-sl2vl.txt", "Lid 2", "Lid 77", "in ibnetdiscover"),
         ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 49152 lmc 0", "1 to"),
-        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 5 lmc 0", "of one port"),
+        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 5 lmc 0", "LID 5 must be unique, not assigned to S1 and H2"),
         ("ibnetdiscover.txt", "Switch\t8", "Switch\t\u0668", "a node"),
         ("opensm-lfts.dump", "6 lids dumped", "9" * 5000 + " lids dumped", "row or a heading"),
         ("path-sl.csv", "1,4,0,", "1,4,16,", "0 to 15"),

@@ -32,8 +32,10 @@ def test_torus_gives_halves_where_four_to_one_was_meant() -> None:
     towards_hosts, between = weight_messages(DATA / "torus44_2qos")
 
     assert towards_hosts.startswith("H0 port 1 and 63 more: packets of 2048 bytes are 33 blocks")
-    assert "in the high list VL 0 gets 50.0 % of 80.0 %, VL 1 gets 50.0 % of 20.0 %" in towards_hosts
-    assert towards_hosts.endswith("0:132,1:33 would give what was meant")
+    assert (
+        "in the high list VL 0 gets 50.0 % (configured: 80.0 %), VL 1 gets 50.0 % (configured: 20.0 %)" in towards_hosts
+    )
+    assert towards_hosts.endswith("0:132,1:33 gives the configured shares")
     assert between.startswith("T0_0 port 3 and 63 more")
     assert "0:132,1:132,2:132,3:132,4:33,5:33,6:33,7:33" in between
 
@@ -43,10 +45,11 @@ def test_ratio_that_cannot_be_had_is_said_with_the_nearest() -> None:
     (irregular,) = weight_messages(DATA / "irregular_s1")
     (switches,) = weight_messages(DATA / "two_switch")
 
-    assert "VL 0 gets 5.0 % of 0.7 %" in irregular
-    assert irregular.endswith("no weights up to 255, one entry for each of these, come nearer")
-    assert "VL 0 gets 33.3 % of 5.9 %" in switches
-    assert "the nearest are 1:255,0:33: VL 1 gets 88.9 % of 94.1 %, VL 0 gets 11.1 % of 5.9 %" in switches
+    assert "VL 0 gets 5.0 % (configured: 0.7 %)" in irregular
+    assert irregular.endswith("no weights up to 255, with one entry for each lane, are nearer to the configured shares")
+    assert "VL 0 gets 33.3 % (configured: 5.9 %)" in switches
+    assert "VL 1 gets 88.9 % (configured: 94.1 %), VL 0 gets 11.1 % (configured: 5.9 %)" in switches
+    assert "the nearest are 1:255,0:33: VL 1" in switches
 
 
 @pytest.mark.parametrize(("mtu", "blocks", "said"), [(512, 9, ""), (1024, 17, "66.7 %"), (4096, 65, "50.0 %")])
@@ -61,7 +64,7 @@ def test_mtu_is_the_ports_own(mtu: int, blocks: int, said: str, capture_copy: An
     assert mtu_blocks(mtu) == blocks
     assert bool(said_of) == bool(said)
     assert all(f"packets of {mtu} bytes are {blocks} blocks" in line for line in said_of)
-    assert not said or f"VL 0 gets {said} of 80.0 %" in said_of[0]
+    assert not said or f"VL 0 gets {said} (configured: 80.0 %)" in said_of[0]
 
 
 def test_lanes_that_a_port_lacks_have_no_share(capture_copy: Any) -> None:

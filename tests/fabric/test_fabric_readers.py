@@ -211,8 +211,8 @@ def test_directed_routes_name_the_same_ports_as_lids(file: str, form: str, captu
     [
         ("DR path slid 0; dlid 0; 0,1", "directed route must be from a known node"),
         ("Lid 2 DR path slid 2; dlid 65535; 0,4", "S0 port 4 has none"),
-        ("Lid 0", "LID must be assigned"),
-        ("Lid 77", "LID must be of a port in ibnetdiscover.txt, not 77"),
+        ("Lid 0", "LID must be an assigned LID"),
+        ("Lid 77", "LID must be assigned to a port in ibnetdiscover.txt, not 77"),
     ],
 )
 def test_ports_that_cannot_be_resolved_are_left_out(heading: str, words: str, capture_copy: Any) -> None:
@@ -302,8 +302,13 @@ def test_later_block_of_an_appended_dump_is_used(file: str, capture_copy: Any, t
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("ibnetdiscover.txt", '[5]\t"S-0000000000200001"[5]\t', '[5]\t"S-0000000000200001"[6]\t', "described once"),
-        ("opensm-lfts.dump", "0x0005 005 #", "0x0005 006 #", "port of LID 5 must be 5, as above in the same table"),
+        ("ibnetdiscover.txt", '[5]\t"S-0000000000200001"[5]\t', '[5]\t"S-0000000000200001"[6]\t', "far end of port"),
+        (
+            "opensm-lfts.dump",
+            "0x0005 005 #",
+            "0x0005 006 #",
+            "port of LID 5 must be 5, as in an earlier row of the table",
+        ),
         ("opensm-sl2vl.dump", "0   1   : 0 ", "0   1   : 1 ", "row of input 0 and output 1 must be equal"),
         ("smpquery-sl2vl.txt", "ports: in  0, out  1: | 0|", "ports: in  0, out  1: | 1|", "row of input 0 and output"),
         ("smpquery-portinfo.txt", "OperVLs:.........................VL0-7", "OperVLs:..VL0-3", "OperVLs must be 8"),
@@ -477,7 +482,7 @@ def test_names_of_a_map_replace_descriptions(capture_copy: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [("hello", "a GUID and a name in quotes"), ('0x1 "a"\n0x1 "b"', "name of 0x1 must be given once, as a")],
+    [("hello", "a GUID and a name in quotes"), ('0x1 "a"\n0x1 "b"', "name of 0x1 must be a, as in an earlier line")],
 )
 def test_name_map_is_checked(line: str, words: str, tmp_path: Path) -> None:
     """Given a line of another form or two names of one node, the refusal names the line."""

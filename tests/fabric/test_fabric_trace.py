@@ -151,7 +151,7 @@ def test_ring_is_found_and_named(tmp_path: Path) -> None:
         made = trace_pairs(load_fabric(folder))
 
     assert {each.dlid for each in made.lost.named()} == {lid}
-    assert all("goes round for ever through S" in each.reason for each in made.lost.named())
+    assert all("circulates forever through S" in each.reason for each in made.lost.named())
     assert made.lost.count > 0
     assert steps.call_count < 300
 

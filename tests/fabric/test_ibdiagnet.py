@@ -70,7 +70,7 @@ def test_cables_come_from_another_file_without_table_links(name: str, topology: 
     assert fabric.topology_file == topology
     assert_same_nodes(fabric, dumps)
     assert check_fabric(fabric).warnings == check_fabric(dumps).warnings
-    assert any("names no LMC" in note for note in fabric.notes)
+    assert any("has no LMC" in note for note in fabric.notes)
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
@@ -170,12 +170,12 @@ def test_tables_of_db_csv_mean_what_portinfo_says(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ("END_LINKS", "", "table LINKS must be closed by END_LINKS, not cut off"),
-        ("0x0a2,1,0x0b1,2\n", "0x0a2,1,0x0b1,1\n", "port must be described once"),
-        ("0x0a2,1,0x0b1,2\n", "0x0a2,1,0x0c1,2\n", "NodeGuid2 must be of a node of table NODES, not 0x0c1"),
+        ("0x0a2,1,0x0b1,2\n", "0x0a2,1,0x0b1,1\n", "far end of port"),
+        ("0x0a2,1,0x0b1,2\n", "0x0a2,1,0x0c1,2\n", "NodeGuid2 must be a GUID of table NODES, not 0x0c1"),
         ("0x0b1,1,0x0a1,1\n", "0x0b1,3,0x0a1,1\n", "PortNum1 must be 1 to 2, not 3"),
         ("0x0a1,1,3,1,2", "0x0a1,1,3,9,2", "LMC must be 0 to 7, not 9"),
         ("0x0a1,1,3,1,2", "0x0a1,1,3,1", "row of table PORTS must be 10 columns, not 9 columns"),
-        ("PortNum1,", "Port1,", "table LINKS must be one with the columns PortNum1, not without them"),
+        ("PortNum1,", "Port1,", "table LINKS must be given with columns PortNum1, not without"),
     ],
 )
 def test_impossible_rows_of_db_csv_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_labels_of_ports_are_resolved(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ("LID:0004", "LID:ffff", ""),
-        ("{ SW Ports:08", "{ XX Ports:08", "two ends of a cable"),
+        ("{ SW Ports:08", "{ XX Ports:08", "a description of both ends of a cable"),
         ("PN:05 } { SW", "PN:09 } { SW", "PN must be 1 to 0x8, not 09"),
         ("LOG=ACT", "LOG=DWN", ""),
     ],
@@ -262,7 +262,7 @@ def test_long_line_of_a_subnet_list_is_refused_at_once(tmp_path: Path) -> None:
     line = (DATA / "two_switch" / "opensm-subnet.lst").read_text().split("PHY")[0]
     (tmp_path / "opensm-subnet.lst").write_text(line * 2000)
 
-    with pytest.raises(InputError, match="two ends of a cable"):
+    with pytest.raises(InputError, match="a description of both ends of a cable"):
         read_subnet_lst(tmp_path / "opensm-subnet.lst")
 
 

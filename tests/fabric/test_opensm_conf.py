@@ -214,10 +214,10 @@ def test_a_file_without_any_option_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("conf", "held", "codes", "words"),
     [
-        ("qos_high_limit 4", 255, {"LIMIT_DIFFERS", "STARVATION"}, "LimitOfHighPriority is 255, this option makes 4"),
+        ("qos_high_limit 4", 255, {"LIMIT_DIFFERS", "STARVATION"}, "LimitOfHighPriority is 255, but OpenSM makes 4"),
         ("qos_high_limit 4", 4, set(), ""),
         ("qos_high_limit 4", 0, set(), ""),
-        ("qos_high_limit -1", 16, {"LIMIT_DIFFERS"}, "is 16, this option makes 0"),
+        ("qos_high_limit -1", 16, {"LIMIT_DIFFERS"}, "is 16, but OpenSM makes 0"),
     ],
 )
 def test_limits_that_ports_hold_are_compared(
@@ -234,4 +234,4 @@ def test_limits_that_ports_hold_are_compared(
     found = [each for each in report.warnings if each.code in ("LIMIT_DIFFERS", "STARVATION")]
     assert {each.code for each in found} == codes
     assert all(words in each.message for each in found if each.code == "LIMIT_DIFFERS")
-    assert any("VLHighLimit 0" in each for each in report.assumptions) == (held == 0)
+    assert any("VLHighLimit is 0" in each for each in report.assumptions) == (held == 0)

@@ -77,7 +77,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
     [
         ("bandwidth = 0.094", "bandwidth = 0.0001", ("bandwidth of NC", "at least phi_min", "k = 7", "0.0001")),
         ("bandwidth = 0.094", "bandwidth = 0.2", ("dtable_plan.sl ", "at most 1 in all")),
-        ("distance = 4\n", "distance = 2\n", ("distance of VI", "entries are left (0 are free)")),
+        ("distance = 4\n", "distance = 2\n", ("distance of VI", "enough free entries (0 are free)")),
         ("distance = 4\n", "distance = 3\n", ("distance of VO", "a power of two")),
         ("# k = 0.5", "k = 0.4", ("bandwidth of NC", "at least phi_min", "given")),
         ("# w = 3.0", "w = 2.9", ("bandwidth of CL", "w x GMTU", "2.9")),
@@ -85,7 +85,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("# k = 0.5", "k = 9.5", ("dtable_plan.k", "at most 7")),
         ("entries = 64", "entries = 48", ("dtable_plan.entries", "32, 64 or 128", "48")),
         ("gmtu_blocks = 32", "gmtu_blocks = 16", ("mtu_blocks of VI", "1 to gmtu_blocks, 16", "32")),
-        ("sl = 1", "sl = 0", ("sl of VO", "another than that of NC")),
+        ("sl = 1", "sl = 0", ("sl of VO", "different from that of NC")),
         ('name = "VO"', 'name = "NC"', ("sl.1.name", "given once")),
         ("bandwidth = 0.094", "bandwidth = 1e400", ("bandwidth", "at most 30 digits")),
         ("bandwidth = 0.094", "bandwidth = 1e-99999999", ("bandwidth", "at most 30 digits")),

@@ -44,9 +44,9 @@ def test_what_the_high_list_never_sends_is_the_low_lists(most: str, tmp_path: Pa
     assert heartbeats["wait_bound_us"] == pytest.approx(130 * 0.00512)
     assert storage["share"] == pytest.approx(0.95 * 2 / 3)
     assert storage["share"] + rest["share"] == pytest.approx(0.95)
-    refused(tmp_path, HEARTBEATS.format(""), "level.1.share", "at_most of level.0 (SL 4)", "0.5 beside 0.05", "0.6")
+    refused(tmp_path, HEARTBEATS.format(""), "level.1.share", "at_most of level.0 (SL 4)", "0.5, with 0.05", "0.6")
     too_much = HEARTBEATS.format("at_most = 0.5")
-    refused(tmp_path, too_much, "level.1.share", "0.5 beside 0.05 of the high list", "0.6")
+    refused(tmp_path, too_much, "level.1.share", "0.5, with 0.05 for the high list", "0.6")
 
 
 def test_a_low_level_waits_less_behind_a_bounded_one(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_a_bounded_lane_of_a_list_leaves_the_rest_to_the_others(tmp_path: Path) 
         ("at_most = 1.5", ["level.0.at_most", "above 0, at most 1"]),
         ("at_most = 0", ["level.0.at_most", "above 0"]),
         ("at_most_gbps = 101", ["level.0.at_most_gbps", "at most 100"]),
-        ("at_most = 0.5\nat_most_gbps = 50", ["level.0.at_most_gbps", "left out beside at_most"]),
-        ("burst_packets = 3", ["level.0.burst_packets", "left out without at_most"]),
+        ("at_most = 0.5\nat_most_gbps = 50", ["level.0.at_most_gbps", "left out if at_most is given"]),
+        ("burst_packets = 3", ["level.0.burst_packets", "left out unless at_most is given"]),
         ("at_most = 0.5\nburst_packets = 0", ["level.0.burst_packets", "1"]),
     ],
 )

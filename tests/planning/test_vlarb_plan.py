@@ -124,7 +124,7 @@ LEVELS = "[link]\nmtu = 4096\ndata_vls = 4\nrate_gbps = 100\n"
         ([(0, "share = 0.5"), (1, "wait_us = 0.0000001")], ["level.1.wait_us", "at least about", "1E-7"]),
         (
             [(0, 'share = 1\npriority = "high"'), (1, 'wait_us = 9\npriority = "low"')],
-            ["level.1.wait_us", "left out, as there is no bound"],
+            ["level.1.wait_us", "left out, because the other requirements allow no bound"],
         ),
         (
             [(0, "share = 0.5"), (1, 'share = 0.5\nwait_us = 90\npriority = "low"'), (2, 'priority = "high"')],
@@ -134,7 +134,7 @@ LEVELS = "[link]\nmtu = 4096\ndata_vls = 4\nrate_gbps = 100\n"
         ([(0, "share = 0.1"), (0, "share = 0.2")], ["level.1.sl", "given once"]),
         ([(0, "share = 0")], ["level.0.share", "above 0"]),
         ([(0, "share = 1.5")], ["level.0.share", "at most 1"]),
-        ([(0, "share = 0.1\nrate_gbps = 3")], ["level.0.rate_gbps", "left out beside a share"]),
+        ([(0, "share = 0.1\nrate_gbps = 3")], ["level.0.rate_gbps", "left out if share is given"]),
         ([(0, "rate_gbps = 101")], ["level.0.rate_gbps", "at most 100", "101"]),
         ([(0, "wait_us = -1")], ["level.0.wait_us", "above 0"]),
         ([(16, "wait_us = 1")], ["level.0.sl", "below 16"]),

@@ -177,7 +177,8 @@ def test_who_is_in_no_list_or_behind_an_unlimited_one_waits_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vl", "most", "words"), [(2, {0: 1}, "one that sends: 0"), (0, {0: 67}, "1 to 66"), (0, {0: 0}, "1 to 66")]
+    ("vl", "most", "words"),
+    [(2, {0: 1}, r"a VL with packet sizes \(0\)"), (0, {0: 67}, "1 to 66"), (0, {0: 0}, "1 to 66")],
 )
 def test_bad_sizes_are_refused(vl: int, most: dict[int, int], words: str) -> None:
     """Given packet sizes out of range, the computation is refused."""

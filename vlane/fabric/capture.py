@@ -59,21 +59,21 @@ _PSL = ("ibdiagnet2.psl", "ibdiagnet.psl")
 PATH_SLS = (_PATH_CSV, _SAQUERY, _PATH_RECORDS, *_PSL)
 _NAMES = ("node-name-map", "node-name-map.txt", "ib-node-name-map", "ib-node-name-map.txt")
 CAPTURED = tuple(dict.fromkeys((*TOPOLOGY, *LFTS, *SL2VL, *VLARB, *PATH_SLS, CONF, *PORT_INFOS, *_NAMES)))
-"""Files of a folder that are read as parts of a fabric; of each group the first usable one."""
+"""Names of all files that can be part of a capture. The first usable file of each group is read."""
 
 
 def load_fabric(folder: Path, *, partial: bool = False, names: Path | None = None) -> Fabric:
-    """Read the files of a captured fabric; only one of ``TOPOLOGY`` must be there.
+    """Read the files of a captured fabric. Only a file of ``TOPOLOGY`` is required.
 
     Parameters
     ----------
     folder : Path
         The folder.
     partial : bool
-        Leave out files, and parts of files, that cannot be read; ``Fabric.remarks`` then records them. Nodes and
-        cables must be readable nevertheless.
+        Leave out unreadable files and parts of files, and record them in ``Fabric.remarks``. Nodes and cables must be
+        readable in any case.
     names : Path, optional
-        A node-name-map, instead of one in the folder.
+        A node-name-map to read instead of a node-name-map in the folder.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def load_fabric(folder: Path, *, partial: bool = False, names: Path | None = Non
 
 
 class _Files:
-    """The files of a folder; a file that cannot be read is recorded, and the next of its group is tried."""
+    """Files of a capture. An unreadable file is recorded, and the next file of its group is tried."""
 
     def __init__(self, folder: Path, remarks: Remarks) -> None:
         self.folder, self.remarks = folder, remarks
@@ -137,7 +137,7 @@ class _Files:
         Raises
         ------
         InputError
-            If none is usable: the error about the first one.
+            If no file is usable. The error is about the first file.
         """
         readers: dict[str, Callable[[Path], Topology | None]] = {
             **dict.fromkeys(TOPOLOGY[:2], lambda path: read_ibnetdiscover(path, self.remarks)),
@@ -158,11 +158,14 @@ class _Files:
         if failed is not None:
             raise failed
         raise InputError(
-            "fabric", f"a folder with nodes and cables ({', '.join(TOPOLOGY)})", "without them", source=str(self.folder)
+            "fabric",
+            f"a folder with a file of nodes and cables ({', '.join(TOPOLOGY)})",
+            "a folder without such a file",
+            source=str(self.folder),
         )
 
     def first(self, readers: dict[str, Callable[[Path], T]]) -> T | None:
-        """Return the content of the first file that is there and usable; ``None`` if there is none."""
+        """Return the content of the first usable file, or ``None``."""
         for name in self._present(readers):
             try:
                 found = readers[name](self.folder / name)
@@ -175,7 +178,7 @@ class _Files:
 
     @cached_property
     def db_csv(self) -> DbCsv:
-        """The tables of ``ibdiagnet2.db_csv``; none if it cannot be read."""
+        """Tables of ``ibdiagnet2.db_csv``. Empty if the file is unreadable."""
         try:
             return read_db_csv(self.folder / _DB_CSV, self.remarks)
         except InputError as error:
@@ -187,7 +190,7 @@ class _Files:
 
 
 def _of_fabric(fabric: Fabric, found: dict[Port, T]) -> dict[Port, T]:
-    """Return the entries of ports that the fabric has."""
+    """Return the entries of ports in the fabric."""
     nodes = fabric.nodes
     return {port: each for port, each in found.items() if port.guid in nodes and port.number <= nodes[port.guid].ports}
 
@@ -204,12 +207,12 @@ def _check_folder(folder: Path) -> None:
             "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
         )
     if not has_topology:
-        must = f"a folder with {TOPOLOGY[0]}, or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
-        raise InputError("fabric", must, "without them", source=str(folder))
+        must = f"a folder with {TOPOLOGY[0]} or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
+        raise InputError("fabric", must, "a folder without such a file", source=str(folder))
 
 
 def _rename(fabric: Fabric, files: _Files, names: Path | None) -> None:
-    """Give nodes the names of a node-name-map."""
+    """Rename nodes according to a node-name-map."""
     if names is not None:
         apply_names(fabric.nodes, read_name_map(names, files.remarks))
         return
@@ -219,15 +222,15 @@ def _rename(fabric: Fabric, files: _Files, names: Path | None) -> None:
 
 
 def _check_switches(fabric: Fabric, folder: Path) -> None:
-    """Record forwarding tables that are missing, or that belong to no switch of the fabric."""
+    """Record missing forwarding tables, and tables of unknown switches."""
     if not fabric.lfts:
         return
     name = next(name for name in LFTS if (folder / name).exists())
     switches = {node.guid for node in fabric.of_kind(Kind.SWITCH)}
     for guid in sorted(switches ^ set(fabric.lfts)):
         is_missing = guid in switches
-        must = "one of every switch" if is_missing else f"of switches in {fabric.topology_file}"
-        got = f"none of {fabric.show_node(fabric.nodes[guid])}" if is_missing else f"one of {guid:#x}"
+        must = "present for every switch" if is_missing else f"of switches in {fabric.topology_file}"
+        got = f"absent for {fabric.show_node(fabric.nodes[guid])}" if is_missing else f"of unknown switch {guid:#x}"
         lines = sum(1 for _ in TextFile(folder / name))
         error = InputError("forwarding tables", must, got, source=str(folder / name), line=lines)
         if not is_missing:
@@ -238,7 +241,7 @@ def _check_switches(fabric: Fabric, folder: Path) -> None:
 
 
 def _sl2vl(fabric: Fabric, files: _Files, lids: LidBook) -> SL2VLTables:
-    """Return the SL2VL rows: those that ports returned take precedence over those that OpenSM dumped."""
+    """Return the SL2VL rows. Rows returned by ports take precedence over rows of OpenSM's dump."""
     remarks = files.remarks
     dumped = files.first({_SL2VL_SET: lambda path: read_opensm_sl2vl(path, lids, remarks)})
     returned = files.first(
@@ -253,7 +256,7 @@ def _sl2vl(fabric: Fabric, files: _Files, lids: LidBook) -> SL2VLTables:
     if differ:
         node = fabric.nodes[differ[0][0]]
         fabric.notes.append(
-            f"{_SL2VL_SET} and the rows that the ports returned differ in {len(differ)} rows, the first of "
+            f"{_SL2VL_SET} differs from the ports' own rows in {len(differ)} rows, the first at "
             f"{fabric.show_node(node)} in {differ[0][1]} out {differ[0][2]}: the ports' own rows are used"
         )
     dumped.update(returned)

@@ -25,16 +25,16 @@ __all__ = ["FabricReport", "Unserved", "check_fabric"]
 
 
 class Unserved(NamedTuple):
-    """A lane of a port that packets use and no arbitration entry serves.
+    """A lane with traffic but without an arbitration entry.
 
     Parameters
     ----------
     port : Port
-        The output.
+        Output port.
     vl : int
-        The lane.
+        Lane.
     pairs : int
-        Number of pairs whose packets are blocked there.
+        Number of pairs with packets blocked in the lane.
     """
 
     port: Port
@@ -55,13 +55,13 @@ class FabricReport:
     unreachable_pairs : int
         Number of pairs of adapters whose packets do not arrive.
     unserved : tuple of Unserved
-        Lanes with traffic that no entry serves.
+        Lanes with traffic but without an arbitration entry.
     warnings : tuple of Finding
-        All findings, including those that make the check fail.
+        All findings, including errors.
     coverage : dict of str to Coverage
-        By code of a finding, the number of elements that were checked without an assumption.
+        Elements checked without an assumption, by code of the finding.
     missing : tuple of Missing
-        Parts that were not captured, with the codes that they affect.
+        Parts missing from the capture, with the affected codes.
     assumptions : tuple of str
         Assumptions made where no file gave the value.
     path_sls : dict of int to int
@@ -80,23 +80,23 @@ class FabricReport:
 
     @property
     def not_checked(self) -> tuple[str, ...]:
-        """Codes of findings that were not checked for every element, or that rest on an assumption for some."""
+        """Codes of findings without full coverage: some elements were not checked, or rest on an assumption."""
         affected = {code for each in self.missing for code in each.codes}
         return tuple(code for code, coverage in self.coverage.items() if code in affected or not coverage.is_full)
 
     @property
     def ok(self) -> bool:
-        """Whether there is no loop, every pair arrives and every used lane is served, as far as was checked."""
+        """Whether no error was found: no credit loop, no unreachable pair and no unserved lane."""
         return not any(finding.code in ERRORS for finding in self.warnings)
 
     @property
     def spotless(self) -> bool:
-        """Whether there is also no warning, and every class of findings was checked in full."""
+        """Whether no error and no warning was found, with full coverage of every class of findings."""
         return not self.not_checked and all(finding.severity == "note" for finding in self.warnings)
 
 
 def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
-    """Check a fabric along the paths of its pairs, which are followed unless they are given."""
+    """Check a fabric along the paths of all pairs. Without ``trace``, the paths are traced first."""
     trace = trace or trace_pairs(fabric)
     loops = credit_loops(trace)
     unserved = _unserved(fabric, trace)
@@ -105,7 +105,7 @@ def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
     limits = {limit for limit, _ in fabric.configured_limits.values()}
     if fabric.port_infos and not fabric.held_limits and limits != {0}:
         assumptions.append(
-            "every port with PortInfo reads VLHighLimit 0, as ports of simulators do: limits are those of opensm.conf"
+            "VLHighLimit is 0 in every PortInfo, as on simulators: the limits of opensm.conf are used instead"
         )
     warnings = [
         *(_loop_finding(fabric, trace, loop) for loop in loops),
@@ -175,8 +175,8 @@ def _unserved_findings(fabric: Fabric, unserved: tuple[Unserved, ...]) -> list[F
         Finding(
             "VL_UNSERVED",
             fabric.show_all([each.port for each in same]),
-            f"VL {vl} carries {max(each.pairs for each in same)} pairs"
-            f"{' and fewer' if len(same) > 1 else ''} but no entry with a weight serves it",
+            f"VL {vl} carries {'up to ' if len(same) > 1 else ''}{max(each.pairs for each in same)} pairs, "
+            "but no weighted entry serves the lane",
             tuple(each.port for each in same),
         )
         for vl, same in by_lane.items()
@@ -184,7 +184,7 @@ def _unserved_findings(fabric: Fabric, unserved: tuple[Unserved, ...]) -> list[F
 
 
 def _starvation(fabric: Fabric) -> list[Finding]:
-    """Find lanes that only the low list serves where limit 255 lets the high list starve them."""
+    """Find lanes without a high entry at ports with limit 255, where the high list can starve the low list."""
     findings = []
     groups: dict[tuple[VLArbTable, int], list[Port]] = {}
     for table, ports in fabric.distinct_tables().items():

@@ -56,7 +56,7 @@ def _compare_kind(fabric: Fabric, conf: OpenSMConf, kind: Kind, ports: list[Port
 
 
 def _limits(fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind) -> Iterator[Finding]:
-    """Compare the limits that ports hold with the configured one. Ports with one lane have no arbitration."""
+    """Compare programmed limits with the configured limit. Ports with one lane have no arbitration."""
     differ: dict[int, list[Port]] = {}
     for port, held in sorted(fabric.held_limits.items()):
         node = fabric.nodes[port.guid]
@@ -65,12 +65,12 @@ def _limits(fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind
     option = configured.limit_option() or Option("qos_high_limit (OpenSM's default)", "0", 0)
     for held, ports in differ.items():
         if held != configured.limit():
-            said = f"{fabric.show_all(ports)}: LimitOfHighPriority is {held}, this option makes {configured.limit()}"
+            said = f"{fabric.show_all(ports)}: LimitOfHighPriority is {held}, but OpenSM makes {configured.limit()}"
             yield Finding("LIMIT_DIFFERS", option_place(conf, option, kind), said, tuple(ports))
 
 
 def _grouped(fabric: Fabric, conf: OpenSMConf, ports: list[Port]) -> _Groups:
-    """Return groups of ports that can be compared together."""
+    """Group ports with equal tables, capacities and lanes."""
     own_tables = computes_own_tables(conf)
     same: dict[tuple[bool, int, int], list[Port]] = {}
     for port in ports:  # compared by identity: hashing long lists is slow, and few are alive
@@ -103,7 +103,7 @@ def _compare_narrowed(
     entries: tuple[tuple[int, int], ...],
     ports: list[Port],
 ) -> Iterator[Finding]:
-    """Compare lists towards adapters: torus-2QoS keeps VL 0 and VL 4, the latter as VL 1, and drops the rest."""
+    """Compare lists towards adapters: torus-2QoS keeps VL 0, keeps VL 4 as VL 1, and drops the rest."""
     where = option_place(conf, option, Kind.SWITCH)
     at = f"{fabric.show(ports[0])}{_more(ports)}"
     cap = len(entries)
@@ -120,13 +120,13 @@ def _compare_narrowed(
         yield Finding(
             "VLARB_DIFFERS",
             where,
-            f"{at} {list(entries)} is not what {_ENGINE_WITH_OWN_TABLES} makes of this option",
+            f"{at} {list(entries)} differs from {_ENGINE_WITH_OWN_TABLES}'s result for this option",
             tuple(ports),
         )
 
 
 def _lanes(fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind) -> Iterator[Finding]:
-    """Compare the configured lanes with the operational lanes of all ports whose PortInfo is known."""
+    """Compare the configured lanes with the operational lanes of all ports with PortInfo."""
     running: dict[int, list[Port]] = {}
     for port in fabric.cabled:
         if fabric.nodes[port.guid].kind is kind and port in fabric.port_infos:
@@ -135,10 +135,10 @@ def _lanes(fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind)
     for lanes, ports in running.items():
         runs = f"{fabric.show_all(ports)} {'runs' if len(ports) == 1 else 'run'} {lanes} data lanes"
         if configured.max_vls.line and configured.most_lanes != lanes:
-            text = f"{shortened(configured.max_vls.value)} has no effect: {runs}; max_op_vls limits them"
+            text = f"{shortened(configured.max_vls.value)} has no effect: {runs}; max_op_vls limits the lanes"
             yield Finding("MAX_VLS_IGNORED", option_place(conf, configured.max_vls, kind), text, tuple(ports))
         if option and conf.max_op_vls is not None and lanes > conf.max_op_vls:
-            text = f"{shortened(option.value)} allows {conf.max_op_vls} data lanes, {runs}"
+            text = f"{shortened(option.value)} allows {conf.max_op_vls} data lanes, but {runs}"
             yield Finding("MAX_OP_VLS_EXCEEDED", option_place(conf, option, kind), text, tuple(ports))
 
 
@@ -159,7 +159,7 @@ def _compare_list(
         yield Finding(
             "ENTRIES_DROPPED",
             where,
-            f"{len(pairs)} entries configured, the ports hold {cap}: {len(pairs) - cap} were dropped",
+            f"{len(pairs)} entries are configured, but the ports hold {cap}: {len(pairs) - cap} entries were dropped",
             tuple(ports),
         )
     vls = next((v for v in _MASKS if configured.programmed_list(option, cap=cap, vls=v) == entries), None)
@@ -170,8 +170,8 @@ def _compare_list(
             "VLARB_DIFFERS",
             where,
             f"{fabric.show(ports[0])}{_more(ports)} entry {index} is VL {entries[index][0]} "
-            f"weight {entries[index][1]}; "
-            f"OpenSM makes VL {expected[index].vl} weight {expected[index].weight} of this option",
+            f"weight {entries[index][1]}, but "
+            f"OpenSM programs VL {expected[index].vl} weight {expected[index].weight} for this option",
             tuple(ports),
         )
         return
@@ -182,14 +182,14 @@ def _compare_list(
             yield Finding(
                 "VL_MASKED",
                 where,
-                f"entry {index}: VL {signed(pair.vl)} was programmed as VL {entry[0]}, weight {entry[1]}",
+                f"entry {index}: VL {signed(pair.vl)} was programmed as VL {entry[0]} (weight {entry[1]})",
                 tuple(ports),
             )
         if pair.weight != entry[1]:
             yield Finding(
                 "WEIGHT_WRAPPED",
                 where,
-                f"entry {index}: VL {pair.vl} weight {signed(pair.weight)} was programmed as {entry[1]}",
+                f"entry {index}: VL {pair.vl} weight {signed(pair.weight)} was programmed as weight {entry[1]}",
                 tuple(ports),
             )
 
@@ -205,8 +205,8 @@ def _exceeded(fabric: Fabric, groups: _Groups) -> Iterator[Finding]:
             yield Finding(
                 "OPER_VLS_EXCEEDED",
                 fabric.show(ports[0]) + _more(ports).rstrip(":"),
-                f"arbitration entries name VL {', '.join(map(str, beyond))}, the ports run VL 0 to {vls - 1}: "
-                "those entries are skipped, and another heavy sweep would program others",
+                f"arbitration entries name VL {', '.join(map(str, beyond))}, but the ports run VL 0 to {vls - 1}: "
+                "these entries are skipped, and another heavy sweep would program other lanes",
                 tuple(ports),
             )
 
@@ -218,7 +218,7 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
         return
     given = next((int(each.text) for each in complaints(option) if each.kind == "long"), 0)
     if given:
-        text = f"{given} lanes given, there are {SL_COUNT} SLs: {given - SL_COUNT} were dropped"
+        text = f"{given} lanes are given for {SL_COUNT} SLs: {given - SL_COUNT} lanes were dropped"
         yield Finding("ENTRIES_DROPPED", where, text)
     made = {configured.programmed_row(vls) for vls in _MASKS}
     written = configured.lanes()
@@ -227,35 +227,35 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
         at = f"{fabric.show(Port(guid, to))} from port {source}" + (f" and {count - 1} more rows" if count > 1 else "")
         ports = tuple(sorted(places.outputs))
         if row not in made:
-            text = f"{at}: {_spell(row)} is not what OpenSM makes of this option"
+            text = f"{at}: {_spell(row)} differs from OpenSM's result for this option"
             yield Finding("SL2VL_DIFFERS", where, text, ports)
             continue
         cut = [sl for sl, vl in enumerate(written) if vl != row[sl]]
         if cut and option.line:
-            said = ", ".join(f"SL {sl} to VL {row[sl]} not {written[sl]}" for sl in cut[:4])
+            said = ", ".join(f"SL {sl} maps to VL {row[sl]} instead of VL {written[sl]}" for sl in cut[:4])
             more = f" and {len(cut) - 4} more" if len(cut) > 4 else ""
             yield Finding("SL2VL_MASKED", where, f"{at}: {said}{more}", ports)
         if any(vl >= lanes for vl in row if vl != VL_DROP):
             yield Finding(
                 "OPER_VLS_EXCEEDED",
                 where,
-                f"{at} names lanes beyond VL {lanes - 1}: another heavy sweep would program others",
+                f"{at} names lanes beyond VL {lanes - 1}: another heavy sweep would program other lanes",
                 ports,
             )
 
 
 @dataclass
 class _Places:
-    """Places of one row.
+    """Places of one SL2VL row.
 
     Parameters
     ----------
     first : (int, int, int)
-        GUID, input and output of the first.
+        GUID, input and output of the first place.
     count : int
-        Number of rows.
+        Number of places.
     outputs : set of Port
-        Ports whose outputs have the row.
+        Output ports with this row.
     """
 
     first: tuple[int, int, int]
@@ -299,6 +299,6 @@ def _routing(conf: OpenSMConf) -> Iterator[Finding]:
         yield Finding(
             "ROUTING_FALLBACK",
             f"{conf.file}:{engine.line} routing_engine",
-            f"{names[0]} without root_guid_file falls back to min-hop if it finds no roots; "
+            f"{names[0]} without root_guid_file falls back to min-hop if OpenSM finds no roots; "
             f"'{names[0]},no_fallback' refuses instead",
         )

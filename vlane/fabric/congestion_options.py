@@ -1,12 +1,12 @@
-"""OpenSM's options of congestion control, and settings of them that cannot work.
+"""OpenSM's options of congestion control, and checks for ineffective settings.
 
 Options of an SL are ``name SL VALUE``, once for each SL; ``cc_cct`` is a list of shift:multiplier, and CCTI_Limit its
-last entry. OpenSM sends none of them unless ``congestion_control`` is ``TRUE``.
+last entry. OpenSM sends these settings only if ``congestion_control`` is ``TRUE``.
 
 Values are read as ``osm_subnet.c`` of OpenSM 3.3.23 reads them: numbers by ``opts_strtoul`` (base 0), masks by
 ``opts_parse_256bit`` (hexadecimal with or without ``0x``), options of an SL by ``parse_ca_cong_common``, lists by
-``opts_parse_cc_cct``. OpenSM ignores a line that it cannot parse. ``CongestionOptions.faults`` names these lines, and
-those whose value does not fit its field.
+``opts_parse_cc_cct``. OpenSM ignores lines with parse errors. ``CongestionOptions.faults`` names these lines, and lines
+with a value that exceeds its field.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ _BITS = {
     f"{_CA}port_control": (16, 16),
     f"{_CA}control_map": (16, 16),
 }
-"""Bits of the number that OpenSM parses, and of the field that it sends."""
+"""Width of the number that OpenSM parses, and width of the field that OpenSM sends, in bits."""
 _OF_SL = {"ccti_timer": TIMER_BITS, "ccti_increase": BYTE_BITS, "trigger_threshold": BYTE_BITS, "ccti_min": BYTE_BITS}
 _MOST_ENTRIES = 128
-"""Entries of a CCT that OpenSM holds (``OSM_CCT_ENTRY_MAX``)."""
+"""OpenSM's largest number of CCT entries (``OSM_CCT_ENTRY_MAX``)."""
 _DELAY = f"{_SWITCH}credit_starvation_return_delay"
 
 
 class Fault(NamedTuple):
-    """A line that OpenSM ignores, or whose value OpenSM cuts.
+    """A line that OpenSM ignores, or a value that OpenSM cuts.
 
     Parameters
     ----------
     option : Option
         The line.
     text : str
-        The value, or the part of the value that is wrong.
+        Value, or the wrong part of the value.
     must : str
-        Values that OpenSM takes as they are.
+        Values that OpenSM accepts unchanged.
     effect : str
-        Result of this value.
+        OpenSM's reaction to this value.
     """
 
     option: Option
@@ -69,12 +69,12 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class SLOptions:
-    """Settings of an SL.
+    """Congestion settings of an SL.
 
     Parameters
     ----------
     ccti_timer, ccti_increase, trigger_threshold, ccti_min : int
-        As the components of CACongestionEntry.
+        Components of CACongestionEntry.
     """
 
     ccti_timer: int = 0
@@ -85,26 +85,26 @@ class SLOptions:
 
 @dataclass(frozen=True)
 class CongestionOptions:
-    """Settings that OpenSM sends.
+    """Congestion settings sent by OpenSM.
 
     Parameters
     ----------
     is_on : bool
-        ``congestion_control`` is ``TRUE``.
+        Whether ``congestion_control`` is ``TRUE``.
     control_map, victim_mask, threshold, packet_size, marking_rate, credit_mask, credit_starvation_threshold : int
-        Of the SwitchCongestionSetting; bit p of a mask is port p.
+        Components of SwitchCongestionSetting; bit p of a mask is port p.
     return_delay : (int, int)
-        CS_ReturnDelay of it: shift and multiplier.
+        CS_ReturnDelay of SwitchCongestionSetting: shift and multiplier.
     port_control, sl_map : int
-        Of the CACongestionSetting; SLs that are set, as bits.
+        Components of CACongestionSetting; bit s of ``sl_map`` is SL s.
     levels : tuple of SLOptions
-        Of each of the 16 SLs.
+        Settings of each of the 16 SLs.
     cct : tuple of (int, int)
         Shift and multiplier of each entry.
     lines : dict of str to Option
         Last line of each option.
     faults : tuple of Fault
-        Lines that OpenSM ignores or cuts, in the order of the file.
+        Lines ignored or cut by OpenSM, in the order of the file.
     """
 
     is_on: bool
@@ -125,26 +125,26 @@ class CongestionOptions:
 
     @property
     def in_force(self) -> tuple[int, int, int, int]:
-        """Threshold, Packet_Size, Marking_Rate and Victim_Mask as far as Control_Map sends them, else 0."""
+        """Threshold, Packet_Size, Marking_Rate and Victim_Mask, or 0 for components that Control_Map excludes."""
         has_limit, has_rate = (self.control_map >> bit & 1 for bit in (_THRESHOLD_BIT, _RATE_BIT))
         mask = self.victim_mask if self.control_map >> _VICTIM_BIT & 1 else 0
         return self.threshold * has_limit, self.packet_size * has_limit, self.marking_rate * has_rate, mask
 
     @property
     def starvation(self) -> tuple[int, int, tuple[int, int]]:
-        """Credit_Mask, CS_Threshold and CS_ReturnDelay as far as Control_Map sends them, else 0."""
+        """Credit_Mask, CS_Threshold and CS_ReturnDelay, or 0 for components that Control_Map excludes."""
         mask = self.credit_mask if self.control_map >> _CREDIT_BIT & 1 else 0
         if not self.control_map >> _STARVATION_BIT & 1:
             return mask, 0, (0, 0)
         return mask, self.credit_starvation_threshold, self.return_delay
 
     def level(self, sl: int) -> SLOptions:
-        """Return the settings of an SL that are sent: zeros for an SL that the map leaves out."""
+        """Return the settings sent for an SL: zeros for an SL outside the map."""
         return self.levels[sl] if self.sl_map >> sl & 1 else SLOptions()
 
 
 def congestion_options(conf: OpenSMConf) -> CongestionOptions | None:
-    """Return the options of congestion control as OpenSM reads them; None if the file has none."""
+    """Return the options of congestion control as parsed by OpenSM, or ``None`` if the file has none."""
     lines = {option.name: option for option in conf.options if option.name.startswith(_PREFIX)}
     if not lines:
         return None
@@ -172,7 +172,7 @@ def congestion_options(conf: OpenSMConf) -> CongestionOptions | None:
 
 
 class _Read:
-    """Values as they stand after each line: a line that OpenSM cannot parse changes nothing."""
+    """Parser state: option values after each line. A line with a parse error changes no value."""
 
     def __init__(self) -> None:
         self.numbers = dict.fromkeys(_BITS, 0)
@@ -183,7 +183,7 @@ class _Read:
         self.faults: list[Fault] = []
 
     def option(self, option: Option) -> None:
-        """Take a line over, if it is one of congestion control."""
+        """Apply a line if its option belongs to congestion control."""
         name = option.name
         if name in _BITS:
             parsed, sent = _BITS[name]
@@ -203,7 +203,7 @@ class _Read:
         self.faults.append(Fault(option, text or option.value, must, effect))
 
     def _number(self, option: Option, text: str, parsed: int, sent: int) -> int | None:
-        """Return a number as OpenSM sends it, or ``None`` if OpenSM ignores the line."""
+        """Return the number sent by OpenSM, or ``None`` if OpenSM ignores the line."""
         value, whole = strtoul(_bytes(text))
         must = f"a number, 0 to {(1 << sent) - 1:#x}"
         if not text or not whole or value >> parsed:
@@ -231,7 +231,7 @@ class _Read:
             self._fault(option, must)
             return
         if not whole or sl >= SL_COUNT:
-            self._fault(option, must, f"OpenSM takes {sl_text} for SL {sl & 0xFF}")
+            self._fault(option, must, f"OpenSM reads {sl_text} as SL {sl & 0xFF}")
         value, whole = strtoul(_bytes(rest[0]))
         if not whole or value > most:
             self._fault(option, must)
@@ -252,7 +252,7 @@ class _Read:
         self.cct = tuple(entry for entry in entries if entry is not None)
 
     def _delay(self, option: Option, text: str) -> tuple[int, int] | None:
-        """Return shift and multiplier as OpenSM sends them, or ``None`` if OpenSM ignores the line."""
+        """Return shift and multiplier sent by OpenSM, or ``None`` if OpenSM ignores the line."""
         must = f"shift:multiplier, 0 to {(1 << SHIFT_BITS) - 1}:0 to {(1 << MULTIPLIER_BITS) - 1}"
         first, colon, second = text.partition(":")
         if not colon:
@@ -269,7 +269,7 @@ class _Read:
 
 
 def congestion_findings(fabric: Fabric) -> list[Finding]:
-    """Return settings of congestion control that have no effect or cannot work."""
+    """Return findings about ineffective settings of congestion control."""
     conf = fabric.conf
     options = congestion_options(conf) if conf else None
     if conf is None or options is None:
@@ -313,7 +313,7 @@ def _faults(fabric: Fabric, conf: OpenSMConf, options: CongestionOptions) -> Ite
     if options.control_map >> _VICTIM_BIT & 1:
         ports = {port for node in fabric.of_kind(Kind.SWITCH) for port in node.links}
         if not any(mask >> port & 1 for port in ports):
-            text = "Victim_Mask has no port that a switch has a cable at"
+            text = "Victim_Mask has no cabled port of any switch"
             yield Finding("CC_MASK_EMPTY", where(f"{_SWITCH}victim_mask"), text)
     if not options.sl_map:
         yield Finding("CC_NO_SL", where(f"{_CA}control_map"), "no SL is set: adapters react to no notification")
@@ -321,7 +321,7 @@ def _faults(fabric: Fabric, conf: OpenSMConf, options: CongestionOptions) -> Ite
     for sl in range(SL_COUNT):
         level = options.level(sl)
         if level.ccti_increase and not level.ccti_timer:
-            text = f"SL {sl} has CCTI_Increase {level.ccti_increase} and CCTI_Timer 0: what it raises lasts no time"
+            text = f"SL {sl} has CCTI_Increase {level.ccti_increase} and CCTI_Timer 0: each increase expires at once"
             yield Finding("CC_TIMER_0", where(f"{_CA}ccti_timer"), text)
         for name in ("trigger_threshold", "ccti_min"):
             value = getattr(level, name)

@@ -1,7 +1,7 @@
-"""Coverage of a check: for each class of findings, the elements that were checked without an assumption.
+"""Coverage of a check: the elements checked without an assumption, for each class of findings.
 
-A class is checked in full only if every element that it depends on was captured. The parts that were not captured are
-listed with the classes that they affect.
+A class has full coverage only if the capture contains all of its inputs. Missing parts are listed with the affected
+classes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LISTS = ("VLARB_NARROWED", "VLARB_DIFFERS", "VL_MASKED", "WEIGHT_WRAPPED", "ENT
 _ROWS = ("SL2VL_MASKED", "SL2VL_DIFFERS")
 _LANES = ("MAX_VLS_IGNORED", "MAX_OP_VLS_EXCEEDED")
 _BOTH = ("OPER_VLS_EXCEEDED", "LIMIT_DIFFERS")
-"""Findings that compare PortInfo with the options."""
+"""Findings from a comparison of PortInfo with the options."""
 _PORTS = ("STARVATION", "WEIGHT_BELOW_MTU", *_BOTH)
 _OPTIONS = tuple(code for code in CODES if code not in {*_PATHS, *_LISTS, *_ROWS, *_LANES, *_PORTS, *ABOUT_CAPTURE})
 """Findings about the options file alone."""
@@ -38,11 +38,11 @@ class Coverage(NamedTuple):
     Parameters
     ----------
     element : str
-        Kind of the elements that are counted.
+        Kind of the counted elements, in the plural.
     checked : int
-        Number of elements whose check used no assumption.
+        Number of elements checked without an assumption.
     present : int
-        Number of elements of the fabric.
+        Number of elements in the fabric.
     """
 
     element: str
@@ -97,7 +97,7 @@ def coverage_of(fabric: Fabric, trace: Trace) -> dict[str, Coverage]:
 
 
 def _pairs_without_lid(fabric: Fabric) -> int:
-    """Return the number of ordered pairs of which an adapter port, or both, has no LID."""
+    """Return the number of ordered pairs with at least one adapter port without a LID."""
     absent = sum(len(node.without_lid) for node in fabric.nodes.values())
     adapters = [node for node in fabric.nodes.values() if node.kind is not Kind.SWITCH]
     sources = sum(len(node.lids) for node in adapters)
@@ -106,7 +106,7 @@ def _pairs_without_lid(fabric: Fabric) -> int:
 
 
 def _unserved(fabric: Fabric, trace: Trace) -> Coverage:
-    """Count the ports in use; a switch without a forwarding table may use all of its ports."""
+    """Count the ports in use. A switch without a forwarding table may use all of its ports."""
     if trace.pairs and not trace.traffic.any():
         return Coverage("ports in use", 0, len(fabric.cabled))
     used = trace.traffic.reshape(-1, LANES).sum(axis=1)
@@ -141,7 +141,7 @@ def _switches_without_table(fabric: Fabric) -> list[Node]:
 
 
 def missing_parts(fabric: Fabric, trace: Trace) -> list[Missing]:
-    """Return the parts that were not captured, each with the classes of findings that it affects."""
+    """Return the parts missing from the capture, each with the affected classes of findings."""
     found = [
         *_missing_paths(fabric, trace),
         *_missing_lists(fabric),
@@ -169,7 +169,7 @@ def _missing_paths(fabric: Fabric, trace: Trace) -> list[Missing]:
     elif switches:
         names = ", ".join(fabric.show_node(node) for node in switches[:3]) + (", ..." if len(switches) > 3 else "")
         what = f"forwarding tables of {len(switches)} of {len(fabric.of_kind(Kind.SWITCH))} switches: {names}"
-        instead = f"{trace.lost.unknown} pairs are followed to these switches only"
+        instead = f"{trace.lost.unknown} pairs are followed only as far as these switches"
         found.append(Missing(what, _PATHS, instead, tuple(Port(node.guid, 0) for node in switches)))
     if not fabric.sl2vl:
         found.append(
@@ -225,7 +225,7 @@ def _knows_limits(fabric: Fabric) -> bool:
 def _missing_port_infos(fabric: Fabric) -> list[Missing]:
     codes = ("VL_UNSERVED", "STARVATION", "WEIGHT_BELOW_MTU", *_LANES, *_BOTH)
     if not fabric.port_infos:
-        instead = f"{_counted(fabric.data_vls, 'data lane', 'data lanes')}, by the tables; no MTU is known"
+        instead = f"{_counted(fabric.data_vls, 'data lane', 'data lanes')}, judged by the tables; no MTU is known"
         return [Missing(f"no PortInfo ({_files(PORT_INFOS)})", codes, instead)]
     instead = (
         _counted(fabric.data_vls, "data lane", "data lanes")
@@ -242,7 +242,7 @@ def _missing_port_infos(fabric: Fabric) -> list[Missing]:
 
 
 def _failed_discovery(remarks: Remarks, file: str) -> list[Missing]:
-    """Return the queries that failed while the topology was discovered: nodes behind them may be missing."""
+    """Return the failed queries of topology discovery, behind which nodes may be missing."""
     failures = remarks.failures(file)
     if not failures:
         return []

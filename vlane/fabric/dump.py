@@ -1,4 +1,4 @@
-"""Outputs of fabric tools, line by line: diagnostics are skipped, unreadable parts are left out and recorded."""
+"""Line reader for outputs of fabric tools: skips diagnostics, and records unreadable parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from vlane.errors import InputError
 
-# Messages of libibmad, libibumad, libibnetdisc and of the programs that use them. No row of a dump begins like this.
+# Messages of libibmad, libibumad, libibnetdisc and of programs with these libraries. No row of a dump begins like this.
 _DIAGNOSTIC = re.compile(
     r"(?:[A-Za-z0-9_./-]{1,80}: )?(?:ibwarn|iberror|ibpanic|ibdebug|ibdiag|mad_rpc(?:_rmpp)?|umad|umad_[a-z_]+): "
     r"|(?:[A-Za-z0-9_./-]{0,200}/)?[A-Za-z0-9_-]{1,80}\.c:[0-9]{1,9}[;:]"
@@ -22,7 +22,7 @@ _DIAGNOSTIC = re.compile(
 _FAILURE = re.compile(r"time[d -]*out|bad status|fail", re.IGNORECASE)
 _BYTE_ORDER_MARK = "\ufeff"
 _MOST = 1000
-"""Largest number of unreadable parts of a file that are recorded one by one."""
+"""Largest number of unreadable parts recorded one by one for a file."""
 
 
 @dataclass
@@ -32,19 +32,18 @@ class Remarks:
     Parameters
     ----------
     partial : bool
-        Leave out the parts that cannot be read; otherwise the first of them is raised.
+        Whether to leave out unreadable parts; otherwise the first unreadable part raises its error.
 
     Attributes
     ----------
     unreadable : dict of str to list of InputError
-        Parts that were left out, by file.
+        Parts left out, by file.
     diagnostics : dict of str to list of (int, str)
-        Line number and text of the messages of the tools, by file.
+        Line number and text of the tools' messages, by file.
     replaced : dict of str to (int, int, str)
-        By file, the number of blocks that a later block of the same element replaced, how many of them differed, and
-        the first element.
+        Number of replaced blocks, number of replacements with a difference, and first element, by file.
     skipped : dict of str to (int, str)
-        By file, the number of blocks that are not used, and their kind.
+        Number and kind of unused blocks, by file.
     """
 
     partial: bool = False
@@ -54,7 +53,7 @@ class Remarks:
     skipped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def leave_out(self, file: str, error: InputError) -> None:
-        """Record a part of a file that cannot be read; raise the error unless parts may be left out."""
+        """Record an unreadable part of a file, and raise the error unless ``partial`` is set."""
         if not self.partial:
             raise error
         found = self.unreadable.setdefault(file, [])
@@ -62,28 +61,28 @@ class Remarks:
             found.append(error)
 
     def replace(self, file: str, element: str, *, differs: bool) -> None:
-        """Record that a later block of a file replaced an earlier one of the same element."""
+        """Record the replacement of an earlier block of the same element."""
         blocks, differing, first = self.replaced.get(file, (0, 0, element))
         self.replaced[file] = blocks + 1, differing + differs, first
 
     def skip(self, file: str, kind: str) -> None:
-        """Record a block that is not used."""
+        """Record an unused block."""
         self.skipped[file] = self.skipped.get(file, (0, kind))[0] + 1, kind
 
     def failures(self, file: str) -> list[tuple[int, str]]:
-        """Return the diagnostics of a file that report a query without an answer."""
+        """Return the diagnostics of a file about failed queries."""
         return [(line, text) for line, text in self.diagnostics.get(file, []) if _FAILURE.search(text)]
 
 
 class Dump(TextFile):
-    """A text file that a tool printed.
+    """A text file printed by a tool.
 
     Parameters
     ----------
     path : Path
         The file.
     remarks : Remarks, optional
-        Receives the observations; if left out, the first unreadable part is raised.
+        Record of the observations; by default, the first unreadable part raises its error.
     """
 
     def __init__(self, path: Path, remarks: Remarks | None = None) -> None:
@@ -91,9 +90,9 @@ class Dump(TextFile):
         self.remarks = Remarks() if remarks is None else remarks
 
     def is_noise(self, line: str) -> bool:
-        """Return whether a line is blank or a diagnostic, which is recorded.
+        """Return whether a line is blank or a diagnostic, and record the diagnostic.
 
-        Readers ask this only for lines that they do not recognise: it is slower than recognising a row.
+        Readers call this only for unrecognised lines, because the test is slower than the recognition of a row.
         """
         if not line or line.isspace() or line == _BYTE_ORDER_MARK:
             return True
@@ -110,13 +109,13 @@ class Dump(TextFile):
         return len(self.remarks.diagnostics.get(self.path.name, ()))
 
     def leave_out(self, error: InputError) -> None:
-        """Record a part that cannot be read; raise the error unless parts may be left out."""
+        """Record an unreadable part, and raise the error unless unreadable parts may be left out."""
         self.remarks.leave_out(self.path.name, error)
 
     def replace(self, element: str, *, differs: bool) -> None:
-        """Record that a later block replaced an earlier one of the same element."""
+        """Record the replacement of an earlier block of the same element."""
         self.remarks.replace(self.path.name, element, differs=differs)
 
     def skip(self, kind: str) -> None:
-        """Record a block that is not used."""
+        """Record an unused block."""
         self.remarks.skip(self.path.name, kind)

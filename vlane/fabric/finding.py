@@ -12,31 +12,31 @@ __all__ = ["ABOUT_CAPTURE", "CODES", "ERRORS", "NOTES", "Finding"]
 CODES = {
     "CREDIT_LOOP": "links wait for each other's buffers: the fabric can deadlock",
     "UNREACHABLE": "packets of a pair of adapters do not arrive",
-    "VL_UNSERVED": "packets take a lane that no arbitration entry with a weight names: they are stuck",
-    "NOT_CHECKED": "a file, or a part of one, is missing: findings that need it are not made, or rest on an assumption",
-    "UNREADABLE": "a part of a file cannot be read: it is left out",
+    "VL_UNSERVED": "packets wait forever in a lane without a weighted arbitration entry",
+    "NOT_CHECKED": "a file or a part of a file is missing: some findings are not checked, or rest on an assumption",
+    "UNREADABLE": "a part of a file is unreadable and left out",
     "BLOCK_REPLACED": "a file describes an element twice: the later block is used",
     "PART_SKIPPED": "a file contains tables that the check does not use",
     "TOOL_DIAGNOSTIC": "a tool reported a problem while it wrote a file",
     "STARVATION": "LimitOfHighPriority 255: the low list may never be served",
-    "WEIGHT_BELOW_MTU": "weights rounded up to whole packets give other shares than the weights say",
-    "VL_MASKED": "a configured lane does not exist: OpenSM cut it to another one",
+    "WEIGHT_BELOW_MTU": "weights rounded up to whole packets change the shares of the lanes",
+    "VL_MASKED": "a configured lane does not exist: OpenSM masked the lane to another lane",
     "WEIGHT_WRAPPED": "a weight outside 0 to 255: OpenSM programmed it modulo 256",
-    "ENTRIES_DROPPED": "more entries than the port holds: OpenSM dropped the rest without a word",
-    "LIMIT_REPLACED": "a limit outside 0 to 255: OpenSM took the next one, or 0",
-    "ENTRY_MALFORMED": "an entry is not VL:weight: OpenSM read it its own way",
+    "ENTRIES_DROPPED": "more entries than the port holds: OpenSM dropped the rest without a message",
+    "LIMIT_REPLACED": "a limit outside 0 to 255: OpenSM used the general limit, or 0",
+    "ENTRY_MALFORMED": "an entry is not VL:weight: OpenSM's parser read other numbers",
     "SL2VL_SHORT": "fewer than 16 lanes in an sl2vl option: the other SLs take VL 0",
-    "SL2VL_MASKED": "a lane of an sl2vl option does not exist: OpenSM cut it to another one",
+    "SL2VL_MASKED": "a lane of an sl2vl option does not exist: OpenSM masked the lane to another lane",
     "MAX_VLS_IGNORED": "qos_max_vls has no effect; max_op_vls limits lanes",
     "MAX_OP_VLS_EXCEEDED": "a port runs more lanes than max_op_vls allows",
-    "OPER_VLS_EXCEEDED": "programmed tables name lanes beyond OperVLs: another sweep would change them",
+    "OPER_VLS_EXCEEDED": "programmed tables name lanes beyond OperVLs: another sweep would change the tables",
     "VLARB_NARROWED": "torus-2QoS keeps two lanes only towards adapters",
-    "VLARB_DIFFERS": "programmed lists are not what OpenSM makes of the configuration",
-    "SL2VL_DIFFERS": "programmed SL2VL rows are not what OpenSM makes of the configuration",
-    "LIMIT_DIFFERS": "a port holds another LimitOfHighPriority than OpenSM makes of the configuration",
+    "VLARB_DIFFERS": "programmed lists differ from the lists that OpenSM makes of the configuration",
+    "SL2VL_DIFFERS": "programmed SL2VL rows differ from the rows that OpenSM makes of the configuration",
+    "LIMIT_DIFFERS": "a port's LimitOfHighPriority differs from the limit that OpenSM makes of the configuration",
     "OPTION_UNKNOWN": "OpenSM does not know an option: the line has no effect",
-    "OPTION_CUT": "a line is longer than OpenSM reads at a time",
-    "OPTION_IGNORED": "OpenSM cannot parse a value: it keeps the value before, or its default",
+    "OPTION_CUT": "a line is longer than OpenSM's buffer",
+    "OPTION_IGNORED": "OpenSM cannot parse a value and keeps the previous value or the default",
     "QOS_OFF": "qos is not TRUE: none of the QoS options has an effect",
     "CC_OFF": "congestion_control is not TRUE: none of the cc_ options has an effect",
     "CC_NOTHING_MARKS": "switches mark no packet: Threshold 0, or not sent",
@@ -53,7 +53,7 @@ ERRORS = frozenset({"CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED"})
 """Codes that make the check fail."""
 
 NOTES = frozenset({"VLARB_NARROWED", "PART_SKIPPED", "TOOL_DIAGNOSTIC"})
-"""Codes of findings that are intended by the subnet manager, or informative."""
+"""Codes of informative findings, and of effects intended by the subnet manager."""
 
 ABOUT_CAPTURE = frozenset({"NOT_CHECKED", "UNREADABLE", "BLOCK_REPLACED", "PART_SKIPPED", "TOOL_DIAGNOSTIC"})
 """Codes of findings about the capture instead of the fabric."""
@@ -71,9 +71,9 @@ class Finding(NamedTuple):
     message : str
         Description of the fault.
     ports : tuple of Port
-        All ports concerned, of which the text names the first only.
+        All affected ports; the text names only the first port.
     pair : (int, int) or None
-        SLID and DLID of the first pair concerned.
+        SLID and DLID of the first affected pair.
     """
 
     code: str

@@ -46,16 +46,17 @@ class LidBook:
             for lid, port in node.owned_lids():
                 if lid in self._owners:
                     other = nodes[self._owners[lid].guid].name
-                    raise InputError(f"LID {lid}", "of one port", f"of {other} and {node.name}", source=str(source))
+                    got = f"assigned to {other} and {node.name}"
+                    raise InputError(f"LID {lid}", "unique", got, source=str(source))
                 self._owners[lid] = port
 
     def owner(self, dump: TextFile, lid: str) -> Port:
-        """Return the port that owns a LID of the current line; an unknown LID is an error."""
+        """Return the port that owns a LID of the current line. An unknown LID is an error."""
         owner = self._owners.get(int(lid))
         if owner is None:
             if int(lid) in _NO_LIDS:
-                dump.refuse("LID", "assigned: a port without a LID can only be asked by a directed route", lid)
-            dump.refuse("LID", f"of a port in {self._source}", lid)
+                dump.refuse("LID", "an assigned LID (a port without a LID is addressed by a directed route)", lid)
+            dump.refuse("LID", f"assigned to a port in {self._source}", lid)
         return owner
 
     def addressed(self, dump: TextFile, lid: str | None, route: str | None) -> Port:
@@ -63,7 +64,7 @@ class LidBook:
         if route is None:
             return self.owner(dump, lid or "")
         if lid is None and self._initiator not in self._nodes:
-            must = "from a known node (ibnetdiscover prints it as 'Initiated from node'), or a LID"
+            must = "from a known node ('Initiated from node' in the output of ibnetdiscover), or a LID"
             dump.refuse("directed route", must, route)
         at = self.owner(dump, lid) if lid is not None else Port(self._initiator, 0)
         for step in map(int, route.split(",")[1:]):
@@ -80,12 +81,12 @@ class LidBook:
         return at if at.number else Port(node.guid, min(node.links, default=1))
 
     def port(self, dump: TextFile, owner: Port, number: str) -> Port:
-        """Return a port of an addressed port's node; 0 is the addressed port itself."""
+        """Return a port of an addressed port's node. Number 0 means the addressed port."""
         value = dump.number("port", number, 0, self._nodes[owner.guid].ports)
         return Port(owner.guid, value or owner.number)
 
     def ports(self, owner: Port) -> int:
-        """Return how many external ports a port's node has."""
+        """Return the number of external ports of a port's node."""
         return self._nodes[owner.guid].ports
 
     def show(self, port: Port) -> str:

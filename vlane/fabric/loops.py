@@ -1,4 +1,4 @@
-"""Credit loops: links that wait for each other, found by removing all other links."""
+"""Credit loops: cycles of waiting links, found by removal of all links without a cycle."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vlane.fabric.wiring import Ints
 
 
 def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
-    """Return one loop of each set of links that wait for each other: the shortest through the busiest link.
+    """Return one loop for each strongly connected set of links: the shortest loop through the busiest link.
 
-    The busiest link carries most pairs. The loop begins at the link that waits for the busiest link.
+    The busiest link carries the most pairs. The loop begins at the link before the busiest link.
     """
     held, wanted = only_loops(*trace.waits.pairs())
     if not len(held):
@@ -31,7 +31,7 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
 
 
 def only_loops(held: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Return the (held, wanted) channels on a loop or between two loops; none if there is no loop."""
+    """Return the (held, wanted) channels on a loop or between two loops. Empty without a loop."""
     held, wanted = _ahead_of_a_loop(held, wanted)
     wanted, held = _ahead_of_a_loop(wanted, held)
     return held, wanted
@@ -107,7 +107,7 @@ def _shortest_loop(waits: Mapping[int, Sequence[int]], knot: set[int], trace: Tr
 
 
 def _ahead_of_a_loop(tail: Ints, head: Ints) -> tuple[Ints, Ints]:
-    """Remove hops without an incoming edge, and their edges, until none is left; return the remaining edges.
+    """Remove hops without an incoming edge until every hop has one. Return the remaining edges.
 
     Every edge is visited once, in layers. Most fabrics have no loop, so no edge remains.
     """

@@ -1,4 +1,4 @@
-"""Pairs whose packets do not arrive, and the reasons: all are counted, a limited number is listed."""
+"""Unreachable pairs and the reasons: all pairs are counted, a limited number is listed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from vlane.fabric.model import Fabric, Port
 from vlane.fabric.wiring import Ints, Wiring
 
 LISTED = 100_000
-"""Largest number of pairs that are listed; a large fabric has millions."""
+"""Largest number of listed pairs; a large fabric has millions of pairs."""
 
 
 class Unreachable(NamedTuple):
-    """A pair whose packets do not arrive.
+    """An unreachable pair.
 
     Parameters
     ----------
     slid, dlid : int
-        The pair.
+        Source LID and destination LID.
     reason : str
-        Where and why the packets stop.
+        Place and cause of the loss.
     """
 
     slid: int
@@ -31,7 +31,7 @@ class Unreachable(NamedTuple):
 
 
 class Why(IntEnum):
-    """Reasons for which packets stop; encoded with a port or node and a detail of 16 bits in one number."""
+    """Reasons for loss, encoded in one number with a port or node and a 16-bit detail."""
 
     DROPPED = 1
     NO_CABLE = 2
@@ -40,29 +40,29 @@ class Why(IntEnum):
     NO_ENTRY = 5
     NO_PORT = 6
     UNKNOWN = 7
-    """The switch has no captured forwarding table: nobody knows whether the packets arrive."""
+    """The switch has no captured forwarding table, so the fate of the packets is unknown."""
 
     def at(self, place: Ints, detail: Ints | int = 0) -> Ints:
-        """Return the number of the reason at a port, or at a node for ``NO_ENTRY``, ``NO_PORT`` and ``UNKNOWN``."""
+        """Encode the reason with a port, or with a node for ``NO_ENTRY``, ``NO_PORT`` and ``UNKNOWN``."""
         return (np.int64(self) << 48) | (place << 16) | detail
 
 
 class Lost:
-    """Pairs that do not arrive.
+    """Record of unreachable pairs.
 
     Parameters
     ----------
     fabric : Fabric
-        For names.
+        Fabric with the names of nodes.
     wiring : Wiring
-        Numbers of nodes and ports.
+        Numbering of nodes and ports.
 
     Attributes
     ----------
     count : int
-        Number of pairs that do not arrive.
+        Number of unreachable pairs.
     unknown : int
-        Number of pairs that reach a switch without a captured forwarding table.
+        Number of pairs with a path to a switch without a captured forwarding table.
     """
 
     def __init__(self, fabric: Fabric, wiring: Wiring) -> None:
@@ -86,14 +86,14 @@ class Lost:
         self._named += zip(slids[listed].tolist(), dlids[listed].tolist(), why[listed].tolist(), strict=True)
 
     def named(self) -> list[Unreachable]:
-        """Return the pairs by source and destination; of more than ``LISTED``, those of the first destinations."""
+        """Return the pairs by source and destination, at most ``LISTED``, those of the first destinations."""
         texts = {reason: self._text(reason) for reason in {why for _, _, why in self._named}}
         return [Unreachable(slid, dlid, texts[why]) for slid, dlid, why in sorted(self._named)]
 
     def by_reason(self) -> list[tuple[str, Port, int, tuple[int, int]]]:
-        """Return every reason with the port where packets stop, the number of its pairs and the first of them.
+        """Return every reason with the port of the loss, the number of pairs and the first pair.
 
-        The LIDs that one switch lacks are one reason, at port 0.
+        All missing LIDs of one switch are one reason, at port 0.
         """
         groups: dict[int, list[tuple[tuple[int, int], int, int]]] = {}
         for reason, (count, least) in self._reasons.items():
@@ -124,4 +124,4 @@ class Lost:
             Why.DROPPED: f"{where} drops SL {detail}: its VL is 15",
             Why.NO_CABLE: f"{where} has no cable",
             Why.DELIVERED: f"delivered to {where}",
-        }.get(why, f"goes round for ever through {where}")
+        }.get(why, f"circulates forever through {where}")

@@ -1,4 +1,4 @@
-"""Parts of a capture that a check needs and that were not captured or cannot be read."""
+"""Parts of a capture that are missing or unreadable but required by a check."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from vlane.fabric.model import Port
 
 
 class Missing(NamedTuple):
-    """A file, or a part of one, that a check needs and does not have.
+    """A missing file or a missing part of a file.
 
     Parameters
     ----------
     what : str
-        The file, or the part.
+        Description of the file or the part.
     codes : tuple of str
-        Findings that are therefore not made, or rest on an assumption.
+        Affected findings: not checked, or resting on an assumption.
     instead : str
-        The assumption, or the part of the check that is left out.
+        Assumption, or omitted part of the check.
     ports : tuple of Port
-        The ports concerned; empty if it is a whole file.
+        Affected ports; empty if a whole file is missing.
     """
 
     what: str
@@ -30,7 +30,7 @@ class Missing(NamedTuple):
 
 
 def missing_findings(missing: list[Missing]) -> list[Finding]:
-    """Return a warning for each part that was not captured."""
+    """Return a warning for each missing part."""
     return [
         Finding("NOT_CHECKED", each.what, f"not checked: {', '.join(each.codes)} ({each.instead})", each.ports)
         for each in missing

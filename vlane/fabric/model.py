@@ -1,4 +1,4 @@
-"""A fabric as a subnet manager programmed it: nodes, cables and every table of every port."""
+"""Model of a captured fabric: nodes, cables and the programmed tables of every port."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Fabric", "Kind", "Location", "Node", "Port", "ProgrammedVLArb"]
 
 
 class Kind(Enum):
-    """Kind of a node; the value is the letter before the node's GUID in ibnetdiscover."""
+    """Kind of a node. The value is the letter before the node's GUID in ibnetdiscover."""
 
     SWITCH = "S"
     CA = "H"
@@ -59,17 +59,17 @@ class Node:
     name : str
         Node description, or the name of the node-name-map.
     ports : int
-        External ports.
+        Number of external ports.
     links : dict of int to Port
-        The far end of each cabled port.
+        Far end of each cabled port.
     lids : dict of int to int
-        Base LID by port; a switch has one, of port 0. A port without a LID has no entry.
+        Base LID by port; a switch has only the LID of port 0. A port without a LID has no entry.
     lmc : dict of int to int
         LMC by port.
     rates : dict of int to str
-        Rate of each cabled port, such as ``EDR 4X``, where the topology names it.
+        Rate of cabled ports, such as ``EDR 4X``, if the topology file contains rates.
     device : str
-        Device of a channel adapter that belongs to no host, such as ``aggregation node``; otherwise empty.
+        Device of a channel adapter without a host, such as ``aggregation node``; otherwise empty.
     """
 
     guid: int
@@ -89,20 +89,20 @@ class Node:
 
     @property
     def without_lid(self) -> list[int]:
-        """Cabled ports that have no LID: they cannot send or receive."""
+        """Cabled ports without a LID, which cannot send or receive."""
         if self.kind is Kind.SWITCH:
             return []
         return [number for number in sorted(self.links) if number not in self.lids]
 
     def owned_lids(self) -> Iterator[tuple[int, Port]]:
-        """Yield every LID of the node, LMC copies included, with the port that owns it."""
+        """Yield every LID of the node, LMC copies included, with the owning port."""
         for number, base in self.lids.items():
             for lid in range(base, base + (1 << self.lmc.get(number, 0))):
                 yield lid, Port(self.guid, number)
 
 
 class Location(NamedTuple):
-    """A port, identified in every way that other tools use.
+    """A port, with the identifiers used by other tools.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Location(NamedTuple):
     guid : int
         GUID of the node.
     lid : int or None
-        LID of the port, of a switch that of the switch.
+        LID of the port; for a port of a switch, the LID of the switch.
     port : int
         Port number.
     """
@@ -123,14 +123,14 @@ class Location(NamedTuple):
 
 
 class ProgrammedVLArb(NamedTuple):
-    """Arbitration lists as a port returned them.
+    """Arbitration lists returned by a port.
 
     Parameters
     ----------
     high, low : tuple of VLArbEntry
-        All entries of the port's capacity.
+        Entries of each list, up to the capacity.
     high_cap, low_cap : int
-        Its capacities.
+        Capacity of each list, in entries.
     """
 
     high: tuple[VLArbEntry, ...]
@@ -141,7 +141,7 @@ class ProgrammedVLArb(NamedTuple):
 
 @dataclass
 class Fabric:
-    """A captured fabric; it must not be changed once it is used.
+    """A captured fabric, constant after its first use.
 
     Parameters
     ----------
@@ -150,11 +150,11 @@ class Fabric:
     nodes : dict of int to Node
         Nodes by GUID.
     topology_file : str
-        Name of the file that gave nodes and cables.
+        Name of the file with nodes and cables.
     lfts : dict of int to bytes
         Output port by DLID, of each switch; 255 and LIDs past the end are unassigned.
     sl2vl : SL2VLTables
-        By (GUID, input, output) of a switch; (GUID, 0, port) of an adapter.
+        SL2VL rows by (GUID, input, output) of a switch, or (GUID, 0, port) of an adapter.
     vlarb : dict of Port to ProgrammedVLArb
         Tables by port; equal tables share one object.
     path_sls : PathSLs
@@ -162,9 +162,9 @@ class Fabric:
     conf : OpenSMConf or None
         Options of the subnet manager.
     port_infos : dict of Port to PortInfo
-        PortInfo by port, as far as it was captured.
+        Captured PortInfo by port.
     notes : list of str
-        Assumptions made where no file gave the value.
+        Assumptions in place of missing values.
     remarks : Remarks
         Observations of the readers.
     """
@@ -192,7 +192,7 @@ class Fabric:
 
     @property
     def devices(self) -> list[Node]:
-        """Channel adapters that belong to no host, by GUID."""
+        """Channel adapters without a host, by GUID."""
         return [node for node in self.of_kind(Kind.CA) if not node.is_host]
 
     @property
@@ -207,7 +207,7 @@ class Fabric:
 
     @cached_property
     def data_vls(self) -> int:
-        """Operational data lanes: from PortInfo, else as many as the tables name."""
+        """Number of operational data lanes: the largest in PortInfo, else the smallest that fits the tables."""
         if self.port_infos:
             return max(info.vls for info in self.port_infos.values())
         tables = {id(table): table for table in self.vlarb.values()}.values()
@@ -216,23 +216,23 @@ class Fabric:
         return next(count for count in (1, 2, 4, 8, 15) if count > max(named, default=0) or count == 15)
 
     def data_vls_of(self, port: Port) -> int:
-        """Return the operational data lanes of one port."""
+        """Return the number of operational data lanes of a port."""
         info = self.port_infos.get(port)
         return self.data_vls if info is None else info.vls
 
     @cached_property
     def mtu(self) -> int:
-        """Largest MTU that PortInfo names, in bytes, which is taken of ports that it does not; 0 without any."""
+        """Largest MTU in PortInfo, in bytes, assumed for ports without an MTU, or 0 if no port has an MTU."""
         return max((info.mtu for info in self.port_infos.values()), default=0)
 
     def mtu_of(self, port: Port) -> int:
-        """Return the MTU of one port, in bytes; 0 if it is not known of any."""
+        """Return the MTU of a port, in bytes, or 0 if no MTU was captured."""
         info = self.port_infos.get(port)
         return info.mtu if info is not None and info.mtu else self.mtu
 
     @cached_property
     def configured_limits(self) -> dict[Kind, tuple[int, str]]:
-        """LimitOfHighPriority by ``opensm.conf`` and its source, for each kind of node; 0 without a file or QoS."""
+        """LimitOfHighPriority from ``opensm.conf`` and its source, by kind of node. The limit is 0 without QoS."""
         conf, found = self.conf, {}
         for kind in Kind:
             option = conf.configured(kind).limit_option() if conf and conf.qos else None
@@ -242,12 +242,12 @@ class Fabric:
 
     @cached_property
     def held_limits(self) -> dict[Port, int]:
-        """LimitOfHighPriority that ports hold by PortInfo; empty if all hold 0, as the ports of simulators do."""
+        """LimitOfHighPriority in PortInfo, by port. Empty if all values are 0, as on simulators."""
         held = {port: info.high_limit for port, info in self.port_infos.items() if info.high_limit is not None}
         return held if any(held.values()) else {}
 
     def limit_of(self, port: Port) -> int:
-        """Return LimitOfHighPriority of a port: what the port holds, else what is configured for ports of its kind."""
+        """Return LimitOfHighPriority of a port, from PortInfo or else from the options for its kind of node."""
         return self.held_limits.get(port, self.configured_limits[self.nodes[port.guid].kind][0])
 
     def limit_source(self, port: Port) -> str:
@@ -257,7 +257,7 @@ class Fabric:
         return self.configured_limits[self.nodes[port.guid].kind][1]
 
     def knows_limit(self, port: Port) -> bool:
-        """Return whether the port's LimitOfHighPriority was captured, as the port holds it or as it is configured."""
+        """Return whether the port's LimitOfHighPriority was captured, in PortInfo or in ``opensm.conf``."""
         return self.conf is not None or port in self.held_limits
 
     @cached_property
@@ -265,7 +265,7 @@ class Fabric:
         return {}
 
     def table_of(self, port: Port) -> VLArbTable:
-        """Return the port's arbitration table with its limit."""
+        """Return the arbitration table of a port, limit included."""
         lists, limit = self.vlarb[port], self.limit_of(port)
         made = self._made.get((id(lists), limit))  # compared by identity: hashing long lists is slow, and few are alive
         if made is None:
@@ -273,7 +273,7 @@ class Fabric:
         return made
 
     def distinct_tables(self) -> dict[VLArbTable, list[Port]]:
-        """Return every different table with the ports that have it, in the order of the first."""
+        """Return the ports of every different table. Tables are in the order of their first ports."""
         same: dict[int, tuple[VLArbTable, list[Port]]] = {}
         for port in sorted(self.vlarb):
             table = self.table_of(port)
@@ -285,12 +285,12 @@ class Fabric:
 
     @cached_property
     def _shared_names(self) -> frozenset[str]:
-        """Descriptions that several nodes have."""
+        """Descriptions shared by several nodes."""
         counts = Counter(node.name for node in self.nodes.values())
         return frozenset(name for name, count in counts.items() if count > 1)
 
     def show_node(self, node: Node, number: int = 0) -> str:
-        """Return a node as text: its description, with GUID and LID unless no other node has the same description."""
+        """Return a node as text: the description, with GUID and LID if several nodes share the description."""
         if not node.name:
             return f"{node.guid:#x}"
         if node.name not in self._shared_names:
@@ -312,5 +312,5 @@ class Fabric:
         return Location(node.name, node.guid, node.lids.get(port.number, node.lids.get(0)), port.number)
 
     def port_of_lid(self) -> dict[int, Port]:
-        """Return the port that owns each LID, LMC copies included."""
+        """Return the owning port of each LID, LMC copies included."""
         return dict(owned for node in self.nodes.values() for owned in node.owned_lids())

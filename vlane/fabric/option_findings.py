@@ -1,4 +1,4 @@
-"""Findings about the options of OpenSM that need no tables of ports."""
+"""Findings about the options of OpenSM, without tables of ports."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def line_findings(conf: OpenSMConf) -> Iterator[Finding]:
         text = f"{shortened(option.value)!r} is not a number, 0 to {most}: OpenSM ignores the line"
         yield Finding("OPTION_IGNORED", f"{conf.file}:{option.line} {option.name}", text)
     for line in conf.long_lines:
-        text = "OpenSM reads 1022 characters of a line and takes the rest for another line"
+        text = "OpenSM reads 1022 characters of a line and parses the rest as another line"
         yield Finding("OPTION_CUT", f"{conf.file}:{line}", text)
 
 
 def list_findings(conf: OpenSMConf, kind: Kind) -> Iterator[Finding]:
-    """Find limits and lists that OpenSM replaces, or reads otherwise than they are written."""
+    """Find limits and lists that OpenSM replaces or misreads."""
     configured = conf.configured(kind)
     for option in configured.refused_limits():
         text = f"limit {shortened(option.value)} is not 0 to 255: OpenSM programs {configured.limit()}"
@@ -42,7 +42,7 @@ def list_findings(conf: OpenSMConf, kind: Kind) -> Iterator[Finding]:
 
 
 def _malformed(conf: OpenSMConf, configured: Configured, option: Option, kind: Kind) -> Iterator[Finding]:
-    """Find a list that OpenSM's check rejects in part, or that OpenSM reads otherwise than it is divided."""
+    """Find a list that OpenSM rejects in part or misreads."""
     is_row = option is configured.sl2vl
     bad = [each.text for each in complaints(option) if each.kind == "format"]
     if not bad and not is_misread(option):
@@ -55,7 +55,7 @@ def _malformed(conf: OpenSMConf, configured: Configured, option: Option, kind: K
 
 
 def reduced_findings(conf: OpenSMConf, kind: Kind, vls: int) -> Iterator[Finding]:
-    """Find numbers that OpenSM reduces for ports with that many lanes, and entries beyond the largest capacity."""
+    """Find numbers that OpenSM reduces for ports with ``vls`` lanes, and entries beyond the largest capacity."""
     configured = conf.configured(kind)
     for option in (configured.high, configured.low):
         if not option.line:
@@ -71,10 +71,12 @@ def reduced_findings(conf: OpenSMConf, kind: Kind, vls: int) -> Iterator[Finding
                 yield Finding("WEIGHT_WRAPPED", where, text)
         given = next((each.text for each in complaints(option) if each.kind == "long"), "")
         if given:
-            yield Finding("ENTRIES_DROPPED", where, f"{given} entries configured, ports hold at most {MAX_ENTRIES}")
+            yield Finding(
+                "ENTRIES_DROPPED", where, f"{given} entries are configured, but ports hold at most {MAX_ENTRIES}"
+            )
     row, where = configured.programmed_row(vls), option_place(conf, configured.sl2vl, kind)
     cut = [
-        f"SL {sl} to VL {vl} not {lane}"
+        f"SL {sl} maps to VL {vl} instead of VL {lane}"
         for sl, (lane, vl) in enumerate(zip(configured.lanes(), row, strict=True))
         if vl not in (lane, VL_DROP)
     ]
@@ -90,7 +92,7 @@ def option_place(conf: OpenSMConf, option: Option, kind: Kind) -> str:
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """Shorten a text of any length."""
+    """Return a text shortened to ``most`` characters."""
     return text if len(text) <= most else text[:most] + "..."
 
 

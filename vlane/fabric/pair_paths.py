@@ -1,7 +1,6 @@
 """Single pairs of adapters, followed hop by hop along the forwarding tables.
 
-``trace_pairs`` follows all pairs of large fabrics together and returns the traffic of every link. This module returns
-the path of each pair.
+In contrast, ``trace_pairs`` follows all pairs of large fabrics together and returns the traffic of every link.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ class PairPaths:
     wiring : Wiring
         The fabric's ports, numbered.
     source, target : array of int64, (pairs)
-        Ports.
+        Source port and target port.
     slid, dlid, sl : array of int64, (pairs)
-        LIDs, and the SL of the path record; 0 without a record.
+        LIDs, and the SL of the path record; SL 0 without a record.
     switches : array of int64, (pairs)
-        Number of switches passed, also of packets that do not arrive.
+        Number of switches passed, including switches before a loss.
     arrives : array of bool, (pairs)
         Whether the packets reach their destination.
     hops : tuple of (array, array, array)
-        For each hop the pairs that leave an output, the output and the VL.
+        Pairs, output ports and VLs of each hop.
     """
 
     wiring: Wiring
@@ -49,9 +48,9 @@ class PairPaths:
 
 
 def follow_pairs(fabric: Fabric, slids: list[int] | None = None, dlids: list[int] | None = None) -> PairPaths:
-    """Follow every pair of the given adapter LIDs, by default of all; LIDs of one port are no pair.
+    """Follow every pair of adapter LIDs, by default all. Two LIDs of one port do not form a pair.
 
-    A path that passes more switches than the fabric has is a forwarding loop: its packets do not arrive.
+    A path longer than the number of switches is a forwarding loop, so its packets do not arrive.
     """
     wiring = Wiring(fabric)
     owners = sorted(

@@ -20,7 +20,7 @@ class PathSLs(Mapping[tuple[int, int], int]):
         self._pages: dict[int, bytearray] = {}
 
     def put(self, slid: int, dlid: int, sl: int) -> int:
-        """Set the SL of a pair, which replaces an earlier one; return the earlier SL, or ``NO_SL``."""
+        """Set the SL of a pair, and return the previous SL, or ``NO_SL``."""
         page = self._pages.get(slid << 8 | dlid >> 8)
         if page is None:
             page = self._pages[slid << 8 | dlid >> 8] = bytearray(b"\xff" * _PAGE)
@@ -34,7 +34,7 @@ class PathSLs(Mapping[tuple[int, int], int]):
         return made
 
     def of(self, slid: int, dlids: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the SLs of a source's paths to destinations of 16 bits; ``NO_SL`` without a record."""
+        """Return the SLs from a source to destination LIDs, or ``NO_SL`` for pairs without a record."""
         row = np.full(1 << 16, NO_SL, np.uint8)
         for number in np.unique(dlids >> 8).tolist():
             page = self._pages.get(slid << 8 | number)

@@ -1,4 +1,4 @@
-"""Findings about the capture itself: parts that were left out, replaced or skipped, and messages of the tools."""
+"""Findings about the capture: unreadable, replaced and skipped parts, and messages of the tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _unreadable(remarks: Remarks) -> list[Finding]:
     for file, errors in remarks.unreadable.items():
         first, more = errors[0], len(errors) - 1
         where = f"{file}:{first.line}" if first.line else file
-        others = f"; so are {more} other parts of the file" if more else ""
+        others = f"; {more} other parts of the file are left out, too" if more else ""
         text = f"{first.field} must be {first.must}, not {first.shown}: this part is left out{others}"
         found.append(Finding("UNREADABLE", where, text))
     return found
@@ -33,8 +33,8 @@ def _replaced(remarks: Remarks) -> list[Finding]:
         Finding(
             "BLOCK_REPLACED",
             file,
-            f"{blocks} elements are described again, the first of them {first}; {differing} of the later descriptions "
-            "differ: the later ones are used",
+            f"{blocks} elements are described twice (first: {first}), {differing} of them with differences: "
+            "the later description is used",
         )
         for file, (blocks, differing, first) in remarks.replaced.items()
     ]

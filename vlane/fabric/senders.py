@@ -1,7 +1,7 @@
-"""Packets as adapters send them: pairs by destination, service level, and the switch and input that they enter.
+"""Packets sent by adapters: pairs by destination, service level, first switch and input.
 
-Packets of adapters whose switch inputs have equal SL2VL rows are followed together. Nothing ever waits for an adapter's
-own output, so no credit loop leads through it: packets are followed from the first switch.
+Packets of adapters at switch inputs with equal SL2VL rows are followed together. Tracing starts at the first switch,
+because no link waits for an adapter's output and no credit loop includes an adapter's output.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Sent:
     Parameters
     ----------
     first, many : int
-        The destinations, as places in the list of them.
+        First place and number of the destinations in the list of destinations.
     all_enter : bool
         Whether the packets of every pair enter a switch.
     kind : array of int64
-        Input and SL of the different packets, as the sender numbers them.
+        Input and SL of the different packets, in the numbering of ``Senders``.
     to, entered, sl, pairs, unsure : array of int64
-        Destination, input and SL of each, the number of its pairs, and the number of those that rest on an assumption.
+        Destination, input, SL, number of pairs, and number of pairs resting on an assumption, of each packet.
     """
 
     first: int
@@ -46,33 +46,33 @@ class Sent:
 
 
 class Senders:
-    """Every adapter port that sends, and every destination.
+    """All sending adapter ports and all destinations.
 
     Parameters
     ----------
     fabric : Fabric
-        The fabric of the adapters.
+        Captured fabric.
     wiring : Wiring
-        Numbers of the fabric's ports.
+        Numbering of the fabric's ports.
 
     Attributes
     ----------
     slids, dlids : array of int64
-        LIDs of senders and of destinations. With LMC a port is several destinations and one source.
+        LIDs of senders and of destinations. With LMC, a port is several destinations and one source.
     ports, targets : array of int64
-        The numbers of their ports.
+        Port numbers of senders and of destinations.
     outputs : array of uint8, (switches, destinations)
         Output port of every switch to every destination.
     pairs : array of int64, (senders, SL_COUNT)
-        Pairs that were sent.
+        Number of pairs sent.
     assumed : int
         Number of pairs without a path record; SL 0 is assumed.
     all_unsure : bool
-        Whether every pair rests on an assumption, because no path record or no SL2VL row was captured at all.
+        Whether every pair rests on an assumption, because the capture has no path records or no SL2VL rows.
     unsure : int
-        Number of pairs whose SL or first lane is assumed.
+        Number of pairs with an assumed SL or first lane.
     unsure_of : array of int64, (senders, SL_COUNT)
-        The same by sender and SL.
+        Number of pairs with an assumed SL or first lane, by sender and SL.
     """
 
     def __init__(self, fabric: Fabric, wiring: Wiring) -> None:
@@ -98,7 +98,7 @@ class Senders:
         self._leave(fabric)
 
     def _leave(self, fabric: Fabric) -> None:
-        """Find the first hop of each adapter and SL: lanes, reasons to stop, and groups of adapters that send alike."""
+        """Find the first hop of each adapter and SL: lanes, reasons for loss, and groups of equivalent adapters."""
         wiring, senders = self._wiring, len(self.ports)
         self.rows = wiring.rows(wiring.first[wiring.node[self.ports]], self.ports)
         self._row_is_assumed = self.rows >= wiring.captured_rows
@@ -126,7 +126,7 @@ class Senders:
         self._kind: Ints = np.where(self.why == 0, np.repeat(group, SL_COUNT) * SL_COUNT + levels, self._kinds)
 
     def _rows_of_input(self, fabric: Fabric, port: int, used: dict[int, Ints]) -> tuple[int, bytes]:
-        """Return a key, equal for inputs of a switch that can be treated as one; record missing rows."""
+        """Return a key, equal for equivalent inputs of a switch, and record missing rows."""
         wiring = self._wiring
         number = int(wiring.node[port])
         table = fabric.sl2vl.table(wiring.nodes[number].guid)
@@ -140,7 +140,7 @@ class Senders:
 
     @property
     def together(self) -> int:
-        """Number of packets that one destination adds to those followed together."""
+        """Number of packets per destination when all senders are followed together."""
         return max(1, len(self.ports) if len(self._levels) else len(self._entered))
 
     def send(self, first: int, many: int) -> Sent:
@@ -173,7 +173,7 @@ class Senders:
         )
 
     def _unsure(self, many: int, key: Ints, known: NDArray[np.bool_], own: tuple[Ints, Ints]) -> Ints:
-        """Return, by destination and kind, the number of pairs whose SL or first lane is assumed, and add them up."""
+        """Count the pairs with an assumed SL or first lane, and return the counts by destination and kind."""
         is_unsure = ~known | self._row_is_assumed[None, :]
         is_unsure[own] = False
         to, sender = np.nonzero(is_unsure)
@@ -186,9 +186,9 @@ class Senders:
         return made
 
     def stopped(self, sent: Sent, later: Ints | None) -> tuple[Ints, Ints, Ints] | None:
-        """Return the SLID, the DLID and the reason of pairs that do not arrive; ``None`` if all arrive.
+        """Return SLID, DLID and reason of unreachable pairs, or ``None`` if all pairs arrive.
 
-        ``later`` holds a reason, or 0, for each packet that entered a switch.
+        ``later`` contains a reason, or 0, for each packet beyond its first switch.
         """
         if later is None and sent.all_enter:
             return None
@@ -208,13 +208,13 @@ class Senders:
         return self.slids[of], self.dlids[sent.first + to], why[to, of]
 
     def _own_pairs(self, first: int, many: int) -> tuple[Ints, Ints]:
-        """Return the destinations, from the first one on, that are LIDs of senders, and these senders."""
+        """Return the destinations of this range with a sender at the same port, and these senders."""
         own = self._own[first : first + many]
         mine = np.flatnonzero(own != NOWHERE)
         return mine, own[mine]
 
     def _keys(self, first: int, many: int) -> Ints:
-        """Return the sender and SL of every pair to some destinations, ``SL_COUNT`` to a sender."""
+        """Return sender x ``SL_COUNT`` + SL of every pair to a range of destinations."""
         key: Ints = np.tile(np.arange(len(self.ports)) * SL_COUNT, (many, 1))
         if len(self._levels):
             levels = self._levels[:, first : first + many].T

@@ -1,4 +1,4 @@
-"""Every SL2VL row of a fabric, equal rows shared."""
+"""SL2VL rows of a fabric, with equal rows stored once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NONE = -1
 class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
     """SL2VL rows by (GUID, input, output) of a switch, (GUID, 0, port) of an adapter.
 
-    A large fabric has a million rows, few of them different: each node has an array of row numbers.
+    A large fabric has a million rows but few different rows, so each node has an array of row numbers.
 
     Parameters
     ----------
     rows : list of SL2VLRow
-        The different rows.
+        Different rows.
     """
 
     NONE = _NONE
@@ -34,14 +34,14 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         self._tables: dict[int, tuple[int, array[int]]] = {}
 
     def number_of(self, row: SL2VLRow) -> int:
-        """Return the number of a row among the different ones; a new one is added."""
+        """Return the number of a row, and add a new row to the different rows."""
         number = self._numbers.setdefault(row, len(self.rows))
         if number == len(self.rows):
             self.rows.append(row)
         return number
 
     def put(self, guid: int, ports: int, source: int, to: int, number: int) -> int:
-        """Set a row of a node by its number, which replaces an earlier one; return the earlier number, or ``NONE``."""
+        """Set the row number of a place, and return the previous number, or ``NONE``."""
         known = self._tables.get(guid)
         if known is None:
             known = self._tables[guid] = (ports + 1, array("i", [_NONE]) * (ports + 1) ** 2)
@@ -51,7 +51,7 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         return before
 
     def table(self, guid: int) -> NDArray[np.int32] | None:
-        """Return the numbers of a node's rows by input and output, -1 where there is none; ``None`` without any."""
+        """Return a node's row numbers by input and output, -1 without a row, or ``None`` if the node has no rows."""
         known = self._tables.get(guid)
         if known is None:
             return None
@@ -59,18 +59,18 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         return np.frombuffer(table, np.int32).reshape(width, width)
 
     def guids(self) -> list[int]:
-        """Return the nodes that have rows, in order."""
+        """Return the GUIDs of nodes with rows, in order."""
         return sorted(self._tables)
 
     def different(self) -> list[SL2VLRow]:
-        """Return the different rows that some place has."""
+        """Return the different rows in use."""
         used = np.zeros(len(self.rows) + 1, bool)
         for _, table in self._tables.values():
             used[np.frombuffer(table, np.int32)] = True
         return [row for row, some in zip(self.rows, used[:-1].tolist(), strict=True) if some]
 
     def differing(self, other: SL2VLTables) -> list[tuple[int, int, int]]:
-        """Return the places whose rows differ in the two tables."""
+        """Return the places with different rows in the two tables."""
         same = np.array([self._numbers.get(row, _NONE - 1) for row in other.rows] + [_NONE], np.int32)
         found = []
         for guid in other.guids():

@@ -1,4 +1,4 @@
-"""Nodes and cables, from whichever file of a capture names them, and the checks that all of these files need."""
+"""Nodes and cables of a capture, and the checks common to all topology files."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Topology(NamedTuple):
     nodes : dict of int to Node
         Nodes by GUID.
     initiator : int
-        GUID of the node from which directed routes start; 0 if it is not known.
+        GUID of the node at the start of directed routes; 0 if unknown.
     notes : tuple of str
-        Assumptions about what the file does not hold.
+        Assumptions about information missing from the file.
     """
 
     nodes: dict[int, Node]
@@ -43,7 +43,7 @@ class Topology(NamedTuple):
 
 
 def device_of(name: str, device_id: int = 0) -> str:
-    """Return the device of a channel adapter that belongs to no host; empty for an adapter of a host.
+    """Return the device type of a channel adapter without a host, or empty for an adapter of a host.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def device_of(name: str, device_id: int = 0) -> str:
 
 
 def rate_name(text: str) -> str:
-    """Return a rate printed as ``4xEDR`` in the form ``EDR 4X``; empty if there is none.
+    """Return a rate printed as ``4xEDR`` in the form ``EDR 4X``, or empty without a rate.
 
     Examples
     --------
@@ -68,33 +68,34 @@ def rate_name(text: str) -> str:
 
 
 def lid_of(value: int) -> int | None:
-    """Return a LID, or ``None`` for a value that stands for none: 0 and 65535."""
+    """Return a LID, or ``None`` for the reserved values 0 and 65535."""
     return None if value in _UNASSIGNED else value
 
 
 def connect(node: Node, number: int, far: Port, refuse: object) -> None:
-    """Set the far end of a port; a second, different far end is refused by a function of field, need and value."""
+    """Set the far end of a port. Call ``refuse`` with field, need and value if another far end is already set."""
     before = node.links.setdefault(number, far)
     if before != far:
-        refuse("port", f"described once, with the cable to {before.guid:#x} port {before.number}", number)  # type: ignore[operator]
+        must, got = (f"{end.guid:#x} port {end.number}" for end in (before, far))
+        refuse(f"far end of port {number}", f"{must}, as in an earlier line", got)  # type: ignore[operator]
 
 
 def check_cables(nodes: Mapping[int, Node], lines: Mapping[Port, int], path: Path) -> None:
-    """Refuse a cable whose far end is missing or names another cable: the file was cut off.
+    """Check that both ends of every cable name each other. A mismatch means a truncated file.
 
     Parameters
     ----------
     nodes : mapping of int to Node
         Nodes by GUID.
     lines : mapping of Port to int
-        Line number of each port that has a cable.
+        Line number of each cabled port.
     path : Path
         The file.
 
     Raises
     ------
     InputError
-        Naming the line of the first such port.
+        For the first port with a mismatch, with its line.
     """
     for here, at in lines.items():
         far = nodes[here.guid].links.get(here.number)

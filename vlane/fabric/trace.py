@@ -1,8 +1,8 @@
 """Paths of packets: every pair of adapters along the forwarding tables, with the lane of every link.
 
-Pairs to some destinations are followed at once, hop by hop, as arrays. Packets to one destination leave a switch by one
-port, wherever they came from: from there on the packets of a service level and lane are one record, with the number of
-their pairs and the number of those pairs that rest on an assumption.
+Pairs to several destinations are followed together, hop by hop, as arrays. All packets to one destination leave a
+switch by one port. Behind a switch, the packets of one destination, service level and lane are therefore merged into
+one record, with the number of pairs and the number of pairs resting on an assumption.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 __all__ = ["Hop", "Trace", "Unreachable", "trace_pairs"]
 
 _AT_ONCE = 100_000
-"""Pairs, or packets of senders that are alike, that are followed together."""
+"""Number of pairs, or of packets of equivalent senders, followed together."""
 
 _LONG = 32
-"""Number of links after which packets are checked for forwarding loops; a power of two."""
+"""Number of links between two checks for forwarding loops; a power of two."""
 
 
 class Hop(NamedTuple):
-    """An output of a packet and the lane of the packet at this output.
+    """An output port and lane on the path of a packet.
 
     Parameters
     ----------
@@ -53,24 +53,24 @@ class Trace:
     wiring : Wiring
         The fabric's ports, numbered.
     traffic : array of int64, (hops)
-        Number of pairs that use a lane of a link; a pair in a forwarding loop uses it at every passage.
+        Number of pairs at each hop; a pair in a forwarding loop counts at every passage.
     unsure_traffic : array of int64, (hops)
-        Number of these pairs whose SL, or whose lane here or earlier, is assumed.
+        Number of pairs at each hop with an assumed SL, or with an assumed lane at this or an earlier hop.
     waits : Waits
-        Lanes of links that a packet holding the first may wait for; adapters' own links, for which nothing waits, not.
+        Dependencies between hops. Adapters' own links are left out, because no packet waits for them.
     lost : Lost
-        Pairs that do not arrive.
+        Unreachable pairs.
     pairs : int
         Number of ordered pairs of adapter LIDs, followed or not.
     unsure : int
-        Number of pairs whose path or lanes rest on an assumption, or are unknown. All pairs if none was followed.
+        Number of pairs with an assumed or unknown path or lane; all pairs if no pair was followed.
     sls : dict of int to int
         Number of followed pairs by SL.
     assumed : int
         Number of pairs without a path record; SL 0 is assumed.
     bare : set of (int, int)
-        Rows of SL2VL, by the numbers of input and output port, that are missing where others were captured; VL = SL
-        modulo the data lanes is assumed.
+        Missing SL2VL rows, by the numbers of input and output port, if other rows were captured; VL = SL modulo the
+        data lanes is assumed.
     """
 
     wiring: Wiring
@@ -91,14 +91,15 @@ class Trace:
 
 @dataclass(slots=True)
 class _Packets:
-    """Packets that wait at a switch's output: destination, input, output, SL, and their numbers of pairs.
+    """Packets at switch outputs: destination, input, output, SL, and numbers of pairs.
 
     Parameters
     ----------
     to, source, out, sl, pairs, unsure : array of int64
-        The destination as a place among all; ports by number; pairs, and how many of them rest on an assumption.
+        Index of the destination, numbers of input and output port, SL, number of pairs, and number of pairs resting on
+        an assumption.
     held, held_vl : array of int64
-        The hop they come from; empty for packets in their first switch.
+        Port and lane of the previous hop; empty for packets in the first switch.
     """
 
     to: Ints
@@ -112,10 +113,10 @@ class _Packets:
 
 
 def trace_pairs(fabric: Fabric) -> Trace:
-    """Follow every ordered pair of adapter LIDs; a pair without a path record takes SL 0.
+    """Follow every ordered pair of adapter LIDs. A pair without a path record takes SL 0.
 
-    Without any forwarding table nothing is followed, unless no switch needs one. A pair that reaches a switch without
-    a table is followed that far and counts as unsure.
+    Without any forwarding table, pairs are followed only if the fabric has no switch. A pair is followed up to the
+    first switch without a table and then counts as unsure.
     """
     wiring = Wiring(fabric)
     nothing = np.zeros(len(wiring.node) * LANES, np.int64)
@@ -127,7 +128,7 @@ def trace_pairs(fabric: Fabric) -> Trace:
 
 
 def _pair_count(fabric: Fabric) -> int:
-    """Return the number of ordered pairs of an adapter port and a LID of another one."""
+    """Return the number of ordered pairs of an adapter port and a LID of another adapter port."""
     lids = [
         1 << node.lmc.get(number, 0)
         for node in fabric.nodes.values()
@@ -146,7 +147,7 @@ class _Tracer:
         self.tracks_unsure = not self.senders.all_unsure
         self.lacks_tables = any(node.guid not in fabric.lfts for node in fabric.of_kind(Kind.SWITCH))
         self.has_table = np.array([node.guid in fabric.lfts for node in trace.wiring.nodes], bool)
-        # Whether a packet that arrives at a port goes on; the last stands for NOWHERE.
+        # Whether a packet at a port enters a switch; the last element belongs to NOWHERE.
         self.enters = np.append(self.wiring.switch[self.wiring.node] != NOWHERE, np.False_)
 
     def run(self) -> None:
@@ -176,7 +177,7 @@ class _Tracer:
             trace.bare.update(zip(self.wiring.first[self.wiring.node[ports]].tolist(), ports.tolist(), strict=True))
 
     def _follow(self, sent: Sent) -> Ints | None:
-        """Follow packets to their ends; return the reason of each lost packet (0: arrives), ``None`` if all arrive."""
+        """Follow packets to the ends of the paths. Return reasons for loss (0: arrives), or ``None`` without loss."""
         out, why = self._routed(sent.to, sent.entered)
         on = np.flatnonzero(out != NOWHERE)
         none = np.zeros(0, np.int64)
@@ -202,7 +203,7 @@ class _Tracer:
             )
             passed += 1
             if passed >= _LONG and len(on):
-                # A set of packets that was there before goes round for ever, all of it: each moves on to one other.
+                # Each packet has one successor, so a repeated set of packets circulates forever as a whole.
                 where = further.to * len(self.wiring.node) + further.held
                 now = np.sort((where * LANES + further.held_vl) * SL_COUNT + further.sl)
                 if np.array_equal(standing, now):
@@ -215,7 +216,7 @@ class _Tracer:
         return _resolved(steps)
 
     def _routed(self, to: Ints, entered: Ints) -> tuple[Ints, Ints]:
-        """Return the output of packets that entered switches, or ``NOWHERE`` and the reason."""
+        """Return the output of packets inside switches, or ``NOWHERE`` and the reason for loss."""
         wiring = self.wiring
         node = wiring.node[entered]
         port = self.senders.outputs[wiring.switch[node], to].astype(np.int64)
@@ -233,13 +234,13 @@ class _Tracer:
         return out, why
 
     def _count_unknown(self, why: Ints, pairs: Ints, unsure: Ints) -> None:
-        """Count the pairs that reach a switch without a table among the unsure ones."""
+        """Count pairs lost at a switch without a table as unsure pairs."""
         if self.lacks_tables and self.tracks_unsure:
             unknown = why >> 48 == Why.UNKNOWN
             self.trace.unsure += int((pairs[unknown] - unsure[unknown]).sum())
 
     def _leave(self, packets: _Packets) -> tuple[Ints, Ints, Ints]:
-        """Move packets out of their outputs; return reasons to stop, the packets that enter a switch, and lanes."""
+        """Send packets through their outputs. Return reasons for loss, the packets at a next switch, and lanes."""
         wiring, trace = self.wiring, self.trace
         rows = wiring.rows(packets.source, packets.out)
         if wiring.captured_rows:
@@ -275,7 +276,7 @@ class _Tracer:
         return why, left, vl
 
     def _merged(self, packets: _Packets, on: Ints, vl: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Merge packets that leave alike: return the place of each, one of each, their pairs and unsure pairs."""
+        """Merge equivalent packets. Return each packet's group, and of each group a member, pairs and unsure pairs."""
         if not len(on):
             return on, on, on, on
         switch = self.wiring.switch[self.wiring.node[packets.out[on]]]
@@ -304,7 +305,7 @@ class _Tracer:
 
 
 def _resolved(steps: list[tuple[Ints, Ints]]) -> Ints | None:
-    """Return the reason why each packet of the first step does not arrive, from the last step backwards."""
+    """Return the reason for loss of each packet of the first step, resolved from the last step backwards."""
     if not any(why.any() for why, _ in steps):
         return None
     later = np.zeros(0, np.int64)

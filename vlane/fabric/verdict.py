@@ -1,4 +1,4 @@
-"""The verdict of a check in words: never more than was checked, with counts."""
+"""Verdict of a check as text, limited to the coverage of the check."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def verdict(report: FabricReport, *, ok: bool) -> str:
-    """Return whether the check holds, as far as was checked, with the number of finding classes checked in full."""
+    """Return the verdict with its extent: the finding classes with full coverage, and the checked pairs."""
     full = len(report.coverage) - len(report.not_checked)
     extent = f"{full} of {len(report.coverage)} finding classes in full, {report.coverage['CREDIT_LOOP']}"
     return f"{'holds' if ok else 'fails'} as far as checked ({extent})"
 
 
 def counts(report: FabricReport) -> list[str]:
-    """Return the numbers of the errors, each with its coverage unless it is full, of the warnings and of the notes."""
+    """Return the counts of errors, warnings and notes. Error counts include the coverage if it is incomplete."""
     severities = [finding.severity for finding in report.warnings]
     numbers = [
         ("CREDIT_LOOP", len(report.loops), "credit loop"),
@@ -32,7 +32,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _extent(report: FabricReport, code: str, found: int) -> str:
-    """Return the coverage in brackets; what was found is found, whatever else was assumed."""
+    """Return the coverage in brackets, or an empty text for full coverage. Assumptions do not void found errors."""
     coverage = report.coverage[code]
     if coverage.is_full:
         return ""

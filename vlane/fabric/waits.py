@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 from vlane.fabric.wiring import Ints, Wiring
 
 LANES = 16
-"""Number of hops of each port."""
+"""Number of hops of each port: one per lane."""
 
 
 class Waits:
-    """Pairs of hops: a packet that holds the first hop waits for the second.
+    """Dependencies between hops: a packet in the buffer of the first hop waits for the second hop.
 
     The second hop leaves the switch at the far end of the first hop. A pair is therefore a place (port of the first
-    hop, port number of the second hop) and two lanes. Every place has a bit for each pair of lanes that occurs.
+    hop, port number of the second hop) and two lanes. Every place has a bit for each pair of lanes in use.
 
     Parameters
     ----------
     wiring : Wiring
-        The ports.
+        Numbering of the ports.
     """
 
     def __init__(self, wiring: Wiring) -> None:

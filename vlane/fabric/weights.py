@@ -1,4 +1,4 @@
-"""Weights compared with packet sizes: tables whose rounding to whole packets changes the shares of their weights."""
+"""Comparison of weights with packet sizes: rounding to whole packets may change the shares of lanes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from vlane.schedulers.vlarb_shares import LaneShare, lane_shares, nearest_list
 from vlane.units import mtu_blocks
 
 _OFF = 0.1
-"""Tolerated relative deviation of a lane's share; whole packets cannot always avoid a smaller one."""
+"""Tolerated relative deviation of a lane's share; with whole packets, small deviations are unavoidable."""
 
 
 def weight_findings(fabric: Fabric) -> list[Finding]:
-    """Return a finding for each table, MTU and number of lanes whose shares differ from those of its weights."""
+    """Return a finding for each table, MTU and number of lanes with actual shares that differ from the weights."""
     findings = []
     for table, ports in fabric.distinct_tables().items():
         same: dict[tuple[int, int], list[Port]] = {}
@@ -23,7 +23,9 @@ def weight_findings(fabric: Fabric) -> list[Finding]:
         for (mtu, vls), alike in same.items():
             said = _said(table, mtu, vls)
             if said:
-                blocks = f"packets of {mtu} bytes are {mtu_blocks(mtu)} blocks, weights are rounded up to them"
+                blocks = (
+                    f"packets of {mtu} bytes are {mtu_blocks(mtu)} blocks, and weights are rounded up to whole packets"
+                )
                 findings.append(
                     Finding("WEIGHT_BELOW_MTU", fabric.show_all(alike), f"{blocks}: {'; '.join(said)}", tuple(alike))
                 )
@@ -31,7 +33,7 @@ def weight_findings(fabric: Fabric) -> list[Finding]:
 
 
 def _said(table: VLArbTable, mtu: int, vls: int) -> list[str]:
-    """Return for each list with wrong shares the lanes' shares, and weights that give the intended ones."""
+    """Return a text for each list with wrong shares: the lanes' shares, and better weights."""
     said = []
     for name, entries in (("high", table.high), ("low", table.low)):
         active = [entry for entry in entries if entry.weight and entry.vl < vls]
@@ -45,12 +47,14 @@ def _advice(entries: list[VLArbEntry], shares: tuple[LaneShare, ...], blocks: in
     nearest = nearest_list(entries, blocks)
     weights = ",".join(f"{vl}:{weight}" for vl, weight in nearest.entries)
     if nearest.exact:
-        return f"{weights} would give what was meant"
+        return f"{weights} gives the configured shares"
     if nearest.shares == shares:
-        return "no weights up to 255, one entry for each of these, come nearer"
+        return "no weights up to 255, with one entry for each lane, are nearer to the configured shares"
     given = _spell(nearest.shares)
-    return f"no weights up to 255, one entry for each of these, give that; the nearest are {weights}: {given}"
+    return f"no weights up to 255, with one entry for each lane, give these shares; the nearest are {weights}: {given}"
 
 
 def _spell(shares: tuple[LaneShare, ...]) -> str:
-    return ", ".join(f"VL {vl} gets {100 * given:.1f} % of {100 * meant:.1f} %" for vl, meant, given in shares)
+    return ", ".join(
+        f"VL {vl} gets {100 * given:.1f} % (configured: {100 * meant:.1f} %)" for vl, meant, given in shares
+    )

@@ -1,4 +1,4 @@
-"""A fabric as arrays of numbered ports and lanes, for following millions of pairs at once."""
+"""Array form of a fabric, with numbered ports and lanes, to follow millions of pairs together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Wiring:
     ports : array of int64, (nodes)
         External ports of each node.
     first : array of int64, (nodes + 1)
-        Number of port 0 of each node; a further number ends the last node.
+        Number of port 0 of each node, followed by the number of ports.
     node : array of int64, (ports)
         Node of each port.
     far : array of int64, (ports)
@@ -44,7 +44,7 @@ class Wiring:
     lanes : array of int64, (ports)
         Data lanes of each port.
     captured_rows : int
-        Number of different SL2VL rows that were captured; rows with higher numbers are assumed.
+        Number of different captured SL2VL rows; rows with higher numbers are assumed.
     """
 
     def __init__(self, fabric: Fabric) -> None:
@@ -76,7 +76,7 @@ class Wiring:
         return Port(self.nodes[node].guid, number - int(self.first[node]))
 
     def _place_rows(self, fabric: Fabric) -> None:
-        """Store all row numbers in one array, input by input; assumed rows, by lanes, follow the captured rows."""
+        """Store all row numbers in one array, input by input. Assumed rows, by lanes, follow the captured rows."""
         self._row_of_input: Ints = np.full(len(self.node), NOWHERE, np.int64)
         self._output: Ints = np.arange(len(self.node)) - self.first[self.node]
         parts, end = [np.zeros(0, np.int32)], 0
@@ -110,12 +110,12 @@ class Wiring:
         return number
 
     def vls(self, rows: Ints, sls: Ints) -> Ints:
-        """Return the lane of each SL in a row; lane 15 drops the packet."""
+        """Return the lane of each SL in its row. Lane 15 drops the packet."""
         lanes: Ints = self._vls[rows * SL_COUNT + sls].astype(np.int64)
         return lanes
 
     def outputs(self, lids: Ints) -> NDArray[np.uint8]:
-        """Return the output port of every switch to every LID; 255 where the switch has no entry."""
+        """Return the output port of every switch to every LID, or 255 without an entry."""
         table = np.full((self.switches, len(lids)), UNASSIGNED, np.uint8)
         for number in np.flatnonzero(self.switch >= 0).tolist():
             held = np.frombuffer(self._fabric.lfts.get(self.nodes[number].guid, b""), np.uint8)

@@ -12,12 +12,12 @@ from vlane.planning.vlarb_waits import wait_of_distance
 from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
 
 _PARTS = 1 << 20
-"""Weights of connections are counted in parts of 64 bytes of this size: a connection may need much less than 64."""
+"""Parts per weight unit of 64 bytes: a connection may need much less than one unit."""
 _WHOLE = MAX_ENTRIES * MAX_WEIGHT * _PARTS
-"""All weight that a list may have, which stands for all of a link."""
+"""Total weight of a list, in parts; it represents the full link."""
 
 Port = Hashable
-"""Whatever tells a sending port from all others."""
+"""Identifier of a sending port."""
 
 
 class Admission:
@@ -26,14 +26,14 @@ class Admission:
     Parameters
     ----------
     budget : float or Fraction
-        Part of a link that connections may have together, above 0 up to 1.
+        Largest share of a link for all connections, above 0, at most 1.
     fit : str
-        As of ``FillIn``.
+        Allocation policy, as in ``FillIn``.
 
     Raises
     ------
     InputError
-        If the budget is out of range or there is no such fit.
+        If the budget is out of range or the fit is unknown.
 
     Examples
     --------
@@ -60,23 +60,23 @@ class Admission:
         FillIn(fit=fit)
 
     def ask(self, path: Sequence[Port], *, vl: int, distance: int, load: float | Fraction) -> int | None:
-        """Take a connection in at every port of its path and return its number; or at none, and return None.
+        """Admit a connection at every port of its path. Return its number, or ``None`` if a port rejects it.
 
         Parameters
         ----------
         path : sequence
-            The ports that send its packets, each once: that of its NIC, then of every switch.
+            Sending ports, each once: the NIC's port, then the output port of every switch.
         vl : int
-            Its VL, the same at every port.
+            VL of the connection at every port.
         distance : int
-            As of ``FillIn.admit``.
+            Largest distance between entries, as in ``FillIn.admit``.
         load : float or Fraction
-            Part of a link that its packets take with all headers, above 0 up to 1.
+            Share of the link, headers included, above 0, at most 1.
 
         Raises
         ------
         InputError
-            If the load or the distance is out of range, or the path is empty or has a port twice.
+            If the load or the distance is out of range, or the path is empty or names a port twice.
         """
         if not 0 < load <= 1:
             raise InputError("load", "above 0, up to 1", load)
@@ -101,12 +101,12 @@ class Admission:
         return number
 
     def release(self, number: int) -> None:
-        """Let a connection go at every port of its path.
+        """Release a connection at every port of its path.
 
         Raises
         ------
         KeyError
-            If there is no such connection.
+            If the number is unknown.
         """
         weight, held = self._held.pop(number)
         for port, connection in held.items():
@@ -114,15 +114,15 @@ class Admission:
             self._taken[port] -= weight
 
     def reserved(self, port: Port) -> float:
-        """Return the part of a port's link that its connections have together."""
+        """Return the share of a port's link reserved for connections."""
         return self._taken.get(port, 0) / _WHOLE
 
     def ports(self) -> list[Port]:
-        """Return the ports that were asked so far."""
+        """Return the ports of all paths requested so far."""
         return list(self._lists)
 
     def table(self, port: Port, *, low: Iterable[int] = (), limit: int = LIMIT_UNBOUNDED) -> VLArbTable:
-        """Return the table of a port: the high list as filled in, and a low list with an entry for each of some VLs."""
+        """Return the arbitration table of a port: the filled-in high list, and one low entry for each VL of ``low``."""
         high = self._list(port).table()
         return VLArbTable(tuple(high), tuple(VLArbEntry(vl, MAX_WEIGHT) for vl in low), limit)
 
@@ -133,25 +133,25 @@ class Admission:
 
 
 def path_deadline(hops: int, *, distance: int, blocks: int, flight: int, stages: int, cycles_per_block: int = 1) -> int:
-    """Return the cycles that a packet may take over a path, by the distance that its connection asked for.
+    """Return the most cycles of a packet from its NIC to its destination, for a requested distance.
 
-    At every port of the path the longest wait of a list whose entries have any weight, and the packet itself; and what
-    a packet takes without waiting through NIC, cables and switches (``docs/admission.md``).
+    The bound adds the longest wait and the transmission at every port of the path, for entries of any weight, to the
+    latency of NIC, cables and switches without waiting (``docs/admission.md``).
 
     Parameters
     ----------
     hops : int
-        Switches of the path.
+        Number of switches on the path.
     distance : int
-        Asked for.
+        Distance requested by the connection.
     blocks : int
-        Of the largest packet on any VL, of 64 bytes.
+        Largest packet on any VL, in blocks of 64 bytes.
     flight : int
-        Cycles of a cable.
+        Latency of a cable, in cycles.
     stages : int
-        Cycles of a switch from the first flit in to the first flit out, without waiting.
+        Latency of a switch from the first flit in to the first flit out, in cycles, without waiting.
     cycles_per_block : int
-        That a link carries 64 bytes in.
+        Cycles in which a link carries 64 bytes.
     """
     wait = wait_of_distance(distance, largest=blocks)
     return 1 + flight + hops * (stages + flight) + (hops + 1) * (wait + blocks) * cycles_per_block

@@ -1,7 +1,7 @@
-"""Weights and places of a Deficit Table from bandwidths, distances and packet sizes (``docs/dtable_plan.md``).
+"""Planner of Deficit Tables: weights and places of entries for bandwidths and distances (``docs/dtable_plan.md``).
 
-The decoupling methodology: k sets the pool of weight that all entries share, w the most one entry may have.
-Whole numbers and fractions throughout, so that the same request gives the same table everywhere.
+The decoupling methodology has two parameters: k sets the total weight of all entries, w the largest weight of an entry.
+The arithmetic uses integers and fractions only, so a request gives the same table on every machine.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _STEP = Fraction(1, 10)
 
 @dataclass(frozen=True, slots=True)
 class LevelPlan:
-    """What one service level gets.
+    """Entries of one service level in a plan.
 
     Parameters
     ----------
     level : ServiceLevel
-        What it asked for.
+        Requirements of the service level.
     places : tuple of int
-        Its entries in the table.
+        Places of the entries in the table.
     weights : tuple of int
-        The weight of each.
+        Weight of each entry.
     phi_min, phi_max : Fraction
-        Least and most bandwidth that its entries can have with this k and w.
+        Smallest and largest possible bandwidth of the entries with this k and w.
     """
 
     level: ServiceLevel
@@ -42,7 +42,7 @@ class LevelPlan:
 
     @property
     def total_weight(self) -> int:
-        """Weight of all its entries."""
+        """Sum of the weights of the entries."""
         return sum(self.weights)
 
 
@@ -53,13 +53,13 @@ class TablePlan:
     Parameters
     ----------
     k, w : Fraction
-        Pool per entry and most weight of an entry, in GMTUs.
+        Pool per entry and largest weight of an entry, in GMTUs.
     pool, most_weight : Fraction
-        The same in blocks, the pool for the whole table.
+        Pool of the whole table and largest weight of an entry, in blocks of 64 bytes.
     levels : tuple of LevelPlan
-        In the order of the request.
+        Plans in the order of the request.
     table : DTable
-        The entries; those that nobody asked for have weight 0.
+        Entries of the table; unused entries have weight 0.
     """
 
     k: Fraction
@@ -71,12 +71,12 @@ class TablePlan:
 
 
 def plan_table(request: TableRequest) -> TablePlan:
-    """Return a table that gives every service level its bandwidth and its distance.
+    """Return a table with the requested bandwidth and distance of every service level.
 
     Raises
     ------
     InputError
-        If there is none, naming the service level and the bound it breaks.
+        If no such table exists. The message names a service level and the violated bound.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def plan_table(request: TableRequest) -> TablePlan:
 
 
 def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
-    """Return the entries of each SL, evenly spaced: first fit, closest spaced first, in bit-reversed order.
+    """Return evenly spaced entries of each SL: first fit, smallest distance first, in bit-reversed order.
 
-    In that order a free sequence of entries exists whenever as many entries are free.
+    With this order, a free sequence exists whenever enough entries are free.
     """
     free = [True] * request.entries
     places: dict[int, tuple[int, ...]] = {}
@@ -124,7 +124,7 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
             need = request.entries // level.distance
             raise request.refusal(
                 "distance",
-                f"one for which entries are left ({sum(free)} are free)",
+                f"one with enough free entries ({sum(free)} are free)",
                 f"{level.distance}, which takes {need}",
                 level,
             )
@@ -135,18 +135,18 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
 
 
 def _largest_w(request: TableRequest) -> Fraction:
-    """Return the largest w, in steps of 0.1, whose weight, and in the ib form whose sum, fits into 8 bits."""
+    """Return the largest w, in steps of 0.1, for weights of 8 bits and, in the ib form, a deficit counter of 8 bits."""
     most = MAX_WEIGHT if request.form == "free" else IB_COUNTER_MOST - (request.gmtu_blocks - 1)
     return Fraction(10 * most // request.gmtu_blocks, 10)
 
 
 def _phi_min(request: TableRequest, level: ServiceLevel, k: Fraction) -> Fraction:
-    """Return the bandwidth of entries that just hold one packet each."""
+    """Return the bandwidth of entries whose weight is one packet each."""
     return Fraction(1, level.distance) * Fraction(level.mtu_blocks, request.gmtu_blocks) / k
 
 
 def _find_k(request: TableRequest, most: Fraction) -> Fraction:
-    """Return the least k, in steps of 0.1, with which no SL asks for less than its entries must have."""
+    """Return the smallest k, in steps of 0.1, with phi_min at most the requested bandwidth of every SL."""
     k = request.k if request.k is not None else _STEP
     while (wide := _least_slack(request, k)) is not None:
         if request.k is not None or k + _STEP > most:
@@ -160,20 +160,20 @@ def _find_k(request: TableRequest, most: Fraction) -> Fraction:
             )
         k += _STEP
     if k > most:
-        raise request.refusal("k", f"at most {float(most):g}, that weights fit into their 8 bits", f"{float(k):g}")
+        raise request.refusal("k", f"at most {float(most):g}, because weights have 8 bits", f"{float(k):g}")
     return k
 
 
 def _least_slack(request: TableRequest, k: Fraction) -> ServiceLevel | None:
-    """Return the SL that asks least, measured by what its entries must have, if it asks for too little."""
+    """Return the SL with the smallest ratio of bandwidth to phi_min if the ratio is below 1, else ``None``."""
     level = min(request.sls, key=lambda one: one.bandwidth / _phi_min(request, one, k))
     return level if level.bandwidth < _phi_min(request, level, k) else None
 
 
 def _weights(request: TableRequest, k: Fraction, total: Fraction) -> dict[int, int]:
-    """Return the weight of each SL: whole weights per entry first, their sum then shared by bandwidth.
+    """Return the weight of each SL: the pool, enlarged by rounding up every entry, divided by bandwidth.
 
-    Rounding entries up makes the pool larger; sharing the larger one corrects what rounding gave away.
+    Rounding would change the shares; dividing the enlarged pool restores the shares.
     """
     pool = k * request.entries * request.gmtu_blocks
     raised = 0
@@ -184,12 +184,12 @@ def _weights(request: TableRequest, k: Fraction, total: Fraction) -> dict[int, i
 
 
 def _find_w(request: TableRequest, k: Fraction, weights: dict[int, int], most: Fraction) -> Fraction:
-    """Return the least w, in steps of 0.1 from k, that no SL's bandwidth and no entry's weight is above."""
+    """Return the smallest w, in steps of 0.1 from k, that bounds the bandwidth and the entry weights of every SL."""
     w = request.w if request.w is not None else k
     if w < k:
         raise request.refusal("w", f"at least k, {float(k):g}", f"{float(w):g}")
     if w > most:
-        raise request.refusal("w", f"at most {float(most):g}, that weights fit into their 8 bits", f"{float(w):g}")
+        raise request.refusal("w", f"at most {float(most):g}, because weights have 8 bits", f"{float(w):g}")
     while (high := _above(request, k, w, weights)) is not None:
         if request.w is not None or w + _STEP > most:
             must = float(w / k / high.distance)
@@ -213,7 +213,7 @@ def _above(request: TableRequest, k: Fraction, w: Fraction, weights: dict[int, i
 
 
 def _spread(total: int, count: int) -> tuple[int, ...]:
-    """Return ``total`` in ``count`` parts that differ by one at most, the larger ones evenly spaced."""
+    """Divide ``total`` into ``count`` parts that differ by one at most, with evenly spaced larger parts."""
     return tuple(total * (index + 1) // count - total * index // count for index in range(count))
 
 

@@ -1,4 +1,4 @@
-"""What a Deficit Table is planned from: bandwidths, distances and packet sizes (``docs/dtable_plan.md``)."""
+"""Requests for Deficit Tables: bandwidths, distances and packet sizes (``docs/dtable_plan.md``)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _NAME_LENGTH = 32
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """What one service level asks for.
+    """Requirements of one service level.
 
     Parameters
     ----------
     name : str
-        For reports.
+        Name in reports.
     sl : int
-        Its number.
+        Service level, 0 to 15.
     distance : int
-        Most entries from one of its entries to the next, a power of two.
+        Largest number of places from one entry of the level to the next, a power of two.
     mtu_blocks : int
-        Its largest packet.
+        Largest packet of the level, in blocks of 64 bytes.
     bandwidth : Fraction
-        Its share of the link, above 0, at most 1.
+        Share of the link, above 0, at most 1.
     """
 
     name: str
@@ -52,27 +52,27 @@ class ServiceLevel:
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """What a table is asked to give.
+    """Request for a table.
 
     Parameters
     ----------
     entries : int
-        Entries of the table: 32, 64 or 128.
+        Number of entries: 32, 64 or 128.
     gmtu_blocks : int
-        Largest packet of all.
+        Largest packet of all levels (GMTU), in blocks of 64 bytes.
     form : str
-        ``ib`` or ``free``.
+        Format of the entries, ``ib`` or ``free``.
     sls : tuple of ServiceLevel
-        In any order.
+        Requirements of the service levels, in any order.
     k, w : Fraction or None
-        Pool and largest weight in GMTUs; ``None`` is searched.
+        Pool per entry and largest weight of an entry, in GMTUs; ``None`` for the smallest suitable value.
     source : str
-        The file it came from.
+        Path of the file.
 
     Raises
     ------
     InputError
-        Naming the service level and what its value must be.
+        If a value is out of range; the message names the service level.
     """
 
     entries: int
@@ -110,7 +110,7 @@ class TableRequest:
             if not 0 <= level.sl <= most:
                 raise self.refusal("sl", f"0 to {most}", level.sl, level)
             if level.sl in seen:
-                raise self.refusal("sl", f"another than that of {seen[level.sl]}", level.sl, level)
+                raise self.refusal("sl", f"different from that of {seen[level.sl]}", level.sl, level)
             seen[level.sl] = level.name
             if not 2 <= level.distance <= self.entries or level.distance & (level.distance - 1):
                 raise self.refusal("distance", f"a power of two, 2 to {self.entries}", level.distance, level)
@@ -120,7 +120,7 @@ class TableRequest:
                 raise self.refusal("bandwidth", "above 0, at most 1", shown_exact(level.bandwidth), level)
 
     def refusal(self, field: str, must: str, got: object, level: ServiceLevel | None = None) -> InputError:
-        """Return the refusal of a field of this request, or of one of its levels."""
+        """Return the error about a field of the request or of a level."""
         if level is not None:
             place = next(place for place, each in enumerate(self.sls) if each is level)
             field = f"sl.{place}.{field}" + (f" of {level.name}" if field != "name" else "")
@@ -128,32 +128,40 @@ class TableRequest:
 
 
 class _Level(BaseModel):
-    """What a service level asks for."""
+    """Requirements of a service level."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-    name: str = Field(description="For reports.")
-    sl: int = Field(description="Its number.")
-    distance: int = Field(description="Most entries from one of its entries to the next: a power of two from 2 on.")
-    mtu_blocks: int = Field(description="Its largest packet, in blocks of 64 bytes.")
-    bandwidth: Exact = Field(description="Its share of the link, above 0, at most 1.")
+    name: str = Field(description="Name in reports.")
+    sl: int = Field(description="Service level, 0 to 15.")
+    distance: int = Field(
+        description="Largest number of places from one entry of the level to the next: a power of two, at least 2."
+    )
+    mtu_blocks: int = Field(description="Largest packet of the level, in blocks of 64 bytes.")
+    bandwidth: Exact = Field(description="Share of the link, above 0, at most 1.")
 
 
 class _Request(BaseModel):
-    """A table, and what it is to give."""
+    """Table and requirements."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-    entries: int = Field(description="Entries of the table: 32, 64 or 128; 64 in the ib form.")
-    gmtu_blocks: int = Field(description="Largest packet of all, in blocks of 64 bytes.")
-    form: str = Field("ib", description="ib: packed as InfiniBand's table; free: weights of 8 bits each.")
-    k: Exact | None = Field(None, description="Pool of weight, in largest packets per entry; searched if left out.")
-    w: Exact | None = Field(None, description="Most weight of an entry, in largest packets; searched if left out.")
+    entries: int = Field(description="Number of entries: 32, 64 or 128; 64 in the ib form.")
+    gmtu_blocks: int = Field(description="Largest packet of all levels, in blocks of 64 bytes.")
+    form: str = Field(
+        "ib", description="Format of the entries. ib: packed like InfiniBand's table; free: 8 bits for each weight."
+    )
+    k: Exact | None = Field(
+        None, description="Pool of weight per entry, in largest packets; by default the smallest suitable value."
+    )
+    w: Exact | None = Field(
+        None, description="Largest weight of an entry, in largest packets; by default the smallest suitable value."
+    )
     sl: list[_Level] = Field(default_factory=list)
 
 
 class RequestFile(BaseModel):
-    """The keys of a request."""
+    """Keys of a request file."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -166,18 +174,18 @@ def read_request(path: Path) -> TableRequest:
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
     """
     return _request_of(read_document(path, "plan file", parse_float=Decimal))
 
 
 def request_of(content: Mapping[str, Any]) -> TableRequest:
-    """Return the request of a mapping with the keys of ``[dtable_plan]``; a float counts as it is printed.
+    """Return the request of a mapping with the keys of ``[dtable_plan]``. A float has its printed decimal value.
 
     Raises
     ------
     InputError
-        As of a file, without one.
+        If a key is unknown or missing, or a value is out of range.
     """
     return _request_of(Document("", "", {"dtable_plan": _as_written(content)}))
 

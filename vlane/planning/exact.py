@@ -1,4 +1,4 @@
-"""Numbers of a file as they are written, not as binary floating point has them."""
+"""Exact decimal numbers of a file, without rounding to binary floating point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGITS = 30
 
 
 def shown_exact(value: Fraction) -> str:
-    """Return a number that a file has held, in decimals."""
+    """Return a number as decimal text."""
     return str(Decimal(value.numerator) / Decimal(value.denominator))
 
 
@@ -29,4 +29,4 @@ def _exact(value: object) -> object:
 
 
 Exact = Annotated[Fraction, BeforeValidator(_exact), WithJsonSchema({"type": "number"})]
-"""A number of a file that was read with ``parse_float=Decimal``."""
+"""Field type of an exact number in a file parsed with ``parse_float=Decimal``."""

@@ -1,6 +1,6 @@
-"""Fill-in of an arbitration table: requests for a distance and a weight become sequences of its entries.
+"""Fill-in of an arbitration table: allocation of evenly spaced entries to requests of a distance and a weight.
 
-Plain data in, plain data out; ``docs/fill_in.md`` says what is promised, and where the published procedure fails.
+``docs/fill_in.md`` states the guarantees, and where the published procedure fails.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from vlane.errors import InputError
 from vlane.schedulers.vlarb import MAX_ENTRIES, MAX_WEIGHT, VLArbEntry
 
 FITS = ("best", "first")
-"""Which free set a new sequence is taken from: the smallest that suffices; or the first in the published order."""
+"""Allocation policies: the smallest sufficient free set, or the first free set in the published order."""
 
 Set = tuple[int, int]
-"""E(i, j): the entries j, j + 2^i, j + 2 * 2^i and so on, as (i, j)."""
+"""Set E(i, j) of the entries j, j + 2^i, j + 2 * 2^i and so on, as (i, j)."""
 
 
 def reversed_bits(number: int, bits: int) -> int:
-    """Return a number with its bits in the other order.
+    """Return a number with its bits reversed.
 
     Examples
     --------
@@ -32,20 +32,20 @@ def reversed_bits(number: int, bits: int) -> int:
 
 @dataclass
 class Sequence:
-    """Entries at equal distances that connections of a VL share.
+    """Evenly spaced entries, shared by connections of one VL.
 
     Parameters
     ----------
     vl : int
-        Of all its entries.
+        VL of all entries.
     asked : int
-        Bits of the distance that its connections asked for.
+        Binary logarithm of the requested distance.
     level, offset : int
-        It has the entries of E(level, offset); the level is less than ``asked`` if the weight needs more entries.
+        Entries, as the set E(level, offset). The level is less than ``asked`` if the weight needs more entries.
     weight : int
-        Sum of the weights of its connections; its entries have this, in whole units of 1 at least.
+        Sum of the weights of the connections. Entries get this weight in whole units, at least 1 each.
     connections : int
-        That share it.
+        Number of connections.
     """
 
     vl: int
@@ -58,18 +58,18 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Room:
-    """Where a connection finds room.
+    """Place for a new connection.
 
     Parameters
     ----------
     vl, asked, weight : int
-        Of the connection; as of ``Sequence``.
+        Attributes of the connection, as in ``Sequence``.
     sequence : int or None
-        That it joins; None for one of its own.
+        Number of the existing sequence to join; ``None`` for a new sequence.
     free : (int, int)
-        Free set that its own sequence is taken from, as (level, offset).
+        Free set for the new sequence, as (level, offset).
     level : int
-        Of its own sequence.
+        Level of the new sequence.
     """
 
     vl: int
@@ -82,7 +82,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Move:
-    """A sequence that was moved: from the entries of E(level, before) to those of E(level, after)."""
+    """Move of a sequence from E(level, before) to E(level, after)."""
 
     sequence: int
     level: int
@@ -91,28 +91,29 @@ class Move:
 
 
 class FillIn:
-    """A list of an arbitration table that is filled by request.
+    """Arbitration list whose entries are allocated by request.
 
     Parameters
     ----------
     entries : int
-        Of the list, a power of two up to 64.
+        Number of entries, a power of two up to 64.
     fit : str
-        One of ``FITS``.
+        Allocation policy, one of ``FITS``.
     merges : bool
         Whether free sets of equal size are merged after a release, by moving sequences.
     parts : int
-        Weights of connections are in units of 64 bytes divided by it; entries have whole units of 64 bytes.
+        Divisor of the weight unit: weights of connections are in units of 64 / ``parts`` bytes. Entries have whole
+        units of 64 bytes.
 
     Attributes
     ----------
     sequences : dict of int to Sequence
-        By number, those that there are.
+        Current sequences, by number.
 
     Raises
     ------
     InputError
-        If there is no such list or fit.
+        If the number of entries or the fit is not allowed.
 
     Examples
     --------
@@ -143,12 +144,12 @@ class FillIn:
 
     @classmethod
     def holding(cls, taken: Iterable[Set], *, entries: int, fit: str = "best", merges: bool = True) -> FillIn:
-        """Return a list in which these sets are taken by a sequence each, with one connection each, numbered in order.
+        """Return a list with one sequence and one connection for each of the sets, numbered in order.
 
         Raises
         ------
         InputError
-            If two of them share an entry.
+            If two sets share an entry.
         """
         made = cls(entries=entries, fit=fit, merges=merges)
         for level, offset in taken:
@@ -162,28 +163,28 @@ class FillIn:
 
     @property
     def free(self) -> int:
-        """Entries that no sequence has."""
+        """Number of free entries."""
         return sum(len(offsets) << (self._bits - level) for level, offsets in enumerate(self._free))
 
     @property
     def free_sets(self) -> list[Set]:
-        """The largest free sets, each with all its entries free and not a half of a larger free one."""
+        """Maximal free sets: all entries are free, and no larger free set contains them."""
         return [(level, offset) for level, offsets in enumerate(self._free) for offset in sorted(offsets)]
 
     def admit(self, *, vl: int, distance: int, weight: int) -> int | None:
-        """Take a connection in; return its number, or None if there is no room.
+        """Admit a connection. Return its number, or ``None`` if no entries are left for it.
 
-        It joins a sequence of its VL and distance if weight is left in one, else it gets a new one.
+        The connection joins a sequence of the same VL and distance with enough spare weight, or gets a new sequence.
 
         Parameters
         ----------
         vl : int
-            Of the connection.
+            VL of the connection.
         distance : int
-            Most entries from one of its entries to the next, 1 to the list's length; the power of two that is not
-            greater counts.
+            Largest number of places from one entry of the connection to the next, 1 to the list's length; rounded
+            down to a power of two.
         weight : int
-            In units of 64 bytes, or parts of them, for each pass through the list, 1 or more.
+            Weight for each pass through the list, at least 1, in units of 64 / ``parts`` bytes.
 
         Raises
         ------
@@ -194,12 +195,12 @@ class FillIn:
         return None if room is None else self.take(room)
 
     def room(self, *, vl: int, distance: int, weight: int) -> Room | None:
-        """Return where ``admit`` would put a connection, or None if there is no room; nothing is changed.
+        """Return the place for a connection without admitting it, or ``None`` if no entries are left.
 
         Raises
         ------
         InputError
-            As ``admit``.
+            If distance or weight is out of range.
         """
         if not 1 <= distance <= self.entries:
             raise InputError("distance", f"1 to {self.entries}", distance)
@@ -217,7 +218,7 @@ class FillIn:
         return None if found is None else Room(vl, asked, weight, None, found, level)
 
     def take(self, room: Room) -> int:
-        """Take a connection in where ``room`` said, before anything else is taken in or let go; return its number."""
+        """Admit a connection at the place from ``room``, with no admission or release since. Return its number."""
         if room.sequence is not None:
             return self._join(room.sequence, room.weight)
         taken = room.level, room.free[1]
@@ -225,12 +226,12 @@ class FillIn:
         return self._add(room.vl, room.asked, taken, room.weight)
 
     def release(self, connection: int) -> list[Move]:
-        """Let a connection go; return what was moved then, in order.
+        """Release a connection, and return the resulting moves of sequences, in order.
 
         Raises
         ------
         KeyError
-            If there is no such connection.
+            If the number is unknown.
         """
         number, weight = self._sequence_of.pop(connection)
         held = self.sequences[number]
@@ -244,7 +245,7 @@ class FillIn:
         return list(self._merge()) if self.merges else []
 
     def table(self) -> list[VLArbEntry]:
-        """Return the entries; those of a sequence share its weight equally, to whole numbers of 1 at least."""
+        """Return the entries. The weight of a sequence is divided evenly, in whole units, at least 1 per entry."""
         made = [VLArbEntry(0, 0)] * self.entries
         for held in self.sequences.values():
             places = range(held.offset, self.entries, 1 << held.level)
@@ -271,21 +272,21 @@ class FillIn:
         return connection
 
     def _find(self, level: int) -> Set | None:
-        """Return the free set that a sequence of a level is taken from, at its first entry."""
+        """Return the free set for a new sequence of this level, or ``None``."""
         sufficient = [(up, offset) for up in range(level + 1) for offset in self._free[up]]
-        if self.fit == "best":  # the smallest, and of equal ones the first in the order of bit reversal
+        if self.fit == "best":  # the smallest set; ties go to the first in bit-reversed order
             return max(sufficient, key=lambda each: (each[0], -reversed_bits(each[1], each[0])), default=None)
         return min(sufficient, key=lambda each: reversed_bits(each[1], level), default=None)
 
     def _split(self, free: Set, taken: Set) -> None:
-        """Take a set out of a free one; what is left of that are sets of half the size, a quarter, and so on."""
+        """Allocate a part of a free set. The remainder becomes free sets of half the size, a quarter, and so on."""
         (level, offset), (last, first) = free, taken
         self._free[level].remove(offset)
         for below in range(level + 1, last + 1):
             self._free[below].add((first ^ (1 << (below - 1))) % (1 << below))
 
     def _give_back(self, taken: Set) -> None:
-        """Free a set, as part of the largest one that is free then."""
+        """Free a set and merge it with free siblings."""
         level, offset = taken
         while level and _sibling(level, offset) in self._free[level]:
             self._free[level].remove(_sibling(level, offset))
@@ -294,7 +295,7 @@ class FillIn:
         self._free[level].add(offset)
 
     def _merge(self) -> Iterable[Move]:
-        """Merge free sets of equal size until there are none: what is beside one of them moves into the other."""
+        """Merge free sets until all sizes differ: the sequences next to one free set move into another free set."""
         level = self._bits
         while level:
             if len(self._free[level]) < 2:
@@ -315,11 +316,11 @@ class FillIn:
             level = self._bits
 
     def _taken(self, level: int, offset: int) -> int:
-        """Return how many entries of a set are taken."""
+        """Return the number of allocated entries in a set."""
         inside = (held for held in self.sequences.values() if held.level >= level)
         return sum(self.entries >> held.level for held in inside if held.offset % (1 << level) == offset)
 
 
 def _sibling(level: int, offset: int) -> int:
-    """Return the offset of the other half of the set that a set is a half of."""
+    """Return the offset of the sibling: the other half of the set's parent."""
     return offset ^ (1 << (level - 1))

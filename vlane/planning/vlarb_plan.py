@@ -1,4 +1,4 @@
-"""Arbitration tables from wants of service levels: least shares and longest waits (``docs/vlarb_plan.md``)."""
+"""Planner of arbitration tables for required shares and waits of service levels (``docs/vlarb_plan.md``)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 from vlane.units import mtu_blocks
 
 _TRIED = 300
-"""Largest number of lists that are tried for waits."""
+"""Largest number of lists tried for waits."""
 _SHORT = 10
-"""Largest number of entries of a list whose order is searched."""
+"""Largest number of entries of a list for which the order is searched."""
 _GROWN, _HALVED = 12, 8
-"""Steps of the search for the least wait that a refusal names: growing four times, then halving."""
+"""Steps of the search for a feasible wait: factors of four, then bisections."""
 
 _Entries = tuple[VLArbEntry, ...]
 _Arrivals = Mapping[int, Arrivals]
@@ -34,17 +34,16 @@ _TableOf = Callable[[_Entries], VLArbTable]
 
 @dataclass(frozen=True, slots=True)
 class PlannedLevel:
-    """Share and wait of a level under a plan.
+    """Planned share and wait of a level.
 
     Parameters
     ----------
     wanted : Wanted
-        Its wants.
+        Requirements of the level.
     vl : int
-        Its lane.
+        Lane of the level.
     share : Fraction
-        Share of a link on which every level sends as much as it may, in packets of the MTU. Levels in one lane have the
-        share together.
+        The lane's share of a link on which all levels send as much as allowed, in packets of the MTU.
     wait_blocks : float
         Longest wait of a packet for its turn, in blocks; infinite if there is no bound.
     """
@@ -57,16 +56,16 @@ class PlannedLevel:
 
 @dataclass(frozen=True, slots=True)
 class VLArbPlan:
-    """Tables of every port.
+    """Planned tables, equal at every port.
 
     Parameters
     ----------
     table : VLArbTable
         Both lists and the limit.
     sl2vl : tuple of int
-        Lane of each SL, 15 for one that is dropped.
+        Lane of each SL; 15 drops.
     levels : tuple of PlannedLevel
-        In the order of the wants.
+        Levels in the order of the wants file.
     """
 
     table: VLArbTable
@@ -76,7 +75,7 @@ class VLArbPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A lane's wants: least share of the link, longest wait in blocks; and the most that it sends, if that is known."""
+    """Requirements of a lane: least share of the link, longest wait in blocks, and the bound on arrivals, if known."""
 
     vl: int
     share: Fraction
@@ -86,12 +85,12 @@ class _Lane:
 
 
 def plan_vlarb(wants: Wants) -> VLArbPlan:
-    """Return tables that give every level its share and its wait.
+    """Return tables with the required share and wait of every level.
 
     Raises
     ------
     InputError
-        Naming the want that cannot be met together with the others, and a value that can.
+        If the requirements conflict. The message names one requirement and a feasible value.
     """
     vls, mtu = _vls(wants), mtu_blocks(wants.mtu)
     lanes = _lanes(wants, vls)
@@ -107,7 +106,7 @@ def plan_vlarb(wants: Wants) -> VLArbPlan:
 
 
 def opensm_lines(plan: VLArbPlan, data_vls: int) -> list[str]:
-    """Return the lines of ``opensm.conf`` that make OpenSM program a plan on ports with that many lanes."""
+    """Return the lines of ``opensm.conf`` for a plan, on ports with ``data_vls`` lanes."""
     high, low = (
         ",".join(f"{entry.vl}:{entry.weight}" for entry in entries) or "0:0"
         for entries in (plan.table.high, plan.table.low)
@@ -123,14 +122,14 @@ def opensm_lines(plan: VLArbPlan, data_vls: int) -> list[str]:
 
 
 def _vls(wants: Wants) -> dict[int, int]:
-    """Return each level's lane. If lanes are scarce, levels of a list that want nothing share one lane."""
+    """Return the lane of each level. If lanes are scarce, levels of a list without requirements share one lane."""
     alone = len(wants.levels) <= wants.data_vls
     keys = {each.sl: (each.high, each.sl if alone or each.is_guaranteed else -1) for each in wants.levels}
     lanes = {key: vl for vl, key in enumerate(dict.fromkeys(keys.values()))}
     if len(lanes) > wants.data_vls:
         raise InputError(
             "link.data_vls",
-            f"at least {len(lanes)}, a lane for every level that wants something and for the others",
+            f"at least {len(lanes)}: a lane for every level with requirements, and a lane for all other levels",
             wants.data_vls,
             source=wants.source,
         )
@@ -138,7 +137,7 @@ def _vls(wants: Wants) -> dict[int, int]:
 
 
 def _lanes(wants: Wants, vls: Mapping[int, int]) -> list[_Lane]:
-    """Return the wants of every lane, in the order of the lanes."""
+    """Return the requirements of every lane, in the order of the lanes."""
     made: dict[int, _Lane] = {}
     for vl in dict.fromkeys(vls.values()):
         levels = [each for each in wants.levels if vls[each.sl] == vl]
@@ -148,7 +147,7 @@ def _lanes(wants: Wants, vls: Mapping[int, int]) -> list[_Lane]:
 
 
 def _lane_arrivals(wants: Wants, levels: Sequence[Wanted]) -> Arrivals | None:
-    """Return the most that the levels of a lane send together, or ``None`` if one of them has no upper bound."""
+    """Return the bound on the arrivals of a lane, or ``None`` if a level of the lane has no upper bound."""
     rates = [each.at_most for each in levels if each.at_most is not None]
     if len(rates) < len(levels):
         return None
@@ -160,16 +159,16 @@ def _arrivals(lanes: Iterable[_Lane]) -> dict[int, Arrivals]:
 
 
 def _sent_at_most(lanes: Sequence[_Lane]) -> Fraction:
-    """Return the most that lanes send together, as a share of the link; 1 if one of them has no upper bound."""
+    """Return the bound on the total rate of lanes, as a share of the link, or 1 if a lane has no bound."""
     rates = [each.arrivals.rate for each in lanes if each.arrivals is not None]
     return min(Fraction(1), sum(rates, Fraction(0))) if len(rates) == len(lanes) else Fraction(1)
 
 
 def _planned(lanes: Sequence[_Lane], mtu: int) -> VLArbTable | None:
-    """Return tables that meet the wants of all lanes, with the least limit, which gives the low list most.
+    """Return tables that meet all requirements with the smallest possible limit, or ``None`` if none exist.
 
-    Where the high list has an upper bound, a larger limit may shorten the waits of the low list: the least limit under
-    which the bound counts, and no limit, are tried next.
+    The smallest limit leaves the low list most. If the high list has an upper bound, a larger limit may shorten the
+    waits of the low list. The next trials are therefore the smallest limit under which the bound applies, and no limit.
     """
     high, low = ([each for each in lanes if each.high is is_high] for is_high in (True, False))
     arrivals = _arrivals(lanes)
@@ -208,19 +207,19 @@ def _with_lower(upper: _Entries, limit: int, lower: _Entries) -> VLArbTable:
 
 
 def _counts(rate: Fraction, limit: int, mtu: int) -> bool:
-    """Return whether High is served faster than this under a limit, in packets of any size."""
+    """Return whether a limit serves High at least at a rate, for packets of any size."""
     blocks = expiry_blocks(limit, mtu, 1)
     return limit == LIMIT_UNBOUNDED or rate <= Fraction(blocks, blocks + mtu)
 
 
 def _part(limit: int, mtu: int) -> Fraction:
-    """Return the high list's part of a full link: n packets of it for each one of the low list."""
+    """Return the high list's share of a full link: n of every n + 1 packets."""
     packets = -(-limit_blocks(limit) // mtu)
     return Fraction(1) if limit == LIMIT_UNBOUNDED else Fraction(packets, packets + 1)
 
 
 def _list(lanes: Sequence[_Lane], part: Fraction, mtu: int, table_of: _TableOf, arrivals: _Arrivals) -> _Entries | None:
-    """Return a list that has this part of the link and meets the wants of its lanes; ``None`` if none was found."""
+    """Return a list that meets its lanes' requirements with a share of the link, or ``None`` if none was found."""
     waiting = [each for each in lanes if each.wait < inf]
     if not part:
         entries = _spread(lanes, [1] * len(lanes), [1] * len(lanes), mtu)
@@ -234,14 +233,14 @@ def _list(lanes: Sequence[_Lane], part: Fraction, mtu: int, table_of: _TableOf, 
 
 
 def _most_packets(mtu: int) -> int:
-    """Return the packets of the MTU that an entry's weight can be a multiple of."""
+    """Return the largest number of MTU packets in an entry's weight."""
     return MAX_WEIGHT // mtu
 
 
 def _passes(shares: Sequence[Fraction], mtu: int) -> Iterator[tuple[list[int], int]]:
-    """Yield packets of each lane, which have these shares in a pass of the list, and the packets to spare.
+    """Yield, for passes of a list with these shares, the packets of each lane and the spare packets.
 
-    The least packets first; of passes that differ only in packets to spare the one with the most.
+    Shorter passes come first. Of passes that differ only in spare packets, the longest is yielded.
     """
     before: tuple[list[int], int] | None = None
     for total in range(len(shares), MAX_ENTRIES * _most_packets(mtu) + 1):
@@ -258,9 +257,9 @@ def _passes(shares: Sequence[Fraction], mtu: int) -> Iterator[tuple[list[int], i
 def _candidates(
     lanes: Sequence[_Lane], passes: Iterable[tuple[list[int], int]], mtu: int, table_of: _TableOf, arrivals: _Arrivals
 ) -> Iterator[tuple[_Entries, float]]:
-    """Yield lists with these shares, and the largest ratio of a wait to the wanted one in each.
+    """Yield lists with these shares, each with the largest ratio of actual to required wait.
 
-    Of a pass with packets to spare, the lane that waits longest in its best list is given one more, and so on.
+    Spare packets of a pass go one by one to the lane with the largest ratio in the best list so far.
     """
     for least, spare in passes:
         packets = least
@@ -283,7 +282,7 @@ def _candidates(
 def _swapped(
     lanes: Sequence[_Lane], waits: list[float], entries: _Entries, mtu: int, table_of: _TableOf, arrivals: _Arrivals
 ) -> tuple[list[float], _Entries]:
-    """Return a short list whose entries are swapped, two at a time, for as long as the waits get shorter."""
+    """Swap pairs of entries of a short list while the waits get shorter, and return the final waits and list."""
     while True:
         tried = []
         for one, other in combinations(range(len(entries)), 2):
@@ -297,7 +296,7 @@ def _swapped(
 
 
 def _waits(lanes: Sequence[_Lane], table: VLArbTable, mtu: int, arrivals: _Arrivals) -> list[float]:
-    """Return the ratio of each lane's longest wait to the wanted one; 0 for a lane without a want."""
+    """Return the ratio of longest wait to required wait of each lane, or 0 for a lane without a required wait."""
     most = {entry.vl: mtu for entry in (*table.high, *table.low)}
     return [
         longest_wait(table, each.vl, most=most, arrivals=arrivals) / each.wait if each.wait < inf else 0.0
@@ -306,7 +305,7 @@ def _waits(lanes: Sequence[_Lane], table: VLArbTable, mtu: int, arrivals: _Arriv
 
 
 def _splits(lanes: Sequence[_Lane], packets: Sequence[int], mtu: int) -> Iterator[_Entries]:
-    """Yield lists of these packets, most packets in an entry first; lanes with a wait also with single packets."""
+    """Yield lists of these packets, largest entries first. Lanes with a required wait also get one-packet entries."""
     most = min(_most_packets(mtu), max(packets))
     sizes = sorted({min(most, -(-max(packets) // parts)) for parts in range(1, max(packets) + 1)}, reverse=True)
     seen = set()
@@ -319,7 +318,7 @@ def _splits(lanes: Sequence[_Lane], packets: Sequence[int], mtu: int) -> Iterato
 
 
 def _spread(lanes: Sequence[_Lane], packets: Sequence[int], each_most: Sequence[int], mtu: int) -> _Entries:
-    """Return entries of at most so many packets each, at equal distances for a lane; none if there are too many."""
+    """Return evenly spaced entries of at most ``each_most`` packets. Empty if 64 entries are too few."""
     placed = []
     for lane, count, size in zip(lanes, packets, each_most, strict=True):
         parts = -(-count // size)
@@ -331,7 +330,7 @@ def _spread(lanes: Sequence[_Lane], packets: Sequence[int], each_most: Sequence[
 
 
 def _shares(table: VLArbTable, mtu: int, arrivals: _Arrivals) -> dict[int, Fraction]:
-    """Return each lane's share of a link on which every lane sends as much as it may, all packets of the MTU."""
+    """Return each lane's share of a link on which all lanes send as much as allowed, in packets of the MTU."""
     part = _part(table.limit_of_high_priority, mtu) if table.high and table.low else Fraction(bool(table.high))
     lists = []
     for entries in (table.high, table.low):
@@ -346,7 +345,7 @@ def _shares(table: VLArbTable, mtu: int, arrivals: _Arrivals) -> dict[int, Fract
 
 
 def _divided(entries: _Entries, part: Fraction, arrivals: _Arrivals) -> dict[int, Fraction]:
-    """Divide a list's part by weights; a lane with an upper bound takes no more, and the others divide the rest."""
+    """Divide a list's share of the link by weights, but give no lane more than its upper bound."""
     weights: dict[int, int] = {}
     for entry in entries:
         weights[entry.vl] = weights.get(entry.vl, 0) + entry.weight
@@ -364,7 +363,7 @@ def _divided(entries: _Entries, part: Fraction, arrivals: _Arrivals) -> dict[int
 
 
 def _refusal(wants: Wants, vls: Mapping[int, int], mtu: int) -> InputError:
-    """Return the error about the want that cannot be met; of waits the first that conflicts with those before it."""
+    """Return the error: conflicting shares, or the first wait that conflicts with earlier requirements."""
     kept = replace(wants, levels=tuple(replace(each, wait_us=None) for each in wants.levels))
     if _planned(_lanes(kept, vls), mtu) is None:
         return _refused_shares(wants, mtu)
@@ -373,7 +372,7 @@ def _refusal(wants: Wants, vls: Mapping[int, int], mtu: int) -> InputError:
         if level.wait_us is not None and _planned(_lanes(kept, vls), mtu) is None:
             must = _least_wait(before, vls, place, level.wait_us, mtu)
             return _told(wants, place, "wait_us", must, shown_exact(level.wait_us))
-    raise AssertionError("all wants together are those that were refused")
+    raise AssertionError("the complete requirements were refused before")
 
 
 def _told(wants: Wants, place: int, name: str, must: str, got: str) -> InputError:
@@ -386,7 +385,7 @@ def _with_wait(wants: Wants, place: int, wait: Fraction | None) -> Wants:
 
 
 def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fraction, mtu: int) -> str:
-    """Return in words the least wait of a level that was found together with these wants."""
+    """Return the text for the smallest feasible wait of a level, given the other requirements."""
 
     def is_met(wait: Fraction) -> bool:
         return _planned(_lanes(_with_wait(wants, place, wait), vls), mtu) is not None
@@ -395,32 +394,33 @@ def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fract
     above = next((wait for step in range(_GROWN) if is_met(wait := least * 4**step)), None)
     if above is None:
         return (
-            f"left out, as there is no bound beside the other wants{'' if wants.levels[place].high else _ways(wants)},"
+            "left out, because the other requirements allow no bound on the wait"
+            f"{'' if wants.levels[place].high else _ways(wants)}"
         )
     below = max(least, above / 4)
     for _ in range(_HALVED):
         middle = (above + below) / 2
         above, below = (middle, below) if is_met(middle) else (above, middle)
-    return f"at least about {float(above):.4g} together with the shares and the waits before it"
+    return f"at least about {float(above):.4g} together with all shares and the waits of earlier levels"
 
 
 def _most_of(wants: Wants, *, high: bool) -> Fraction:
-    """Return the most that the levels of a list send together, as a share of the link."""
+    """Return the bound on the total rate of a list, as a share of the link, or 1 if a level has no bound."""
     rates = [each.at_most for each in wants.levels if each.high is high]
     bounded = [rate for rate in rates if rate is not None]
     return min(Fraction(1), sum(bounded, Fraction(0))) if len(bounded) == len(rates) else Fraction(1)
 
 
 def _ways(wants: Wants) -> str:
-    """Return the levels of the high list that have no upper bound, which would leave the low list more."""
+    """Return advice to add ``at_most`` to levels of the high list. Empty if all levels have an upper bound."""
     unbounded = [
         f"level.{place} (SL {each.sl})" for place, each in enumerate(wants.levels) if each.high and each.at_most is None
     ]
-    return f", or with an at_most of {' and '.join(unbounded)}" if unbounded else ""
+    return f", or given an at_most for {' and '.join(unbounded)}" if unbounded else ""
 
 
 def _refused_shares(wants: Wants, mtu: int) -> InputError:
-    """Return the error about shares that exceed the link, the part of the low list, or whole packets in 64 entries."""
+    """Return the error about shares that exceed the link, the low list's share, or the precision of 64 entries."""
     high, low = (sum(each.share or Fraction(0) for each in wants.levels if each.high is way) for way in (True, False))
 
     def largest_must_be_less(places: Iterable[int], so_that: str, total: Fraction | int, ways: str = "") -> InputError:
@@ -436,7 +436,7 @@ def _refused_shares(wants: Wants, mtu: int) -> InputError:
     beside = 1 - min(most_high, *(part for part in parts if max(part, 1 - _most_of(wants, high=False)) >= high))
     if low > beside and any(each.high for each in wants.levels):
         of_low = (place for place in every if not wants.levels[place].high)
-        so_that = f"the low list has at most {float(beside):.4g} beside {float(high):.4g} of the high list"
+        so_that = f"the low list has at most {float(beside):.4g}, with {float(high):.4g} for the high list"
         ways = f" (or of priority high{_ways(wants)})"
         return largest_must_be_less(of_low, f"{so_that}, by LimitOfHighPriority", low, ways)
     return largest_must_be_less(every, f"whole packets of the MTU in {MAX_ENTRIES} entries give all shares", high + low)

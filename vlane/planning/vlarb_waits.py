@@ -1,4 +1,4 @@
-"""How long a VL waits for its turn under an arbitration table, at most (``docs/vlarb_waits.md``)."""
+"""Upper bounds on the wait of a VL under an arbitration table (``docs/vlarb_waits.md``)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vlane.units import MAX_PACKET_BLOCKS
 
 
 class Arrivals(NamedTuple):
-    """Upper bound on the packets of a VL that arrive: in any time of t blocks at most burst + rate x t blocks.
+    """Upper bound on the arrivals of a VL: at most burst + rate x t blocks in any interval of t blocks.
 
     Parameters
     ----------
     rate : Fraction
-        Share of a full link.
+        Sustained rate, as a share of a full link.
     burst : int
-        Blocks.
+        Burst, in blocks of 64 bytes.
     """
 
     rate: Fraction
@@ -36,27 +36,28 @@ def longest_wait(
     least: Mapping[int, int] | None = None,
     arrivals: Mapping[int, Arrivals] | None = None,
 ) -> float:
-    """Return the most blocks that pass on the link from when a packet is first of its VL until it starts.
+    """Return the longest wait of a packet at the head of its VL, in blocks sent before its first one.
 
-    The link is not stalled, the far end has room for the packet all the while, and no VL15 or flow-control packets are
-    sent.
+    The bound assumes a link without stalls, free buffer space for the packet at the far end, and no VL15 or
+    flow-control packets.
 
     Parameters
     ----------
     table : VLArbTable
         Lists and limit.
     vl : int
-        Of the packet.
+        VL of the packet.
     most, least : mapping of int to int
-        Blocks of the largest and of the smallest packet of each VL that sends; of least 1 unless given. Entries of
-        other VLs are never served.
+        Largest and smallest packet of each sending VL, in blocks; the smallest is 1 by default. Entries of VLs without
+        a size are never served.
     arrivals : mapping of int to Arrivals
-        Upper bounds, by VL. They shorten the wait of a VL of the low list if all other VLs of the high list have one.
+        Upper bounds on arrivals, by VL. They shorten the wait of a VL in the low list if every VL of the high list has
+        a bound.
 
     Returns
     -------
     float
-        Infinite if it may wait for ever.
+        Blocks; infinite if there is no bound.
 
     Raises
     ------
@@ -79,16 +80,16 @@ def longest_wait(
 def wait_after_exchange(
     table: VLArbTable, vl: int, *, most: Mapping[int, int], least: Mapping[int, int] | None = None
 ) -> float:
-    """Return the most blocks that pass, once a table is the active one, until a packet that waits already starts.
+    """Return the longest wait of a packet, in blocks, after a new table becomes active.
 
-    From the end of the packet that was chosen in the cycle of the exchange, which the table before it still chose; the
-    arguments and the link are those of ``longest_wait``. A packet that waits while tables are exchanged waits at most
-    its longest wait under the table that it found, and this of each table that comes after it.
+    The wait begins at the end of the last packet chosen by the previous table. Arguments and assumptions are the same
+    as in ``longest_wait``. If tables are exchanged during a wait, add this bound for each new table to the longest wait
+    under the first table.
 
     Returns
     -------
     float
-        Infinite if it may wait for ever.
+        Blocks; infinite if there is no bound.
 
     Raises
     ------
@@ -107,10 +108,10 @@ def wait_after_exchange(
 def _wait_behind_arrivals(
     table: VLArbTable, vl: int, most: list[int], least: list[int], arrivals: Mapping[int, Arrivals]
 ) -> float:
-    """Return the longest wait of a VL of the low list while the high list sends no more than arrives.
+    """Return the longest wait of a VL in the low list, with bounded arrivals in the high list.
 
-    The blocks of High in a wait W are those that arrive in W, and those that wait as W begins. The latter are at most
-    one burst and the arrivals of two low packets, if High is served faster than its packets arrive.
+    During a wait W, High sends its arrivals of W and its backlog at the start of W. If High is served faster than its
+    packets arrive, the backlog is at most one burst and the arrivals during two low packets.
     """
     high_vl, high_weight, low_vl, low_weight, limit = table.columns()
     high = {each for each, weight in zip(high_vl, high_weight, strict=True) if weight and most[each]}
@@ -129,14 +130,14 @@ def _wait_behind_arrivals(
 
 
 def _checked(vl: int, most: Mapping[int, int], least: Mapping[int, int] | None) -> tuple[list[int], list[int]]:
-    """Return the largest and the smallest packet by VL, 0 for VLs that do not send."""
+    """Return the largest and the smallest packet by VL, or 0 for a VL without packets."""
     if vl not in most:
-        raise InputError("vl", f"one that sends: {', '.join(map(str, sorted(most)))}", vl)
+        raise InputError("vl", f"a VL with packet sizes ({', '.join(map(str, sorted(most)))})", vl)
     largest, smallest = [0] * (VL15 + 1), [0] * (VL15 + 1)
     for each, blocks in most.items():
         largest[each], smallest[each] = blocks, (least or {}).get(each, 1)
         if not 1 <= smallest[each] <= blocks <= MAX_PACKET_BLOCKS:
-            must, got = f"1 to {MAX_PACKET_BLOCKS}, least first", (smallest[each], blocks)
+            must, got = f"1 to {MAX_PACKET_BLOCKS}, the smallest first", (smallest[each], blocks)
             raise InputError(f"blocks of VL {each}", must, got)
     return largest, smallest
 
@@ -146,19 +147,19 @@ def _bound(blocks: int) -> float:
 
 
 def wait_of_distance(distance: int, *, largest: int, weight: int = MAX_WEIGHT) -> int:
-    """Return the longest wait, in blocks, of a VL whose entries of the high list are at most so far apart.
+    """Return the longest wait, in blocks, of a VL with this distance between its high entries.
 
-    It holds whatever the other entries are, with limit 255: one packet is on the link, and each entry between two of
-    the VL's has its longest turn. Of a distance the power of two that is not greater counts, as in fill-in.
+    The bound holds for any other entries under limit 255: one packet occupies the link, and each entry between two
+    entries of the VL takes its longest turn. The distance is rounded down to a power of two, as in fill-in.
 
     Parameters
     ----------
     distance : int
-        Entries from one entry of the VL to its next, at most.
+        Largest number of list places from one entry of the VL to the next.
     largest : int
-        Blocks of the largest packet of any VL.
+        Largest packet of any VL, in blocks.
     weight : int
-        Most weight of an entry.
+        Largest weight of an entry.
 
     Examples
     --------

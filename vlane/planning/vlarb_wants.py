@@ -1,4 +1,4 @@
-"""Wants file: shares, waits and upper bounds of service levels (``docs/vlarb_plan.md``)."""
+"""Reader of wants files: requested shares, waits and upper bounds of service levels (``docs/vlarb_plan.md``)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from vlane.tables.sl2vl import SL_COUNT
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Wants of one service level.
+    """Requirements of one service level.
 
     Parameters
     ----------
     sl : int
         The service level.
     share : Fraction or None
-        Least share of a full link; ``None``: what the others leave.
+        Least share of a full link; ``None`` for the remaining capacity.
     wait_us : Fraction or None
-        Longest wait of a packet for its turn, in microseconds; ``None``: any.
+        Longest wait of a packet for its turn, in microseconds; ``None`` for no bound.
     high : bool
-        Whether it is in the high list.
+        Whether the level's entries are in the high list.
     field : str
         Key of the share in the file.
     at_most : Fraction or None
-        Most that the level ever sends, as a share of a full link; ``None``: no upper bound.
+        Largest rate of the level, as a share of a full link; ``None`` for no upper bound.
     burst_packets : int
-        Packets of the MTU that may come at once, in addition to ``at_most``.
+        Largest burst beyond ``at_most``, in packets of the MTU.
     """
 
     sl: int
@@ -50,26 +50,26 @@ class Wanted:
 
     @property
     def is_guaranteed(self) -> bool:
-        """Whether the level wants a share or a wait."""
+        """Whether the level requires a share or a wait."""
         return self.share is not None or self.wait_us is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """Wants of all service levels at every port.
+    """Requirements of all service levels, equal at every port.
 
     Parameters
     ----------
     rate_gbps : float
-        Data rate of a link.
+        Data rate of a link, in Gb/s.
     mtu : int
-        Of every packet, in bytes.
+        Largest payload of a packet, in bytes.
     data_vls : int
-        Lanes of a port.
+        Number of data lanes of a port.
     levels : tuple of Wanted
-        In the order of the file, each SL once.
+        Requirements in the order of the file, each SL once.
     source : str
-        The file.
+        Path of the file.
     """
 
     rate_gbps: float
@@ -80,12 +80,12 @@ class Wants:
 
     @property
     def clock(self) -> LinkClock:
-        """Time that a block of 64 bytes takes."""
+        """Clock of a link: its period is the time of one block of 64 bytes."""
         return LinkClock(self.rate_gbps)
 
 
 class _Link(BaseModel):
-    """The links that the tables are for."""
+    """Links of the fabric."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
@@ -95,28 +95,28 @@ class _Link(BaseModel):
 
 
 class _Level(BaseModel):
-    """Wants of a service level. A level without wants gets what the others leave."""
+    """Requirements of a service level. A level without requirements gets the remaining capacity."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-    sl: int = Field(ge=0, lt=SL_COUNT, description="The level.")
+    sl: int = Field(ge=0, lt=SL_COUNT, description="Service level.")
     share: Exact | None = Field(None, description="Least share of a full link, above 0, at most 1.")
-    rate_gbps: Exact | None = Field(None, description="The same in Gb/s, instead of the share.")
+    rate_gbps: Exact | None = Field(None, description="Least rate in Gb/s, instead of share.")
     wait_us: Exact | None = Field(None, description="Longest wait of a packet for its turn, in microseconds.")
     at_most: Exact | None = Field(
-        None, description="Most that the level ever sends, as a share of a full link; the traffic must keep to it."
+        None, description="Largest rate of the level, as a share of a full link; the sender must enforce it."
     )
-    at_most_gbps: Exact | None = Field(None, description="The same in Gb/s, instead of at_most.")
+    at_most_gbps: Exact | None = Field(None, description="Largest rate in Gb/s, instead of at_most.")
     burst_packets: int | None = Field(
-        None, ge=1, le=10_000, description="Packets of the MTU that may come at once beyond at_most; 1 unless given."
+        None, ge=1, le=10_000, description="Largest burst beyond at_most, in packets of the MTU; 1 by default."
     )
     priority: Literal["high", "low"] | None = Field(
-        None, description="The list that its entries are in; if left out, high with a wait_us, otherwise low."
+        None, description="List of the level's entries; high by default if wait_us is given, otherwise low."
     )
 
 
 class WantsFile(BaseModel):
-    """The keys of wants."""
+    """Keys of a wants file."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -125,12 +125,12 @@ class WantsFile(BaseModel):
 
 
 def read_wants(path: Path) -> Wants:
-    """Return the wants of a TOML file.
+    """Return the requirements of a TOML file.
 
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
     """
     document = read_document(path, "wants file", parse_float=Decimal)
     read = checked(WantsFile, document)
@@ -146,7 +146,7 @@ def read_wants(path: Path) -> Wants:
 
 def _wanted(place: int, level: _Level, gbps: float) -> Wanted:
     if level.share is not None and level.rate_gbps is not None:
-        raise InputError(f"level.{place}.rate_gbps", "left out beside a share", shown_exact(level.rate_gbps))
+        raise InputError(f"level.{place}.rate_gbps", "left out if share is given", shown_exact(level.rate_gbps))
     if level.share is not None and not 0 < level.share <= 1:
         raise InputError(f"level.{place}.share", "above 0, at most 1", shown_exact(level.share))
     if level.rate_gbps is not None and not 0 < level.rate_gbps <= Fraction(gbps):
@@ -166,11 +166,11 @@ def _at_most(place: int, level: _Level, gbps: float, share: Fraction | None, fie
     """Return the upper bound of a level as a share of the link."""
     if level.at_most is not None and level.at_most_gbps is not None:
         got = shown_exact(level.at_most_gbps)
-        raise InputError(f"level.{place}.at_most_gbps", "left out beside at_most", got)
+        raise InputError(f"level.{place}.at_most_gbps", "left out if at_most is given", got)
     name, given = ("at_most", level.at_most) if level.at_most_gbps is None else ("at_most_gbps", level.at_most_gbps)
     if given is None:
         if level.burst_packets is not None:
-            raise InputError(f"level.{place}.burst_packets", "left out without at_most", level.burst_packets)
+            raise InputError(f"level.{place}.burst_packets", "left out unless at_most is given", level.burst_packets)
         return None
     whole = Fraction(1) if name == "at_most" else Fraction(gbps)
     if not 0 < given <= whole:

@@ -1,6 +1,6 @@
-"""VOQsw: service levels and SL2VL tables that keep packets for different outputs on different VLs.
+"""VOQsw: assignment of service levels and SL2VL tables that separate packets for different outputs by VL.
 
-Plain data in, plain data out; ``docs/voqsw.md`` says what is planned, and what the paper leaves open.
+``docs/voqsw.md`` describes the plan and the questions left open by the paper.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 __all__ = ["RESTS", "SEARCHES", "VOQswPlan", "VOQswTables", "lanes_left", "levels_left", "make_tables", "plan_voqsw"]
 
 SEARCHES = ("growth", "largest", "colouring")
-"""How many tuples are considered if not all can be: by the paper's growth by one; the largest number that works; as
-many as growth and then DSATUR find, which also may give full VOQ fewer levels."""
+"""Searches for the number of considered tuples: the paper's growth by one, the largest feasible number, or growth
+followed by DSATUR colouring. Colouring may also reduce the levels of full VOQ."""
 
 RESTS = ("lowest", "spread")
-"""Which level a path gets that passes no considered tuple."""
+"""Policies for paths without a considered tuple."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class VOQswPlan:
     Parameters
     ----------
     tuples : Tuples
-        The 4-tuples of the network, by rank.
+        4-tuples of the network, by rank.
     layers : Layers
-        What stays apart.
+        Layers of paths and groups of VLs.
     considered : int
-        How many of them are considered, from the first.
+        Number of considered tuples: the first ones by rank.
     path_level : array of int64, (paths)
-        Level of each path, from 0; tables name SLs instead.
+        Level of each path, from 0; ``make_tables`` maps levels to SLs.
     levels_used : int
-        Number of levels that some path has.
+        Number of different levels of paths.
     levels_for_full : int
-        Number with which the search considers all tuples.
+        Number of levels with which the search considers all tuples.
     least_for_full : int
-        Number below which nobody can.
+        Lower bound on the number of levels for all tuples.
     """
 
     tuples: Tuples
@@ -59,25 +59,25 @@ class VOQswPlan:
 
     @property
     def full(self) -> bool:
-        """Whether every tuple is considered."""
+        """Whether all tuples are considered."""
         return self.considered == len(self.tuples.weight)
 
     @property
     def share(self) -> float:
-        """Share of VOQ: weight of the considered tuples in that of all."""
+        """Share of VOQ: total weight of the considered tuples divided by the total weight of all tuples."""
         return self.tuples.share(self.considered)
 
 
 @dataclass(frozen=True)
 class VOQswTables:
-    """What is programmed: stage 5.
+    """Tables to program (stage 5).
 
     Parameters
     ----------
     vl : array of uint8, (switches, inputs, outputs, 16)
         Outgoing VL by SL.
     nic_vl : array of uint8, (hosts, 16)
-        VL by SL where packets start.
+        Outgoing VL of a host's NIC by SL.
     path_sl : array of int64, (paths)
         SL of each path.
     """
@@ -90,15 +90,15 @@ class VOQswTables:
 def plan_voqsw(
     tuples: Tuples, levels: int, search: str = "growth", layers: Layers | None = None, *, rest: str = "lowest"
 ) -> VOQswPlan:
-    """Return the plan for so many service levels: full VOQ if they suffice, else as many tuples as the search finds.
+    """Return the plan for ``levels`` service levels: full VOQ if they suffice, else a part of the tuples.
 
-    Each layer has as many of the levels as the others: layer n those from n x share on. With ``rest`` "spread" paths
-    that pass no considered tuple take the levels in turn, instead of the lowest.
+    All layers have equally many levels; those of layer n start at n x (levels per layer). Paths without a considered
+    tuple take level 0 of the layer, or with ``rest="spread"`` the levels in turn.
 
     Raises
     ------
     InputError
-        If there are fewer levels than layers, or the search is not for layers.
+        If there are fewer levels than layers, or the search does not support several layers.
     """
     layers = layers or one_layer(tuples.paths)
     each = layers.levels_of_each(levels)
@@ -129,7 +129,7 @@ def plan_voqsw(
 
 
 def _coloured(tuples: Tuples, least: int, path_level: Ints) -> Ints:
-    """Return levels of full VOQ by colouring, if they are fewer than these."""
+    """Return levels of full VOQ by colouring if colouring needs fewer levels, else ``path_level``."""
     if _count(path_level) <= least:
         return path_level
     fewer = colour_paths(tuples, len(tuples.weight), _count(path_level) - 1)
@@ -141,23 +141,23 @@ def _count(path_level: Ints) -> int:
 
 
 def levels_left(count: int, aside: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the lowest so many SLs that are not set aside.
+    """Return the lowest ``count`` SLs outside ``aside``.
 
     Raises
     ------
     InputError
-        If there are fewer.
+        If fewer SLs remain.
     """
     return _left("--sls", count, SL_COUNT, aside)
 
 
 def lanes_left(count: int, aside: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the lowest so many data VLs that are not set aside.
+    """Return the lowest ``count`` data VLs outside ``aside``.
 
     Raises
     ------
     InputError
-        If there are fewer.
+        If fewer VLs remain.
     """
     return _left("--vls", count, VL_DROP, aside)
 
@@ -180,16 +180,16 @@ def make_tables(
     Parameters
     ----------
     plan : VOQswPlan
-        At most as many levels as there are SLs.
+        Plan with at most ``len(sls)`` levels.
     sls, vls : tuple of int
-        SLs that stand for levels 0, 1, ..., and VLs of output 0, 1, ...; outputs share VLs if there are fewer.
+        SL of each level, and VL of each output; outputs share VLs if there are fewer VLs than outputs.
     vl, nic_vl : array of uint8
-        Tables as they are, in the form of ``VOQswTables``: entries of other SLs stay.
+        Current tables, in the form of ``VOQswTables``. Entries of other SLs are kept.
 
     Raises
     ------
     InputError
-        If there are fewer VLs than layers need.
+        If there are fewer VLs than groups.
     """
     new_vl, new_nic_vl = vl.copy(), nic_vl.copy()
     paths, layers, place = plan.tuples.paths, plan.layers, plan.tuples.place
@@ -214,7 +214,7 @@ def make_tables(
 
 
 def _ends(cabled: Cabled) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether each port of each switch has a host, and whether it has a cable at all."""
+    """Return for each port of each switch whether the port has a host, and whether the port has any cable."""
     at_host = np.zeros(len(cabled.far), bool)
     at_host[cabled.hosts] = True
     shape = cabled.switches, cabled.ports

@@ -1,4 +1,4 @@
-"""What must hold of VOQsw's tables: each check follows packets by the tables alone (``docs/voqsw.md``)."""
+"""Checks of VOQsw's tables: every check follows packets along the tables only (``docs/voqsw.md``)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LANES = 16
 
 
 class Clash(NamedTuple):
-    """Packets of one SL that want different VLs of one SL2VL entry.
+    """SL2VL entry whose packets need different VLs.
 
     Parameters
     ----------
     switch, source, out : int
-        Where: the switch, its input and output.
+        Switch, input and output of the entry.
     sl : int
-        The level.
+        Service level.
     outputs : tuple of int
-        Outputs at the next switch, of considered tuples, between which the entry cannot tell.
+        Outputs at the next switch of the considered tuples with this entry.
     """
 
     switch: int
@@ -36,16 +36,16 @@ class Clash(NamedTuple):
 
 
 class Misplaced(NamedTuple):
-    """Packets of a considered tuple that are not in the VL of their output.
+    """Packets of a considered tuple in a VL other than the VL of their next output.
 
     Parameters
     ----------
     switch, source, out, to : int
-        The tuple.
+        Switch, input, output, and output at the next switch.
     vl, wanted : int
-        The VL that they get at the next switch, and the one of the output there.
+        Actual VL, and VL of the next output.
     paths : int
-        How many paths they are.
+        Number of paths.
     """
 
     switch: int
@@ -58,7 +58,7 @@ class Misplaced(NamedTuple):
 
 
 def find_clashes(tuples: Tuples, considered: int, path_sl: Ints) -> list[Clash]:
-    """Return where one VL per (switch, input, output, SL) is not enough for the considered tuples of all paths."""
+    """Return the SL2VL entries that considered tuples with different next outputs share."""
     kept = tuples.passed < considered
     rank = tuples.passed[kept]
     sl = np.repeat(path_sl, np.diff(tuples.first))[kept]
@@ -77,20 +77,20 @@ def find_clashes(tuples: Tuples, considered: int, path_sl: Ints) -> list[Clash]:
 def find_misplaced(
     paths: Paths, considered: Ints, lanes: Ints, group: Ints, vl: NDArray[np.uint8], path_sl: Ints
 ) -> list[Misplaced]:
-    """Return the considered tuples of which some packet sits in another VL than its output's.
+    """Return the considered tuples with packets in a wrong VL.
 
     Parameters
     ----------
     paths : Paths
-        Followed along the forwarding tables in use.
+        Paths along the forwarding tables in use.
     considered : array of int64, (tuples, 4)
         Switch, input, output and next output of every considered tuple.
     lanes : array of int64, (groups, VLs)
-        VLs of output 0, 1, ...
+        VL of each output, for each group.
     group : array of int64, (hops)
-        Group that each hop's VL is to be of.
+        Required group of each hop's VL.
     vl : array of uint8, (switches, inputs, outputs, 16)
-        The tables.
+        SL2VL tables.
     path_sl : array of int64, (paths)
         SL of each path.
     """
@@ -115,15 +115,15 @@ def find_misplaced(
 
 
 def lanes_of_hops(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> Ints:
-    """Return the VL that each hop's switch gives to the path's packets for its output."""
+    """Return the outgoing VL of each hop."""
     rows = vl.reshape(-1, vl.shape[-1])
     return rows[paths.row, path_sl[paths.path]].astype(np.int64)
 
 
 def waiting_circle(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> list[tuple[int, int, int]]:
-    """Return links that wait for each other's buffers, each as (switch, output, VL); none if there is no such circle.
+    """Return the links of a credit loop, each as (switch, output, VL), or empty if there is no loop.
 
-    A packet that holds room of a VL behind one output waits for room of its next VL behind the next output.
+    A packet in the buffer of a VL behind one output waits for free space of the next VL behind the next output.
     """
     ports = paths.cabled.ports
     lane = lanes_of_hops(paths, vl, path_sl)

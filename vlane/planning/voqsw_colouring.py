@@ -1,6 +1,7 @@
-"""Fewer SLs than VOQsw's rule takes, by colouring the paths, and how few they can be at least (``docs/voqsw.md``).
+"""Colouring of paths to use fewer SLs than VOQsw's rule, and a lower bound on the SLs (``docs/voqsw.md``).
 
-Paths are vertices, SLs colours. Two paths conflict if they pass neighbours among the considered 4-tuples.
+Paths are vertices, SLs are colours. Two paths conflict if they pass neighbouring considered 4-tuples: tuples of one
+SL2VL row with different next outputs.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from vlane.planning.voqsw_paths import Ints, Tuples
 __all__ = ["colour_paths", "least_levels"]
 
 _MOST_CELLS = 1 << 28
-"""Paths x levels, a byte each."""
+"""Largest product of paths and levels; the colouring uses one byte for each pair."""
 
 
 def least_levels(tuples: Tuples) -> int:
-    """Return how many levels full VOQ needs at least.
+    """Return a lower bound on the levels of full VOQ: the largest number of destinations behind an SL2VL row.
 
-    Paths to different hosts that take one SL2VL row together part behind it, where they conflict: at least as many
-    levels are needed as there are destinations behind a row.
+    Paths to different hosts through one row diverge behind the row, where they conflict.
     """
     hosts = len(tuples.paths.cabled.hosts)
     target = np.repeat(tuples.target, np.diff(tuples.first))
@@ -30,20 +30,20 @@ def least_levels(tuples: Tuples) -> int:
 
 
 def colour_paths(tuples: Tuples, considered: int, levels: int) -> Ints | None:
-    """Return a level for every path by DSATUR, or ``None`` if that takes more than so many.
+    """Return a level for every path by DSATUR, or ``None`` if more than ``levels`` are needed.
 
-    The next path is the one whose conflicting paths have most different levels; of equal ones the one that conflicts
-    with most, then the first. It gets the lowest that none of them has. A path without a considered tuple gets 0.
+    The next path has the most different levels among its conflicting paths. Ties go to the path with most conflicts,
+    then to the first. The path gets the lowest level without a conflict. A path without a considered tuple gets 0.
 
     Raises
     ------
     InputError
-        If paths and levels are so many that it would take too much memory.
+        If the number of paths and levels needs too much memory.
     """
     conflicts = _Conflicts(tuples, considered)
     count = len(conflicts.paths)
     if count * (levels + 1) > _MOST_CELLS:
-        raise InputError("--search", "growth or largest for so many paths", "colouring")
+        raise InputError("--search", "growth or largest for this number of paths", "colouring")
     busy = np.zeros((count, levels + 1), bool)
     degree = np.array([len(conflicts.of(path)) for path in range(count)], np.int64)
     urgency = degree.copy()
@@ -65,7 +65,7 @@ def colour_paths(tuples: Tuples, considered: int, levels: int) -> Ints | None:
 
 
 class _Conflicts:
-    """Who conflicts with whom: passages sorted by row and tuple, with where each row and tuple begins and ends."""
+    """Conflicts between paths: passages sorted by row and tuple, with the range of each row and tuple."""
 
     def __init__(self, tuples: Tuples, considered: int) -> None:
         self.paths, first, passed = tuples.through(considered)
@@ -82,7 +82,7 @@ class _Conflicts:
         self._first, self._passed = first, passed
 
     def of(self, path: int) -> Ints:
-        """Return the paths that conflict with one, one that does so in several places more than once."""
+        """Return the paths that conflict with a path, repeated for each place of a conflict."""
         parts = []
         for each in self._passed[self._first[path] : self._first[path + 1]].tolist():
             parts.append(self._path[self._row[0][each] : self._tuple[0][each]])

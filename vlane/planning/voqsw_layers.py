@@ -1,4 +1,4 @@
-"""Layers: paths that VLs keep apart against credit loops stay apart under VOQsw, too (``docs/voqsw.md``)."""
+"""Layers: paths separated by VL against credit loops stay separate under VOQsw (``docs/voqsw.md``)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Layers", "kept_layers", "one_layer"]
 
 @dataclass(frozen=True)
 class Layers:
-    """How paths are kept apart: a layer for each SL that they had, a group of VLs for each VL that they took.
+    """Separation of paths: a layer for each previous SL, and a group of VLs for each previous VL.
 
     Parameters
     ----------
     path : array of int64, (paths)
         Layer of each path, from 0.
     sls : tuple of int
-        The SL that paths of each layer had.
+        Previous SL of each layer.
     groups : int
-        Groups of VLs.
+        Number of groups of VLs.
     group : array of int64, (switches, inputs, outputs, layers)
-        Group of the VL that each layer takes there.
+        Group of each layer's VL, by switch, input and output.
     """
 
     path: Ints
@@ -36,15 +36,15 @@ class Layers:
     group: Ints
 
     def levels_of_each(self, levels: int) -> int:
-        """Return how many service levels each layer has.
+        """Return the number of service levels of each layer.
 
         Raises
         ------
         InputError
-            If there are fewer than layers.
+            If there are fewer levels than layers.
         """
         if levels < len(self.sls):
-            raise InputError("--sls", f"at least {len(self.sls)}: so many layers keep credit loops away", levels)
+            raise InputError("--sls", f"at least {len(self.sls)}, the number of layers against credit loops", levels)
         return levels // len(self.sls)
 
     def lanes_of_each(self, vls: tuple[int, ...]) -> Ints:
@@ -53,11 +53,11 @@ class Layers:
         Raises
         ------
         InputError
-            If there are fewer than groups.
+            If there are fewer VLs than groups.
         """
         size = len(vls) // self.groups
         if not size:
-            raise InputError("--vls", f"at least {self.groups}: so many VLs keep credit loops away", len(vls))
+            raise InputError("--vls", f"at least {self.groups}, the number of VLs used against credit loops", len(vls))
         return np.array(vls[: size * self.groups], np.int64).reshape(self.groups, size)
 
     def group_of_hops(self, paths: Paths) -> Ints:
@@ -74,19 +74,19 @@ def one_layer(paths: Paths) -> Layers:
 
 
 def kept_layers(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> Layers:
-    """Return a layer for every SL that paths have, and a group for every VL that they take between switches.
+    """Return a layer for every SL of the paths, and a group for every VL in use between switches.
 
-    Whoever takes the VLs of a group where the VL was taken before waits for the groups that were waited for: tables of
-    these layers have a credit loop only if those before them had one.
+    Each group replaces one VL, so its packets wait for the groups of the same VLs as before. The new tables have a
+    credit loop only if the previous tables had a credit loop.
 
     Parameters
     ----------
     paths : Paths
         All paths.
     vl : array of uint8, (switches, inputs, outputs, 16)
-        Tables as they are.
+        Current tables.
     path_sl : array of int64, (paths)
-        SLs as they are.
+        Current SL of each path.
     """
     sls, path = np.unique(path_sl, return_inverse=True)
     lanes = np.unique(lanes_of_hops(paths, vl, path_sl)[~paths.last])

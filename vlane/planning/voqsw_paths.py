@@ -1,4 +1,4 @@
-"""Paths of a network, and the 4-tuples that they pass: stages 1 to 3 of VOQsw (``docs/voqsw.md``)."""
+"""Paths of a network and 4-tuples of the paths: stages 1 to 3 of VOQsw (``docs/voqsw.md``)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Cabled:
     Parameters
     ----------
     switches, ports : int
-        Switches, and ports of each.
+        Number of switches, and number of ports of each switch.
     far : array of int64, (switches x ports)
-        The end at the other side of each end's cable to a switch; -1 for hosts and free ports.
+        Far end of each end's cable to a switch; -1 for hosts and free ports.
     hosts : array of int64, (hosts)
-        The end where each host is.
+        End of each host's cable.
     lids : array of int64, (hosts, 2)
-        First LID of each host, and how many it has.
+        First LID and number of LIDs of each host.
     """
 
     switches: int
@@ -42,21 +42,21 @@ class Cabled:
 class Paths:
     """Paths from every host to every LID of another host, in the order of source, destination and LID.
 
-    A hop is a switch that a path passes. Its row is the SL2VL row that is asked there: end of the input x ports +
-    output. Hops of a path are consecutive, in the order in which a packet passes them.
+    A hop is a switch on a path. The row of a hop is the number of its SL2VL row: end of the input x ports + output.
+    Hops of a path are consecutive, in the order of the path.
 
     Parameters
     ----------
     cabled : Cabled
         The network.
     source, target, dlid : array of int64, (paths)
-        Hosts, and the LID that packets carry.
+        Source host, target host and destination LID.
     first : array of int64, (paths + 1)
-        First hop of each path; one more ends the last.
+        First hop of each path, followed by the total number of hops.
     row : array of int64, (hops)
         Row of each hop.
     lost : int
-        Pairs of a host and another host's LID that the forwarding tables do not connect; they are no paths.
+        Number of pairs, of a host and another host's LID, without a path along the forwarding tables.
     """
 
     cabled: Cabled
@@ -69,12 +69,12 @@ class Paths:
 
     @cached_property
     def path(self) -> Ints:
-        """The path that each hop belongs to."""
+        """Path of each hop."""
         return np.repeat(np.arange(len(self.source)), np.diff(self.first))
 
     @cached_property
     def last(self) -> NDArray[np.bool_]:
-        """Whether each hop is its path's last: what leaves there reaches the destination."""
+        """Whether each hop is the last of its path, where packets leave towards the destination."""
         last = np.zeros(len(self.row), bool)
         last[self.first[1:] - 1] = True
         return last
@@ -82,24 +82,24 @@ class Paths:
 
 @dataclass(frozen=True)
 class Tuples:
-    """4-tuples that paths pass, by rank: the one of most paths first, equal ones in the order of their numbers.
+    """4-tuples of paths by rank: by decreasing number of paths, ties in the order of the numbers.
 
     Parameters
     ----------
     paths : Paths
-        What was followed.
+        Paths of the network.
     place : array of int64, (tuples, 4)
         Switch, input, output, output at the next switch.
     weight : array of int64, (tuples)
-        Number of paths that pass each; none is 0, and they do not increase.
+        Number of paths of each tuple, at least 1, in decreasing order.
     row : array of int64, (tuples)
-        SL2VL row that chooses the VL of the tuple's packets; tuples of a row are neighbours.
+        SL2VL row for the packets of the tuple; tuples of one row are neighbours.
     target : array of int64, (paths)
         Destination of each path.
     first : array of int64, (paths + 1)
-        First passage of each path; one more ends the last. Of a part of the paths, these alone.
+        First passage of each path, followed by the number of passages. Only selected paths after ``of``.
     passed : array of int64, (passages)
-        The tuple of each passage, as its rank.
+        Rank of each passage's tuple.
     """
 
     paths: Paths
@@ -111,18 +111,18 @@ class Tuples:
     passed: Ints
 
     def share(self, considered: int) -> float:
-        """Return the share of VOQ of the first tuples: their weight in that of all; 1 if there are none."""
+        """Return the share of VOQ of the first tuples, by weight, or 1 if there are no tuples."""
         whole = int(self.weight.sum())
         return int(self.weight[:considered].sum()) / whole if whole else 1.0
 
     def of(self, some: NDArray[np.bool_]) -> Tuples:
-        """Return the same tuples, passed by some of the paths alone."""
+        """Return the same tuples with the passages of selected paths only."""
         lengths = np.diff(self.first)
         first = np.concatenate([[0], np.cumsum(lengths[some])])
         return replace(self, target=self.target[some], first=first, passed=self.passed[np.repeat(some, lengths)])
 
     def through(self, considered: int) -> tuple[Ints, Ints, Ints]:
-        """Return the paths that pass one of the first tuples, and ``first`` and ``passed`` of these alone."""
+        """Return the paths through the first tuples, with ``first`` and ``passed`` of only these paths and tuples."""
         counts = self.passed < considered
         each = np.add.reduceat(np.append(counts, np.False_), self.first[:-1], dtype=np.int64)
         each[np.diff(self.first) == 0] = 0
@@ -138,7 +138,7 @@ def follow_paths(cabled: Cabled, lft: NDArray[np.uint8]) -> Paths:
     cabled : Cabled
         The network.
     lft : array of uint8, (switches, LIDs)
-        Output port from 0 by DLID; what is no port of a switch means none.
+        Output port, from 0, by DLID; numbers beyond the ports mean no entry.
     """
     hosts, ports = len(cabled.hosts), cabled.ports
     owner = np.repeat(np.arange(hosts), cabled.lids[:, 1])
@@ -178,7 +178,7 @@ def follow_paths(cabled: Cabled, lft: NDArray[np.uint8]) -> Paths:
 
 
 def find_tuples(paths: Paths) -> Tuples:
-    """Return the 4-tuples of paths, weighted and ranked. The last switch of a path has no next output: no tuple."""
+    """Return the 4-tuples of paths, weighted and ranked. The last switch of a path has no next output and no tuple."""
     ports = paths.cabled.ports
     inner = np.flatnonzero(~paths.last)
     numbers, passed = np.unique(paths.row[inner] * ports + paths.row[inner + 1] % ports, return_inverse=True)

@@ -1,7 +1,7 @@
-"""Which SL each path gets, and for how many 4-tuples that is possible: stage 4 of VOQsw (``docs/voqsw.md``).
+"""Assignment of SLs to paths, and the number of 4-tuples that the SLs allow: stage 4 of VOQsw (``docs/voqsw.md``).
 
-All sets of SLs are integers, one bit for each. A trial of the number x of considered tuples is a field of such an
-integer, so that one pass over the paths tries many x, with the result that each would have alone.
+Sets of SLs are integers with one bit for each SL. Every trial of a number of considered tuples is a bit field of such
+an integer, so one pass over the paths evaluates many independent trials.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 from vlane.planning.voqsw_paths import Ints, Tuples
 
 _AT_ONCE = 1 << 16
-"""Paths whose tuples are made into Python's numbers together."""
+"""Number of paths whose tuples are converted to Python integers at once."""
 _MOST_BITS = 1 << 16
 """Width of the integers of a pass over the paths."""
 _FEW = 64
-"""Trials of the first pass; each further one makes twice as many."""
+"""Trials of the first pass; every further pass has twice as many."""
 
 
 def assign_sls(tuples: Tuples, considered: int) -> Ints:
-    """Return the level of every path of the tuples: in their order, the lowest that no considered neighbour's path has.
+    """Return the level of every path: in path order, the lowest level without a conflict at considered tuples.
 
-    Levels are counted from 0, and there is no bound. A path that passes no considered tuple gets 0.
+    Levels are counted from 0 without an upper bound. A path without a considered tuple gets 0.
     """
     some, first, passed = tuples.through(considered)
     row_of, rows = _rows(tuples, considered)
@@ -44,7 +44,7 @@ def assign_sls(tuples: Tuples, considered: int) -> Ints:
 
 
 def grow(tuples: Tuples, sls: int) -> int:
-    """Return how many tuples the paper considers: the most such that so many SLs do for these and for all fewer."""
+    """Return the paper's number of tuples: the largest up to which every number of tuples needs at most ``sls`` SLs."""
     least, fields = 1, _FEW
     while least <= len(tuples.weight):
         fields = max(1, min(fields, _MOST_BITS // (sls + 1), len(tuples.weight) + 1 - least))
@@ -57,7 +57,7 @@ def grow(tuples: Tuples, sls: int) -> int:
 
 
 def largest(tuples: Tuples, sls: int) -> int:
-    """Return the largest number of tuples for which so many SLs do, whether or not they do for all smaller ones."""
+    """Return the largest number of tuples with at most ``sls`` SLs, even if a smaller number needs more."""
     end = len(tuples.weight) + 1
     while end > 1:
         fields = max(1, min(_MOST_BITS // (sls + 1), end - 1))
@@ -69,11 +69,11 @@ def largest(tuples: Tuples, sls: int) -> int:
 
 
 def _try(tuples: Tuples, sls: int, least: int, fields: int, *, first_only: bool) -> list[int]:
-    """Try to consider ``least``, ``least + 1``, ... tuples; return which trials find too few SLs, from 0.
+    """Try ``least``, ``least + 1``, ... considered tuples. Return the numbers, from 0, of the failed trials.
 
-    With ``first_only`` trials after one that fails are abandoned, and only the first is returned.
+    A trial fails if the SLs do not suffice. With ``first_only``, only the first failure is searched and returned.
     """
-    width = sls + 1  # the last bit of a field is set by an addition that finds all others set
+    width = sls + 1  # an addition carries into the last bit of a field if all other bits are set
     ones = sum(1 << width * field for field in range(fields))
     guards, whole = ones << sls, (1 << width * fields) - 1
     most = least + fields - 1
@@ -106,7 +106,7 @@ def _try(tuples: Tuples, sls: int, least: int, fields: int, *, first_only: bool)
 
 
 def _rows(tuples: Tuples, considered: int) -> tuple[list[int], int]:
-    """Return the row of each of the first tuples, numbered from 0, and how many there are."""
+    """Return the row of each of the first tuples, renumbered from 0, and the number of rows."""
     different, row = np.unique(tuples.row[:considered], return_inverse=True)
     return row.tolist(), len(different)
 

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 VL15 = 15
-"""Management lane: without entries and credits, always served first."""
+"""Management lane, always served first, without entries and credits."""
 
 MAX_ENTRIES = 64
 MAX_WEIGHT = 255
@@ -54,20 +54,20 @@ class VLArbEntry(NamedTuple):
 class VLArbTable:
     """Both lists and the limit, as a subnet manager programs them.
 
-    Entries for VL15 or for a lane that the port lacks are legal: they are kept, skipped and counted (decision VLA-17).
-    List order is service order.
+    Entries for VL15 or for a lane beyond the port's lanes are legal: such entries are stored, skipped and counted
+    (decision VLA-17). List order is service order.
 
     Parameters
     ----------
     high, low : tuple of VLArbEntry
-        Up to 64 entries or pairs each.
+        Lists of up to 64 entries; pairs are converted to entries.
     limit_of_high_priority : int
-        0 for one packet, 1 to 254 for this multiple of 4096 bytes, 255 for no limit.
+        Limit: 0 for one packet, 1 to 254 for multiples of 4096 bytes, 255 for no limit.
 
     Raises
     ------
     InputError
-        If an entry is out of range; the error names it.
+        If an entry or the limit is out of range.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class VLArbTable:
         check_whole("vlarb.limit_of_high_priority", self.limit_of_high_priority, 0, LIMIT_UNBOUNDED)
 
     def served_vls(self, data_vls: int) -> frozenset[int]:
-        """Return the data lanes with an entry of nonzero weight."""
+        """Return the data lanes with a weighted entry."""
         return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
 
     def columns(self) -> tuple[list[int], list[int], list[int], list[int], int]:
@@ -95,7 +95,7 @@ class VLArbTable:
         return high_vl, high_weight, low_vl, low_weight, self.limit_of_high_priority
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance: both lists padded with weight 0, then the limit.
+        """Return the register writes for an instance: both lists, padded with weight 0, then the limit.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class VLArbTable:
         return self.padded(most)
 
     def padded(self, entries: int) -> list[Write]:
-        """Return the writes of both lists padded to a length, and of the limit.
+        """Return the register writes for lists of ``entries`` entries, padded with weight 0.
 
         Raises
         ------
@@ -122,15 +122,15 @@ class VLArbTable:
         return [*lists, (int(ListSelect.LIMIT), 0, 0, self.limit_of_high_priority)]
 
     def shape(self) -> dict[str, int]:
-        """Return the list length of an instance for the longer list."""
+        """Return the parameter ``entries`` of an instance for this table: the length of the longer list."""
         return {"entries": max(len(self.high), len(self.low), 1)}
 
     def requesters(self) -> int:
-        """Return the highest named data lane plus one."""
+        """Return the number of data lanes: one more than the highest lane in an entry."""
         return max((entry.vl + 1 for entry in self.high + self.low if entry.vl != VL15), default=0)
 
     def served(self) -> dict[str, int]:
-        """Return the VL of each entry with a nonzero weight, by its key in the file."""
+        """Return the VL of each weighted entry, by the entry's place in the file."""
         return {
             f"vlarb.{name}[{i}] VL": entry.vl
             for name, listed in (("high", self.high), ("low", self.low))
@@ -159,8 +159,8 @@ def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     """Return the registers of an instance."""
     return (
         *swap_registers(),
-        Status("unreachable", "data lanes without an entry of nonzero weight", "unreachable"),
-        Status("bad_entries", "entries for VL15 or a missing lane", "bad_entries"),
+        Status("unreachable", "data lanes without a weighted entry", "unreachable"),
+        Status("bad_entries", "entries for VL15 or for a lane beyond the port's lanes", "bad_entries"),
         *switch_registers("program"),
     )
 
@@ -181,21 +181,21 @@ def switch_registers(program: str) -> tuple[Register, ...]:
 class VLArbParameters(Parameters):
     """Parameters of ``vlarb``.
 
-    The form ``line_rate`` stores the tables in memory and reads entries ahead (``docs/vlarb_line_rate.md``).
+    The form ``line_rate`` stores the tables in memory and selects entries ahead of time (``docs/vlarb_line_rate.md``).
 
     Raises
     ------
     TypeError, InputError
-        If a value is rejected, as for ``Parameters``.
+        If a parameter is unknown or out of range, as in ``Parameters``.
     """
 
     data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
     entries: int = whole(8, 1, MAX_ENTRIES, "entries of each list")
-    vl15: bool = flag(default=True, about="adds a last lane for VL15")
+    vl15: bool = flag(default=True, about="whether the instance has an additional last lane for VL15")
     form: str = choice("exact", ("exact", "line_rate"), "form of the tables")
-    parity: bool = flag(default=False, about="parity on stored bits, to report upsets")
+    parity: bool = flag(default=False, about="whether stored values have parity to detect upsets")
 
     def check(self) -> None:
-        """Reject combinations that a form does not support."""
+        """Check for parameters that the form does not support."""
         if self.parity and self.form == "line_rate":
             raise InputError("parity", "false in the line_rate form", "true")

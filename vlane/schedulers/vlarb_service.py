@@ -1,9 +1,9 @@
-"""Service of the arbitration lists in integers: the longest wait of a VL, and the exact shares of a saturated link.
+"""Service of arbitration lists in integers: longest wait of a VL, and exact shares of a saturated link.
 
-All functions stay within the subset of Python that kernels use (``docs/compiler.md``), so the same source runs in
-Python and compiled. Lists are two sequences of one length, VLs and weights. ``most``, ``least`` and ``sizes`` are
-indexed by VL and count blocks of 64 bytes; 0 in ``most`` or ``sizes`` means that the VL does not send. The decisions
-(VLA-n) are those of ``docs/vlarb.md``; ``docs/vlarb_waits.md`` derives the waits, ``docs/vlarb_explain.md`` the shares.
+All functions use the compiler's subset of Python (``docs/compiler.md``), so the same source runs in Python and
+compiled. Lists are two sequences of equal length, VLs and weights. ``most``, ``least`` and ``sizes`` are indexed by VL
+and count blocks of 64 bytes; 0 in ``most`` or ``sizes`` marks a VL without traffic. ``docs/vlarb.md`` defines the
+decisions (VLA-n), ``docs/vlarb_waits.md`` derives the waits, ``docs/vlarb_explain.md`` the shares.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import MutableSequence, Sequence
 from vlane.schedulers.vlarb import LIMIT_UNBOUNDED
 
 NO_BOUND = -1
-"""Longest wait of a VL that may wait for ever."""
+"""Longest wait of a VL without a bound."""
 _LIMIT_BLOCKS = 64
 _ADD, _SKIP = 1, 0
 
@@ -21,22 +21,22 @@ _Numbers = Sequence[int]
 
 
 def limit_blocks(limit: int) -> int:
-    """Return the blocks of the high list that a limit below 255 allows before the low list (VLA-8, VLA-9)."""
+    """Return the blocks of High allowed before a packet of Low by a limit below 255 (VLA-8, VLA-9)."""
     return max(1, _LIMIT_BLOCKS * limit)
 
 
 def _before_last(weight: int, most: int, least: int) -> int:
-    """Return the most blocks that an entry sends before the last packet of its turn (VLA-2)."""
+    """Return the largest number of blocks of an entry before the last packet of its turn (VLA-2)."""
     return min(weight - 1, (weight - 1) // least * most)
 
 
 def burst_blocks(limit: int, most: int, least: int) -> int:
-    """Return the most blocks that High sends between two packets of Low, in packets of ``least`` to ``most`` blocks."""
+    """Return the largest burst of High between two packets of Low, for packets of ``least`` to ``most`` blocks."""
     return _before_last(limit_blocks(limit), most, least) + most
 
 
 def expiry_blocks(limit: int, most: int, least: int) -> int:
-    """Return the fewest blocks of High after which a full counter can expire: a sum of whole packets."""
+    """Return the smallest number of blocks of High, in whole packets, after which a full counter can expire."""
     load = limit_blocks(limit)
     return max(load, -(-load // most) * least)
 
@@ -48,10 +48,10 @@ def _serves(vl: int, weight: int, most: _Numbers) -> bool:
 def _low_turns(
     vls: _Numbers, weights: _Numbers, most: _Numbers, least: _Numbers, vl: int, start: int, count: int, period: int
 ) -> tuple[int, int]:
-    """Return the blocks of entries of High up to the next one of a VL, and how often the counter expires among them.
+    """Return the blocks of High up to the next entry of a VL, and the number of expiries of the counter.
 
-    The counter starts full. An entry sends small packets, after each of which the counter may expire, and then its
-    largest packet, which ends its turn: this order gives the most blocks and the most expiries.
+    The counter starts full. An entry sends small packets, each with a possible expiry, and ends its turn with its
+    largest packet. This order gives the most blocks and the most expiries.
     """
     blocks, expired, counted = 0, 0, 0
     for step in range(count):
@@ -73,7 +73,7 @@ def _low_turns(
 def _high_turns(
     vls: _Numbers, weights: _Numbers, most: _Numbers, least: _Numbers, vl: int, start: int, count: int
 ) -> tuple[int, int]:
-    """Return the blocks and the packets of entries of Low up to the next one of a VL."""
+    """Return the blocks and the packets of Low up to the next entry of a VL."""
     blocks, packets = 0, 0
     for step in range(count):
         entry = (start + step) % len(vls)
@@ -87,7 +87,7 @@ def _high_turns(
 
 
 def _largest(vls: _Numbers, weights: _Numbers, most: _Numbers, vl: int) -> int:
-    """Return the largest packet of the other VLs of a list; 0 without any."""
+    """Return the largest packet of other VLs in a list, or 0 if there is none."""
     found = 0
     for entry in range(len(vls)):
         if vls[entry] != vl and _serves(vls[entry], weights[entry], most):
@@ -96,7 +96,7 @@ def _largest(vls: _Numbers, weights: _Numbers, most: _Numbers, vl: int) -> int:
 
 
 def _smallest(vls: _Numbers, weights: _Numbers, most: _Numbers, least: _Numbers, vl: int) -> int:
-    """Return the smallest packet of the other VLs of a list; 1 without any."""
+    """Return the smallest packet of other VLs in a list, or 1 if there is none."""
     found = 0
     for entry in range(len(vls)):
         if vls[entry] != vl and _serves(vls[entry], weights[entry], most):
@@ -139,7 +139,7 @@ def _wait_in_low(low_vl: _Numbers, low_weight: _Numbers, most: _Numbers, least: 
 
 
 def _burst(high_vl: _Numbers, high_weight: _Numbers, most: _Numbers, least: _Numbers, vl: int, limit: int) -> int:
-    """Return the most blocks of other VLs in High between two packets of Low, or ``NO_BOUND``."""
+    """Return the largest burst of other VLs in High between two packets of Low, or ``NO_BOUND``."""
     largest = _largest(high_vl, high_weight, most, vl)
     if largest == 0:
         return 0
@@ -158,7 +158,7 @@ def longest_wait_blocks(
     most: _Numbers,
     least: _Numbers,
 ) -> int:
-    """Return the most blocks from when a packet is the first of its VL until it starts, or ``NO_BOUND``."""
+    """Return the longest wait of a packet at the head of its VL, in blocks, or ``NO_BOUND``."""
     wait = NO_BOUND
     if _names(high_vl, high_weight, most, vl):
         wait = _wait_in_high(high_vl, high_weight, most, least, vl, limit, _largest(low_vl, low_weight, most, vl))
@@ -180,7 +180,7 @@ def wait_after_exchange_blocks(
     most: _Numbers,
     least: _Numbers,
 ) -> int:
-    """Return the most blocks from the first decision of a new table until a waiting packet starts, or ``NO_BOUND``."""
+    """Return the longest wait of a packet after the first decision of a new table, in blocks, or ``NO_BOUND``."""
     wait = NO_BOUND
     if _names(high_vl, high_weight, most, vl):
         period = expiry_blocks(
@@ -199,12 +199,12 @@ def wait_after_exchange_blocks(
 
 
 def _turn_packets(vl: int, weight: int, sizes: _Numbers) -> int:
-    """Return the packets of one turn of an entry; 0 for an entry that is skipped."""
+    """Return the packets of one turn of an entry, or 0 for a skipped entry."""
     return -(-weight // sizes[vl]) if sizes[vl] > 0 else 0
 
 
 def _add_pass(vls: _Numbers, weights: _Numbers, sizes: _Numbers, times: int, sent: MutableSequence[int]) -> None:
-    """Add the blocks of so many passes of a list."""
+    """Add the blocks of ``times`` passes of a list to ``sent``."""
     for entry in range(len(vls)):
         sent[vls[entry]] += times * _turn_packets(vls[entry], weights[entry], sizes) * sizes[vls[entry]]
 
@@ -233,10 +233,10 @@ def _send_burst(
     times: int,
     sent: MutableSequence[int],
 ) -> tuple[int, int, int]:
-    """Send packets of High until ``left`` blocks are sent.
+    """Send at least ``left`` blocks of High, and return the next place in the list and the number of packets.
 
-    ``entry`` and ``done`` are the place in the list: the entry, and the packets of its turn that are sent already.
-    Return the next place and the number of packets. ``times`` times the blocks are added to ``sent``.
+    A place in the list is ``entry`` and ``done``, the number of packets already sent in the turn of the entry. The
+    blocks, multiplied by ``times``, are added to ``sent``.
     """
     packets = 0
     while left > 0:
@@ -269,12 +269,12 @@ def saturated_service(
     sizes: _Numbers,
     sent: MutableSequence[int],
 ) -> int:
-    """Fill ``sent`` with the blocks of each VL in one period of the service order; return the packets of the period.
+    """Fill ``sent`` with the blocks of each VL in one period of the service order. Return the packets of the period.
 
-    Every VL with a size has always packets of that size. Between two packets of Low, High sends until its full counter
-    expires, so the place in High after a burst depends only on the place before it. The places repeat after some bursts
-    (Brent's cycle detection). Low goes on by one packet a burst, and repeats with its pass. The period is the least
-    common multiple of both.
+    Every VL with a size has a permanent backlog of packets of this size. Between two packets of Low, High sends until
+    its full counter expires, so the place in High after a burst depends only on the place before the burst. Brent's
+    cycle detection finds the period of these places. Low advances by one packet per burst and repeats with its pass.
+    The period of the service order is the least common multiple of both.
     """
     for vl in range(len(sent)):
         sent[vl] = 0
@@ -287,7 +287,7 @@ def saturated_service(
         _add_pass(low_vl, low_weight, sizes, 1, sent)
         return low_packets
     high_blocks = _pass_blocks(high_vl, high_weight, sizes)
-    passes = (limit_blocks(limit) - 1) // high_blocks  # after whole passes the place is the same
+    passes = (limit_blocks(limit) - 1) // high_blocks  # whole passes do not change the place
     load = limit_blocks(limit) - passes * high_blocks
     kept_entry, kept_done = 0, 0
     entry, done, some = _send_burst(high_vl, high_weight, sizes, 0, 0, load, _SKIP, sent)

@@ -1,4 +1,4 @@
-"""Shares of an arbitration list when weights are rounded up to whole packets (decision VLA-2)."""
+"""Shares of an arbitration list whose weights are rounded up to whole packets (decision VLA-2)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
 
 
 class LaneShare(NamedTuple):
-    """Share of a lane in its list while all lanes of the list have packets.
+    """Share of a lane in its list while all lanes of the list are backlogged.
 
     Parameters
     ----------
     vl : int
-        Number of the lane.
+        Lane.
     meant, given : float
-        Fraction of the lane in the weights, and in the transmitted blocks.
+        The lane's share of the weights, and its share of the blocks sent.
     """
 
     vl: int
@@ -29,16 +29,16 @@ class LaneShare(NamedTuple):
 
 
 class NearestList(NamedTuple):
-    """Weights of the same lanes with the shares closest to the intended ones, one entry per lane.
+    """List with one entry for each lane, and weights whose shares are closest to the intended shares.
 
     Parameters
     ----------
     entries : tuple of VLArbEntry
-        Entries with weights of whole packets.
+        Entries whose weights are whole packets.
     shares : tuple of LaneShare
-        Resulting and intended shares.
+        Intended and actual shares of these entries.
     exact : bool
-        Whether resulting and intended shares are equal.
+        Whether all actual shares equal the intended shares.
     """
 
     entries: tuple[VLArbEntry, ...]
@@ -47,7 +47,7 @@ class NearestList(NamedTuple):
 
 
 def packets_of(weight: int, blocks: int) -> int:
-    """Return the packets of ``blocks`` blocks that an entry sends per turn; the last packet may exceed the weight.
+    """Return the number of packets of ``blocks`` blocks in a turn of an entry. The last packet may overshoot.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def packets_of(weight: int, blocks: int) -> int:
 
 
 def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, ...]:
-    """Return the share of each lane of a list for packets of a size, in entry order.
+    """Return the shares of the lanes of a list, in the order of the entries, for packets of ``blocks`` blocks.
 
     Parameters
     ----------
     entries : sequence of VLArbEntry
-        Entries of a list; weight 0 is skipped.
+        Arbitration list; entries of weight 0 are skipped.
     blocks : int
-        Size of a packet in blocks.
+        Size of a packet, in blocks of 64 bytes.
 
     Examples
     --------
@@ -76,14 +76,14 @@ def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, 
 
 
 def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
-    """Return the smallest weights of whole packets with the shares that a list intends, or the nearest shares.
+    """Return the smallest whole-packet weights with the intended shares of a list, or with the nearest shares.
 
     Parameters
     ----------
     entries : sequence of VLArbEntry
-        Entries of a list, at least one with a nonzero weight; weight 0 is left out.
+        Arbitration list with at least one weight above 0; entries of weight 0 are skipped.
     blocks : int
-        Size of a packet in blocks.
+        Size of a packet, in blocks of 64 bytes.
 
     Examples
     --------
@@ -118,10 +118,10 @@ def _shares(entries: Sequence[VLArbEntry], packets: Sequence[int]) -> tuple[Lane
 
 
 def _nearest_packets(vls: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return packets per entry, 1 to ``most``, with shares nearest to the weights; among equals, the fewest.
+    """Return the packets of each entry, 1 to ``most``, with the least deviation from the shares of the weights.
 
-    Candidates are the multiples of the weights for which some entry has a whole number of packets, with the others
-    rounded.
+    The search tries every multiple of the weights at which some entry has a whole number of packets, and rounds the
+    packets of all other entries. Ties go to the smallest total.
     """
     scales = np.unique(np.arange(1, most + 1)[:, None] / np.unique(weights)[None, :])
     packets = np.clip(np.floor(weights[None, :] * scales[:, None] + 0.5), 1, most).astype(np.int64)

@@ -1,7 +1,7 @@
 """Reader of ``ibdiagnet2.db_csv``: a file of CSV tables, each between ``START_NAME`` and ``END_NAME``.
 
-Tables that are read: NODES, PORTS, LINKS and VL_ARBITRATION_TABLE. Columns are found by their names; their order and
-number differ between versions of ibdiagnet.
+The reader uses NODES, PORTS, LINKS and VL_ARBITRATION_TABLE. Columns are found by name, because order and number differ
+between versions of ibdiagnet.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class DbCsv:
     Parameters
     ----------
     tables : set of str
-        Names of the tables that were found and are read.
+        Names of the tables found.
     nodes : dict of int to Node
         Nodes by GUID, with cables if the file has LINKS.
     port_infos : dict of Port to PortInfo
-        Lanes and MTU of ports whose OpVLs is known.
+        Lanes and MTU of ports with a known OpVLs.
     vlarb : dict of Port to ProgrammedVLArb
         Arbitration lists by port.
     """
@@ -85,19 +85,18 @@ class DbCsv:
     vlarb: dict[Port, ProgrammedVLArb] = field(default_factory=dict)
 
     def topology(self) -> Topology | None:
-        """Return nodes and cables, or ``None`` if the file lacks one of the tables for them."""
+        """Return nodes and cables, or ``None`` if NODES, PORTS or LINKS is missing."""
         return Topology(self.nodes) if {"NODES", "PORTS", "LINKS"} <= self.tables else None
 
 
 def read_db_csv(path: Path, remarks: Remarks | None = None) -> DbCsv:
-    """Return the tables of the file that describe the fabric.
+    """Return the tables about the fabric.
 
     Raises
     ------
     InputError
-        For a table without a column that is needed, a row of another length, a value out of range, an unknown node,
-        and a table that is not closed, unless the remarks permit leaving the row out. Always for a file that lacks all
-        these tables.
+        For a table without a required column, a row of another length, a value out of range, an unknown node, and an
+        unclosed table, unless the remarks permit leaving the row out. Always for a file without any of these tables.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -111,12 +110,12 @@ def read_db_csv(path: Path, remarks: Remarks | None = None) -> DbCsv:
     except InputError as error:
         dump.leave_out(error)
     if not reader.made.tables:
-        raise InputError("content", f"at least one table of {', '.join(_COLUMNS)}", "none", source=str(path))
+        raise InputError("file", f"a db_csv with a table {', '.join(_COLUMNS)}", "without tables", source=str(path))
     return reader.made
 
 
 class _Reader:
-    """The tables that were read, and the current one."""
+    """Parser state: complete tables and the current table."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
@@ -148,7 +147,7 @@ class _Reader:
                 self._pending.append((self._dump.line, self._table, row))
 
     def end(self) -> None:
-        """Read the rows that refer to nodes."""
+        """Read the rows of all tables with references to nodes."""
         if self._table:
             error = InputError(
                 f"table {self._table}",
@@ -187,7 +186,7 @@ class _Reader:
             self.made.tables.add(name)
 
     def _forget(self, name: str) -> None:
-        """Remove the content of a table that stands in the file again; NODES begins another output."""
+        """Remove the content of a repeated table. A repeated NODES begins another output."""
         self._pending = [each for each in self._pending if each[1] != name]
         nodes = self.made.nodes.values()
         if name == "NODES":
@@ -211,12 +210,12 @@ class _Reader:
         if missing:
             table, self._table = self._table, ""
             self.made.tables.discard(table)
-            self._dump.refuse(f"table {table}", f"one with the columns {', '.join(missing)}", "without them")
+            self._dump.refuse(f"table {table}", f"given with columns {', '.join(missing)}", "without")
         self._places = tuple(names.get(name.lower(), -1) for name in wanted)
         self._width = line.count(",") + 1
 
     def _row(self, line: str) -> dict[str, str]:
-        """Return the cells that are used; a description may contain quotes and commas, and ends at the last quote."""
+        """Return the required cells. A description may contain quotes and commas, and ends at the last quote."""
         if line.startswith('"') and (end := line.rfind('"')) > 0:
             cells = [line[1:end], *line[end + 2 :].split(",")]
         else:
@@ -230,7 +229,7 @@ class _Reader:
         return self._dump.number(name, row[name], least, most)
 
     def _known(self, row: dict[str, str], name: str, values: dict[int, int]) -> int:
-        """Return the meaning of a code; 0 if it is unknown or not there."""
+        """Return the value for a code, or 0 for an unknown or missing code."""
         return 0 if row[name] in _UNKNOWN else values.get(number(row[name]) or 0, 0)
 
     def _node(self, row: dict[str, str]) -> None:
@@ -241,13 +240,13 @@ class _Reader:
             made.device = device_of(made.name, number(row["DeviceID"]) or 0)
         before = self.made.nodes.setdefault(guid, made)
         if before != made:
-            self._dump.refuse(f"node {guid:#x}", "described alike in every row", row["NodeDesc"])
+            self._dump.refuse(f"node {guid:#x}", "described equally in every row", row["NodeDesc"])
 
     def _end(self, row: dict[str, str], guid_name: str, port_name: str, least: int) -> tuple[Node, int]:
         guid = self._number(row, guid_name, 0, (1 << 64) - 1)
         node = self.made.nodes.get(guid)
         if node is None:
-            self._dump.refuse(guid_name, "of a node of table NODES", row[guid_name])
+            self._dump.refuse(guid_name, "a GUID of table NODES", row[guid_name])
         return node, self._number(row, port_name, least, node.ports)
 
     def _port(self, row: dict[str, str]) -> None:
@@ -255,7 +254,7 @@ class _Reader:
         if (node.kind is Kind.SWITCH) == (port == 0) and lid_of(self._number(row, "LID", 0, 0xFFFF)) is not None:
             lid, lmc = self._number(row, "LID", 1, MAX_LID), self._number(row, "LMC", 0, 7) if row["LMC"] else 0
             if node.lids.setdefault(port, lid) != lid:
-                self._dump.refuse("LID", f"{node.lids[port]}, as in another row of the port", lid)
+                self._dump.refuse("LID", f"{node.lids[port]} (another row of the port)", lid)
             node.lmc[port] = lmc
         width = self._known(row, "LinkWidthActv", _WIDTHS)
         speed = _SPEEDS.get(number(row["LinkSpeedActv"]) or 0, "")

@@ -42,14 +42,14 @@ _HEADINGS = (
 def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
     """Return the nodes of a fabric. Headings of ``ibnetdiscover -g`` and external port numbers are ignored.
 
-    A later description of a node replaces an earlier one. A port whose LID is 0 or 65535, or that has no comment, has
-    no LID.
+    A later description of a node replaces an earlier description. A port with LID 0 or 65535, or without a comment,
+    has no LID.
 
     Raises
     ------
     InputError
-        For a line of no known form, two different cables of one port, and a cable whose far end is missing or
-        differs: a file that was cut off.
+        For a line of unknown form, two different cables at one port, and a cable with only one end described, as in a
+        truncated file.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -66,13 +66,15 @@ def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
         elif not (text.startswith(("#", *_HEADINGS)) or dump.is_noise(line)):
             dump.refuse("line", "a node, a port or a header of ibnetdiscover", text)
     if not reader.nodes:
-        raise InputError("content", "an ibnetdiscover dump with at least one node", "none", source=str(path))
+        raise InputError(
+            "content", "an ibnetdiscover dump with at least one node", "a file without nodes", source=str(path)
+        )
     check_cables(reader.nodes, reader.lines, path)
     return Topology(reader.nodes, reader.initiator)
 
 
 class _Reader:
-    """The nodes that were read, and the current one."""
+    """Parser state: complete nodes and the current node."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
@@ -99,7 +101,7 @@ class _Reader:
         """Read the line of a port."""
         dump, node = self._dump, self._current
         if node is None:
-            dump.refuse("line", "a node before its ports", text)
+            dump.refuse("first line of a block", "the description of a node", text)
         number = dump.number("port", port, 1, node.ports)
         connect(node, number, Port(int(guid, 16), dump.number("far port", far, 1, MAX_PORT)), dump.refuse)
         if comment is not None and (rate := rate_name(comment.rpartition('"')[2])):
@@ -107,7 +109,7 @@ class _Reader:
         if node.kind is not Kind.SWITCH and comment is not None:
             lid = re.match(r"\s*lid ([0-9]{1,9})(?:\s+lmc ([0-9]{1,9}))?", comment)
             if not lid:
-                dump.refuse("comment", "an adapter's lid and lmc", comment.strip())
+                dump.refuse("comment", "the lid and the lmc of an adapter port", comment.strip())
             self._set_lid(node, number, lid.group(1), lid.group(2) or "0")
         self.lines[Port(node.guid, number)] = dump.line
 

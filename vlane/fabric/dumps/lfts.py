@@ -35,16 +35,15 @@ _EMPTY = bytes([UNASSIGNED])
 def read_lfts(path: Path, remarks: Remarks | None = None) -> dict[int, bytes]:
     """Return the forwarding table of each switch, by GUID: the output port by LID, 255 if unassigned.
 
-    Unassigned LIDs at the end of a table are removed, so that tables compare equal whichever tool printed them. A later
-    table of the same switch replaces an earlier one, unless it continues the earlier one's range of LIDs. Multicast
+    Unassigned LIDs at the end of a table are removed, so tables from different tools compare equal. A later table of
+    the same switch replaces an earlier table, or extends an earlier table with a separate range of LIDs. Multicast
     tables, tables of routers and private tables other than the first are skipped.
 
     Raises
     ------
     InputError
-        For a line of no known form, two ports of one LID in a table, and a table whose closing count is missing or
-        differs (the file was cut off), unless the remarks permit leaving the table out. Always for a file without
-        any table.
+        For a line of unknown form, two ports for one LID in a table, and a table with a missing or wrong closing count
+        (a truncated file), unless the remarks permit leaving the table out. Always for a file without any table.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -64,21 +63,21 @@ def read_lfts(path: Path, remarks: Remarks | None = None) -> dict[int, bytes]:
     except InputError as error:
         dump.leave_out(error)
     if not reader.tables:
-        raise InputError("content", "forwarding tables", "none", source=str(path))
+        raise InputError("file", "a dump with at least one forwarding table", "a file without tables", source=str(path))
     return reader.tables
 
 
 class _Reader:
-    """The tables that were read, and the state of the current one."""
+    """Parser state: complete tables and the current table."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
         self.tables: dict[int, bytes] = {}
         self._first: dict[int, set[int]] = {}
         self.is_open = False
-        """Whether rows belong to a table that is read."""
+        """Whether rows belong to a table in use."""
         self._ignored = False
-        """Whether rows belong to a table that is skipped or was left out."""
+        """Whether rows belong to a skipped or unreadable table."""
         self._is_counted = False
         self._guid, self._rows, self._start = 0, 0, 0
         self._table = bytearray()
@@ -91,14 +90,14 @@ class _Reader:
             if out > UNASSIGNED:
                 self._dump.refuse("port", f"0 to {UNASSIGNED}", port)
             if before != UNASSIGNED:
-                self._dump.refuse(f"port of LID {at}", f"{before}, as above in the same table", port)
+                self._dump.refuse(f"port of LID {at}", f"{before}, as in an earlier row of the table", port)
             self._table[at] = out
             self._rows += 1
         elif out == UNASSIGNED:
             self._rows += 1
 
     def other(self, line: str) -> None:
-        """Read a line that is no row of the open table."""
+        """Read a line other than a row of the open table."""
         text = line.strip()
         if self._ignored and (_ROW.match(text) or text.startswith("0x")):
             return
@@ -135,7 +134,7 @@ class _Reader:
     def end(self) -> None:
         """Close the last table."""
         if self.is_open and self._is_counted:
-            self._dump.refuse("last table", "closed by a count of its lids", "cut off")
+            self._dump.refuse("last table", "closed by a count of LIDs", "truncated")
         self._close("")
 
     def _open(self, guid: int, start: int, *, is_counted: bool) -> None:
@@ -151,7 +150,7 @@ class _Reader:
         """Close the open table before the next heading."""
         if self.is_open and self._is_counted:
             error = InputError(
-                "table", "closed by a count of its lids", text, source=str(self._dump.path), line=self._dump.line
+                "table", "closed by a count of LIDs", text, source=str(self._dump.path), line=self._dump.line
             )
             self._dump.leave_out(error)
         elif self.is_open:
@@ -159,17 +158,17 @@ class _Reader:
         self.is_open = self._ignored = False
 
     def _count(self, count: int, *, is_exact: bool) -> None:
-        """Compare the closing count; OpenSM's counts unreachable LIDs, too."""
+        """Compare the closing count. OpenSM's count includes unreachable LIDs."""
         if self.is_open and (self._rows > count or (is_exact and self._rows != count)):
-            self._dump.refuse("count of lids", f"the rows above it, {self._rows}", count)
+            self._dump.refuse("count of LIDs", f"{self._rows}, the number of rows above", count)
         if self.is_open:
             self._store()
         elif not self._ignored:
-            self._dump.refuse("count of lids", "below a table", count)
+            self._dump.refuse("count of LIDs", "preceded by a table", count)
         self.is_open = self._ignored = False
 
     def _store(self) -> None:
-        """Keep the open table: it replaces an earlier one, or continues it if both have separate ranges of LIDs."""
+        """Store the open table: replace an earlier table, or extend an earlier table with a separate range of LIDs."""
         table, before = self._table, self.tables.get(self._guid)
         starts = self._first.setdefault(self._guid, set())
         if before is not None and self._start not in starts and not table[: self._start].strip(_EMPTY):

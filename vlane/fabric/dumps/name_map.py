@@ -1,4 +1,4 @@
-"""Reader of node-name-map files: names that administrators give to nodes, by GUID."""
+"""Reader of node-name-map files: administrators' names of nodes, by GUID."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LINE = re.compile(r'(?:0x)?([0-9a-fA-F]{1,16})\s+(?:"([^"]{0,256})"|([^\s"#]{1,
 
 
 def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
-    """Return the names of a file whose lines are a GUID and a quoted name; ``#`` begins a comment.
+    """Return names by GUID. Every line is a GUID and a quoted name, and ``#`` begins a comment.
 
     Raises
     ------
     InputError
-        For a line of another form, and two names of one GUID, unless the remarks permit leaving the line out.
+        For a line of another form, and two names for one GUID, unless the remarks permit leaving the line out.
     """
     dump = Dump(path, remarks)
     names: dict[int, str] = {}
@@ -36,14 +36,14 @@ def read_name_map(path: Path, remarks: Remarks | None = None) -> dict[int, str]:
                 dump.refuse("line", 'a GUID and a name in quotes, such as 0x0008f10403960984 "leaf 1"', text)
             guid, name = int(found.group(1), 16), found.group(2) or found.group(3) or ""
             if names.setdefault(guid, name) != name:
-                dump.refuse(f"name of {guid:#x}", f"given once, as {names[guid]}", name)
+                dump.refuse(f"name of {guid:#x}", f"{names[guid]}, as in an earlier line", name)
         except InputError as error:
             dump.leave_out(error)
     return names
 
 
 def apply_names(nodes: dict[int, Node], names: dict[int, str]) -> None:
-    """Replace the descriptions of nodes by their names of a map; GUIDs of other fabrics are ignored."""
+    """Replace the descriptions of nodes by names from a map. Unknown GUIDs are ignored."""
     for guid, name in names.items():
         if guid in nodes and name:
             nodes[guid].name = name

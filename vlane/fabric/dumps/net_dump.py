@@ -19,16 +19,16 @@ _COLUMNS = ("#", "IB#", "Sta", "LWA", "LSA", "Neighbor Guid", "N#", "NLID", "Nei
 
 
 def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
-    """Return switches, their cables and the adapters at the far ends; LMC is not in the file and taken as 0.
+    """Return switches, cables and adapters. The file has no LMC, so LMC 0 is assumed.
 
-    An adapter has as many ports as its highest cabled one. Columns are found by their names, which differ between
-    versions of ibdiagnet.
+    The number of an adapter's ports is the number of the highest cabled port. Columns are found by name, because they
+    differ between versions of ibdiagnet.
 
     Raises
     ------
     InputError
-        For a row outside the table of a switch, a missing column, a port or LID out of range, and a far port that no
-        row names.
+        For a row outside the table of a switch, a missing column, a port or LID out of range, and a far port without a
+        row.
     """
     dump = Dump(path, remarks)
     reader = _Reader(dump)
@@ -45,13 +45,13 @@ def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
         else:
             reader.row(text)
     if not reader.nodes:
-        raise InputError("content", "a net_dump with at least one switch", "none", source=str(path))
+        raise InputError("content", "a net_dump with at least one switch", "a file without switches", source=str(path))
     reader.join()
-    return Topology(reader.nodes, notes=(f"{path.name} names no LMC: every port is taken to have one LID",))
+    return Topology(reader.nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 
 
 class _Reader:
-    """The switches that were read, and their rows, whose far ends are resolved at the end."""
+    """Parser state: switches and rows. Far ends are resolved after the last row."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
@@ -76,7 +76,7 @@ class _Reader:
         node = self._current
         cells = text.split(" :", len(self.columns) - 1)
         if node is None or not self.columns or len(cells) < self.columns.index("Sta") + 1:
-            self._dump.refuse("line", "a row of a switch's table, under a heading", text)
+            self._dump.refuse("line", "a row below the heading of a switch", text)
         values = dict(zip(self.columns, (cell.strip() for cell in cells), strict=False))
         number = self._dump.number("IB#", values["IB#"], 1, MAX_PORT)
         node.ports = max(node.ports, number)
@@ -95,7 +95,7 @@ class _Reader:
             if number is None:
                 number = self._dump.number("N#", label, 1, MAX_PORT)
             if is_switch and number > self.nodes[guid].ports:
-                self._dump.refuse("N#", f"of a port of {self.nodes[guid].name}", label)
+                self._dump.refuse("N#", f"a port number of {self.nodes[guid].name}", label)
             self._adapter(guid, number, values)
             rate = _rate(values)
             for end, far in ((here, Port(guid, number)), (Port(guid, number), here)):

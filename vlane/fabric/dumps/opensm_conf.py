@@ -1,7 +1,7 @@
-"""OpenSM's QoS options, and the tables that OpenSM programs from the options.
+"""OpenSM's QoS options, and the tables programmed by OpenSM from the options.
 
-The rules are those of OpenSM 3.3.23, whose sources are public (``linux-rdma/opensm``); ``docs/opensm_conf.md`` says how
-they were compared with the running daemon.
+The rules follow OpenSM 3.3.23 with its public sources (``linux-rdma/opensm``). ``docs/opensm_conf.md`` describes the
+comparison with the running daemon.
 
 | step | OpenSM's function |
 |---|---|
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_SET = "(null)"
-"""Value of a text option that is not set."""
+"""Value of an unset text option."""
 OP_VLS = {"1": 1, "2": 2, "3": 4, "4": 8, "5": 15}
-"""Data lanes by the number that max_op_vls has for them (IBA 14.2.5.6, VLCap)."""
+"""Number of data lanes by code of max_op_vls (IBA 14.2.5.6, VLCap)."""
 _TYPE_PREFIX = {Kind.CA: "qos_ca_", Kind.SWITCH: "qos_swe_", Kind.ROUTER: "qos_rtr_"}
 _PREFIXES = ("qos_", "qos_ca_", "qos_sw0_", "qos_swe_", "qos_rtr_")
 _NAMES = ("max_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl")
@@ -70,11 +70,11 @@ _CONGESTION_NAMES = (
 _QOS = frozenset(prefix + name for prefix in _PREFIXES for name in _NAMES)
 _KNOWN = _QOS.union(("qos", "qos_policy_file"), _CONGESTION_NAMES)
 _OURS = ("qos", "cc_")
-"""Beginnings of the names that are checked against ``_KNOWN``; OpenSM has hundreds of other options."""
+"""Prefixes of the names checked against ``_KNOWN``; OpenSM has hundreds of other options."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BLANKS = " \t\n\v\f\r"
 _LINE_CHARACTERS = 1022
-"""Characters that OpenSM reads at a time; the rest of a longer line counts as the next line."""
+"""Size of OpenSM's line buffer, in characters; OpenSM parses the rest of a longer line as the next line."""
 _MOST_VLS = 15
 _LARGEST_VL, _DROP = 14, 15
 _INT_BITS = 32
@@ -86,9 +86,9 @@ class Option(NamedTuple):
     Parameters
     ----------
     name, value : str
-        The name, and the value without the blanks and the quotes around it.
+        Name, and value without enclosing blanks and quotes.
     line : int
-        Line of the file; 0 for a default of OpenSM.
+        Line number in the file; 0 for a default of OpenSM.
     """
 
     name: str
@@ -97,40 +97,40 @@ class Option(NamedTuple):
 
     @property
     def is_set(self) -> bool:
-        """Whether the value differs from those that OpenSM's template writes for unset options."""
+        """Whether the value differs from the placeholders for unset options in OpenSM's template."""
         return self.value not in (NOT_SET, "-1", "0", "")
 
 
 class Pair(NamedTuple):
-    """An entry of a list as OpenSM reads it, before its numbers are reduced.
+    """An entry of a list as parsed by OpenSM, before reduction of the numbers.
 
     Parameters
     ----------
     vl, weight : int
-        32-bit numbers without a sign.
+        Unsigned 32-bit numbers.
     """
 
     vl: int
     weight: int
 
     def programmed(self, vls: int) -> VLArbEntry:
-        """Return the entry that OpenSM programs into a port with that many lanes."""
+        """Return the entry programmed into a port with ``vls`` lanes."""
         return VLArbEntry((self.vl % 15) & _mask(vls), self.weight & 0xFF)
 
 
 class Complaint(NamedTuple):
-    """A warning that OpenSM logs about a list.
+    """A warning of OpenSM's log about a list.
 
     Parameters
     ----------
     option : Option
-        The list.
+        Option with the list.
     field : str
-        ``vl``, ``weight``, ``entry`` (no colon) or ``length``.
+        Wrong field: ``vl``, ``weight``, ``entry`` (no colon) or ``length``.
     text : str
-        The part of the list; for ``length`` the number of parts.
+        Wrong part of the list; for ``length`` the number of parts.
     kind : str
-        ``format``, ``range``, ``short`` or ``long``.
+        Kind of fault: ``format``, ``range``, ``short`` or ``long``.
     """
 
     option: Option
@@ -141,14 +141,14 @@ class Complaint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The options that hold for one type of port.
+    """Effective options of one type of port.
 
     Parameters
     ----------
     high, low, sl2vl, max_vls : Option
-        The type's own, else the general one, else OpenSM's default.
+        Option of the type, else the general option, else OpenSM's default.
     high_limits : tuple of Option
-        The type's own and the general one, as far as the file has them.
+        Limits of the type and in general, in order of precedence, if present in the file.
     """
 
     high: Option
@@ -159,41 +159,41 @@ class Configured:
 
     @property
     def most_lanes(self) -> int:
-        """The number of ``max_vls``."""
+        """Value of ``max_vls``."""
         return strtoul(_bytes(self.max_vls.value))[0]
 
     def pairs(self, option: Option) -> list[Pair]:
-        """Return the entries of a list as OpenSM reads them, at most 64."""
+        """Return the entries of a list as parsed by OpenSM, at most 64."""
         return _pairs(option.value)
 
     def programmed_list(self, option: Option, *, cap: int, vls: int) -> tuple[VLArbEntry, ...]:
-        """Return the list that a port of that capacity and that many lanes gets, filled up with (0, 0)."""
+        """Return the list programmed into a port with capacity ``cap`` and ``vls`` lanes, padded with (0, 0)."""
         entries = [pair.programmed(vls) for pair in self.pairs(option)[:cap]]
         return tuple(_filled(entries, cap))
 
     def lanes(self) -> list[int]:
-        """Return the numbers of the sl2vl option as OpenSM reads them: 16, missing ones 0."""
+        """Return the 16 lanes of the sl2vl option as parsed by OpenSM. Missing lanes are 0."""
         return _lanes(self.sl2vl.value)
 
     def programmed_row(self, vls: int) -> SL2VLRow:
-        """Return the SL2VL row that a port with that many lanes gets; 15 stays 15."""
+        """Return the SL2VL row programmed into a port with ``vls`` lanes. VL 15 stays 15."""
         return tuple(vl if vl == _DROP else vl & _mask(vls) for vl in (vl & 0xF for vl in self.lanes()))
 
     def limit(self) -> int:
-        """Return the limit that is programmed: the type's own, else the general one, else 0."""
+        """Return the programmed limit: from the option of the type, else from the general option, else 0."""
         option = self.limit_option()
         return 0 if option is None else _int32(option.value)
 
     def limit_option(self) -> Option | None:
-        """Return the option that the limit is from, or ``None`` for OpenSM's default."""
+        """Return the option with the effective limit, or ``None`` for OpenSM's default."""
         return next((each for each in self.high_limits if 0 <= _int32(each.value) <= LIMIT_UNBOUNDED), None)
 
     def refused_limits(self) -> list[Option]:
-        """Return the limits above 255, which OpenSM reports and ignores; negative ones are not set."""
+        """Return the limits above 255, which OpenSM reports and ignores. A negative limit counts as unset."""
         return [option for option in self.high_limits if _int32(option.value) > LIMIT_UNBOUNDED]
 
     def misread_limits(self) -> list[tuple[Option, int]]:
-        """Return the limits that are no numbers, with the number that OpenSM reads without a warning."""
+        """Return malformed limits, with the number parsed by OpenSM without a warning."""
         found = []
         for place, option in enumerate(self.high_limits):
             value, whole = strtol(_bytes(option.value))
@@ -216,9 +216,9 @@ class OpenSMConf:
     file : str
         Name of the file.
     options : tuple of Option
-        Every line with a name, in order.
+        All lines with a name, in order.
     long_lines : tuple of int
-        Lines longer than OpenSM's buffer, whose rest OpenSM reads as another line.
+        Numbers of lines longer than OpenSM's buffer; OpenSM parses the rest as another line.
     """
 
     file: str
@@ -230,12 +230,12 @@ class OpenSMConf:
         return {option.name: option for option in self.options}
 
     def get(self, name: str) -> Option | None:
-        """Return the last line of a text option, or ``None`` if there is none or its value is ``(null)``."""
+        """Return the last line of a text option, or ``None`` if there is no line or the value is ``(null)``."""
         option = self._last.get(name)
         return None if option is None or option.value == NOT_SET else option
 
     def number(self, name: str, most: int) -> tuple[Option, int] | None:
-        """Return the last line of a numeric option that OpenSM can parse, and its number; ``None`` without one."""
+        """Return the last line of a numeric option without a parse error, and its value. ``None`` without a line."""
         for option in reversed(self.options):
             if option.name == name:
                 value, whole = strtoul(_bytes(option.value))
@@ -245,13 +245,13 @@ class OpenSMConf:
 
     @property
     def qos(self) -> bool:
-        """Whether OpenSM programs QoS tables at all."""
+        """Whether OpenSM programs QoS tables."""
         option = self._last.get("qos")
         return option is not None and option.value == "TRUE"
 
     @property
     def unknown(self) -> list[Option]:
-        """First lines of set options that OpenSM does not know: of QoS, of congestion control, and without a name."""
+        """First lines of set options unknown to OpenSM: QoS, congestion control, and lines without a name."""
         first: dict[str, Option] = {}
         for option in self.options:
             is_name = _NAME.fullmatch(option.name) is not None
@@ -262,7 +262,7 @@ class OpenSMConf:
 
     @property
     def unparsed(self) -> list[tuple[Option, int]]:
-        """Lines of numbers of lanes that OpenSM rejects, with the largest number that it takes."""
+        """Rejected lines with a number of lanes, each with the largest accepted number."""
         most = {**{f"{prefix}max_vls": _MOST_VLS for prefix in _PREFIXES}, "max_op_vls": 0xFF}
         found = []
         for option in self.options:
@@ -274,7 +274,7 @@ class OpenSMConf:
 
     @property
     def sets_qos(self) -> bool:
-        """Whether any QoS option has a value that does something."""
+        """Whether any QoS option has an effective value."""
         return any(option.name in _QOS and option.is_set for option in self.options)
 
     def sets(self, kind: Kind) -> bool:
@@ -282,19 +282,19 @@ class OpenSMConf:
         return any(option.name.startswith(_TYPE_PREFIX[kind]) and option.is_set for option in self.options)
 
     def configured(self, kind: Kind) -> Configured:
-        """Return the options that hold for the ports of one kind of node (of a switch: its external ports)."""
+        """Return the effective options for ports of a kind of node (external ports of switches)."""
         high, low, sl2vl = (self._text(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl"))
         limits = (self._last.get(prefix + "high_limit") for prefix in (_TYPE_PREFIX[kind], "qos_"))
         return Configured(high, low, sl2vl, self._max_vls(kind), tuple(filter(None, limits)))
 
     @property
     def max_op_vls(self) -> int | None:
-        """The data lanes that max_op_vls allows, or ``None`` if it is not set or unknown."""
+        """Number of data lanes allowed by max_op_vls, or ``None`` for an unset or unknown code."""
         found = self.number("max_op_vls", 0xFF)
         return OP_VLS.get(str(found[1])) if found else None
 
     def limit(self, kind: Kind) -> int:
-        """Return LimitOfHighPriority of the ports of one kind of node."""
+        """Return LimitOfHighPriority for the ports of a kind of node."""
         return self.configured(kind).limit()
 
     def _text(self, kind: Kind, name: str) -> Option:
@@ -315,12 +315,12 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
     Raises
     ------
     InputError
-        If the file cannot be read, or no line of it begins with the name of an option.
+        If the file cannot be read, or no line begins with the name of an option.
     """
     dump = TextFile(path)
     conf = _parsed(path.name, ((line, dump.line) for line in dump))
     if not any(_NAME.fullmatch(option.name) for option in conf.options):
-        raise InputError("content", "OpenSM options", "none", source=str(path))
+        raise InputError("file", "an OpenSM options file", "a file without options", source=str(path))
     return conf
 
 
@@ -353,16 +353,16 @@ def _parsed(file: str, lines: Iterable[tuple[str, int]]) -> OpenSMConf:
 
 
 def complaints(option: Option) -> list[Complaint]:
-    """Return the warnings that OpenSM logs about a vlarb or sl2vl option (``subn_verify_vlarb, subn_verify_sl2vl``)."""
+    """Return OpenSM's warnings about a vlarb or sl2vl option (``subn_verify_vlarb``, ``subn_verify_sl2vl``)."""
     if not option.line:
         return []
     return list(_lane_complaints(option) if option.name.endswith("sl2vl") else _entry_complaints(option))
 
 
 def is_misread(option: Option) -> bool:
-    """Return whether OpenSM reads a vlarb or sl2vl option otherwise than its commas and colons divide it.
+    """Return whether OpenSM misreads a vlarb or sl2vl option, compared with its commas and colons.
 
-    OpenSM's check skips empty parts. The function that reads the list takes each empty part for a 0, without a warning.
+    OpenSM's check skips empty parts, but OpenSM's parser reads each empty part as 0, without a warning.
     """
     if not option.line:
         return False
@@ -380,7 +380,7 @@ def is_misread(option: Option) -> bool:
 
 
 def _options_of(line: str, number: int) -> Iterator[Option]:
-    """Yield the options of a line; a line longer than OpenSM's buffer is several lines to OpenSM."""
+    """Yield the options of a line. OpenSM splits lines longer than its buffer."""
     for start in range(0, len(line), _LINE_CHARACTERS):
         text = line[start : start + _LINE_CHARACTERS].split("#", 1)[0].lstrip(" \t")
         name = re.split(r"[ \t]", text, maxsplit=1)
@@ -389,7 +389,7 @@ def _options_of(line: str, number: int) -> Iterator[Option]:
 
 
 def _cleaned(text: str) -> str:
-    """Strip the blanks around a value, then one pair of quotes of one kind; blanks inside the quotes stay."""
+    """Strip the blanks around a value, then one pair of quotes, and keep blanks inside the quotes."""
     text = text.strip(_BLANKS)
     if text[:1] in ("'", '"') and text[-1:] == text[:1]:
         return text[1:-1]
@@ -405,19 +405,19 @@ def _bytes(text: str) -> bytes:
 
 
 def _mask(vls: int) -> int:
-    """Lanes 1, 2, 4, 8, 15 mask with 0, 1, 3, 7, 15."""
+    """Return OpenSM's mask for a number of lanes: 1, 2, 4, 8, 15 lanes give 0, 1, 3, 7, 15."""
     return 15 if vls >= _MOST_VLS else (1 << (vls - 1).bit_length()) - 1
 
 
 def _int32(text: str) -> int:
-    """Return a limit as ``opts_parse_int32`` reads it: the number at the start, cut to 32 bits."""
+    """Return a limit as parsed by ``opts_parse_int32``: the number at the start, cut to 32 bits."""
     value = strtol(_bytes(text))[0] & (1 << _INT_BITS) - 1
     return value - (value >> (_INT_BITS - 1) << _INT_BITS)
 
 
 @lru_cache(maxsize=64)
 def _read(text: str, most: int) -> tuple[int, ...]:
-    """Return the numbers that OpenSM reads of a list before the text ends."""
+    """Return the numbers parsed by OpenSM before the end of a list."""
     numbers = [0] * most
     return tuple(numbers[: read_list(_bytes(text), numbers)])
 

@@ -1,7 +1,7 @@
-"""Numbers and lists of OpenSM's options, read as OpenSM reads them: C's ``strtol``, ``strtoul`` and ``strtok_r``.
+"""Parsers for numbers and lists, equal to OpenSM's use of C's ``strtol``, ``strtoul`` and ``strtok_r``.
 
-``scan`` and ``read_list`` stay within the subset of Python that kernels use (``docs/compiler.md``), so the same source
-runs in Python and compiled. Texts are sequences of character codes, such as ``bytes``.
+``scan`` and ``read_list`` use the compiler's subset of Python (``docs/compiler.md``), so the same source runs in Python
+and compiled. Texts are sequences of character codes, such as ``bytes``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 UINT_MAX = 0xFFFFFFFF
-"""Largest ``unsigned``, to which OpenSM cuts the numbers of a list."""
+"""Mask of OpenSM's 32-bit ``unsigned`` numbers in lists."""
 _LONG_MAX, _ULONG_MAX = (1 << 63) - 1, (1 << 64) - 1
 _TAB, _CARRIAGE_RETURN, _BLANK, _PLUS, _MINUS = 9, 13, 32, 43, 45
 _ZERO, _UPPER_A, _UPPER_X, _LOWER_A, _LOWER_X = 48, 65, 88, 97, 120
@@ -20,12 +20,12 @@ _HALF_BITS = 32
 
 
 class Scanned(NamedTuple):
-    """A number as C's functions with base 0 scan it.
+    """A number as scanned by C's functions with base 0.
 
     Parameters
     ----------
     end : int
-        Index of the first character after the number; the start if there is no number.
+        Index of the first character after the number; the start index without a number.
     high, low : int
         Upper and lower 32 bits of the magnitude.
     negative : bool
@@ -85,10 +85,10 @@ def scan(text: Sequence[int], start: int) -> Scanned:
 
 
 def read_list(text: Sequence[int], numbers: MutableSequence[int]) -> int:
-    """Fill ``numbers`` as OpenSM reads a list, and return how many of them come before the end of the text.
+    """Fill ``numbers`` with OpenSM's parse of a list. Return the count of numbers before the end of the text.
 
-    After each number OpenSM skips one character, whatever it is, and cuts the number to 32 bits (``parse_one_unsigned``
-    of ``osm_qos.c``). Where no number stands it reads 0. At the end of the text all further numbers are 0.
+    OpenSM cuts each number to 32 bits and skips one arbitrary character after the number (``parse_one_unsigned`` of
+    ``osm_qos.c``). A missing number is 0, and all numbers beyond the end of the text are 0.
 
     Examples
     --------

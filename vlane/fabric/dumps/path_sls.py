@@ -24,14 +24,14 @@ _PSL = re.compile(r"0x([0-9a-fA-F]{1,16})\s+([0-9]{1,5})\s+([0-9]{1,2})\s*$")
 
 
 def read_path_csv(path: Path, remarks: Remarks | None = None) -> PathSLs:
-    """Return the SL by (SLID, DLID) of a CSV whose header names slid, dlid and sl; further columns are ignored.
+    """Return the SL by (SLID, DLID) of a CSV with columns slid, dlid and sl. Further columns are ignored.
 
-    Files may be appended to one another: after a further header, pairs replace earlier ones.
+    Concatenated files are allowed: after a repeated header, pairs replace earlier pairs.
 
     Raises
     ------
     InputError
-        For a header without these columns. For a short row, a value out of range and two SLs of one pair, unless the
+        For a header without these columns. For a short row, a value out of range and two SLs for one pair, unless the
         remarks permit leaving the row out.
     """
     dump = Dump(path, remarks)
@@ -65,13 +65,13 @@ def read_path_csv(path: Path, remarks: Remarks | None = None) -> PathSLs:
 
 def _check_header(dump: Dump, header: list[str], line: str) -> None:
     if len(set(header)) != len(header):
-        dump.refuse("header", "a CSV row of different names", line)
+        dump.refuse("header", "a CSV row without repeated names", line)
     if missing := [name for name in _COLUMNS if name not in header]:
         dump.refuse("header", f"a CSV row with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}")
 
 
 class _PathSLs:
-    """The SLs that were read; two SLs of one pair in the same part of a file contradict each other."""
+    """SLs by pair. Two SLs for one pair in the same part of a file are an error."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
@@ -79,7 +79,7 @@ class _PathSLs:
         self._earlier: PathSLs | None = None
 
     def restart(self) -> None:
-        """Begin another part of the file, whose records replace earlier ones."""
+        """Begin another part of the file. Its records replace earlier records."""
         if self.sls:
             self._earlier = self.sls.copy()
 
@@ -96,14 +96,14 @@ class _PathSLs:
 
 
 def read_saquery(path: Path, remarks: Remarks | None = None) -> PathSLs:
-    """Return the SL by (SLID, DLID) of path records as ``saquery -p`` prints them.
+    """Return the SL by (SLID, DLID) of path records printed by ``saquery -p``.
 
-    A later record of a pair replaces an earlier one.
+    A later record of a pair replaces an earlier record.
 
     Raises
     ------
     InputError
-        For a line of no known form, a value out of range and an incomplete record, unless the remarks permit leaving
+        For a line of unknown form, a value out of range and an incomplete record, unless the remarks permit leaving
         the record out.
     """
     dump = Dump(path, remarks)
@@ -133,7 +133,7 @@ def read_saquery(path: Path, remarks: Remarks | None = None) -> PathSLs:
 
 
 class _Saquery:
-    """The path records that were read, and the current one."""
+    """Parser state: complete path records and the current record."""
 
     def __init__(self, dump: Dump) -> None:
         self._dump = dump
@@ -147,7 +147,7 @@ class _Saquery:
             return
         value = self._dump.number(name, text, 0, 15 if name == "sl" else _MAX_LID)
         if self.record.setdefault(name, value) != value:
-            self._dump.refuse(name, f"{self.record[name]}, as above in the same record", value)
+            self._dump.refuse(name, f"{self.record[name]}, as in an earlier line of the record", value)
 
     def store(self) -> None:
         """Keep the current record."""
@@ -173,7 +173,7 @@ def read_path_records(path: Path, remarks: Remarks | None = None) -> PathSLs:
     Raises
     ------
     InputError
-        For a line of no known form and a value out of range, unless the remarks permit leaving the row out.
+        For a line of unknown form and a value out of range, unless the remarks permit leaving the row out.
     """
     dump = Dump(path, remarks)
     sls = _PathSLs(dump)
@@ -196,12 +196,12 @@ def read_path_records(path: Path, remarks: Remarks | None = None) -> PathSLs:
 def read_psl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None) -> PathSLs:
     """Return the SL by (SLID, DLID) of an ``ibdiagnet.psl`` file: GUID of the source node, DLID and SL.
 
-    Every port of a source node with several ports sends on that SL.
+    The SL applies to every port of the source node.
 
     Raises
     ------
     InputError
-        For a row of another form, or of an unknown node, unless the remarks permit leaving the row out.
+        For a row of another form, or with an unknown node, unless the remarks permit leaving the row out.
     """
     dump = Dump(path, remarks)
     sls = _PathSLs(dump)
@@ -210,7 +210,7 @@ def read_psl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None)
             if found := _PSL.match(line.strip()):
                 guid = int(found.group(1), 16)
                 if guid not in nodes:
-                    dump.refuse("node GUID", "of a node of the topology", hex(guid))
+                    dump.refuse("node GUID", "a GUID of the topology", hex(guid))
                 dlid, sl = dump.number("dlid", found.group(2), 1, _MAX_LID), dump.number("sl", found.group(3), 0, 15)
                 for slid in nodes[guid].lids.values():
                     sls.put(slid, dlid, sl)

@@ -27,11 +27,11 @@ class PortInfo(NamedTuple):
     Parameters
     ----------
     vls : int
-        Operational data lanes.
+        Number of operational data lanes.
     mtu : int
-        Largest payload of a packet, in bytes, that the port and its neighbour take; 0 if it is not known.
+        Largest payload of a packet between the port and its neighbour, in bytes; 0 if unknown.
     high_limit : int or None
-        LimitOfHighPriority, 0 to 255; ``None`` if it is not known.
+        LimitOfHighPriority, 0 to 255; ``None`` if unknown.
     """
 
     vls: int
@@ -40,23 +40,23 @@ class PortInfo(NamedTuple):
 
 
 def read_portinfo(path: Path, lids: LidBook, remarks: Remarks | None = None) -> dict[Port, PortInfo]:
-    """Return lanes, MTU and limit of each port that was asked.
+    """Return lanes, MTU and limit of every queried port.
 
-    Ports whose OperVLs is ``No change`` or unknown are left out.
+    Ports with OperVLs ``No change`` or an unknown code are left out.
 
     Parameters
     ----------
     path : Path
-        The output of one or more queries.
+        Output of one or more queries.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out ports that cannot be read.
+        Record of unreadable ports; by default, the first unreadable port raises its error.
 
     Raises
     ------
     InputError
-        For an unknown LID, an OperVLs of no known form, and two different values of a field in one query, unless the
+        For an unknown LID, an OperVLs of unknown form, and two different values of a field in one query, unless the
         remarks permit leaving the port out. Other fields are ignored. Always for a file without any OperVLs.
     """
     dump = Dump(path, remarks)
@@ -74,12 +74,14 @@ def read_portinfo(path: Path, lids: LidBook, remarks: Remarks | None = None) -> 
             dump.leave_out(error)
     reader.finish()
     if not reader.infos:
-        raise InputError("content", "PortInfo with OperVLs", "none", source=str(path), line=dump.line)
+        raise InputError(
+            "file", "a PortInfo dump with OperVLs", "a file without OperVLs", source=str(path), line=dump.line
+        )
     return reader.infos
 
 
 class _Reader:
-    """The ports that were read, and the current one."""
+    """Parser state: complete ports and the current port."""
 
     def __init__(self, dump: Dump, lids: LidBook) -> None:
         self._dump, self._lids = dump, lids
@@ -89,7 +91,7 @@ class _Reader:
         self._fields: dict[str, int] = {}
 
     def line(self, text: str) -> None:
-        """Read a heading or one of the fields that are used."""
+        """Read a heading or a field."""
         if found := _HEAD.match(text):
             self.finish()
             self._ignored = False
@@ -99,7 +101,7 @@ class _Reader:
             if found is not None and self._port is not None:
                 self._set("OperVLs", self._dump.number("OperVLs", found.group(1) or "0", 0, 14) + 1)
             elif not self._ignored and (self._port is None or not _UNKNOWN.match(text)):
-                self._dump.refuse("OperVLs", "VL0, VL0-n or No change, under a port's heading", text)
+                self._dump.refuse("OperVLs", "VL0, VL0-n or No change, below a port's heading", text)
         elif self._port is not None and (found := _MTU.match(text)):
             self._set("NeighborMTU", int(found.group(1)))
         elif self._port is not None and (found := _LIMIT.match(text)):
@@ -108,7 +110,7 @@ class _Reader:
             self._dump.refuse("heading", "# Port info: Lid n port n", text)
 
     def finish(self) -> None:
-        """Keep the current port: it replaces an earlier answer of the same port."""
+        """Store the current port, in place of an earlier answer of the same port."""
         port, self._port, fields, self._fields = self._port, None, self._fields, {}
         if port is None or "OperVLs" not in fields:
             return
@@ -123,4 +125,4 @@ class _Reader:
 
     def _set(self, name: str, value: int) -> None:
         if self._fields.setdefault(name, value) != value:
-            self._dump.refuse(name, f"{self._fields[name]}, as above in the same query", value)
+            self._dump.refuse(name, f"{self._fields[name]}, as in an earlier line of the query", value)

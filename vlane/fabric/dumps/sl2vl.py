@@ -27,22 +27,22 @@ _SLVL = re.compile(r"0x([0-9a-fA-F]{1,16}) ([0-9]{1,9}) ([0-9]{1,9})((?: 0x[0-9a
 
 
 def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None) -> SL2VLTables:
-    """Return the rows of ``opensm-sl2vl.dump`` by (GUID, input, output); (GUID, 0, port) of an adapter.
+    """Return the rows of ``opensm-sl2vl.dump`` by (GUID, input, output), or (GUID, 0, port) of an adapter.
 
     Parameters
     ----------
     path : Path
         The dump.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out sections that cannot be read.
+        Record of unreadable sections; by default, the first unreadable section raises its error.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, an unknown LID, two different rows of one place in a section, a
-        section that is not closed, unless the remarks permit leaving the section out.
+        For a line of unknown form, a lane above 15, an unknown LID, two different rows for one place in a section, and
+        an unclosed section, unless the remarks permit leaving the section out.
     """
     dump = Dump(path, remarks)
     rows = _Rows(dump, lids, None)
@@ -74,12 +74,14 @@ def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None)
                 rules = 0
                 _reopen(rows, lids, dump, line)
     if rows.is_open:
-        dump.leave_out(InputError("section", "closed by a line of dashes", "cut off", source=str(path), line=dump.line))
+        dump.leave_out(
+            InputError("section", "closed by a line of dashes", "truncated", source=str(path), line=dump.line)
+        )
     return rows.tables
 
 
 def _reopen(rows: _Rows, lids: LidBook, dump: Dump, line: str) -> None:
-    """Open the section whose heading came before the previous section was closed."""
+    """Open a section with a heading before the end of the previous section."""
     found = _HEAD.match(line.strip())
     try:
         if found:
@@ -89,21 +91,21 @@ def _reopen(rows: _Rows, lids: LidBook, dump: Dump, line: str) -> None:
 
 
 def read_smpquery_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None) -> SL2VLTables:
-    """Return the rows that ``smpquery sl2vl`` printed, keyed as ``read_opensm_sl2vl`` does.
+    """Return the rows printed by ``smpquery sl2vl``, with the keys of ``read_opensm_sl2vl``.
 
     Parameters
     ----------
     path : Path
-        The output of one or more queries.
+        Output of one or more queries.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out tables that cannot be read.
+        Record of unreadable tables; by default, the first unreadable table raises its error.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, an unknown LID, two different rows of one place in a query, a
+        For a line of unknown form, a lane above 15, an unknown LID, two different rows for one place in a query, and a
         query without rows, unless the remarks permit leaving the table out. Always for a file without any table.
     """
     dump = Dump(path, remarks)
@@ -129,7 +131,7 @@ def read_smpquery_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = Non
     except InputError as error:
         dump.leave_out(error)
     if not rows.is_used:
-        raise InputError("content", "at least one SL2VL table", "none", source=str(path))
+        raise InputError("file", "a dump with at least one SL2VL table", "a file without tables", source=str(path))
     return rows.tables
 
 
@@ -143,12 +145,12 @@ def read_slvl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None
     nodes : dict of int to Node
         Nodes by GUID.
     remarks : Remarks, optional
-        Permits leaving out rows that cannot be read.
+        Record of unreadable rows; by default, the first unreadable row raises its error.
 
     Raises
     ------
     InputError
-        For a row of another form, of an unknown node or port, or one that contradicts an earlier row, unless the
+        For a row of another form, with an unknown node or port, or in contradiction to an earlier row, unless the
         remarks permit leaving the row out. Always for a file without any row.
     """
     dump = Dump(path, remarks)
@@ -162,14 +164,14 @@ def read_slvl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None
         except InputError as error:
             dump.leave_out(error)
     if not tables:
-        raise InputError("content", "SL2VL rows", "none", source=str(path))
+        raise InputError("file", "a dump with SL2VL rows", "a file without rows", source=str(path))
     return tables
 
 
 def _slvl_row(dump: Dump, nodes: dict[int, Node], tables: SL2VLTables, found: re.Match[str]) -> None:
     guid, source, to, lanes = int(found.group(1), 16), *map(int, found.groups()[1:3]), found.group(4)
     if guid not in nodes:
-        dump.refuse("node GUID", "of a node of the topology", hex(guid))
+        dump.refuse("node GUID", "a GUID of the topology", hex(guid))
     ports = nodes[guid].ports
     for name, value in (("in port", source), ("out port", to)):
         if value > ports:
@@ -179,11 +181,11 @@ def _slvl_row(dump: Dump, nodes: dict[int, Node], tables: SL2VLTables, found: re
     before = tables.put(guid, ports, source, to, number)
     if before not in (number, SL2VLTables.NONE):
         tables.put(guid, ports, source, to, before)
-        dump.refuse(f"row of input {source} and output {to}", "equal to the earlier one of this node", lanes.strip())
+        dump.refuse(f"row of input {source} and output {to}", "equal to the node's earlier row", lanes.strip())
 
 
 class _Rows:
-    """The tables that were read, and the rows of the current block; equal texts are read once."""
+    """Parser state: complete tables and the rows of the current block. Equal texts are parsed once."""
 
     def __init__(self, dump: Dump, lids: LidBook, between: str | None) -> None:
         self.dump, self.lids, self.between = dump, lids, between
@@ -211,18 +213,18 @@ class _Rows:
         place = in_port * _MOST_PORTS + (out_port or self._owner.number)
         if self._block.setdefault(place, number) != number:
             place_text = f"row of input {in_port} and output {out_port}"
-            self.dump.refuse(place_text, "equal to the earlier one of this table", lanes.strip())
+            self.dump.refuse(place_text, "equal to the earlier row of the table", lanes.strip())
 
     def close(self) -> None:
-        """End the block before the next heading; one without rows is an error."""
+        """End the block before the next heading. A block without rows is an error."""
         if self.is_open and not self._block:
             self.is_open = False
-            self.dump.refuse("table", "followed by rows", "no row")
+            self.dump.refuse("table", "followed by rows", "empty")
         if self.is_open:
             self.store()
 
     def store(self) -> None:
-        """Keep the rows of the current block: they replace those of earlier blocks."""
+        """Store the rows of the current block, in place of rows of earlier blocks."""
         replaced = differs = False
         put, guid, ports = self.tables.put, self._owner.guid, self._ports
         for place, number in self._block.items():

@@ -34,12 +34,12 @@ _UP = ("ACT", "ARM", "INI")
 
 
 def read_subnet_lst(path: Path, remarks: Remarks | None = None) -> Topology:
-    """Return the nodes of a fabric; LMC is not in the file and taken as 0. Links that are down are ignored.
+    """Return the nodes of a fabric, without inactive links. The file has no LMC, so LMC 0 is assumed.
 
     Raises
     ------
     InputError
-        For a line of another form, and two descriptions of a node, port or cable that contradict each other.
+        For a line of another form, and contradictory descriptions of a node, port or cable.
     """
     dump = Dump(path, remarks)
     nodes: dict[int, Node] = {}
@@ -48,12 +48,16 @@ def read_subnet_lst(path: Path, remarks: Remarks | None = None) -> Topology:
             continue
         found = _LINE.match(line.strip()) if len(line) <= _LONGEST else None
         if found is None:
-            dump.refuse("line", "two ends of a cable, { CA|SW ... } { CA|SW ... } PHY=4x LOG=ACT SPD=2.5", line.strip())
+            dump.refuse(
+                "line",
+                "a description of both ends of a cable: { CA|SW ... } { CA|SW ... } PHY=4x LOG=ACT SPD=2.5",
+                line.strip(),
+            )
         if found["state"] in _UP:
             _link(dump, nodes, found)
     if not nodes:
-        raise InputError("content", "a subnet list with at least one cable", "none", source=str(path))
-    return Topology(nodes, notes=(f"{path.name} names no LMC: every port is taken to have one LID",))
+        raise InputError("content", "a subnet list with at least one cable", "a file without cables", source=str(path))
+    return Topology(nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 
 
 def _link(dump: Dump, nodes: dict[int, Node], found: re.Match[str]) -> None:
@@ -75,7 +79,7 @@ def _end(dump: Dump, nodes: dict[int, Node], found: re.Match[str], number: int) 
         dump.refuse("Ports", f"1 to {MAX_PORT:#x}", field("ports"))
     node = nodes.setdefault(guid, Node(guid, kind, field("name"), ports))
     if (node.kind, node.ports) != (kind, ports):
-        dump.refuse(f"node {guid:#x}", "described alike in every line", f"{field('kind')} Ports:{field('ports')}")
+        dump.refuse(f"node {guid:#x}", "described equally in every line", f"{field('kind')} Ports:{field('ports')}")
     if kind is Kind.CA:
         node.device = device_of(node.name, int(field("device")[:4], 16))
     port = int(field("port"), 16)
@@ -85,7 +89,7 @@ def _end(dump: Dump, nodes: dict[int, Node], found: re.Match[str], number: int) 
     if lid is not None:
         at = 0 if kind is Kind.SWITCH else port
         if lid > MAX_LID or node.lids.setdefault(at, lid) != lid:
-            dump.refuse("LID", f"1 to {MAX_LID:#x}, one for each port", field("lid"))
+            dump.refuse("LID", f"1 to {MAX_LID:#x}, equal in all lines of the port", field("lid"))
     return Port(guid, port)
 
 

@@ -1,4 +1,4 @@
-"""Reader of ``smpquery vlarb``: the arbitration lists of each port as they were read back."""
+"""Reader of ``smpquery vlarb``: arbitration lists returned by ports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Table:
 
 
 class _Tables:
-    """The tables that were read, and the current one: equal rows are read once, equal tables are one object."""
+    """Parser state: complete tables and the current table. Equal rows are parsed once, equal tables share an object."""
 
     def __init__(self, dump: Dump, lids: LidBook) -> None:
         self.dump, self.lids = dump, lids
@@ -43,7 +43,7 @@ class _Tables:
         self._cells: dict[tuple[str, str], tuple[int, ...]] = {}
 
     def line(self, text: str) -> None:
-        """Read a line that is neither blank nor a command."""
+        """Read a line other than a blank line or a command."""
         if found := _ROW.match(text):
             if self.table is not None and self.table.current:
                 self._row(self.table, found.group(1), found.group(2))
@@ -68,7 +68,7 @@ class _Tables:
         self.dump.refuse("line", "a row or a heading of smpquery vlarb", text)
 
     def finish(self) -> None:
-        """Keep the current table: it replaces an earlier one of the same port."""
+        """Store the current table, in place of an earlier table of the same port."""
         table, self.table = self.table, None
         if table is None:
             return
@@ -96,11 +96,11 @@ class _Tables:
             self._cells[what, cells] = values
         if what == "VL":
             if table.vls and table.vls != values:
-                self.dump.refuse("row", "of weights, below a row of VLs", "another row of VLs")
+                self.dump.refuse("row", "a row of weights below a row of VLs", "another row of VLs")
             table.vls = values
             return
         if len(values) != len(table.vls):
-            self.dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
+            self.dump.refuse("row of weights", f"of length {len(table.vls)}, like the row of VLs", len(values))
         table.lists[table.current] += map(VLArbEntry, table.vls, values)
         table.vls = ()
 
@@ -113,21 +113,21 @@ class _Tables:
 
 
 def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = None) -> dict[Port, ProgrammedVLArb]:
-    """Return the lists of every port that was asked.
+    """Return the lists of every queried port.
 
     Parameters
     ----------
     path : Path
-        The output of one or more queries.
+        Output of one or more queries.
     lids : LidBook
-        The port of each LID.
+        Ports by LID.
     remarks : Remarks, optional
-        Permits leaving out tables that cannot be read.
+        Record of unreadable tables; by default, the first unreadable table raises its error.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity, and a last
+        For a line of unknown form, a lane above 15, a weight above 255, lists shorter than their capacity, and a last
         query without an answer, unless the remarks permit leaving the table out. Always for a file without any table.
     """
     dump = Dump(path, remarks)
@@ -149,9 +149,15 @@ def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = Non
     try:
         tables.finish()
         if asked and dump.diagnostics == diagnostics:
-            dump.refuse("last query", "followed by its tables", "cut off")
+            dump.refuse("last query", "followed by tables", "truncated")
     except InputError as error:
         dump.leave_out(error)
     if not tables.by_port:
-        raise InputError("content", "at least one arbitration table", "none", source=str(path), line=dump.line)
+        raise InputError(
+            "file",
+            "a dump with at least one arbitration table",
+            "a file without tables",
+            source=str(path),
+            line=dump.line,
+        )
     return tables.by_port

@@ -1,4 +1,4 @@
-"""Writer of a fabric's dumps, in the forms of the common tools."""
+"""Writer of a fabric's dumps, in the formats of the common tools."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _RULE = "#--------------------------------------------------------\n"
 
 
 def write_dumps(fabric: Fabric, folder: Path, names: tuple[str, ...] = (), *, option: str = "--out") -> list[Path]:
-    """Write a fabric's files into a folder, which is made; return them.
+    """Write a fabric's files into a folder, created if missing, and return the files.
 
     Parameters
     ----------
     fabric : Fabric
-        The fabric.
+        Fabric to write.
     folder : Path
-        The folder; its other files are kept.
+        Output folder; other files in the folder are kept.
     names : tuple of str
         Names of ``DUMPS``; all by default. A file without content is not written.
     option : str
-        Name of the option that a refusal names.
+        Name of the option in error messages.
 
     Raises
     ------
     InputError
-        If a file cannot be written or is an input of this command; then no file is written.
+        If a file cannot be written or is an input of this command. No file is written then.
     """
     for name in names or DUMPS:
         not_an_input(folder / name, option=option)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(option, "a folder that can be made", error.strerror or "none", source=str(folder)) from None
+        raise InputError(option, "a writable folder", error.strerror or "unwritable", source=str(folder)) from None
     written = []
     for name in names or DUMPS:
         text = "".join(DUMPS[name](fabric))
@@ -147,4 +147,4 @@ DUMPS: dict[str, Callable[[Fabric], Iterator[str]]] = {
     "smpquery-portinfo.txt": _portinfo,
     "path-sl.csv": _paths,
 }
-"""Files that can be written."""
+"""Writers by file name."""
