@@ -48,7 +48,7 @@ def test_the_recording_of_the_readme_holds_the_output_of_fabric_check() -> None:
 @pytest.mark.long
 def test_the_recording_of_the_readme_is_the_output_of_its_commands() -> None:
     """Given all commands of the recording, the picture made from their output equals the committed one."""
-    command = [sys.executable, recording.__file__, "--check"]
+    command = [sys.executable, str(recording.__file__), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
