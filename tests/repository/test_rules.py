@@ -79,7 +79,7 @@ from vlane.sim_top.blocks import BLOCKS, Block
 
 BENCH = ("__init__", "stimulus", "crosses", "proofs", "plants")
 """Modules of every block's bench."""
-MOST_LINES = 116_000
+MOST_LINES = 118_000
 """Maximum number of lines of product code."""
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
@@ -425,7 +425,7 @@ def test_every_module_is_short_enough() -> None:
         file.name: count
         for name in FOLDERS
         for file in (ROOT / name).rglob("*.py")
-        if (count := len(file.read_text().splitlines())) > 440
+        if (count := len(file.read_text().splitlines())) > 470
     }
 
     assert long == {}
