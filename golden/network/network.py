@@ -150,10 +150,10 @@ def _rooms_come_free(net: Network, cycle: int) -> None:
     """
     returns, remote = net.out_ports.returns, net.out_ports.remote
     for place in places_coming(returns, cycle):
-        it = returns.at_once[place]
-        came_free(remote, it.end, it.lane, it.blocks)
+        credit_return = returns.at_once[place]
+        came_free(remote, credit_return.end, credit_return.lane, credit_return.blocks)
         if fcp_period(remote) != 0:
-            _wake(net, it.end)
+            _wake(net, credit_return.end)
     forget_coming(returns, cycle)
 
 
@@ -171,7 +171,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
             ahead = next_ahead(packets, ahead)
             near = _foresee(net, packets, near, event)
             following = packets.chain[packet].next
-            _happens(net, packets, packet, event, cycle)
+            _handle_event(net, packets, packet, event, cycle)
             packet = following
 
 
@@ -194,7 +194,7 @@ def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
 
 
 @inner
-def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
+def _handle_event(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
@@ -304,8 +304,8 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
             load_heads(out_ports, packets, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]
-        says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)
-        is_free = not says and out_ports.free_from[port] <= cycle
+        sends_fcp = say_limits(out_ports, port, cable.peer, cycle, cable.flight)
+        is_free = not sends_fcp and out_ports.free_from[port] <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
         if is_free and is_at_rest(out_ports, port) and not may_say(out_ports, port, cycle):
             net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)

@@ -210,8 +210,8 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
 
     The packet joins the flow whose first packet is ``head``, or starts a new flow if ``head`` is ``NOBODY``.
     """
-    own = pacing.waiting[nic, number]
-    own.packets += 1
+    waiting_state = pacing.waiting[nic, number]
+    waiting_state.packets += 1
     pacing.counts[nic, HELD] += 1
     packets.chain[packet].next = NOBODY
     if head != NOBODY:
@@ -224,13 +224,13 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
 
 @inner
 def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) -> None:
-    own = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, number]
     packets.pool[head].arrived = NOBODY
-    if own.first == NOBODY:
-        own.first = head
+    if waiting_state.first == NOBODY:
+        waiting_state.first = head
     else:
-        packets.pool[own.last].arrived = head
-    own.last = head
+        packets.pool[waiting_state.last].arrived = head
+    waiting_state.last = head
 
 
 @inner
@@ -248,19 +248,19 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
 
     Move the flow's next packet to the end of the list.
     """
-    own = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, number]
     following, behind, last = (
         int(packets.pool[head].arrived),
         int(packets.chain[head].next),
         int(packets.pool[head].asks),
     )
     if before == NOBODY:
-        own.first = following
+        waiting_state.first = following
     else:
         packets.pool[before].arrived = following
-    if own.last == head:
-        own.last = before
-    own.packets -= 1
+    if waiting_state.last == head:
+        waiting_state.last = before
+    waiting_state.packets -= 1
     if behind != NOBODY:
         packets.pool[behind].asks = last
         _append(pacing, packets, nic, number, behind)
@@ -269,16 +269,16 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
 @inner
 def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> None:
     """Discard the held packets of a class that has ended."""
-    own = pacing.waiting[nic, number]
-    head = int(own.first)
+    waiting_state = pacing.waiting[nic, number]
+    head = int(waiting_state.first)
     while head != NOBODY:
         packet, head = head, int(packets.pool[head].arrived)
         while packet != NOBODY:
             behind = int(packets.chain[packet].next)
             free(packets, packet)
             packet = behind
-    own.first = own.last = NOBODY
-    own.packets = 0
+    waiting_state.first = waiting_state.last = NOBODY
+    waiting_state.packets = 0
 
 
 @inner
@@ -333,10 +333,10 @@ def _sweep(pacing: Pacing, cycle: int) -> None:
     for nic in range(len(pacing.nic)):
         if pacing.nic[nic].told == cycle:
             continue
-        own = pacing.sources.sweep[nic]
-        if own.taken != 0:
-            visit(pacing.sources, nic, own.next, cycle)
-        own.next = own.next + 1 if own.next < last else 0
+        sweep_state = pacing.sources.sweep[nic]
+        if sweep_state.taken != 0:
+            visit(pacing.sources, nic, sweep_state.next, cycle)
+        sweep_state.next = sweep_state.next + 1 if sweep_state.next < last else 0
 
 
 @by_type({Unpaced: _no_sweep, Pacing: _sweep})

@@ -157,12 +157,12 @@ def _events(machine: SwitchMachine, cycle: int) -> None:
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
             following = packets.chain[packet].next
-            _happens(machine, packet, event, cycle)
+            _handle_event(machine, packet, event, cycle)
             packet = following
 
 
 @inner
-def _happens(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
+def _handle_event(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
     packets = machine.state.packets
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
@@ -255,8 +255,8 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
         sending.fruitless = 0  # the exchange in the next ready cycle changes the state
     swapping = is_swapping(scheduler)
     ready = out_ports.free_from[port] <= cycle and flag(given, machine.ready, port)
-    says = ready and say(out_ports.remote, machine, port, cycle)
-    packet = start_packet(out_ports, packets, port, cycle, ready and not says)
+    sends_fcp = ready and say(out_ports.remote, machine, port, cycle)
+    packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
     if writes and not (swapping and not is_swapping(scheduler)):
         program(
             scheduler,
@@ -377,15 +377,15 @@ def _reset(machine: SwitchMachine, cycle: int) -> None:
     """
     for ago in (1, 0):
         _apply_write(machine, cycle - ago)
-    out_ports, fresh = machine.out_ports, machine.fresh_ports
+    out_ports, reset_ports = machine.out_ports, machine.fresh_ports
     for port in range(len(machine.state.arriving)):
         reset_scheduler(at_port(out_ports.bank, port))
-    restore(out_ports.queues, fresh.queues)
-    restore(out_ports.head, fresh.head)
-    restore(out_ports.buffer, fresh.buffer)
-    restore(out_ports.remote, fresh.remote)
-    restore(out_ports.returns, fresh.returns)
-    restore(out_ports.sending, fresh.sending)
-    restore(out_ports.free_from, fresh.free_from)
+    restore(out_ports.queues, reset_ports.queues)
+    restore(out_ports.head, reset_ports.head)
+    restore(out_ports.buffer, reset_ports.buffer)
+    restore(out_ports.remote, reset_ports.remote)
+    restore(out_ports.returns, reset_ports.returns)
+    restore(out_ports.sending, reset_ports.sending)
+    restore(out_ports.free_from, reset_ports.free_from)
     restore(machine.state, machine.fresh)
     restore_switches(machine.switches, machine.fresh_switches)

@@ -114,36 +114,36 @@ def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
 
 
 @inner
-def _restore_ib(switches: IBSwitches, fresh: IBSwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.output, fresh.output)
+def _restore_ib(switches: IBSwitches, initial: IBSwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.output, initial.output)
 
 
 @inner
-def _restore_per_vl(switches: PerVLSwitches, fresh: PerVLSwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.busy_input, fresh.busy_input)
-    restore(switches.busy_output, fresh.busy_output)
-    restore(switches.last_pair, fresh.last_pair)
+def _restore_per_vl(switches: PerVLSwitches, initial: PerVLSwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.busy_input, initial.busy_input)
+    restore(switches.busy_output, initial.busy_output)
+    restore(switches.last_pair, initial.last_pair)
 
 
 @inner
-def _restore_per_vl_fifo(switches: PerVLFifoSwitches, fresh: PerVLFifoSwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.busy_input, fresh.busy_input)
-    restore(switches.busy_output, fresh.busy_output)
-    restore(switches.asking, fresh.asking)
-    restore(switches.asking_lanes, fresh.asking_lanes)
-    restore(switches.requests, fresh.requests)
+def _restore_per_vl_fifo(switches: PerVLFifoSwitches, initial: PerVLFifoSwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.busy_input, initial.busy_input)
+    restore(switches.busy_output, initial.busy_output)
+    restore(switches.asking, initial.asking)
+    restore(switches.asking_lanes, initial.asking_lanes)
+    restore(switches.requests, initial.requests)
 
 
 @inner
-def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.centre, fresh.centre)
-    restore(switches.write_port, fresh.write_port)
-    restore(switches.written, fresh.written)
-    restore(switches.last_candidate, fresh.last_candidate)
+def _restore_opa(switches: OPASwitches, initial: OPASwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.centre, initial.centre)
+    restore(switches.write_port, initial.write_port)
+    restore(switches.written, initial.written)
+    restore(switches.last_candidate, initial.last_candidate)
 
 
 @by_type(
@@ -155,7 +155,7 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
         OPASwitches: _restore_opa,
     }
 )
-def restore_switches(switches: Any, fresh: Any) -> None:
+def restore_switches(switches: Any, initial: Any) -> None:
     """Reset input ports and allocation.
 
     The SL2VL or channel maps are memory and keep their contents.

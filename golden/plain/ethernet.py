@@ -268,9 +268,9 @@ class PlainEthernet:
             self.flows[flow]["completed"] += 1
             self.flows[flow]["waited"] += cycle - frame.born
 
-    def hear(self, node: Node, what: tuple[int, int, int, int], time: int) -> None:
+    def hear(self, node: Node, notification: tuple[int, int, int, int], time: int) -> None:
         """Queue feedback for the reaction point."""
-        node.heard.append(what)
+        node.heard.append(notification)
         self.order_at(node, cycle_from(time))
 
     def drift(self, node: Node, time: int) -> None:
@@ -336,9 +336,9 @@ class PlainEthernet:
         if left > 1:
             node.backlog[to].appendleft(Message(born, serial, frames, left - 1))
         frame = Frame("data", node.number, to, DATA_BYTES, born=born, serial=serial, of=frames, ready=cycle + ASK)
-        own = self.limiters.flow[node.number, to]
-        if own.limited and not own.probe:
-            frame.tag = int(own.cpid)
+        flow_state = self.limiters.flow[node.number, to]
+        if flow_state.limited and not flow_state.probe:
+            frame.tag = int(flow_state.cpid)
         node.granted.append(frame)
         node.turn = (to + 1) % self.nodes
         self.at(frame.ready * CYCLE, SILENCE, node.link.number)

@@ -245,13 +245,13 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
     if fcp_period(out_ports.remote) == 0:
         return False
     is_free = out_ports.free_from[port] <= cycle
-    beside = goes_beside(out_ports.remote)
-    if not (is_free or beside):
+    uses_sideband = goes_beside(out_ports.remote)
+    if not (is_free or uses_sideband):
         return False
     settle(out_ports.returns, out_ports.remote, port, cycle)
     if not fcp_due(out_ports.remote, port, cycle):
         return False
-    if beside:
+    if uses_sideband:
         say(out_ports.remote, port, to, cycle, flight)
         return False
     holds = cycles_on_link(out_ports, port, 1)

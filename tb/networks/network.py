@@ -192,10 +192,10 @@ def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) ->
     """Record the blocks freed in this cycle at the far ends of hardware switches."""
     returns = net.out_ports.returns
     for number in places_coming(returns, cycle):
-        it = returns.at_once[number]
-        place = hardware.place[it.end]
+        credit_return = returns.at_once[number]
+        place = hardware.place[credit_return.end]
         if place >= 0:
-            hardware.back[place, it.lane] += it.blocks
+            hardware.back[place, credit_return.lane] += credit_return.blocks
 
 
 @inner

@@ -121,12 +121,12 @@ def _events(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) ->
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
             following = packets.chain[packet].next
-            _happens(around, packet, event, cycle, rules)
+            _handle_event(around, packet, event, cycle, rules)
             packet = following
 
 
 @inner
-def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
+def _handle_event(around: SwitchSurroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
     packets = around.packets
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
@@ -193,11 +193,11 @@ def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> N
         ready = is_free and not is_stalled
         if is_free and is_stalled:
             note_pause(out_ports.marking, port, cycle, cycle + 1)
-        says = ready and say(around.remote, around, port, cycle)
-        rules[TOLD] += says and out_ports.queues.filled[port].lanes != 0
-        packet = start_packet(out_ports, packets, port, cycle, ready and not says)
+        sends_fcp = ready and say(around.remote, around, port, cycle)
+        rules[TOLD] += sends_fcp and out_ports.queues.filled[port].lanes != 0
+        packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
         if packet == NOBODY:
-            rules[WAITED] += ready and not says and out_ports.queues.filled[port].lanes != 0
+            rules[WAITED] += ready and not sends_fcp and out_ports.queues.filled[port].lanes != 0
             continue
         rules[STARTED] += 1
         around.regs[STARTS] += 1
