@@ -50,7 +50,7 @@ def serve(net: Ethernet, node: int, time: int) -> None:
     place = take(net.frames, net.heard[node])
     if place != NONE:
         frame = net.frames.frame[place]
-        limiters.hear(net.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle)
+        limiters.receive_notification(net.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle)
         if net.log.node[node] != 0:
             _log(net, node, logs.HEARD, frame.source, (frame.source, frame.notice, frame.tag, frame.feedback), 0, cycle)
         free(net.frames, place)

@@ -122,7 +122,7 @@ def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64])
         kept[ANSWERS] = 0
         if values[ORDER] != 0:
             rules[VISIT_WAITS] += kept[DUE]
-            may = _ask(state, values, rules) if values[ASK] != 0 else _hear(state, values, rules)
+            may = _ask(state, values, rules) if values[ASK] != 0 else _receive_notification(state, values, rules)
             flow_state = made.flow[0, values[FLOW]]
             there = flow_state.limited != 0
             kept[ANSWERS], kept[S_MAY], kept[S_LIMITED] = 1, may, there
@@ -164,13 +164,13 @@ def _ask(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64])
 
 
 @inner
-def _hear(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
+def _receive_notification(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
     made, flow, notice, now = state.made, values[FLOW], values[NOTICE], state.kept[NOW]
     cpid, feedback = values[CPID], values[FEEDBACK]
     flow_state = made.flow[0, flow]
     was, rate, stopped = flow_state.limited != 0, flow_state.rate, flow_state.last > now
     from_bound_point = flow_state.probe == notice and flow_state.cpid == cpid
-    limiters.hear(made, 0, flow, notice, cpid, feedback, now)
+    limiters.receive_notification(made, 0, flow, notice, cpid, feedback, now)
     rules[STOPPED] += notice == _STOP
     rules[DRAWN] += notice == _STOP
     rules[STOPPED_ANEW] += notice == _STOP and was and stopped

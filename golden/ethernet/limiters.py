@@ -224,7 +224,9 @@ def rise_of(made: Limiters, source: int, flow: int, notice: int, fraction: int) 
 
 
 @inner
-def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int) -> None:
+def receive_notification(
+    made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int
+) -> None:
     """Apply feedback, a stop or a drift to a flow in a cycle (ERP-5 to ERP-13).
 
     Parameters

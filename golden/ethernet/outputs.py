@@ -33,7 +33,7 @@ _SENDS, _PAUSES = 1, 2
 def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
     channel_state, mark = net.channel[channel], net.marks.input[channel]
-    turns = mark.level < mark.low if mark.told != 0 else mark.level > mark.high
+    turns = mark.level < mark.low if mark.sent_pause != 0 else mark.level > mark.high
     if net.paused and turns:
         _look(net, channel_state, channel, cycle + 1)
 
@@ -141,10 +141,10 @@ def start(net: Ethernet, channel: int, time: int) -> None:
         return
     back, cycle = channel ^ 1, time >> CYCLE_BITS
     at_switch = channel_state.sender >= net.adapter.shape[0]
-    if at_switch and net.paused and watermarks.wants(net.marks, back, cycle):
+    if at_switch and net.paused and watermarks.frame_due(net.marks, back, cycle):
         place = new_frame(net.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
         net.frames.frame[place].feedback = watermarks.quanta(net.marks, back, cycle)
-        watermarks.said(net.marks, back, cycle)
+        watermarks.note_frame_sent(net.marks, back, cycle)
         say_again(net, back)
         _look(net, net.channel[back], back, cycle + 1)
         _send(net, channel_state, channel, place, time)

@@ -1,8 +1,8 @@
 """Input memories and their PAUSE for many inputs: PAU-1 to PAU-10 (``docs/pause.md``), without a clock.
 
-A network calls ``arrive`` and ``leave`` in the cycle of the event, queries ``wants`` in the cycles after a change, and
-calls ``said`` when the PAUSE frame starts on its link. Within a cycle, ``arrive`` comes before ``leave``; the order of
-other calls does not matter.
+A network calls ``arrive`` and ``leave`` in the cycle of the event, queries ``frame_due`` in the cycles after a
+change, and calls ``note_frame_sent`` when the PAUSE frame starts on its link. Within a cycle, ``arrive`` comes before
+``leave``; the order of other calls does not matter.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class Input:
 
     Parameters
     ----------
-    since, said : int
+    since, sent_at : int
         Cycle of the last change; cycle of the last PAUSE frame.
     level, started : int
         Bytes in the memory after the last change and at the start of its cycle.
     high, low, enabled : int
         Watermarks and whether PAUSE is on, valid from the cycle after the last change on.
-    paused, told : int
+    paused, sent_pause : int
         Hysteresis state at the start of the cycle of the last change; state carried by the last PAUSE frame.
     drops : int
         Number of dropped frames (saturating counter).
     """
 
     since: Int64
-    said: Int64
+    sent_at: Int64
     level: Int32
     started: Int32
     high: Int32
@@ -43,7 +43,7 @@ class Input:
     drops: Int32
     enabled: Int16
     paused: Int16
-    told: Int16
+    sent_pause: Int16
 
 
 class Watermarks(NamedTuple):
@@ -82,8 +82,8 @@ def new_watermarks(
 def reset(marks: Watermarks, place: int) -> None:
     """Reset an input at cycle 0 (PAU-10)."""
     input_state = marks.input[place]
-    input_state.since, input_state.said, input_state.level, input_state.started, input_state.drops = -1, 0, 0, 0, 0
-    input_state.high, input_state.low, input_state.enabled, input_state.paused, input_state.told = (
+    input_state.since, input_state.sent_at, input_state.level, input_state.started, input_state.drops = -1, 0, 0, 0, 0
+    input_state.high, input_state.low, input_state.enabled, input_state.paused, input_state.sent_pause = (
         marks.high_bytes,
         marks.low_bytes,
         1,
@@ -143,14 +143,18 @@ def is_paused(marks: Watermarks, place: int, cycle: int) -> bool:
 def refreshes_at(marks: Watermarks, place: int) -> int:
     """Return the cycle from which a PAUSE in force must be repeated, or ``NEVER`` (PAU-7)."""
     input_state = marks.input[place]
-    return input_state.said + marks.refresh_cycles if input_state.told != 0 and marks.refresh_cycles != 0 else NEVER
+    return (
+        input_state.sent_at + marks.refresh_cycles
+        if input_state.sent_pause != 0 and marks.refresh_cycles != 0
+        else NEVER
+    )
 
 
 @inner
-def wants(marks: Watermarks, place: int, cycle: int) -> bool:
+def frame_due(marks: Watermarks, place: int, cycle: int) -> bool:
     """Return whether a PAUSE frame must be sent, at the start of a cycle (PAU-6, PAU-7)."""
     paused = is_paused(marks, place, cycle)
-    return paused != (marks.input[place].told != 0) or (paused and cycle >= refreshes_at(marks, place))
+    return paused != (marks.input[place].sent_pause != 0) or (paused and cycle >= refreshes_at(marks, place))
 
 
 @inner
@@ -160,11 +164,11 @@ def quanta(marks: Watermarks, place: int, cycle: int) -> int:
 
 
 @inner
-def said(marks: Watermarks, place: int, cycle: int) -> None:
+def note_frame_sent(marks: Watermarks, place: int, cycle: int) -> None:
     """Record that a PAUSE frame starts in a cycle, with the state at its start (PAU-8)."""
     input_state = marks.input[place]
-    input_state.told = is_paused(marks, place, cycle)
-    input_state.said = cycle
+    input_state.sent_pause = is_paused(marks, place, cycle)
+    input_state.sent_at = cycle
 
 
 @inner

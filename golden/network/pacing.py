@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from vlane.congestion.cc_source import SHORTEST_GAP
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.congestion.sources import NOBODY as UNKNOWN
-from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, answer, find, gap_of, hear, is_held, visit
+from vlane.golden.congestion.sources import (
+    PORT_MODE,
+    TRIGGER,
+    Sources,
+    answer,
+    find,
+    gap_of,
+    is_held,
+    receive_becn,
+    visit,
+)
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
 from vlane.packets.bth import PSN_MODULUS
@@ -43,13 +53,13 @@ class PacedNIC:
 
     Parameters
     ----------
-    told : int
+    becn_cycle : int
         Cycle in which a BECN last took effect.
     not_before : int
         With a gap per port: first cycle in which the NIC may inject again (NCC-17).
     """
 
-    told: Int64
+    becn_cycle: Int64
     not_before: Int64
 
 
@@ -131,7 +141,7 @@ def new_pacing(
     nics = len(sources.flow)
     nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
     waiting["first"] = NOBODY
-    nic["told"] = -1
+    nic["becn_cycle"] = -1
     sides = (nics, nics, SL_COUNT) if interval else (0, 0, 0)
     last_cnp = np.full(sides, _LONG_AGO, np.int64)
     counts = np.zeros((nics, len(COUNTS)), np.int64)
@@ -314,8 +324,8 @@ def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
 @inner
 def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
     """Apply a BECN for a flow in a cycle, after the cycle's injections (NCC-9)."""
-    place, before = hear(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
-    pacing.nic[nic].told = cycle
+    place, before = receive_becn(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
+    pacing.nic[nic].becn_cycle = cycle
     pacing.counts[nic, BECNS] += 1
     if place != UNKNOWN:
         trigger = pacing.sources.level[nic, sl, TRIGGER]
@@ -331,7 +341,7 @@ def _no_sweep(pacing: Unpaced, cycle: int) -> None:
 def _sweep(pacing: Pacing, cycle: int) -> None:
     last = pacing.sources.flow.shape[1] - 1
     for nic in range(len(pacing.nic)):
-        if pacing.nic[nic].told == cycle:
+        if pacing.nic[nic].becn_cycle == cycle:
             continue
         sweep_state = pacing.sources.sweep[nic]
         if sweep_state.taken != 0:
