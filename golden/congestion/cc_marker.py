@@ -197,9 +197,9 @@ def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
 
     FECN is then set in ``given.flit``.
     """
-    values, own = given.values, state.markers.port[0]
+    values, port_state = given.values, state.markers.port[0]
     count_rules(state, given, rules)
-    level, mark, vl = own.level, False, values[START_VL]
+    level, mark, vl = port_state.level, False, values[START_VL]
     if values[START] != 0:
         mark = markers.starts(state.markers, 0, vl, _measure_of(state, given), values[START_BLOCKS], _markable(given))
         if mark:
@@ -212,8 +212,8 @@ def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
             if waits and not (values[START] != 0 and lane == vl):
                 rules[STARVED] += state.markers.lane[0, lane].starved == 0
                 markers.starve(state.markers, 0, lane)
-    rules[BECAME_BUSY] += level < state.markers.busy_blocks <= own.level
-    rules[CEASED] += own.level < state.markers.busy_blocks <= level
+    rules[BECAME_BUSY] += level < state.markers.busy_blocks <= port_state.level
+    rules[CEASED] += port_state.level < state.markers.busy_blocks <= level
     if values[W_ENABLE] != 0:
         _write(state, given, mark, rules)
     return mark
@@ -256,14 +256,14 @@ def _write(
 @inner
 def count_rules(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> None:
     """Count the rules that a cycle exercises, from the state before the cycle."""
-    values, own, most = given.values, state.markers.port[0], state.markers.level_blocks
+    values, port_state, most = given.values, state.markers.port[0], state.markers.level_blocks
     if values[START] == 0:
-        rules[EMPTY] += values[FREE] != 0 and 0 < own.level < state.markers.idle_blocks
+        rules[EMPTY] += values[FREE] != 0 and 0 < port_state.level < state.markers.idle_blocks
         return
-    rules[FULL] += own.level + values[START_BLOCKS] > most
+    rules[FULL] += port_state.level + values[START_BLOCKS] > most
     vl, blocks = values[START_VL], values[START_BLOCKS]
-    rules[ELEMENT] += own.valid != 0 and own.control_type == 0
-    rules[STARVATION] += own.valid != 0 and own.control_type != 0
+    rules[ELEMENT] += port_state.valid != 0 and port_state.control_type == 0
+    rules[STARVATION] += port_state.valid != 0 and port_state.control_type != 0
     if vl >= state.data_vls:
         rules[ABSENT] += 1
         return
@@ -278,8 +278,8 @@ def count_rules(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -
     rules[VICTIM] += found.victim
     rules[NEITHER] += found.over and not found.root and not found.victim
     rules[MASKED] += found.eligible and not found.root
-    rules[NOT_MASKED] += found.over and not found.root and own.victim_mask == 0
-    admitted = found.root or (found.over and own.victim_mask != 0)
+    rules[NOT_MASKED] += found.over and not found.root and port_state.victim_mask == 0
+    admitted = found.root or (found.over and port_state.victim_mask != 0)
     rules[TOO_SMALL] += admitted and blocks < least
     rules[NO_HEADER] += admitted and blocks >= least and at == bth.NO_HEADER
     rules[OUT_OF_REACH] += admitted and blocks >= least and at == bth.OUT_OF_REACH

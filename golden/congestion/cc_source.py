@@ -35,10 +35,10 @@ from vlane.golden.congestion.sources import (
     answer,
     find,
     gap_of,
-    hear,
     is_held,
     is_settling,
     new_sources,
+    receive_becn,
     reset,
     set_of,
     vacant,
@@ -78,10 +78,10 @@ __all__ = [
     "find",
     "forget",
     "gap_of",
-    "hear",
     "is_held",
     "new_inputs",
     "new_sources",
+    "receive_becn",
     "reset",
     "set_of",
     "step",
@@ -232,7 +232,7 @@ def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> 
             injected = place
     if told[TELL] != 0:
         rules[WAITED] += 1
-        _hear(made, given, cycle, injected, rules)
+        _receive_becn(made, given, cycle, injected, rules)
     else:
         place = sweep.next
         _count_visit(made, place, cycle, injected, rules)
@@ -268,14 +268,14 @@ def _present(made: Sources, given: Inputs) -> None:
 
 
 @inner
-def _hear(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
+def _receive_becn(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
     """Apply a BECN.
 
     Output and count its effects (CCS-12).
     """
     told, shown = given.told, given.shown[0]
     was_known = find(made, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
-    place, before = hear(made, 0, told[TELL_DLID], told[TELL_SL], cycle)
+    place, before = receive_becn(made, 0, told[TELL_DLID], told[TELL_SL], cycle)
     rules[LOST] += place == NOBODY
     if place == NOBODY:
         shown[S_LOST] = 1

@@ -130,11 +130,11 @@ def new_markers(
 @kernel
 def reset(markers: Markers, port: int) -> None:
     """Reset a port (CCM-15)."""
-    own = markers.port[port]
-    own.level = 0
-    own.victim_mask, own.threshold, own.packet_size, own.marking_rate = 0, 0, 0, 0
-    own.valid, own.control_type = 0, 0
-    own.port_threshold, own.port_packet_size, own.port_marking_rate = 0, 0, 0
+    port_state = markers.port[port]
+    port_state.level = 0
+    port_state.victim_mask, port_state.threshold, port_state.packet_size, port_state.marking_rate = 0, 0, 0, 0
+    port_state.valid, port_state.control_type = 0, 0
+    port_state.port_threshold, port_state.port_packet_size, port_state.port_marking_rate = 0, 0, 0
     for lane in range(len(markers.limits)):
         markers.lane[port, lane].starved = 0
         markers.lane[port, lane].left = 0
@@ -143,10 +143,10 @@ def reset(markers: Markers, port: int) -> None:
 @inner
 def in_force(markers: Markers, port: int) -> tuple[int, int, int]:
     """Return the Threshold, Packet_Size and Marking_Rate in force at a port (CCM-13)."""
-    own = markers.port[port]
-    if own.valid != 0 and own.control_type == 0:
-        return own.port_threshold, own.port_packet_size, own.port_marking_rate
-    return own.threshold, own.packet_size, own.marking_rate
+    port_state = markers.port[port]
+    if port_state.valid != 0 and port_state.control_type == 0:
+        return port_state.port_threshold, port_state.port_packet_size, port_state.port_marking_rate
+    return port_state.threshold, port_state.packet_size, port_state.marking_rate
 
 
 @inner
@@ -179,11 +179,11 @@ def decide(
     """
     if lane >= len(markers.limits):
         return NOTHING
-    own, state = markers.port[port], markers.lane[port, lane]
+    port_state, state = markers.port[port], markers.lane[port, lane]
     over = is_over(markers, port, lane, measure)
     starved = state.starved != 0
-    root = over and not starved and own.level >= markers.busy_blocks
-    admitted = root or (over and own.victim_mask != 0)
+    root = over and not starved and port_state.level >= markers.busy_blocks
+    admitted = root or (over and port_state.victim_mask != 0)
     eligible = admitted and markable and blocks >= in_force(markers, port)[1]
     return Decision(over, root, over and starved, eligible, eligible and state.left == 0)
 
@@ -202,8 +202,8 @@ def starts(
     The parameters are those of ``decide``.
     """
     decision = decide(markers, port, lane, measure, blocks, markable)
-    own = markers.port[port]
-    own.level = min(own.level + blocks, markers.level_blocks)
+    port_state = markers.port[port]
+    port_state.level = min(port_state.level + blocks, markers.level_blocks)
     if lane < len(markers.limits):
         state = markers.lane[port, lane]
         state.starved = 0
@@ -223,8 +223,8 @@ def starve(markers: Markers, port: int, lane: int) -> None:
 @inner
 def idle(markers: Markers, port: int, cycles: int) -> None:
     """Register ``cycles`` idle cycles (CCM-3)."""
-    own = markers.port[port]
-    own.level = max(own.level - cycles * markers.idle_blocks, 0)
+    port_state = markers.port[port]
+    port_state.level = max(port_state.level - cycles * markers.idle_blocks, 0)
 
 
 @inner
@@ -252,9 +252,9 @@ def set_port_element(
     markers: Markers, port: int, valid: int, control_type: int, threshold: int, packet_size: int, rate: int
 ) -> None:
     """Set the port's element and reset the counters (CCM-14)."""
-    own = markers.port[port]
-    own.valid, own.control_type = valid, control_type
-    own.port_threshold, own.port_packet_size, own.port_marking_rate = threshold, packet_size, rate
+    port_state = markers.port[port]
+    port_state.valid, port_state.control_type = valid, control_type
+    port_state.port_threshold, port_state.port_packet_size, port_state.port_marking_rate = threshold, packet_size, rate
     _begin_again(markers, port)
 
 

@@ -54,13 +54,13 @@ class Flow:
         First cycle in which the flow may inject again, if ``injects``.
     ends : int
         Tick at which the timer ends.
-    told : int
+    becn_cycle : int
         Cycle of the last BECN.
     """
 
     not_before: Int64
     ends: Int64
-    told: Int64
+    becn_cycle: Int64
     dlid: Int32
     ccti: Int32
     sl: Int16
@@ -183,7 +183,7 @@ def is_held(entry: Flow, cycle: int) -> bool:
 @inner
 def is_settling(entry: Flow, cycle: int) -> bool:
     """Return whether the flow of an entry received a BECN so recently that a visit skips the entry (CCS-8)."""
-    return cycle - entry.told <= SETTLING_CYCLES
+    return cycle - entry.becn_cycle <= SETTLING_CYCLES
 
 
 @inner
@@ -210,7 +210,7 @@ def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> b
 
 
 @inner
-def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
+def receive_becn(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
     """Apply a BECN (CCS-4, CCS-5).
 
     Return the flow's entry (``NOBODY`` if the BECN is lost) and the previous CCTI.
@@ -229,7 +229,7 @@ def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[in
     else:
         before = made.flow[source, place].ccti
     entry = made.flow[source, place]
-    entry.ccti, entry.told = min(before + made.level[source, sl, INCREASE], made.port[source, LIMIT]), cycle
+    entry.ccti, entry.becn_cycle = min(before + made.level[source, sl, INCREASE], made.port[source, LIMIT]), cycle
     if before <= least:
         entry.ends = cycle // made.tick_cycles + made.level[source, sl, TIMER]
     return place, before

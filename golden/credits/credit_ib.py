@@ -63,7 +63,7 @@ class CreditIBState(NamedTuple):
         Parameters of the component, with the default of ``fcp_blocks`` resolved.
     fctbs, fccl : array of int64, (data_vls,)
         Sender: blocks sent; limit received.
-    abr, room, said : array of int64, (data_vls,)
+    abr, room, limit_sent : array of int64, (data_vls,)
         Receiver: blocks received; free blocks; limit sent last.
     regs : array of int64, (7,)
         FCP timer, watchdog timer, lane of the last FCP, packet in transmission, lanes whose period is over, lanes
@@ -79,7 +79,7 @@ class CreditIBState(NamedTuple):
     fccl: NDArray[np.int64]
     abr: NDArray[np.int64]
     room: NDArray[np.int64]
-    said: NDArray[np.int64]
+    limit_sent: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
@@ -130,7 +130,7 @@ def new_state(
         fccl=lanes[1],
         abr=lanes[2],
         room=lanes[3],
-        said=lanes[4],
+        limit_sent=lanes[4],
         regs=np.zeros(7, np.int64),
     )
     reset(state)
@@ -143,7 +143,7 @@ def reset(state: CreditIBState) -> None:
     state.fctbs[:] = 0
     state.fccl[:] = 0
     state.abr[:] = 0
-    state.said[:] = 0
+    state.limit_sent[:] = 0
     state.room[:] = state.buffer_blocks
     state.regs[:] = 0
     state.regs[LAST_VL] = state.data_vls - 1
@@ -169,7 +169,7 @@ def limit(state: CreditIBState, vl: int) -> int:
 @inner
 def has_advanced(state: CreditIBState, vl: int) -> bool:
     """Return whether the limit has advanced enough for an FCP before the period is over."""
-    return counters.has_advanced(limit(state, vl), state.said[vl], state.fcp_blocks)
+    return counters.has_advanced(limit(state, vl), state.limit_sent[vl], state.fcp_blocks)
 
 
 @inner
@@ -241,13 +241,13 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
 
     if flags[TAKEN] != 0 and sent_vl >= 0:
         rules[FOR_ADVANCE] += has_advanced(state, sent_vl)
-        rules[FOR_PERIOD] += limit(state, sent_vl) == state.said[sent_vl]
+        rules[FOR_PERIOD] += limit(state, sent_vl) == state.limit_sent[sent_vl]
         rules[INITIALIZING] += initializing
-        state.said[sent_vl] = limit(state, sent_vl)
+        state.limit_sent[sent_vl] = limit(state, sent_vl)
         regs[PENDING] &= ~(1 << sent_vl)
         regs[LAST_VL] = sent_vl
 
-    heard = _hear(state, values[FCP_IN], rules) if flags[FCP_ARRIVED] != 0 else 0
+    heard = _receive_fcp(state, values[FCP_IN], rules) if flags[FCP_ARRIVED] != 0 else 0
     if flags[ARRIVED] != 0:
         rules[ACCEPTED] += accepted
         rules[DISCARDED] += not accepted
@@ -275,7 +275,7 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
 
 
 @inner
-def _hear(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
+def _receive_fcp(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
     """Apply a valid FCP (CIB-9 to CIB-11) and return the mask of its lane, 0 if it is ignored."""
     vl, fctbs, fccl = read_fcp(state, packet)
     if vl < 0:

@@ -197,7 +197,7 @@ def next_return(state: CreditOPAState) -> int:
 
 
 @inner
-def hear(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
+def receive_credit_bits(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
     """Receive two bits of a return and apply the return when complete.
 
     Return whether the return exceeds the outstanding units.
@@ -325,7 +325,7 @@ def step(state: CreditOPAState, given: Inputs, rules: NDArray[np.int64]) -> None
         write(state, values[SELECT], values[TO_VL], values[UNITS])
 
     if flags[LTP_ARRIVED] != 0:
-        hear(state, values[CREDIT_IN], rules)
+        receive_credit_bits(state, values[CREDIT_IN], rules)
     if granted >= 0:
         rules[GRANTED] += 1
         state.used[granted] = (state.used[granted] + values[GRANT_BLOCKS]) & 0xFFF

@@ -25,49 +25,49 @@ _PROBE = int(Notice.PROBE)
 @inner
 def ask_to_serve(net: Ethernet, node: int, time: int) -> None:
     """Schedule the adapter's next order for ``time`` or later, when its reaction point is ready (ETH-12)."""
-    own = net.adapter[node]
-    at = max((time + _CYCLE) & ~_CYCLE, own.ready << CYCLE_BITS)
-    if own.served == NONE or at < own.served:
-        own.served = at
+    adapter_state = net.adapter[node]
+    at = max((time + _CYCLE) & ~_CYCLE, adapter_state.ready << CYCLE_BITS)
+    if adapter_state.served == NONE or at < adapter_state.served:
+        adapter_state.served = at
         push(net.heap, at, SERVE, node)
 
 
 @inner
 def serve(net: Ethernet, node: int, time: int) -> None:
     """Give the reaction point its next order, if it is ready: feedback first, then questions (ETH-12 to ETH-14)."""
-    own = net.adapter[node]
-    if time != own.served:
+    adapter_state = net.adapter[node]
+    if time != adapter_state.served:
         return
-    own.served = NONE
+    adapter_state.served = NONE
     cycle = time >> CYCLE_BITS
-    while max(own.due, own.ready) < cycle:
-        begins = max(own.due, own.ready)
-        own.ready = begins + ASK_CYCLES
-        own.due = (begins // VISIT_CYCLES + 1) * VISIT_CYCLES
-    if own.ready > cycle:
-        ask_to_serve(net, node, own.ready << CYCLE_BITS)
+    while max(adapter_state.due, adapter_state.ready) < cycle:
+        begins = max(adapter_state.due, adapter_state.ready)
+        adapter_state.ready = begins + ASK_CYCLES
+        adapter_state.due = (begins // VISIT_CYCLES + 1) * VISIT_CYCLES
+    if adapter_state.ready > cycle:
+        ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
         return
     place = take(net.frames, net.heard[node])
     if place != NONE:
-        said = net.frames.frame[place]
-        limiters.hear(net.limiters, node, said.source, said.notice, said.tag, said.feedback, cycle)
+        frame = net.frames.frame[place]
+        limiters.receive_notification(net.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle)
         if net.log.node[node] != 0:
-            _log(net, node, logs.HEARD, said.source, (said.source, said.notice, said.tag, said.feedback), 0, cycle)
+            _log(net, node, logs.HEARD, frame.source, (frame.source, frame.notice, frame.tag, frame.feedback), 0, cycle)
         free(net.frames, place)
-        own.ready = cycle + NOTICE_CYCLES
-        ask_to_serve(net, node, own.ready << CYCLE_BITS)
+        adapter_state.ready = cycle + NOTICE_CYCLES
+        ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
         return
-    if own.granted >= _AHEAD:
+    if adapter_state.granted >= _AHEAD:
         return
-    flow, nodes, soonest = own.turn, net.adapter.shape[0], _FAR
+    flow, nodes, soonest = adapter_state.turn, net.adapter.shape[0], _FAR
     for _ in range(nodes):
         if net.messages.backlog[node, flow].frames != 0:
             at = limiters.ready_at(net.limiters, node, flow, FRAME_BYTES, cycle)
             if at == cycle:
                 _grant(net, node, flow, cycle)
-                own.turn = flow + 1 if flow + 1 < nodes else 0
-                own.ready = cycle + ASK_CYCLES
-                ask_to_serve(net, node, own.ready << CYCLE_BITS)
+                adapter_state.turn = flow + 1 if flow + 1 < nodes else 0
+                adapter_state.ready = cycle + ASK_CYCLES
+                ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
                 return
             soonest = min(soonest, at)
         flow = flow + 1 if flow + 1 < nodes else 0
@@ -81,10 +81,10 @@ def _wait(net: Ethernet, node: int, time: int) -> None:
 
     Do not schedule the same time twice.
     """
-    own = net.adapter[node]
-    own.served = time
-    if own.waited != time:
-        own.waited = time
+    adapter_state = net.adapter[node]
+    adapter_state.served = time
+    if adapter_state.waited != time:
+        adapter_state.waited = time
         push(net.heap, time, SERVE, node)
 
 
@@ -109,11 +109,11 @@ def _grant(net: Ethernet, node: int, flow: int, cycle: int) -> None:
 
 @inner
 def _log(
-    net: Ethernet, node: int, what: int, flow: int, given: tuple[int, int, int, int], may: int, cycle: int
+    net: Ethernet, node: int, kind: int, flow: int, given: tuple[int, int, int, int], may: int, cycle: int
 ) -> None:
-    own = net.limiters.flow[node, flow]
-    there = int(own.limited != 0)
-    logs.note(net.log, cycle, what, node, given, (may, there, own.rate * there, own.cpid * there))
+    flow_state = net.limiters.flow[node, flow]
+    there = int(flow_state.limited != 0)
+    logs.note(net.log, cycle, kind, node, given, (may, there, flow_state.rate * there, flow_state.cpid * there))
 
 
 @inner

@@ -164,15 +164,15 @@ def _write(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -
 @inner
 def _count_frame(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
     flow, length = values[FLOW], values[FRAME_BYTES]
-    own = made.probe[0, flow]
-    begun, fresh = own.begun != 0, own.sent == 0
-    since = (own.sent + length - own.probed) & _MODULUS
+    probe_state = made.probe[0, flow]
+    begun, is_first = probe_state.begun != 0, probe_state.sent == 0
+    since = (probe_state.sent + length - probe_state.probed) & _MODULUS
     follows = probers.count(made, 0, flow, length, values[LIMITED])
     unlimited = not made.all_flows and values[LIMITED] == 0
     rules[COUNTED] += 1
     rules[UNLIMITED] += unlimited
-    rules[FIRST] += follows and not begun and fresh
-    rules[FIRST_AGAIN] += follows and not begun and not fresh and not made.all_flows
+    rules[FIRST] += follows and not begun and is_first
+    rules[FIRST_AGAIN] += follows and not begun and not is_first and not made.all_flows
     rules[DUE] += follows and begun
     rules[JUST_DUE] += follows and begun and since == made.probe_bytes
     rules[NOT_DUE] += not follows and not unlimited
@@ -184,9 +184,14 @@ def _count_frame(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int
 def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
     made, kept, flow = state.made, state.kept, values[FLOW]
     stamp, arrival, reported = values[STAMP], values[ARRIVAL], values[REPORTED]
-    own = made.probe[0, flow]
-    heard, known, base, before = own.heard != 0, own.known != 0, own.least, own.occupancy
-    gap, sent = (arrival - own.arrival) & _MODULUS, (reported - own.reported) & _MODULUS
+    probe_state = made.probe[0, flow]
+    heard, known, base, before = (
+        probe_state.heard != 0,
+        probe_state.known != 0,
+        probe_state.least,
+        probe_state.occupancy,
+    )
+    gap, sent = (arrival - probe_state.arrival) & _MODULUS, (reported - probe_state.reported) & _MODULUS
     feedback = probers.returned(made, 0, flow, stamp, arrival, reported)
     kept[S_VALID], kept[S_FEEDBACK] = feedback.valid, feedback.feedback
     rules[GIVEN_BESIDE] += values[W_ENABLE] != 0 and not made.learned and values[W_FLOW] == flow
@@ -196,16 +201,16 @@ def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArra
         rules[EARLIER] += heard and gap != 0
         return
     delay = (arrival - stamp) & _MODULUS
-    excess = delay - own.least
-    rules[LOWER] += own.least < base
+    excess = delay - probe_state.least
+    rules[LOWER] += probe_state.least < base
     rules[BELOW_GIVEN] += excess < 0
     rules[NO_EXCESS] += excess == 0
     rules[MOST_EXCESS] += excess >> EXCESS_BITS > 0
     rules[MOST_BYTES] += sent >> GOODPUT_BITS > 0
-    rules[MOST_OCCUPANCY] += own.occupancy == (1 << OCCUPANCY_BITS) - 1
+    rules[MOST_OCCUPANCY] += probe_state.occupancy == (1 << OCCUPANCY_BITS) - 1
     rules[SECOND_REPLY] += not known
     rules[LOST] += sent >= 2 * made.probe_bytes
-    plain = made.set_point - own.occupancy - made.weight * (own.occupancy - before if known else 0)
+    plain = made.set_point - probe_state.occupancy - made.weight * (probe_state.occupancy - before if known else 0)
     rules[NEGATIVE] += feedback.feedback < 0
     rules[POSITIVE] += feedback.feedback > 0
     rules[TOWARDS_ZERO] += plain != 0 and feedback.feedback == 0

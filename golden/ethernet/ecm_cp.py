@@ -117,21 +117,21 @@ def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64])
 
     ``state.shown[0]`` holds the outputs of the next cycle afterwards.
     """
-    made, shown, own = state.made, state.shown, state.made.point[0]
+    made, shown, point_state = state.made, state.shown, state.made.point[0]
     joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]
     for value in range(shown.shape[1]):
         for age in range(SHOWN_CYCLES - 1):
             shown[age, value] = shown[age + 1, value]
         shown[-1, value] = 0
-    state.kept[WAITING] = own.queue
+    state.kept[WAITING] = point_state.queue
     rules[JOINED] += joins
     rules[LEFT] += values[LEAVE] != 0
     rules[BOTH] += joins and values[LEAVE] != 0
     rules[STOOD] += made.random and (not joins or managed == 0)
     if joins:
-        last, before, passed = own.last, own.queue, own.passed
-        mine = values[TAGGED] != 0 and values[TAG] == values[CPID]
-        found = points.join(made, 0, length, managed, mine)
+        last, before, passed = point_state.last, point_state.queue, point_state.passed
+        tag_matches = values[TAGGED] != 0 and values[TAG] == values[CPID]
+        found = points.join(made, 0, length, managed, tag_matches)
         shown[-1, S_SAMPLED], shown[-1, S_NOTIFY] = found.sampled, found.sends
         shown[-1, S_STOP], shown[-1, S_FEEDBACK] = found.stop, found.feedback
         rules[LONGEST] += before + length > made.longest
@@ -145,7 +145,7 @@ def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64])
         if found.sampled:
             _count_sample(state, found, last, values, rules)
             state.kept[SAMPLES] += 1
-    rules[EMPTIED] += values[LEAVE] != 0 and values[LEAVE_BYTES] > own.queue
+    rules[EMPTIED] += values[LEAVE] != 0 and values[LEAVE_BYTES] > point_state.queue
     if values[LEAVE] != 0:
         points.leave(made, 0, values[LEAVE_BYTES])
 

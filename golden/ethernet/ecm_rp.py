@@ -122,11 +122,15 @@ def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64])
         kept[ANSWERS] = 0
         if values[ORDER] != 0:
             rules[VISIT_WAITS] += kept[DUE]
-            may = _ask(state, values, rules) if values[ASK] != 0 else _hear(state, values, rules)
-            own = made.flow[0, values[FLOW]]
-            there = own.limited != 0
+            may = _ask(state, values, rules) if values[ASK] != 0 else _receive_notification(state, values, rules)
+            flow_state = made.flow[0, values[FLOW]]
+            there = flow_state.limited != 0
             kept[ANSWERS], kept[S_MAY], kept[S_LIMITED] = 1, may, there
-            kept[S_RATE], kept[S_PROBE], kept[S_TAG] = own.rate * there, own.probe * there, own.cpid * there
+            kept[S_RATE], kept[S_PROBE], kept[S_TAG] = (
+                flow_state.rate * there,
+                flow_state.probe * there,
+                flow_state.cpid * there,
+            )
             kept[LEFT] = ASK_CYCLES if values[ASK] != 0 else NOTICE_CYCLES
         elif kept[DUE] != 0:
             rules[VISITED] += 1
@@ -143,36 +147,36 @@ def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64])
 @inner
 def _ask(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
     made, flow, length, now = state.made, values[FLOW], values[FRAME_BYTES], state.kept[NOW]
-    own = made.flow[0, flow]
-    if own.limited == 0:
+    flow_state = made.flow[0, flow]
+    if flow_state.limited == 0:
         rules[UNLIMITED] += 1
         return limiters.may(made, 0, flow, length, now)
     limiters.settle(made, 0, flow, now)
-    needed, tokens, stopped = length * TOKENS_PER_BYTE, own.tokens, own.last > now
+    needed, tokens, stopped = length * TOKENS_PER_BYTE, flow_state.tokens, flow_state.last > now
     rules[FULL] += not stopped and tokens == made.bucket
     may = limiters.may(made, 0, flow, length, now)
     rules[HELD] += stopped
     rules[STARTED] += may
     rules[SHORT] += not may and not stopped
-    rules[JUST_ENOUGH] += may and own.tokens == 0
+    rules[JUST_ENOUGH] += may and flow_state.tokens == 0
     rules[OVERSIZED] += may and needed > made.bucket
     return may
 
 
 @inner
-def _hear(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
+def _receive_notification(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
     made, flow, notice, now = state.made, values[FLOW], values[NOTICE], state.kept[NOW]
     cpid, feedback = values[CPID], values[FEEDBACK]
-    own = made.flow[0, flow]
-    was, rate, stopped = own.limited != 0, own.rate, own.last > now
-    mine = own.probe == notice and own.cpid == cpid
-    limiters.hear(made, 0, flow, notice, cpid, feedback, now)
+    flow_state = made.flow[0, flow]
+    was, rate, stopped = flow_state.limited != 0, flow_state.rate, flow_state.last > now
+    from_bound_point = flow_state.probe == notice and flow_state.cpid == cpid
+    limiters.receive_notification(made, 0, flow, notice, cpid, feedback, now)
     rules[STOPPED] += notice == _STOP
     rules[DRAWN] += notice == _STOP
     rules[STOPPED_ANEW] += notice == _STOP and was and stopped
     rules[STOP_INSTALLED] += notice == _STOP and not was
     rules[DRIFTED] += notice == _DRIFT and was
-    rules[REMOVED] += was and own.limited == 0
+    rules[REMOVED] += was and flow_state.limited == 0
     if notice == _DRIFT:
         rules[NOTHING_TO_RAISE] += not was
     if notice in (_STOP, _DRIFT):
@@ -182,13 +186,13 @@ def _hear(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]
     rules[ZERO] += feedback == 0
     rules[LARGEST] += fraction == 1 << 15
     rules[INSTALLED] += feedback < 0 and not was
-    rules[LOWERED] += feedback < 0 and own.rate < before
+    rules[LOWERED] += feedback < 0 and flow_state.rate < before
     rules[AT_LEAST] += feedback < 0 and before - limiters.cut_of(before, fraction) < made.least
     rises = feedback > 0 and was
     rules[NOTHING_TO_RAISE] += feedback > 0 and not was
-    rules[RAISED] += rises and notice == _POINT and mine
-    rules[OTHER_POINT] += rises and notice == _POINT and not mine
-    rules[PROBE_RAISED] += rises and notice == _PROBE and own.rate > rate
-    rules[ANY_PROBE] += rises and notice == _PROBE and not mine and not made.strict
-    rules[STRICT_PROBE] += rises and notice == _PROBE and not mine and made.strict
+    rules[RAISED] += rises and notice == _POINT and from_bound_point
+    rules[OTHER_POINT] += rises and notice == _POINT and not from_bound_point
+    rules[PROBE_RAISED] += rises and notice == _PROBE and flow_state.rate > rate
+    rules[ANY_PROBE] += rises and notice == _PROBE and not from_bound_point and not made.strict
+    rules[STRICT_PROBE] += rises and notice == _PROBE and not from_bound_point and made.strict
     return False

@@ -138,7 +138,7 @@ def _arrive(net: Ethernet, channel: int, time: int) -> int:
 
     Return the transmitter that may start then, or ``NONE``.
     """
-    own, nodes = net.channel[channel], net.adapter.shape[0]
+    channel_state, nodes = net.channel[channel], net.adapter.shape[0]
     place = _next_of(net, net.entering[channel], time >> CYCLE_BITS)
     if place == NONE:
         place = take(net.frames, net.flying[channel])
@@ -147,11 +147,11 @@ def _arrive(net: Ethernet, channel: int, time: int) -> int:
             hear_pause(net, channel ^ 1, frame.feedback, time)
             free(net.frames, place)
             return channel ^ 1
-        if own.receiver < nodes:
-            return channel ^ 1 if receive(net, own.receiver, place, time) else NONE
+        if channel_state.receiver < nodes:
+            return channel ^ 1 if receive(net, channel_state.receiver, place, time) else NONE
         if not keep(net, channel, place, time):
             return NONE
-    to = join(net, own.receiver - nodes, place, net.entering[channel], time)
+    to = join(net, channel_state.receiver - nodes, place, net.entering[channel], time)
     if to == NONE:
         push(net.heap, time + TIMES_A_CYCLE, ARRIVE, channel)
     return to

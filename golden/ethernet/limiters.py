@@ -151,8 +151,8 @@ def new_limiters(
 @kernel
 def reset(made: Limiters, source: int) -> None:
     """Reset a source (ERP-15)."""
-    own = made.source[source]
-    own.limiters, own.word = 0, made.seeds[source]
+    source_state = made.source[source]
+    source_state.limiters, source_state.word = 0, made.seeds[source]
     for flow in range(made.flow.shape[1]):
         each = made.flow[source, flow]
         each.last, each.tokens, each.rate, each.cpid, each.probe, each.limited = 0, 0, 0, 0, 0, 0
@@ -170,10 +170,10 @@ def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
 
     The result does not depend on how often this is done (ERP-3).
     """
-    own = made.flow[source, flow]
-    if cycle > own.last:
-        own.tokens = min(own.tokens + own.rate * (cycle - own.last), made.bucket)
-        own.last = cycle
+    flow_state = made.flow[source, flow]
+    if cycle > flow_state.last:
+        flow_state.tokens = min(flow_state.tokens + flow_state.rate * (cycle - flow_state.last), made.bucket)
+        flow_state.last = cycle
 
 
 @inner
@@ -182,25 +182,25 @@ def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool
 
     If so, take its tokens (ERP-1 to ERP-4).
     """
-    own = made.flow[source, flow]
-    if own.limited == 0:
+    flow_state = made.flow[source, flow]
+    if flow_state.limited == 0:
         return True
     settle(made, source, flow, cycle)
     needed = min(length * TOKENS_PER_BYTE, made.bucket)
-    if own.last > cycle or own.tokens < needed:
+    if flow_state.last > cycle or flow_state.tokens < needed:
         return False
-    own.tokens -= needed
+    flow_state.tokens -= needed
     return True
 
 
 @inner
 def ready_at(made: Limiters, source: int, flow: int, length: int, cycle: int) -> int:
     """Return the first cycle from ``cycle`` on in which a frame may start, if no feedback arrives before."""
-    own = made.flow[source, flow]
-    if own.limited == 0:
+    flow_state = made.flow[source, flow]
+    if flow_state.limited == 0:
         return cycle
-    missing = min(length * TOKENS_PER_BYTE, made.bucket) - own.tokens
-    return max(cycle, own.last + max((missing + own.rate - 1) // own.rate, 0))
+    missing = min(length * TOKENS_PER_BYTE, made.bucket) - flow_state.tokens
+    return max(cycle, flow_state.last + max((missing + flow_state.rate - 1) // flow_state.rate, 0))
 
 
 @inner
@@ -218,13 +218,15 @@ def cut_of(rate: int, fraction: int) -> int:
 @inner
 def rise_of(made: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
     """Return the increase of a rate: Gi times the fraction of the link's rate or of the current rate (ERP-8)."""
-    own = made.flow[source, flow]
-    base = own.rate if made.of_current else made.source[source].link
+    flow_state = made.flow[source, flow]
+    base = flow_state.rate if made.of_current else made.source[source].link
     return (base * made.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
 
 
 @inner
-def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int) -> None:
+def receive_notification(
+    made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int
+) -> None:
     """Apply feedback, a stop or a drift to a flow in a cycle (ERP-5 to ERP-13).
 
     Parameters
@@ -236,25 +238,31 @@ def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedbac
     feedback : int
         Fb in units of 64 bytes, for congestion points and probes.
     """
-    own, common = made.flow[source, flow], made.source[source]
-    if own.limited != 0:
+    flow_state, common = made.flow[source, flow], made.source[source]
+    if flow_state.limited != 0:
         settle(made, source, flow, cycle)
     if notice == _STOP:
-        common.limiters += own.limited == 0
+        common.limiters += flow_state.limited == 0
         common.word = after_draw(common.word)
-        own.limited, own.probe, own.cpid, own.rate, own.tokens = 1, 0, cpid, made.least, made.bucket
-        own.last = cycle + 1 + (number_of(common.word) & ((1 << made.stop_bits) - 1))
+        flow_state.limited, flow_state.probe, flow_state.cpid, flow_state.rate, flow_state.tokens = (
+            1,
+            0,
+            cpid,
+            made.least,
+            made.bucket,
+        )
+        flow_state.last = cycle + 1 + (number_of(common.word) & ((1 << made.stop_bits) - 1))
     elif notice == _DRIFT:
-        if own.limited != 0:
+        if flow_state.limited != 0:
             _raise(made, source, flow, made.drift)
     elif feedback < 0:
-        if own.limited == 0:
+        if flow_state.limited == 0:
             common.limiters += 1
-            own.limited, own.rate, own.tokens, own.last = 1, common.link, 0, cycle
-        own.probe, own.cpid = notice, cpid
-        own.rate = max(own.rate - cut_of(own.rate, fraction_of(made, feedback)), made.least)
-    elif feedback > 0 and own.limited != 0:
-        associated = own.probe == notice and own.cpid == cpid
+            flow_state.limited, flow_state.rate, flow_state.tokens, flow_state.last = 1, common.link, 0, cycle
+        flow_state.probe, flow_state.cpid = notice, cpid
+        flow_state.rate = max(flow_state.rate - cut_of(flow_state.rate, fraction_of(made, feedback)), made.least)
+    elif feedback > 0 and flow_state.limited != 0:
+        associated = flow_state.probe == notice and flow_state.cpid == cpid
         if associated or (notice == _PROBE and not made.strict):
             _raise(made, source, flow, rise_of(made, source, flow, notice, fraction_of(made, feedback)))
 
@@ -265,8 +273,8 @@ def _raise(made: Limiters, source: int, flow: int, by: int) -> None:
 
     Remove the limiter at the link's rate (ERP-10).
     """
-    own, common = made.flow[source, flow], made.source[source]
-    own.rate += by
-    if own.rate >= common.link:
-        own.limited = 0
+    flow_state, common = made.flow[source, flow], made.source[source]
+    flow_state.rate += by
+    if flow_state.rate >= common.link:
+        flow_state.limited = 0
         common.limiters -= 1

@@ -53,7 +53,7 @@ def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[
 
 @inner
 def note(
-    log: Log, cycle: int, what: int, whose: int, given: tuple[int, int, int, int], decided: tuple[int, int, int, int]
+    log: Log, cycle: int, kind: int, owner: int, given: tuple[int, int, int, int], decided: tuple[int, int, int, int]
 ) -> None:
     """Add an entry.
 
@@ -64,6 +64,6 @@ def note(
     if at >= log.entry.shape[0]:
         return
     entry = log.entry[at]
-    entry[0], entry[1], entry[2] = cycle, what, whose
+    entry[0], entry[1], entry[2] = cycle, kind, owner
     entry[3], entry[4], entry[5], entry[6] = given
     entry[7], entry[8], entry[9], entry[10] = decided

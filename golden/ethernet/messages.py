@@ -145,16 +145,16 @@ def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
         to += 1
     frames = 1 + _in_a_row(messages, node, messages.more[node, _GOES_ON])
     place = messages.unused[0]
-    message, own = messages.message[place], messages.backlog[node, to]
+    message, backlog_state = messages.message[place], messages.backlog[node, to]
     messages.unused[0] = message.after
     messages.unused[1] -= 1
     message.born, message.frames = cycle, frames
-    if own.frames == 0:
-        own.first = place
+    if backlog_state.frames == 0:
+        backlog_state.first = place
     else:
-        messages.message[own.last].after = place
-    own.last = place
-    own.frames += frames
+        messages.message[backlog_state.last].after = place
+    backlog_state.last = place
+    backlog_state.frames += frames
     return to, frames, frames + _in_a_row(messages, node, messages.more[node, _IS_IDLE])
 
 
@@ -164,17 +164,17 @@ def begun(messages: Messages, node: int, to: int) -> tuple[int, int, int, bool]:
 
     Return its message's cycle of generation, serial and number of frames, and whether the frame is the last.
     """
-    own = messages.backlog[node, to]
-    place = own.first
+    backlog_state = messages.backlog[node, to]
+    place = backlog_state.first
     message = messages.message[place]
-    if own.begun == 0:
-        own.serial += 1
-    own.begun += 1
-    own.frames -= 1
-    is_last = own.begun == message.frames
+    if backlog_state.begun == 0:
+        backlog_state.serial += 1
+    backlog_state.begun += 1
+    backlog_state.frames -= 1
+    is_last = backlog_state.begun == message.frames
     if is_last:
-        own.begun, own.first = 0, message.after
+        backlog_state.begun, backlog_state.first = 0, message.after
         message.after = messages.unused[0]
         messages.unused[0] = place
         messages.unused[1] += 1
-    return message.born, own.serial, message.frames, is_last
+    return message.born, backlog_state.serial, message.frames, is_last

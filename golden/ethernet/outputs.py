@@ -32,17 +32,17 @@ _SENDS, _PAUSES = 1, 2
 @inner
 def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input in the next cycle if its pause state may change then (ETH-8)."""
-    own, mark = net.channel[channel], net.marks.input[channel]
-    turns = mark.level < mark.low if mark.told != 0 else mark.level > mark.high
+    channel_state, mark = net.channel[channel], net.marks.input[channel]
+    turns = mark.level < mark.low if mark.sent_pause != 0 else mark.level > mark.high
     if net.paused and turns:
-        _look(net, own, channel, cycle + 1)
+        _look(net, channel_state, channel, cycle + 1)
 
 
 @inner
-def _look(net: Ethernet, own: Channel, channel: int, cycle: int) -> None:
+def _look(net: Ethernet, channel_state: Channel, channel: int, cycle: int) -> None:
     """Schedule a watermark check of an input at the start of a cycle, once."""
-    if own.looked != cycle:
-        own.looked = cycle
+    if channel_state.looked != cycle:
+        channel_state.looked = cycle
         push(net.heap, cycle << CYCLE_BITS, CHECK, channel)
 
 
@@ -85,8 +85,8 @@ def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
         row = net.inputs[switch] - 1 if frame.input == NONE else net.channel[frame.input].local
     append(net.frames, net.queue[row, to], place)
     is_managed = net.managed[switch] != 0 and frame.kind == DATA
-    mine = frame.is_tagged != 0 and frame.tag == to
-    found = points.join(net.points, to, frame.length, is_managed, mine)
+    tag_matches = frame.is_tagged != 0 and frame.tag == to
+    found = points.join(net.points, to, frame.length, is_managed, tag_matches)
     if net.log.point[to] != 0:
         logs.note(
             net.log,
@@ -119,57 +119,57 @@ def say_again(net: Ethernet, channel: int) -> None:
 
     At most one event is pending.
     """
-    again, own = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
-    if again != watermarks.NEVER and own.is_said == 0:
-        own.is_said = 1
+    again, channel_state = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
+    if again != watermarks.NEVER and channel_state.is_said == 0:
+        channel_state.is_said = 1
         push(net.heap, again << CYCLE_BITS, AGAIN, channel)
 
 
 @inner
 def hear_pause(net: Ethernet, channel: int, quanta: int, time: int) -> None:
     """Pause a transmitter for ``quanta`` quanta of its link, from the end of the frame on the wire (ETH-9)."""
-    own = net.channel[channel]
-    begins = own.ends if own.sending != 0 else time
-    own.until = begins + quanta * _QUANTUM_BYTES * own.unit
+    channel_state = net.channel[channel]
+    begins = channel_state.ends if channel_state.sending != 0 else time
+    channel_state.until = begins + quanta * _QUANTUM_BYTES * channel_state.unit
 
 
 @inner
 def start(net: Ethernet, channel: int, time: int) -> None:
     """Start the next frame of an idle transmitter, if it may send (ETH-3, ETH-8, ETH-9, ETH-10)."""
-    own = net.channel[channel]
-    if own.sending != 0:
+    channel_state = net.channel[channel]
+    if channel_state.sending != 0:
         return
     back, cycle = channel ^ 1, time >> CYCLE_BITS
-    at_switch = own.sender >= net.adapter.shape[0]
-    if at_switch and net.paused and watermarks.wants(net.marks, back, cycle):
+    at_switch = channel_state.sender >= net.adapter.shape[0]
+    if at_switch and net.paused and watermarks.frame_due(net.marks, back, cycle):
         place = new_frame(net.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
         net.frames.frame[place].feedback = watermarks.quanta(net.marks, back, cycle)
-        watermarks.said(net.marks, back, cycle)
+        watermarks.note_frame_sent(net.marks, back, cycle)
         say_again(net, back)
         _look(net, net.channel[back], back, cycle + 1)
-        _send(net, own, channel, place, time)
+        _send(net, channel_state, channel, place, time)
         return
-    if time < own.rests:
+    if time < channel_state.rests:
         return
-    if time < own.until:
-        if own.is_waking == 0:
-            own.is_waking = 1
-            push(net.heap, own.until, RESUME, channel)
+    if time < channel_state.until:
+        if channel_state.is_waking == 0:
+            channel_state.is_waking = 1
+            push(net.heap, channel_state.until, RESUME, channel)
         return
-    place = _dequeue(net, own, channel) if at_switch else next_frame(net, own.sender, time)
+    place = _dequeue(net, channel_state, channel) if at_switch else next_frame(net, channel_state.sender, time)
     if place != NONE:
-        _send(net, own, channel, place, time)
+        _send(net, channel_state, channel, place, time)
 
 
 @inner
-def _dequeue(net: Ethernet, own: Channel, channel: int) -> int:
+def _dequeue(net: Ethernet, channel_state: Channel, channel: int) -> int:
     """Remove and return the next frame of an output (ETH-4)."""
     if net.by_arrival:
         return take(net.frames, net.queue[0, channel])
-    inputs = net.inputs[own.sender - net.adapter.shape[0]]
+    inputs = net.inputs[channel_state.sender - net.adapter.shape[0]]
     for _ in range(inputs):
-        row = own.turn
-        own.turn = row + 1 if row + 1 < inputs else 0
+        row = channel_state.turn
+        channel_state.turn = row + 1 if row + 1 < inputs else 0
         place = take(net.frames, net.queue[row, channel])
         if place != NONE:
             return place
@@ -177,19 +177,23 @@ def _dequeue(net: Ethernet, own: Channel, channel: int) -> int:
 
 
 @inner
-def _send(net: Ethernet, own: Channel, channel: int, place: int, time: int) -> None:
+def _send(net: Ethernet, channel_state: Channel, channel: int, place: int, time: int) -> None:
     """Put a frame on the wire.
 
     It arrives in the cycle after its last byte (ETH-2, ETH-3).
     """
     frame = net.frames.frame[place]
     is_pause = frame.kind == PAUSE
-    own.sending, own.length, own.input = _PAUSES if is_pause else _SENDS, frame.length, frame.input
-    free_at = time + frame.length * own.unit
-    own.ends = free_at
-    if own.slower > 1 and not is_pause:
-        own.rests = time + frame.length * own.unit * own.slower
-        push(net.heap, own.rests, RESTED, channel)
+    channel_state.sending, channel_state.length, channel_state.input = (
+        _PAUSES if is_pause else _SENDS,
+        frame.length,
+        frame.input,
+    )
+    free_at = time + frame.length * channel_state.unit
+    channel_state.ends = free_at
+    if channel_state.slower > 1 and not is_pause:
+        channel_state.rests = time + frame.length * channel_state.unit * channel_state.slower
+        push(net.heap, channel_state.rests, RESTED, channel)
     append(net.frames, net.flying[channel], place)
     push(net.heap, free_at, DONE, channel)
     push(net.heap, ((free_at + net.flight) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
@@ -199,12 +203,12 @@ def _send(net: Ethernet, own: Channel, channel: int, place: int, time: int) -> N
 @inner
 def end(net: Ethernet, channel: int, time: int) -> None:
     """End a frame on the wire: free its memory and shorten its queue (ETH-5, ETH-6)."""
-    own = net.channel[channel]
-    if own.sender >= net.adapter.shape[0] and own.sending == _SENDS:
-        points.leave(net.points, channel, own.length)
+    channel_state = net.channel[channel]
+    if channel_state.sender >= net.adapter.shape[0] and channel_state.sending == _SENDS:
+        points.leave(net.points, channel, channel_state.length)
         if net.log.point[channel] != 0:
-            logs.note(net.log, time >> CYCLE_BITS, logs.LEFT, channel, (own.length, 0, 0, 0), (0, 0, 0, 0))
-        if own.input != NONE:
-            watermarks.leave(net.marks, own.input, own.length, time >> CYCLE_BITS)
-            _check_input(net, own.input, time >> CYCLE_BITS)
-    own.sending = 0
+            logs.note(net.log, time >> CYCLE_BITS, logs.LEFT, channel, (channel_state.length, 0, 0, 0), (0, 0, 0, 0))
+        if channel_state.input != NONE:
+            watermarks.leave(net.marks, channel_state.input, channel_state.length, time >> CYCLE_BITS)
+            _check_input(net, channel_state.input, time >> CYCLE_BITS)
+    channel_state.sending = 0

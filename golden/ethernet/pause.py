@@ -114,9 +114,9 @@ def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64])
     if values[LEAVE] != 0:
         watermarks.leave(marks, 0, values[LEAVE_BYTES], now)
     state.seen[WAS_PAUSED] = watermarks.is_paused(marks, 0, now)
-    state.seen[WANTED] = watermarks.wants(marks, 0, now) and values[SAID] == 0
+    state.seen[WANTED] = watermarks.frame_due(marks, 0, now) and values[SAID] == 0
     if values[SAID] != 0:
-        watermarks.said(marks, 0, now)
+        watermarks.note_frame_sent(marks, 0, now)
     if values[W_ENABLE] != 0:
         watermarks.set_watermarks(marks, 0, values[W_HIGH], values[W_LOW], values[W_PAUSE], now)
     state.seen[NOW] = now + 1
@@ -126,31 +126,33 @@ def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64])
 def _count_rules(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
     """Count the rules that a cycle exercises."""
     marks, now = state.marks, state.seen[NOW]
-    paused, wanted = watermarks.is_paused(marks, 0, now), watermarks.wants(marks, 0, now)
-    own, length = marks.input[0], values[ARRIVE_BYTES]
+    paused, is_due = watermarks.is_paused(marks, 0, now), watermarks.frame_due(marks, 0, now)
+    input_state, length = marks.input[0], values[ARRIVE_BYTES]
     drops = drops_frame(state, values)
     taken, leaves = values[ARRIVE] != 0 and not drops, values[LEAVE] != 0
     rules[ARRIVED] += taken
     rules[LEFT] += leaves
     rules[BOTH] += taken and leaves
-    rules[EMPTIED] += leaves and own.level + taken * length < values[LEAVE_BYTES]
-    rules[FILLED] += taken and own.level + length == marks.memory_bytes
-    room = marks.memory_bytes - own.level
-    rules[LATE_ROOM] += drops and leaves and length <= room + values[LEAVE_BYTES] and values[LEAVE_BYTES] <= own.level
+    rules[EMPTIED] += leaves and input_state.level + taken * length < values[LEAVE_BYTES]
+    rules[FILLED] += taken and input_state.level + length == marks.memory_bytes
+    room = marks.memory_bytes - input_state.level
+    rules[LATE_ROOM] += (
+        drops and leaves and length <= room + values[LEAVE_BYTES] and values[LEAVE_BYTES] <= input_state.level
+    )
     rules[DROPPED] += drops
-    rules[DROPS_FULL] += drops and own.drops == DROP_MOST
+    rules[DROPS_FULL] += drops and input_state.drops == DROP_MOST
     was = state.seen[WAS_PAUSED] != 0
     rules[PAUSED] += paused and not was
-    rules[AT_HIGH] += not paused and own.enabled != 0 and own.level == own.high
-    rules[RESUMED] += was and not paused and own.enabled != 0
-    rules[AT_LOW] += paused and own.level == own.low
-    rules[ASKED] += wanted and paused != (own.told != 0)
-    rules[MISSED] += state.seen[WANTED] != 0 and not wanted
-    rules[REFRESHED] += values[SAID] != 0 and wanted and paused and own.told != 0
+    rules[AT_HIGH] += not paused and input_state.enabled != 0 and input_state.level == input_state.high
+    rules[RESUMED] += was and not paused and input_state.enabled != 0
+    rules[AT_LOW] += paused and input_state.level == input_state.low
+    rules[ASKED] += is_due and paused != (input_state.sent_pause != 0)
+    rules[MISSED] += state.seen[WANTED] != 0 and not is_due
+    rules[REFRESHED] += values[SAID] != 0 and is_due and paused and input_state.sent_pause != 0
     rules[SAID_PAUSE] += values[SAID] != 0 and paused
-    rules[SAID_GO] += values[SAID] != 0 and not paused and own.told != 0
-    rules[UNASKED] += values[SAID] != 0 and not wanted
+    rules[SAID_GO] += values[SAID] != 0 and not paused and input_state.sent_pause != 0
+    rules[UNASKED] += values[SAID] != 0 and not is_due
     rules[WRITTEN] += values[W_ENABLE] != 0 and values[ARRIVE] != 0
-    rules[SWITCHED_OFF] += was and own.enabled == 0
-    rules[STAYS_OFF] += own.enabled == 0 and own.level > own.high
-    rules[CROSSED] += own.enabled != 0 and own.high < own.level < own.low
+    rules[SWITCHED_OFF] += was and input_state.enabled == 0
+    rules[STAYS_OFF] += input_state.enabled == 0 and input_state.level > input_state.high
+    rules[CROSSED] += input_state.enabled != 0 and input_state.high < input_state.level < input_state.low

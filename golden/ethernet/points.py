@@ -136,8 +136,8 @@ def new_points(
 @kernel
 def reset(made: Points, place: int) -> None:
     """Reset a congestion point (ECP-12)."""
-    own = made.point[place]
-    own.queue, own.last, own.passed, own.word = 0, 0, 0, made.seeds[place]
+    point_state = made.point[place]
+    point_state.queue, point_state.last, point_state.passed, point_state.word = 0, 0, 0, made.seeds[place]
 
 
 @inner
@@ -146,14 +146,14 @@ def samples(made: Points, place: int, length: int) -> bool:
 
     Advance the random sequence or the byte count (ECP-3 to ECP-6).
     """
-    own = made.point[place]
+    point_state = made.point[place]
     if made.random:
-        own.word = after_draw(own.word)
-        return number_of(own.word) < length * made.chance >> _TO_DRAW
-    own.passed += length
-    if own.passed < made.sample_bytes:
+        point_state.word = after_draw(point_state.word)
+        return number_of(point_state.word) < length * made.chance >> _TO_DRAW
+    point_state.passed += length
+    if point_state.passed < made.sample_bytes:
         return False
-    own.passed -= made.sample_bytes
+    point_state.passed -= made.sample_bytes
     return True
 
 
@@ -185,12 +185,12 @@ def join(made: Points, place: int, length: int, managed: int, tagged: int) -> No
     tagged : int
         Nonzero if the frame carries the tag of a rate limiter with the CPID of this point.
     """
-    own = made.point[place]
-    own.queue = min(own.queue + length, made.longest)
+    point_state = made.point[place]
+    point_state.queue = min(point_state.queue + length, made.longest)
     if managed == 0 or not samples(made, place, length):
         return SILENT
-    queue, last = own.queue, own.last
-    own.last = queue
+    queue, last = point_state.queue, point_state.last
+    point_state.last = queue
     if made.bcn_stop and queue > made.stop_bytes:
         return Notification(True, True, True, 0)  # noqa: FBT003 - kernels take positional arguments only
     feedback = in_units(feedback_of(made, queue, last))
@@ -200,5 +200,5 @@ def join(made: Points, place: int, length: int, managed: int, tagged: int) -> No
 @inner
 def leave(made: Points, place: int, length: int) -> None:
     """Remove a frame from an output's queue (ECP-1)."""
-    own = made.point[place]
-    own.queue = max(own.queue - length, 0)
+    point_state = made.point[place]
+    point_state.queue = max(point_state.queue - length, 0)

@@ -120,9 +120,15 @@ def reset(made: Probers, source: int) -> None:
     Given delays are kept (EPR-12).
     """
     for flow in range(made.probe.shape[1]):
-        own = made.probe[source, flow]
-        own.sent, own.probed, own.arrival, own.reported, own.occupancy = 0, 0, 0, 0, 0
-        own.begun, own.heard, own.known = 0, 0, 0
+        probe_state = made.probe[source, flow]
+        probe_state.sent, probe_state.probed, probe_state.arrival, probe_state.reported, probe_state.occupancy = (
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
+        probe_state.begun, probe_state.heard, probe_state.known = 0, 0, 0
 
 
 @inner
@@ -134,14 +140,14 @@ def set_base(made: Probers, source: int, flow: int, cycles: int) -> None:
 @inner
 def count(made: Probers, source: int, flow: int, length: int, limited: int) -> bool:
     """Count the bytes of a frame that starts and return whether a probe must follow it (EPR-1 to EPR-3)."""
-    own = made.probe[source, flow]
-    own.sent = (own.sent + length) & _MODULUS
+    probe_state = made.probe[source, flow]
+    probe_state.sent = (probe_state.sent + length) & _MODULUS
     if not made.all_flows and limited == 0:
-        own.begun = 0
+        probe_state.begun = 0
         return False
-    if own.begun != 0 and (own.sent - own.probed) & _MODULUS < made.probe_bytes:
+    if probe_state.begun != 0 and (probe_state.sent - probe_state.probed) & _MODULUS < made.probe_bytes:
         return False
-    own.begun, own.probed = 1, own.sent
+    probe_state.begun, probe_state.probed = 1, probe_state.sent
     return True
 
 
@@ -174,20 +180,20 @@ def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, re
     reported : int
         Byte count that the probe carries.
     """
-    own = made.probe[source, flow]
-    gap = (arrival - own.arrival) & _MODULUS
-    if own.heard != 0 and (gap == 0 or gap >= _LATE):
+    probe_state = made.probe[source, flow]
+    gap = (arrival - probe_state.arrival) & _MODULUS
+    if probe_state.heard != 0 and (gap == 0 or gap >= _LATE):
         return NOTHING
     delay = (arrival - stamp) & _MODULUS
     if made.learned:
-        own.least = min(own.least, delay) if own.heard != 0 else delay
-    first = own.heard == 0
-    sent = (reported - own.reported) & _MODULUS
-    own.heard, own.arrival, own.reported = 1, arrival & _MODULUS, reported & _MODULUS
+        probe_state.least = min(probe_state.least, delay) if probe_state.heard != 0 else delay
+    first = probe_state.heard == 0
+    sent = (reported - probe_state.reported) & _MODULUS
+    probe_state.heard, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
     if first:
         return NOTHING
-    occupancy = occupancy_of(excess_of(delay, own.least), sent, gap)
-    change = occupancy - own.occupancy if own.known != 0 else 0
-    own.occupancy, own.known = occupancy, 1
+    occupancy = occupancy_of(excess_of(delay, probe_state.least), sent, gap)
+    change = occupancy - probe_state.occupancy if probe_state.known != 0 else 0
+    probe_state.occupancy, probe_state.known = occupancy, 1
     feedback = made.set_point - occupancy - made.weight * change
     return Feedback(True, in_units(max(-made.most, min(made.most, feedback))))  # noqa: FBT003 - positional in kernels

@@ -1,8 +1,8 @@
 """Input memories and their PAUSE for many inputs: PAU-1 to PAU-10 (``docs/pause.md``), without a clock.
 
-A network calls ``arrive`` and ``leave`` in the cycle of the event, queries ``wants`` in the cycles after a change, and
-calls ``said`` when the PAUSE frame starts on its link. Within a cycle, ``arrive`` comes before ``leave``; the order of
-other calls does not matter.
+A network calls ``arrive`` and ``leave`` in the cycle of the event, queries ``frame_due`` in the cycles after a
+change, and calls ``note_frame_sent`` when the PAUSE frame starts on its link. Within a cycle, ``arrive`` comes before
+``leave``; the order of other calls does not matter.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class Input:
 
     Parameters
     ----------
-    since, said : int
+    since, sent_at : int
         Cycle of the last change; cycle of the last PAUSE frame.
     level, started : int
         Bytes in the memory after the last change and at the start of its cycle.
     high, low, enabled : int
         Watermarks and whether PAUSE is on, valid from the cycle after the last change on.
-    paused, told : int
+    paused, sent_pause : int
         Hysteresis state at the start of the cycle of the last change; state carried by the last PAUSE frame.
     drops : int
         Number of dropped frames (saturating counter).
     """
 
     since: Int64
-    said: Int64
+    sent_at: Int64
     level: Int32
     started: Int32
     high: Int32
@@ -43,7 +43,7 @@ class Input:
     drops: Int32
     enabled: Int16
     paused: Int16
-    told: Int16
+    sent_pause: Int16
 
 
 class Watermarks(NamedTuple):
@@ -81,26 +81,32 @@ def new_watermarks(
 @kernel
 def reset(marks: Watermarks, place: int) -> None:
     """Reset an input at cycle 0 (PAU-10)."""
-    own = marks.input[place]
-    own.since, own.said, own.level, own.started, own.drops = -1, 0, 0, 0, 0
-    own.high, own.low, own.enabled, own.paused, own.told = marks.high_bytes, marks.low_bytes, 1, 0, 0
+    input_state = marks.input[place]
+    input_state.since, input_state.sent_at, input_state.level, input_state.started, input_state.drops = -1, 0, 0, 0, 0
+    input_state.high, input_state.low, input_state.enabled, input_state.paused, input_state.sent_pause = (
+        marks.high_bytes,
+        marks.low_bytes,
+        1,
+        0,
+        0,
+    )
 
 
 @inner
-def _enter(own: Input, cycle: int) -> None:
+def _enter(input_state: Input, cycle: int) -> None:
     """Begin a cycle: apply the changes of earlier cycles to level and hysteresis (PAU-4, PAU-5)."""
-    if cycle > own.since:
-        own.since, own.started = cycle, own.level
-        stays = own.paused != 0 and own.level >= own.low
-        own.paused = own.enabled != 0 and (own.level > own.high or stays)
+    if cycle > input_state.since:
+        input_state.since, input_state.started = cycle, input_state.level
+        stays = input_state.paused != 0 and input_state.level >= input_state.low
+        input_state.paused = input_state.enabled != 0 and (input_state.level > input_state.high or stays)
 
 
 @inner
 def fits(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
     """Return whether a frame of ``length`` bytes that arrives in a cycle fits (PAU-2)."""
-    own = marks.input[place]
-    _enter(own, cycle)
-    return own.started + length <= marks.memory_bytes
+    input_state = marks.input[place]
+    _enter(input_state, cycle)
+    return input_state.started + length <= marks.memory_bytes
 
 
 @inner
@@ -109,42 +115,46 @@ def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
 
     If it does not fit, count a drop and return False (PAU-1 to PAU-3).
     """
-    own = marks.input[place]
+    input_state = marks.input[place]
     if not fits(marks, place, length, cycle):
-        own.drops = min(own.drops + 1, DROP_MOST)
+        input_state.drops = min(input_state.drops + 1, DROP_MOST)
         return False
-    own.level += length
+    input_state.level += length
     return True
 
 
 @inner
 def leave(marks: Watermarks, place: int, length: int, cycle: int) -> None:
     """Remove a frame from the memory (PAU-1)."""
-    own = marks.input[place]
-    _enter(own, cycle)
-    own.level = max(own.level - length, 0)
+    input_state = marks.input[place]
+    _enter(input_state, cycle)
+    input_state.level = max(input_state.level - length, 0)
 
 
 @inner
 def is_paused(marks: Watermarks, place: int, cycle: int) -> bool:
     """Return whether the neighbour must pause, at the start of a cycle (PAU-4)."""
-    own = marks.input[place]
-    _enter(own, cycle)
-    return own.paused != 0
+    input_state = marks.input[place]
+    _enter(input_state, cycle)
+    return input_state.paused != 0
 
 
 @inner
 def refreshes_at(marks: Watermarks, place: int) -> int:
     """Return the cycle from which a PAUSE in force must be repeated, or ``NEVER`` (PAU-7)."""
-    own = marks.input[place]
-    return own.said + marks.refresh_cycles if own.told != 0 and marks.refresh_cycles != 0 else NEVER
+    input_state = marks.input[place]
+    return (
+        input_state.sent_at + marks.refresh_cycles
+        if input_state.sent_pause != 0 and marks.refresh_cycles != 0
+        else NEVER
+    )
 
 
 @inner
-def wants(marks: Watermarks, place: int, cycle: int) -> bool:
+def frame_due(marks: Watermarks, place: int, cycle: int) -> bool:
     """Return whether a PAUSE frame must be sent, at the start of a cycle (PAU-6, PAU-7)."""
     paused = is_paused(marks, place, cycle)
-    return paused != (marks.input[place].told != 0) or (paused and cycle >= refreshes_at(marks, place))
+    return paused != (marks.input[place].sent_pause != 0) or (paused and cycle >= refreshes_at(marks, place))
 
 
 @inner
@@ -154,16 +164,16 @@ def quanta(marks: Watermarks, place: int, cycle: int) -> int:
 
 
 @inner
-def said(marks: Watermarks, place: int, cycle: int) -> None:
+def note_frame_sent(marks: Watermarks, place: int, cycle: int) -> None:
     """Record that a PAUSE frame starts in a cycle, with the state at its start (PAU-8)."""
-    own = marks.input[place]
-    own.told = is_paused(marks, place, cycle)
-    own.said = cycle
+    input_state = marks.input[place]
+    input_state.sent_pause = is_paused(marks, place, cycle)
+    input_state.sent_at = cycle
 
 
 @inner
 def set_watermarks(marks: Watermarks, place: int, high: int, low: int, enabled: int, cycle: int) -> None:
     """Write the settings, valid from the next cycle on (PAU-9)."""
-    own = marks.input[place]
-    _enter(own, cycle)
-    own.high, own.low, own.enabled = high, low, enabled
+    input_state = marks.input[place]
+    _enter(input_state, cycle)
+    input_state.high, input_state.low, input_state.enabled = high, low, enabled

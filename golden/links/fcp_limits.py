@@ -68,11 +68,11 @@ class FCPLimits(NamedTuple):
         Growth of the limit, in blocks, that makes an FCP due.
     period : int
         Number of cycles after which an FCP of every lane is due.
-    beside : bool
+    sideband : bool
         FCPs use a sideband instead of the link.
     sent, limit : array of int64, (ends, lanes)
         Blocks of packets started; limit received last.
-    freed, said : array of int64, (ends, lanes)
+    freed, limit_sent : array of int64, (ends, lanes)
         Blocks freed in the port's own input buffer; limit sent last.
     end : Records of End, (ends,)
         FCP state of each port.
@@ -87,11 +87,11 @@ class FCPLimits(NamedTuple):
     whole: NDArray[np.int64]
     step: NDArray[np.int64]
     period: int
-    beside: bool
+    sideband: bool
     sent: NDArray[np.int64]
     limit: NDArray[np.int64]
     freed: NDArray[np.int64]
-    said: NDArray[np.int64]
+    limit_sent: NDArray[np.int64]
     end: Records[End]
     flying: Records[Flying]
     fcps: NDArray[np.int64]
@@ -99,7 +99,7 @@ class FCPLimits(NamedTuple):
 
 
 def new_limits(
-    *, ends: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, beside: bool, flight: int
+    *, ends: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, sideband: bool, flight: int
 ) -> FCPLimits:
     """Return ports whose limits are the whole remote buffer.
 
@@ -114,11 +114,11 @@ def new_limits(
         whole=blocks,
         step=step,
         period=period,
-        beside=beside,
+        sideband=sideband,
         sent=counters[0],
         limit=np.tile(blocks, (ends, 1)),
         freed=counters[1],
-        said=np.tile(blocks, (ends, 1)),
+        limit_sent=np.tile(blocks, (ends, 1)),
         end=end,
         flying=new_records(Flying, ends, 1 << (flight + 2).bit_length()),
         fcps=counters[2],
@@ -127,9 +127,9 @@ def new_limits(
 
 
 @inner
-def goes_beside(limits: FCPLimits) -> bool:
+def uses_sideband(limits: FCPLimits) -> bool:
     """Return whether FCPs use a sideband."""
-    return limits.beside
+    return limits.sideband
 
 
 @inner
@@ -159,7 +159,7 @@ def count_freed(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
     """
     limits.freed[end, lane] += blocks
     limit = limits.whole[lane] + limits.freed[end, lane]
-    if counters.has_advanced(limit, limits.said[end, lane], limits.step[lane]):
+    if counters.has_advanced(limit, limits.limit_sent[end, lane], limits.step[lane]):
         limits.end[end].due |= 1 << lane
 
 
@@ -174,23 +174,23 @@ def is_due(limits: FCPLimits, end: int, cycle: int) -> bool:
 
 
 @inner
-def say(limits: FCPLimits, end: int, to: int, cycle: int, flight: int) -> None:
+def send_fcp(limits: FCPLimits, end: int, to: int, cycle: int, flight: int) -> None:
     """Send the next due FCP to the other end (IBS-C4)."""
     this = limits.end[end]
     lane = counters.next_due(this.due, this.last)
     this.last = lane
     this.due &= ~(1 << lane)
-    say_limit(limits, end, to, lane, limits.whole[lane] + limits.freed[end, lane], cycle, flight)
+    send_fcp_with_limit(limits, end, to, lane, limits.whole[lane] + limits.freed[end, lane], cycle, flight)
 
 
 @inner
-def say_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle: int, flight: int) -> None:
+def send_fcp_with_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle: int, flight: int) -> None:
     """Send an FCP with a given limit, unless it is lost (IBS-C5, IBS-C6)."""
-    limits.said[end, lane] = limit
+    limits.limit_sent[end, lane] = limit
     limits.fcps[end, lane] += 1
     if cycle < limits.end[end].loses_until:
         return
-    hear(limits, to, cycle)
+    receive_fcps(limits, to, cycle)
     other = limits.end[to]
     fcp = limits.flying[to, (other.oldest + other.flying) & (limits.flying.shape[1] - 1)]
     fcp.holds_from, fcp.lane, fcp.limit = cycle + flight + 1, lane, limit
@@ -198,7 +198,7 @@ def say_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle
 
 
 @inner
-def mail(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
+def arriving_fcp(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
     """Return (lane, limit) of the FCP that arrives at a port in a cycle, lane -1 for none."""
     this = limits.end[end]
     fcp = limits.flying[end, this.oldest]
@@ -208,13 +208,13 @@ def mail(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
 
 
 @inner
-def lose(limits: FCPLimits, end: int, until: int) -> None:
+def drop_fcps(limits: FCPLimits, end: int, until: int) -> None:
     """Mark the FCPs that a port sends before a cycle as lost (IBS-C6)."""
     limits.end[end].loses_until = max(limits.end[end].loses_until, until)
 
 
 @inner
-def hear(limits: FCPLimits, end: int, cycle: int) -> None:
+def receive_fcps(limits: FCPLimits, end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle (IBS-C5)."""
     this = limits.end[end]
     while this.flying > 0:

@@ -25,17 +25,17 @@ def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
 
 
 @inner
-def _nothing_to_hear(rooms: Rooms, end: int, cycle: int) -> None:
+def _receive_nothing(rooms: Rooms, end: int, cycle: int) -> None:
     """Do nothing: returns take effect when they arrive."""
 
 
 @inner
-def _nothing_to_say(rooms: Rooms, end: int, to: int, cycle: int, flight: int) -> None:
+def _send_nothing(rooms: Rooms, end: int, to: int, cycle: int, flight: int) -> None:
     """Do nothing: credit returns need no FCPs."""
 
 
 @inner
-def _nothing_to_load(limits: FCPLimits, end: int) -> None:
+def _load_nothing(limits: FCPLimits, end: int) -> None:
     """Do nothing."""
 
 
@@ -80,7 +80,7 @@ def _most_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
 
 
 @inner
-def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
+def _drop_nothing(rooms: Rooms, end: int, until: int) -> None:
     """Do nothing: returns are never lost."""
 
 
@@ -92,8 +92,8 @@ def fcp_period(remote: Any) -> int:
     """
 
 
-@by_type({Rooms: _no, FCPLimits: limits.goes_beside})
-def goes_beside(remote: Any) -> bool:
+@by_type({Rooms: _no, FCPLimits: limits.uses_sideband})
+def uses_sideband(remote: Any) -> bool:
     """Return whether flow-control packets use a sideband instead of the link."""
 
 
@@ -117,8 +117,8 @@ def came_free(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Count freed blocks: in the remote buffer with returns, in the port's own input buffer with FCPs."""
 
 
-@by_type({Rooms: _nothing_to_hear, FCPLimits: limits.hear})
-def hear(remote: Any, end: int, cycle: int) -> None:
+@by_type({Rooms: _receive_nothing, FCPLimits: limits.receive_fcps})
+def receive_fcps(remote: Any, end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle."""
 
 
@@ -132,8 +132,8 @@ def most_taken(remote: Any) -> NDArray[np.int64]:
     """Return the maximum number of blocks in use in the remote buffers, as known to the senders, by port and VL."""
 
 
-@by_type({Rooms: _nothing_to_lose, FCPLimits: limits.lose})
-def lose(remote: Any, end: int, until: int) -> None:
+@by_type({Rooms: _drop_nothing, FCPLimits: limits.drop_fcps})
+def drop_fcps(remote: Any, end: int, until: int) -> None:
     """Mark the flow-control packets that a port sends before a cycle as lost."""
 
 
@@ -142,12 +142,12 @@ def fcp_due(remote: Any, end: int, cycle: int) -> bool:
     """Return whether an FCP of any VL is due in a cycle."""
 
 
-@by_type({Rooms: _nothing_to_say, FCPLimits: limits.say})
-def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
+@by_type({Rooms: _send_nothing, FCPLimits: limits.send_fcp})
+def send_fcp(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
     """Send the next due FCP."""
 
 
-@by_type({Rooms: room.load_rooms, FCPLimits: _nothing_to_load})
+@by_type({Rooms: room.load_rooms, FCPLimits: _load_nothing})
 def load_remote(remote: Any, end: int) -> None:
     """Prefetch the credits of a sender.
 

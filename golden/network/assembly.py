@@ -255,7 +255,7 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
         whole=buffers.minimum,
         fcp_blocks=credit.fcp_blocks,
         period=credit.fcp_period,
-        beside=not credit.kind.on_link,
+        sideband=not credit.kind.on_link,
         flight=flight,
     )
 

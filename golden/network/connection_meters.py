@@ -90,20 +90,22 @@ def count_arrival(meters: ConnectionMeters, number: int, target: int, latency: i
     Return -1 if the connection has no deadline. A packet that a rewritten table led to another NIC is not counted and
     returns -1, too.
     """
-    it = meters.each[number]
-    if it.target != target:
+    connection_meter = meters.each[number]
+    if connection_meter.target != target:
         return -1
-    it.packets += 1
-    it.latency += latency
-    it.most = max(it.most, latency)
-    if it.last >= 0:
-        eighths = ((cycle - it.last) << _FINE_BITS + 3) // (it.period >> CYCLE_BITS - _FINE_BITS)
+    connection_meter.packets += 1
+    connection_meter.latency += latency
+    connection_meter.most = max(connection_meter.most, latency)
+    if connection_meter.last >= 0:
+        eighths = ((cycle - connection_meter.last) << _FINE_BITS + 3) // (
+            connection_meter.period >> CYCLE_BITS - _FINE_BITS
+        )
         meters.jitter[number, _EIGHTHS[min(eighths, 16)]] += 1
-    it.last = cycle
-    if it.deadline == 0:
+    connection_meter.last = cycle
+    if connection_meter.deadline == 0:
         return -1
     place = 0
-    while place < len(FRACTIONS) and latency * FRACTIONS[place][1] > it.deadline * FRACTIONS[place][0]:
+    while place < len(FRACTIONS) and latency * FRACTIONS[place][1] > connection_meter.deadline * FRACTIONS[place][0]:
         place += 1
     meters.within[number, place] += 1
-    return min(latency * RATIOS // it.deadline, 2 * RATIOS)
+    return min(latency * RATIOS // connection_meter.deadline, 2 * RATIOS)

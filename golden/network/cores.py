@@ -15,7 +15,7 @@ from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_stretch, merged_meters
 from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle
-from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_PACKETS, OF_ROOMS, OWNED, TURN, box_of
+from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_CREDITS, OF_PACKETS, OWNED, TURN, box_of
 from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
 from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import IN_USE, TO_INPUT, Packets, free_packets, schedule, set_free
@@ -25,22 +25,22 @@ _GOES_ON = -1
 
 
 @inner
-def _say(net: Network, packets: Packets) -> None:
+def _publish_state(net: Network, packets: Packets) -> None:
     """Publish whether this part can run the next window, its packets, and the last cycle of movement."""
     part = net.border
-    own, in_use = part.own, packets.regs[IN_USE]
+    part_state, in_use = part.part_state, packets.regs[IN_USE]
     if in_use != 0:
-        own[LAST_MOVED] = net.clock[MOVED]
-    elif own[HAD_PACKETS] != 0:
-        own[LAST_MOVED] = net.clock[NOW]
-    own[HAD_PACKETS] = in_use
+        part_state[LAST_MOVED] = net.clock[MOVED]
+    elif part_state[HAD_PACKETS] != 0:
+        part_state[LAST_MOVED] = net.clock[NOW]
+    part_state[HAD_PACKETS] = in_use
     why = _GOES_ON
-    if own[OWNED] - in_use < part.nics * (net.staged.shape[1] + part.window):
+    if part_state[OWNED] - in_use < part.nics * (net.staged.shape[1] + part.window):
         why = POOL_EMPTY
     if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < part.nics * part.window:
         why = TRACE_FULL
-    said = part.said[own[TURN] * part.parts + part.number]
-    said[WHY], said[PACKETS], said[LAST] = why, in_use, own[LAST_MOVED]
+    published = part.published[part_state[TURN] * part.parts + part.number]
+    published[WHY], published[PACKETS], published[LAST] = why, in_use, part_state[LAST_MOVED]
 
 
 @inner
@@ -51,8 +51,8 @@ def _why_not(net: Network, end: int) -> int:
         return DONE
     why, in_use, last = _GOES_ON, 0, 0
     for number in range(part.parts):
-        said = part.said[part.own[TURN] * part.parts + number]
-        why, in_use, last = max(why, said[WHY]), in_use + said[PACKETS], max(last, said[LAST])
+        published = part.published[part.part_state[TURN] * part.parts + number]
+        why, in_use, last = max(why, published[WHY]), in_use + published[PACKETS], max(last, published[LAST])
     if why == _GOES_ON and in_use != 0 and now - 1 - last > net.patience:
         return STUCK
     return why
@@ -63,26 +63,26 @@ def _take_letters(net: Network, packets: Packets) -> None:
     """Receive the packets and credits that other parts posted in the last window."""
     part, now = net.border, net.clock[NOW]
     for writer in range(part.parts):
-        box = box_of(part, part.own[TURN], writer, part.number)
+        box = box_of(part, part.part_state[TURN], writer, part.number)
         for place in range(part.letters[box, OF_PACKETS]):
             letter = part.packets[box, place]
             packets.regs[IN_USE] += 1
-            part.own[OWNED] += 1
+            part.part_state[OWNED] += 1
             schedule(packets, letter.packet, letter.cycle, TO_INPUT, letter.place)
-        for place in range(part.letters[box, OF_ROOMS]):
-            room = part.rooms[box, place]
+        for place in range(part.letters[box, OF_CREDITS]):
+            credit = part.credits[box, place]
             begin(
                 net.out_ports.returns,
                 net.out_ports.remote,
-                room.end,
+                credit.end,
                 now,
-                room.since,
-                room.lane,
-                room.flits,
-                room.blocks,
-                room.ahead,
+                credit.since,
+                credit.lane,
+                credit.flits,
+                credit.blocks,
+                credit.ahead,
             )
-        part.letters[box, OF_PACKETS] = part.letters[box, OF_ROOMS] = 0
+        part.letters[box, OF_PACKETS] = part.letters[box, OF_CREDITS] = 0
 
 
 @kernel
@@ -93,11 +93,11 @@ def run_part(net: Network, packets: Packets, end: int) -> int:
     """
     part = net.border
     while True:
-        _say(net, packets)
+        _publish_state(net, packets)
         meet(part.barrier, part.parts)
         _take_letters(net, packets)
         reason = _why_not(net, end)
-        part.own[TURN] ^= 1
+        part.part_state[TURN] ^= 1
         if reason >= 0:
             return reason
         until = min(net.clock[NOW] + part.window, end)
@@ -230,7 +230,7 @@ class ManyCores:
         for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
             packets = each._replace(pool=pool, origin=origin, chain=chain)
             set_free(packets, share)
-            net.border.own[OWNED] = packets.regs[IN_USE] + len(share)
+            net.border.part_state[OWNED] = packets.regs[IN_USE] + len(share)
             dealt.append((net, packets))
         self._parts = dealt
 

@@ -14,7 +14,7 @@ from vlane.golden.links.remote_credit import fcp_period
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.pacing import Pacing
-from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
+from vlane.golden.network.parts import OWNED, CreditLetter, PacketLetter, Part
 from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.packets import Packets, free_packets, set_free
@@ -106,17 +106,27 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
     np.add.at(between, (writes[is_cut], reads[is_cut]), 1)
     letters = window * int(between.max(initial=1))
     packet_letters = new_records(PacketLetter, 2 * parts * parts, letters)
-    room_letters = new_records(RoomLetter, 2 * parts * parts, letters * net.out_ports.returns.rows)
-    count, said = np.zeros((2 * parts * parts, 8), np.int64), np.zeros((2 * parts, 8), np.int64)
+    credit_letters = new_records(CreditLetter, 2 * parts * parts, letters * net.out_ports.returns.rows)
+    count, published = np.zeros((2 * parts * parts, 8), np.int64), np.zeros((2 * parts, 8), np.int64)
     barrier = new_barrier()
     pools = _shared_pool(packets, parts)
     made = []
     for number in range(parts):
         of_part = owner[len(far) : len(far) + len(net.staged)] == number
-        own = np.zeros(8, np.int64)
-        own[OWNED] = len(free_packets(pools[number]))
+        part_state = np.zeros(8, np.int64)
+        part_state[OWNED] = len(free_packets(pools[number]))
         border = Part(
-            number, parts, window, int(of_part.sum()), owner, packet_letters, room_letters, count, said, barrier, own
+            number,
+            parts,
+            window,
+            int(of_part.sum()),
+            owner,
+            packet_letters,
+            credit_letters,
+            count,
+            published,
+            barrier,
+            part_state,
         )
         made.append((_part_of(net, border, of_part), pools[number]))
     return made

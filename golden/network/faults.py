@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from vlane.golden.links.remote_credit import fcp_period, lose
+from vlane.golden.links.remote_credit import drop_fcps, fcp_period
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.runs import Change
 from vlane.golden.network.state import Network
@@ -28,7 +28,7 @@ def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int, told_after
     told_after : int
         Delay in cycles until golden receives an FCP of a co-simulated switch.
     """
-    return Change(cycle + told_after, partial(_lose, switch, port, cycle + cycles))
+    return Change(cycle + told_after, partial(_drop_fcps, switch, port, cycle + cycles))
 
 
 def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
@@ -42,10 +42,10 @@ def _stall(switch: int, port: int, until: int, net: Network) -> None:
     net.out_ports.free_from[end] = max(int(net.out_ports.free_from[end]), until)
 
 
-def _lose(switch: int, port: int, until: int, net: Network) -> None:
+def _drop_fcps(switch: int, port: int, until: int, net: Network) -> None:
     if fcp_period(net.out_ports.remote) == 0:
         raise TypeError("this network sends no flow-control packets")
-    lose(net.out_ports.remote, (switch << net.switches.inputs.port_bits) + port, until)
+    drop_fcps(net.out_ports.remote, (switch << net.switches.inputs.port_bits) + port, until)
 
 
 def _write(switch: int, lid: int, output: int, net: Network) -> None:

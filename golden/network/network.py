@@ -15,7 +15,7 @@ from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
 from vlane.golden.network.meters import count_delivery, count_loss
 from vlane.golden.network.pacing import sweep
-from vlane.golden.network.parts import is_foreign, post_packet, post_room
+from vlane.golden.network.parts import is_foreign, post_credit, post_packet
 from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import (
     Starvation,
@@ -30,7 +30,7 @@ from vlane.golden.switches.credit_starvation import (
 from vlane.golden.switches.inputs import ROUTED, bit_of, load_input, word_of
 from vlane.golden.switches.kinds import allocate, comes_free, receive, store
 from vlane.golden.switches.marking import note_queued, note_taken
-from vlane.golden.switches.output_ports import cycles_on_link, queue_packet, say_limits, start_packet
+from vlane.golden.switches.output_ports import cycles_on_link, queue_packet, send_due_fcp, start_packet
 from vlane.golden.switches.packets import (
     AHEAD,
     EVENTS,
@@ -49,7 +49,7 @@ from vlane.golden.switches.packets import (
     schedule,
     take_due,
 )
-from vlane.golden.switches.port_visits import is_at_rest, list_free, load_heads, load_port, may_say
+from vlane.golden.switches.port_visits import fcp_may_become_due, is_at_rest, list_free, load_heads, load_port
 from vlane.golden.topologies.wiring import NOWHERE
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
@@ -69,16 +69,18 @@ def nic_end(net: Network, nic: int) -> int:
 
 
 @inner
-def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
+def _return_credit(
+    net: Network, size: tuple[int, int], end: int, lane: int, cycle: int, since: int, ahead: int
+) -> None:
     """Free the space of ``size`` (flits, blocks) at a port flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
     cable = net.wiring.cable[end]
-    told, since = cable.told, since + cable.telling
-    if is_foreign(net.border, told):
-        post_room(net.border, told, since, lane, size[0], size[1], ahead)
+    credit_receiver, since = cable.credit_receiver, since + cable.credit_delay
+    if is_foreign(net.border, credit_receiver):
+        post_credit(net.border, credit_receiver, since, lane, size[0], size[1], ahead)
         return
-    begin(net.out_ports.returns, net.out_ports.remote, told, cycle, since, lane, size[0], size[1], ahead)
-    if told == end:
-        _wake(net, told)
+    begin(net.out_ports.returns, net.out_ports.remote, credit_receiver, cycle, since, lane, size[0], size[1], ahead)
+    if credit_receiver == end:
+        _wake(net, credit_receiver)
 
 
 def take_waiting(net: Network, packets: Packets) -> None:
@@ -87,17 +89,17 @@ def take_waiting(net: Network, packets: Packets) -> None:
 
 
 @inner
-def _rooms_come_free(net: Network, cycle: int) -> None:
+def _apply_immediate_credits(net: Network, cycle: int) -> None:
     """Apply the credits that arrive at once in this cycle.
 
     Wake ports that may have to send an FCP.
     """
     returns, remote = net.out_ports.returns, net.out_ports.remote
     for place in places_coming(returns, cycle):
-        it = returns.at_once[place]
-        came_free(remote, it.end, it.lane, it.blocks)
+        credit_return = returns.at_once[place]
+        came_free(remote, credit_return.end, credit_return.lane, credit_return.blocks)
         if fcp_period(remote) != 0:
-            _wake(net, it.end)
+            _wake(net, credit_return.end)
     forget_coming(returns, cycle)
 
 
@@ -115,7 +117,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
             ahead = next_ahead(packets, ahead)
             near = _foresee(net, packets, near, event)
             following = packets.chain[packet].next
-            _happens(net, packets, packet, event, cycle)
+            _handle_event(net, packets, packet, event, cycle)
             packet = following
 
 
@@ -138,7 +140,7 @@ def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
 
 
 @inner
-def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
+def _handle_event(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
@@ -166,7 +168,7 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
             free(packets, packet)
             return
         origin.target = place
-        _come_free(net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + 1, 0)
+        _return_credit(net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + 1, 0)
         count_delivery(net.meters, field, origin, cycle + field.flits - 1)
         if causes_cnp(net.pacing, net, packets, packet, place, cycle):
             return
@@ -191,7 +193,7 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
                 continue
             size = comes_free(net.switches, field)
             ahead = min(cycle - field.arrived, field.flits)  # a lead beyond the packet's flits has no effect
-            _come_free(net, size, port, lane, cycle, cycle + 2, ahead)
+            _return_credit(net, size, port, lane, cycle, cycle + 2, ahead)
     if count:
         net.clock[MOVED] = cycle
 
@@ -209,7 +211,7 @@ def _return_held(starvation: Starvation, net: Network, cycle: int) -> None:
         lane, blocks = return_held(starvation, port, cycle, int(starvation.port[port].lane), freed, returns.speed)
         if blocks != 0:
             cable = net.wiring.cable[port]
-            begin_at_once(returns, int(cable.told), cycle + 1 + cable.telling, lane, blocks)
+            begin_at_once(returns, int(cable.credit_receiver), cycle + 1 + cable.credit_delay, lane, blocks)
             net.clock[MOVED] = cycle
 
 
@@ -248,10 +250,10 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
             load_heads(out_ports, packets, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]
-        says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)
-        is_free = not says and out_ports.free_from[port] <= cycle
+        sends_fcp = send_due_fcp(out_ports, port, cable.peer, cycle, cable.flight)
+        is_free = not sends_fcp and out_ports.free_from[port] <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
-        if is_free and is_at_rest(out_ports, port) and not may_say(out_ports, port, cycle):
+        if is_free and is_at_rest(out_ports, port) and not fcp_may_become_due(out_ports, port, cycle):
             net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)
         if packet == NOBODY:
             continue
@@ -289,7 +291,7 @@ def run_cycle(net: Network, packets: Packets) -> None:
     cycle, period = net.clock[NOW], fcp_period(net.out_ports.remote)
     if period != 0 and cycle % period == 0:
         _wake_all(net)
-    _rooms_come_free(net, cycle)
+    _apply_immediate_credits(net, cycle)
     _return_credits(net.out_ports.starvation, net, cycle)
     _events(net, packets, cycle)
     _switch(net, packets, cycle)

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from vlane.congestion.cc_source import SHORTEST_GAP
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.congestion.sources import NOBODY as UNKNOWN
-from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, answer, find, gap_of, hear, is_held, visit
+from vlane.golden.congestion.sources import (
+    PORT_MODE,
+    TRIGGER,
+    Sources,
+    answer,
+    find,
+    gap_of,
+    is_held,
+    receive_becn,
+    visit,
+)
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
 from vlane.packets.bth import PSN_MODULUS
@@ -43,13 +53,13 @@ class PacedNIC:
 
     Parameters
     ----------
-    told : int
+    becn_cycle : int
         Cycle in which a BECN last took effect.
     not_before : int
         With a gap per port: first cycle in which the NIC may inject again (NCC-17).
     """
 
-    told: Int64
+    becn_cycle: Int64
     not_before: Int64
 
 
@@ -131,7 +141,7 @@ def new_pacing(
     nics = len(sources.flow)
     nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
     waiting["first"] = NOBODY
-    nic["told"] = -1
+    nic["becn_cycle"] = -1
     sides = (nics, nics, SL_COUNT) if interval else (0, 0, 0)
     last_cnp = np.full(sides, _LONG_AGO, np.int64)
     counts = np.zeros((nics, len(COUNTS)), np.int64)
@@ -210,8 +220,8 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
 
     The packet joins the flow whose first packet is ``head``, or starts a new flow if ``head`` is ``NOBODY``.
     """
-    own = pacing.waiting[nic, number]
-    own.packets += 1
+    waiting_state = pacing.waiting[nic, number]
+    waiting_state.packets += 1
     pacing.counts[nic, HELD] += 1
     packets.chain[packet].next = NOBODY
     if head != NOBODY:
@@ -224,13 +234,13 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
 
 @inner
 def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) -> None:
-    own = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, number]
     packets.pool[head].arrived = NOBODY
-    if own.first == NOBODY:
-        own.first = head
+    if waiting_state.first == NOBODY:
+        waiting_state.first = head
     else:
-        packets.pool[own.last].arrived = head
-    own.last = head
+        packets.pool[waiting_state.last].arrived = head
+    waiting_state.last = head
 
 
 @inner
@@ -248,19 +258,19 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
 
     Move the flow's next packet to the end of the list.
     """
-    own = pacing.waiting[nic, number]
+    waiting_state = pacing.waiting[nic, number]
     following, behind, last = (
         int(packets.pool[head].arrived),
         int(packets.chain[head].next),
         int(packets.pool[head].asks),
     )
     if before == NOBODY:
-        own.first = following
+        waiting_state.first = following
     else:
         packets.pool[before].arrived = following
-    if own.last == head:
-        own.last = before
-    own.packets -= 1
+    if waiting_state.last == head:
+        waiting_state.last = before
+    waiting_state.packets -= 1
     if behind != NOBODY:
         packets.pool[behind].asks = last
         _append(pacing, packets, nic, number, behind)
@@ -269,16 +279,16 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
 @inner
 def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> None:
     """Discard the held packets of a class that has ended."""
-    own = pacing.waiting[nic, number]
-    head = int(own.first)
+    waiting_state = pacing.waiting[nic, number]
+    head = int(waiting_state.first)
     while head != NOBODY:
         packet, head = head, int(packets.pool[head].arrived)
         while packet != NOBODY:
             behind = int(packets.chain[packet].next)
             free(packets, packet)
             packet = behind
-    own.first = own.last = NOBODY
-    own.packets = 0
+    waiting_state.first = waiting_state.last = NOBODY
+    waiting_state.packets = 0
 
 
 @inner
@@ -314,8 +324,8 @@ def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
 @inner
 def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
     """Apply a BECN for a flow in a cycle, after the cycle's injections (NCC-9)."""
-    place, before = hear(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
-    pacing.nic[nic].told = cycle
+    place, before = receive_becn(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
+    pacing.nic[nic].becn_cycle = cycle
     pacing.counts[nic, BECNS] += 1
     if place != UNKNOWN:
         trigger = pacing.sources.level[nic, sl, TRIGGER]
@@ -331,12 +341,12 @@ def _no_sweep(pacing: Unpaced, cycle: int) -> None:
 def _sweep(pacing: Pacing, cycle: int) -> None:
     last = pacing.sources.flow.shape[1] - 1
     for nic in range(len(pacing.nic)):
-        if pacing.nic[nic].told == cycle:
+        if pacing.nic[nic].becn_cycle == cycle:
             continue
-        own = pacing.sources.sweep[nic]
-        if own.taken != 0:
-            visit(pacing.sources, nic, own.next, cycle)
-        own.next = own.next + 1 if own.next < last else 0
+        sweep_state = pacing.sources.sweep[nic]
+        if sweep_state.taken != 0:
+            visit(pacing.sources, nic, sweep_state.next, cycle)
+        sweep_state.next = sweep_state.next + 1 if sweep_state.next < last else 0
 
 
 @by_type({Unpaced: _no_sweep, Pacing: _sweep})

@@ -47,7 +47,7 @@ class PacketLetter:
     place: Int32
 
 
-class RoomLetter:
+class CreditLetter:
     """Credits for a sender in another part.
 
     The fields are the arguments of ``returns.begin``.
@@ -84,15 +84,15 @@ class Part(NamedTuple):
     packets : Records of PacketLetter, (2 * parts * parts, letters)
         Mailboxes by turn, writing part and reading part. Messages of one turn are read while those of the other are
         written.
-    rooms : Records of RoomLetter, (2 * parts * parts, letters)
+    credits : Records of CreditLetter, (2 * parts * parts, letters)
         Mailboxes of credits, in the same order.
     letters : array of int64, (2 * parts * parts, 8)
         Number of packets and of credits in each mailbox. A row is a cache line.
-    said : array of int64, (2 * parts, 8)
+    published : array of int64, (2 * parts, 8)
         Published state by turn and part: reason for stopping or -1; packets in use; last cycle of movement.
     barrier : array of int64
         Barrier at which the parts meet.
-    own : array of int64, (8,)
+    part_state : array of int64, (8,)
         State of this part: turn; pool packets that it owns, free ones included; last cycle of movement; whether it had
         packets at the last barrier.
     """
@@ -103,17 +103,17 @@ class Part(NamedTuple):
     nics: int
     owner: NDArray[np.uint8]
     packets: Records[PacketLetter]
-    rooms: Records[RoomLetter]
+    credits: Records[CreditLetter]
     letters: NDArray[np.int64]
-    said: NDArray[np.int64]
+    published: NDArray[np.int64]
     barrier: NDArray[np.int64]
-    own: NDArray[np.int64]
+    part_state: NDArray[np.int64]
 
 
 Border = Any
 """Border to the other parts, ``Alone`` or ``Part``; the type selects the implementation."""
 
-OF_PACKETS, OF_ROOMS = range(2)
+OF_PACKETS, OF_CREDITS = range(2)
 TURN, OWNED, LAST_MOVED, HAD_PACKETS = range(4)
 
 
@@ -145,11 +145,11 @@ def _no_packet(border: Alone, packet: int, cycle: int, place: int) -> None:
 
 @inner
 def _post_packet(border: Part, packet: int, cycle: int, place: int) -> None:
-    box = box_of(border, border.own[TURN], border.number, border.owner[place])
+    box = box_of(border, border.part_state[TURN], border.number, border.owner[place])
     letter = border.packets[box, border.letters[box, OF_PACKETS]]
     letter.packet, letter.cycle, letter.place = packet, cycle, place
     border.letters[box, OF_PACKETS] += 1
-    border.own[OWNED] -= 1
+    border.part_state[OWNED] -= 1
 
 
 @by_type({Alone: _no_packet, Part: _post_packet})
@@ -158,19 +158,19 @@ def post_packet(border: Any, packet: int, cycle: int, place: int) -> None:
 
 
 @inner
-def _no_room(border: Alone, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
+def _no_credit(border: Alone, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
     """Do nothing: the network is not divided."""
 
 
 @inner
-def _post_room(border: Part, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
-    box = box_of(border, border.own[TURN], border.number, border.owner[end])
-    letter = border.rooms[box, border.letters[box, OF_ROOMS]]
+def _post_credit(border: Part, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
+    box = box_of(border, border.part_state[TURN], border.number, border.owner[end])
+    letter = border.credits[box, border.letters[box, OF_CREDITS]]
     letter.end, letter.since, letter.lane = end, since, lane
     letter.flits, letter.blocks, letter.ahead = flits, blocks, ahead
-    border.letters[box, OF_ROOMS] += 1
+    border.letters[box, OF_CREDITS] += 1
 
 
-@by_type({Alone: _no_room, Part: _post_room})
-def post_room(border: Any, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
+@by_type({Alone: _no_credit, Part: _post_credit})
+def post_credit(border: Any, end: int, since: int, lane: int, flits: int, blocks: int, ahead: int) -> None:
     """Send credits to another part, to be returned flit by flit from a cycle on."""

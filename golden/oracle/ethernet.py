@@ -48,19 +48,19 @@ class PauseMachine(NamedTuple):
 def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
     state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
-    marks, own, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
+    marks, input_state, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
     clear(shown)
     for number in range(len(seen)):
         seen[number] = read(given, ins, 1 + number)
     write(shown, outs, 0, pause.drops_frame(state, seen))
     write(shown, outs, 1, watermarks.is_paused(marks, 0, now))
-    write(shown, outs, 2, watermarks.wants(marks, 0, now))
+    write(shown, outs, 2, watermarks.frame_due(marks, 0, now))
     write(shown, outs, 3, watermarks.quanta(marks, 0, now))
-    write(shown, outs, 4, own.level)
-    write(shown, outs, 5, own.drops)
-    write(shown, outs, 6, own.high)
-    write(shown, outs, 7, own.low)
-    write(shown, outs, 8, own.enabled)
+    write(shown, outs, 4, input_state.level)
+    write(shown, outs, 5, input_state.drops)
+    write(shown, outs, 6, input_state.high)
+    write(shown, outs, 7, input_state.low)
+    write(shown, outs, 8, input_state.enabled)
     pause.step(state, seen, machine.rules)
     if flag(given, ins, 0):
         pause.reset(state)

@@ -18,19 +18,19 @@ from vlane.golden.engine.restored import restore
 from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.oracle.switch_kinds import (
+    apply_received_credit,
     channel_of,
-    count_told,
-    hear,
+    count_returned,
     is_swapping,
     program,
+    receive_credit,
     request_swap,
     reset_scheduler,
     restore_switches,
-    say,
+    send_fcp,
     show_told,
     stamp_of,
     stamped,
-    take_heard,
     write_map,
 )
 from vlane.golden.oracle.switch_machine import (
@@ -69,7 +69,7 @@ from vlane.tables.lft import PERMISSIVE, UNASSIGNED
 _FIELDS = 5
 (_LFT_ENABLE, _LFT_TOP, _LFT_LID, _LFT_PORT, _MAP) = range(5)
 (_SELECT, _INDEX, _NAME, _WEIGHT) = range(1, 5)
-(_LANES_TOLD, _BLOCKS_TOLD) = range(2)
+(_RETURNED_LANES, _RETURNED_BLOCKS) = range(2)
 
 
 @kernel
@@ -80,15 +80,15 @@ def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArr
     slot = cycle % RING
     clear(shown)
     _apply_write(machine, cycle - 2)
-    _told_back(machine, slot)
+    _free_returned_space(machine, slot)
     _events(machine, cycle)
     _allocate(machine, cycle)
     for port in range(ports):
-        hear(out_ports.remote, machine, given, port)
+        receive_credit(out_ports.remote, machine, given, port)
         _send(machine, given, port, cycle)
     for port in range(ports):
         _arrive(machine, given, port, cycle)
-        take_heard(out_ports.remote, machine.heard[port], port)
+        apply_received_credit(out_ports.remote, machine.received_credit[port], port)
         _show_port(machine, shown, port, slot)
     _note_write(machine, given, cycle)
     state.regs[CLOCK] = cycle + 1
@@ -133,20 +133,20 @@ def _route_lid(machine: SwitchMachine, lid: int) -> None:
 
 
 @inner
-def _told_back(machine: SwitchMachine, slot: int) -> None:
+def _free_returned_space(machine: SwitchMachine, slot: int) -> None:
     """Free the input-buffer space whose return is reported in this cycle.
 
     The space was free from the previous cycle on.
     """
     state = machine.state
     for port in range(len(state.arriving)):
-        told = state.back[port, slot]
-        lanes = told[_LANES_TOLD]
+        returned = state.back[port, slot]
+        lanes = returned[_RETURNED_LANES]
         while lanes != 0:
             lane = lowest(lanes)
             lanes &= lanes - 1
-            give_back(state.own, port, lane, told[_BLOCKS_TOLD])
-            count_told(machine.out_ports.remote, port, lane, told[_BLOCKS_TOLD])
+            give_back(state.input_buffers, port, lane, returned[_RETURNED_BLOCKS])
+            count_returned(machine.out_ports.remote, port, lane, returned[_RETURNED_BLOCKS])
 
 
 @inner
@@ -157,12 +157,12 @@ def _events(machine: SwitchMachine, cycle: int) -> None:
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
             following = packets.chain[packet].next
-            _happens(machine, packet, event, cycle)
+            _handle_event(machine, packet, event, cycle)
             packet = following
 
 
 @inner
-def _happens(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
+def _handle_event(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
     packets = machine.state.packets
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
@@ -233,9 +233,9 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
         while before < field.flits:
             since += 1
             moved = min(flits_moved(machine.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
-            told = back[grant.port, (since + 1) % RING]
-            told[_LANES_TOLD] |= 1 << grant.lane
-            told[_BLOCKS_TOLD] = moved - before
+            returned = back[grant.port, (since + 1) % RING]
+            returned[_RETURNED_LANES] |= 1 << grant.lane
+            returned[_RETURNED_BLOCKS] = moved - before
             before = moved
 
 
@@ -255,8 +255,8 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
         sending.fruitless = 0  # the exchange in the next ready cycle changes the state
     swapping = is_swapping(scheduler)
     ready = out_ports.free_from[port] <= cycle and flag(given, machine.ready, port)
-    says = ready and say(out_ports.remote, machine, port, cycle)
-    packet = start_packet(out_ports, packets, port, cycle, ready and not says)
+    sends_fcp = ready and send_fcp(out_ports.remote, machine, port, cycle)
+    packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
     if writes and not (swapping and not is_swapping(scheduler)):
         program(
             scheduler,
@@ -322,13 +322,13 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
     blocks = (int(header >> np.uint64(16) & np.uint64(0x7FF)) + 16) >> 4
     arriving = state.arriving[port]
     arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
-    is_there = lane < state.own.taken.shape[1] and blocks <= out_ports.largest[0]
+    is_there = lane < state.input_buffers.taken.shape[1] and blocks <= out_ports.largest[0]
     spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # buffers fill first
-    if not (is_there and spared and fits(state.own, port, lane, blocks)):
+    if not (is_there and spared and fits(state.input_buffers, port, lane, blocks)):
         state.dropped[port, (cycle + 2) % RING] = _NO_ROOM
         machine.rules[REFUSED] += 1
         return
-    take(state.own, port, lane, blocks)
+    take(state.input_buffers, port, lane, blocks)
     packet = spare(state.packets)
     field = state.packets.pool[packet]
     field.blocks, field.flits, field.lane, field.hops = blocks, blocks, lane, 0
@@ -377,15 +377,15 @@ def _reset(machine: SwitchMachine, cycle: int) -> None:
     """
     for ago in (1, 0):
         _apply_write(machine, cycle - ago)
-    out_ports, fresh = machine.out_ports, machine.fresh_ports
+    out_ports, reset_ports = machine.out_ports, machine.reset_ports
     for port in range(len(machine.state.arriving)):
         reset_scheduler(at_port(out_ports.bank, port))
-    restore(out_ports.queues, fresh.queues)
-    restore(out_ports.head, fresh.head)
-    restore(out_ports.buffer, fresh.buffer)
-    restore(out_ports.remote, fresh.remote)
-    restore(out_ports.returns, fresh.returns)
-    restore(out_ports.sending, fresh.sending)
-    restore(out_ports.free_from, fresh.free_from)
-    restore(machine.state, machine.fresh)
-    restore_switches(machine.switches, machine.fresh_switches)
+    restore(out_ports.queues, reset_ports.queues)
+    restore(out_ports.head, reset_ports.head)
+    restore(out_ports.buffer, reset_ports.buffer)
+    restore(out_ports.remote, reset_ports.remote)
+    restore(out_ports.returns, reset_ports.returns)
+    restore(out_ports.sending, reset_ports.sending)
+    restore(out_ports.free_from, reset_ports.free_from)
+    restore(machine.state, machine.reset_state)
+    restore_switches(machine.switches, machine.reset_switches)

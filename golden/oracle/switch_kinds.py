@@ -22,7 +22,7 @@ from vlane.golden.schedulers.heads import Program
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
 from vlane.golden.switches.kinds import INFINIBAND_SWITCHES, vls_apart
 from vlane.golden.switches.opa_switch import OPASwitches
-from vlane.golden.switches.output_ports import say_limits
+from vlane.golden.switches.output_ports import send_due_fcp
 from vlane.golden.switches.packets import Packet
 from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
@@ -33,7 +33,7 @@ from vlane.tables.sl2vl import SL_COUNT
 
 _LANE, _CHANNEL_TOP, _LANE_BITS = np.uint64(60), np.uint64(51), np.uint64(15)
 _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
-_LANES_TOLD, _BLOCKS_TOLD = range(2)
+_RETURNED_LANES, _RETURNED_BLOCKS = range(2)
 
 
 @inner
@@ -114,36 +114,36 @@ def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
 
 
 @inner
-def _restore_ib(switches: IBSwitches, fresh: IBSwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.output, fresh.output)
+def _restore_ib(switches: IBSwitches, initial: IBSwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.output, initial.output)
 
 
 @inner
-def _restore_per_vl(switches: PerVLSwitches, fresh: PerVLSwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.busy_input, fresh.busy_input)
-    restore(switches.busy_output, fresh.busy_output)
-    restore(switches.last_pair, fresh.last_pair)
+def _restore_per_vl(switches: PerVLSwitches, initial: PerVLSwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.busy_input, initial.busy_input)
+    restore(switches.busy_output, initial.busy_output)
+    restore(switches.last_pair, initial.last_pair)
 
 
 @inner
-def _restore_per_vl_fifo(switches: PerVLFifoSwitches, fresh: PerVLFifoSwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.busy_input, fresh.busy_input)
-    restore(switches.busy_output, fresh.busy_output)
-    restore(switches.asking, fresh.asking)
-    restore(switches.asking_lanes, fresh.asking_lanes)
-    restore(switches.requests, fresh.requests)
+def _restore_per_vl_fifo(switches: PerVLFifoSwitches, initial: PerVLFifoSwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.busy_input, initial.busy_input)
+    restore(switches.busy_output, initial.busy_output)
+    restore(switches.asking, initial.asking)
+    restore(switches.asking_lanes, initial.asking_lanes)
+    restore(switches.requests, initial.requests)
 
 
 @inner
-def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
-    restore(switches.inputs, fresh.inputs)
-    restore(switches.centre, fresh.centre)
-    restore(switches.write_port, fresh.write_port)
-    restore(switches.written, fresh.written)
-    restore(switches.last_candidate, fresh.last_candidate)
+def _restore_opa(switches: OPASwitches, initial: OPASwitches) -> None:
+    restore(switches.inputs, initial.inputs)
+    restore(switches.centre, initial.centre)
+    restore(switches.write_port, initial.write_port)
+    restore(switches.written, initial.written)
+    restore(switches.last_candidate, initial.last_candidate)
 
 
 @by_type(
@@ -155,7 +155,7 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
         OPASwitches: _restore_opa,
     }
 )
-def restore_switches(switches: Any, fresh: Any) -> None:
+def restore_switches(switches: Any, initial: Any) -> None:
     """Reset input ports and allocation.
 
     The SL2VL or channel maps are memory and keep their contents.
@@ -168,58 +168,58 @@ def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
 
 
 @by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
-def count_told(remote: Any, port: int, lane: int, blocks: int) -> None:
+def count_returned(remote: Any, port: int, lane: int, blocks: int) -> None:
     """Add blocks that left an input buffer in the previous cycle to the port's flow-control limit."""
 
 
 @inner
-def _say_nothing(remote: Rooms, machine: SwitchMachine, port: int, cycle: int) -> bool:
+def _send_no_fcp(remote: Rooms, machine: SwitchMachine, port: int, cycle: int) -> bool:
     return False
 
 
 @inner
-def _say_limit(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
+def _send_fcp(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
     outside = len(machine.switches.inputs.port) + port
-    if not say_limits(machine.out_ports, port, outside, cycle, 1):
+    if not send_due_fcp(machine.out_ports, port, outside, cycle, 1):
         return False
     lane = int(remote.end[port].last)
-    said = machine.state.said[port, (cycle + 1) % RING]
-    said[0], said[1] = lane + 1, remote.said[port, lane]
+    fcp = machine.state.limit_sent[port, (cycle + 1) % RING]
+    fcp[0], fcp[1] = lane + 1, remote.limit_sent[port, lane]
     return True
 
 
-@by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
-def say(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
+@by_type({Rooms: _send_no_fcp, FCPLimits: _send_fcp})
+def send_fcp(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
     """Send a due flow-control packet if the port is free and return whether one is sent."""
 
 
 @inner
 def _hear_returns(remote: Rooms, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
-    heard, places = machine.heard[port], machine.heard_places
-    heard[0] = heard[1] = 0
+    received, places = machine.received_credit[port], machine.credit_in_places
+    received[0] = received[1] = 0
     if vls_apart(machine.switches):
         lanes = read(given, places, port)
         for lane in range(remote.taken.shape[1]):
             if remote.taken[port, lane].blocks != 0:
-                heard[0] |= lanes & 1 << lane
-        heard[1] = 1
+                received[0] |= lanes & 1 << lane
+        received[1] = 1
         return
     blocks, lane = read(given, places, 2 * port), read(given, places, 2 * port + 1)
     if lane < remote.taken.shape[1]:
-        heard[0], heard[1] = 1 << lane, min(blocks, int(remote.taken[port, lane].blocks))
+        received[0], received[1] = 1 << lane, min(blocks, int(remote.taken[port, lane].blocks))
 
 
 @inner
 def _hear_limits(remote: FCPLimits, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
-    heard, places = machine.heard[port], machine.heard_places
+    received, places = machine.received_credit[port], machine.credit_in_places
     valid, lane = read(given, places, 3 * port), read(given, places, 3 * port + 1)
-    heard[0], heard[1] = -1, read(given, places, 3 * port + 2)
+    received[0], received[1] = -1, read(given, places, 3 * port + 2)
     if valid != 0 and lane < len(remote.whole):
-        heard[0] = lane
+        received[0] = lane
 
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
-def hear(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
+def receive_credit(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
     """Store the credits that a port receives in a cycle.
 
     Returns are clamped to the blocks outstanding at its start.
@@ -227,46 +227,46 @@ def hear(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: i
 
 
 @inner
-def _take_returns(remote: Rooms, heard: Any, port: int) -> None:
-    lanes = heard[0]
+def _take_returns(remote: Rooms, received: Any, port: int) -> None:
+    lanes = received[0]
     while lanes != 0:
-        give_back(remote, port, lowest(lanes), heard[1])
+        give_back(remote, port, lowest(lanes), received[1])
         lanes &= lanes - 1
 
 
 @inner
-def _take_limit(remote: FCPLimits, heard: Any, port: int) -> None:
-    if heard[0] >= 0:
-        remote.limit[port, heard[0]] = heard[1]
+def _take_limit(remote: FCPLimits, received: Any, port: int) -> None:
+    if received[0] >= 0:
+        remote.limit[port, received[0]] = received[1]
 
 
 @by_type({Rooms: _take_returns, FCPLimits: _take_limit})
-def take_heard(remote: Any, heard: Any, port: int) -> None:
+def apply_received_credit(remote: Any, received: Any, port: int) -> None:
     """Apply the stored credits, from the next cycle on."""
 
 
 @inner
 def _show_returned(remote: Rooms, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
-    told = machine.state.back[port, slot]
-    if told[_LANES_TOLD] == 0:
+    returned = machine.state.back[port, slot]
+    if returned[_RETURNED_LANES] == 0:
         return
     if vls_apart(machine.switches):
-        write(shown, machine.told_places, port, told[_LANES_TOLD])
+        write(shown, machine.credit_out_places, port, returned[_RETURNED_LANES])
     else:
-        write(shown, machine.told_places, 2 * port, told[_BLOCKS_TOLD])
-        write(shown, machine.told_places, 2 * port + 1, lowest(told[_LANES_TOLD]))
-    told[_LANES_TOLD] = 0
+        write(shown, machine.credit_out_places, 2 * port, returned[_RETURNED_BLOCKS])
+        write(shown, machine.credit_out_places, 2 * port + 1, lowest(returned[_RETURNED_LANES]))
+    returned[_RETURNED_LANES] = 0
 
 
 @inner
 def _show_said(remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
-    machine.state.back[port, slot, _LANES_TOLD] = 0
-    said = machine.state.said[port, slot]
-    if said[0] != 0:
-        write(shown, machine.told_places, 3 * port, 1)
-        write(shown, machine.told_places, 3 * port + 1, said[0] - 1)
-        write(shown, machine.told_places, 3 * port + 2, said[1] % COUNTER_MODULUS)
-        said[0] = 0
+    machine.state.back[port, slot, _RETURNED_LANES] = 0
+    fcp = machine.state.limit_sent[port, slot]
+    if fcp[0] != 0:
+        write(shown, machine.credit_out_places, 3 * port, 1)
+        write(shown, machine.credit_out_places, 3 * port + 1, fcp[0] - 1)
+        write(shown, machine.credit_out_places, 3 * port + 2, fcp[1] % COUNTER_MODULUS)
+        fcp[0] = 0
 
 
 @by_type({Rooms: _show_returned, FCPLimits: _show_said})

@@ -77,13 +77,13 @@ class SwitchState(NamedTuple):
     ----------
     packets : Packets
         Packets inside the switch.
-    own : Rooms
+    input_buffers : Rooms
         Input buffers.
     arriving : Records of Arriving, (ports,)
         Packet that arrives at each input.
     tx : Records of Shown, (ports, RING)
         Flit that each output sends, by cycle.
-    back, said : array of int64, (ports, RING, 2)
+    back, limit_sent : array of int64, (ports, RING, 2)
         By cycle: bit mask of VLs whose blocks left an input and blocks of each; VL + 1 and limit of a flow-control
         packet.
     dropped : array of int64, (ports, RING)
@@ -97,11 +97,11 @@ class SwitchState(NamedTuple):
     """
 
     packets: Packets
-    own: Rooms
+    input_buffers: Rooms
     arriving: Records[Arriving]
     tx: Records[Shown]
     back: NDArray[np.int64]
-    said: NDArray[np.int64]
+    limit_sent: NDArray[np.int64]
     dropped: NDArray[np.int64]
     first_slot: NDArray[np.int64]
     next_slot: NDArray[np.int64]
@@ -113,11 +113,11 @@ class SwitchMachine(NamedTuple):
 
     Parameters
     ----------
-    switches, fresh_switches : Switches
+    switches, reset_switches : Switches
         Golden's input ports and allocation, now and after power-on; the SL2VL or channel map is memory.
-    out_ports, fresh_ports : OutputPorts
+    out_ports, reset_ports : OutputPorts
         Golden's output ports, now and after power-on; schedulers have their own reset function.
-    state, fresh : SwitchState
+    state, reset_state : SwitchState
         Other state, now and after power-on.
     lft : array of uint8, (LIDs,)
         Forwarding table as programmed, ports from 1; memory.
@@ -125,14 +125,14 @@ class SwitchMachine(NamedTuple):
         Program-port inputs of the forwarding table and of the map, by cycle modulo 4.
     flits : array of uint64, (slots, words)
         Data of the flits inside the switch.
-    heard : array of int64, (ports, 2)
+    received_credit : array of int64, (ports, 2)
         Scratch of a cycle: credits received by each output. Bit mask of VLs and blocks of each; or VL (-1 for none) and
         limit of a flow-control packet.
     grants : Records of Grant
         Scratch of a cycle: grants.
     schedule_places, lft_places, map_places : array of int64, (elements, 2)
         Bit positions of the program ports; width 0 for absent ports.
-    rx, heard_places, ready, tx, told_places, dropped_places : array of int64, (elements, 2)
+    rx, credit_in_places, ready, tx, credit_out_places, dropped_places : array of int64, (elements, 2)
         Bit positions of the other ports, port by port.
     data_bits : int
         Width of a flit.
@@ -141,24 +141,24 @@ class SwitchMachine(NamedTuple):
     """
 
     switches: Switches
-    fresh_switches: Switches
+    reset_switches: Switches
     out_ports: OutputPorts
-    fresh_ports: OutputPorts
+    reset_ports: OutputPorts
     state: SwitchState
-    fresh: SwitchState
+    reset_state: SwitchState
     lft: NDArray[np.uint8]
     written: NDArray[np.int64]
     flits: NDArray[np.uint64]
-    heard: NDArray[np.int64]
+    received_credit: NDArray[np.int64]
     grants: Records[Grant]
     schedule_places: NDArray[np.int64]
     lft_places: NDArray[np.int64]
     map_places: NDArray[np.int64]
     rx: NDArray[np.int64]
-    heard_places: NDArray[np.int64]
+    credit_in_places: NDArray[np.int64]
     ready: NDArray[np.int64]
     tx: NDArray[np.int64]
-    told_places: NDArray[np.int64]
+    credit_out_places: NDArray[np.int64]
     dropped_places: NDArray[np.int64]
     data_bits: int
     rules: NDArray[np.int64]

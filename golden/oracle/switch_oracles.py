@@ -50,15 +50,15 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
     switches, out_ports, state = _golden(parameters, by_fcps=by_fcps)
     machine = SwitchMachine(
         switches=switches,
-        fresh_switches=switches,
+        reset_switches=switches,
         out_ports=out_ports,
-        fresh_ports=out_ports,
+        reset_ports=out_ports,
         state=state,
-        fresh=state,
+        reset_state=state,
         lft=np.full(parameters.lids, UNASSIGNED, np.uint8),
         written=np.zeros((4, _WRITTEN), np.int64),
         flits=np.zeros((len(state.next_slot), parameters.data_bits // WORD_BITS), np.uint64),
-        heard=np.zeros((ports, 2), np.int64),
+        received_credit=np.zeros((ports, 2), np.int64),
         grants=new_records(Grant, ports * parameters.data_vls if apart else 2 * ports + 2),
         schedule_places=np.concatenate(
             [places(inputs, program), *(_bits(inputs, name, ports) for name in ("schedule_ports", "swap"))]
@@ -66,10 +66,10 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
         lft_places=places(inputs, _LFT),
         map_places=places(inputs, [port.name for port in inputs if port.name.startswith(("sl2vl__", "sc__"))]),
         rx=places(inputs, [f"rx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
-        heard_places=places(inputs, [f"{heard[0]}__{port}__{name}" for port in range(ports) for name in told]),
+        credit_in_places=places(inputs, [f"{heard[0]}__{port}__{name}" for port in range(ports) for name in told]),
         ready=np.concatenate([_bits(inputs, "ready", ports), places(inputs, ["rst"])]),
         tx=places(outputs, [f"tx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
-        told_places=places(outputs, [f"{heard[1]}__{port}__{name}" for port in range(ports) for name in told]),
+        credit_out_places=places(outputs, [f"{heard[1]}__{port}__{name}" for port in range(ports) for name in told]),
         dropped_places=places(outputs, ["dropped"]),
         data_bits=parameters.data_bits,
         rules=np.zeros(len(RULES), np.int64),
@@ -208,11 +208,11 @@ def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, Output
     regs[SLOTS_LEFT] = slots
     state = SwitchState(
         packets=new_packets(pool),
-        own=_rooms(given, ports),
+        input_buffers=_rooms(given, ports),
         arriving=new_records(Arriving, ports),
         tx=new_records(Shown, ports, RING),
         back=np.zeros((ports, RING, 2), np.int64),
-        said=np.zeros((ports, RING, 2), np.int64),
+        limit_sent=np.zeros((ports, RING, 2), np.int64),
         dropped=np.zeros((ports, RING), np.int64),
         first_slot=np.zeros(pool, np.int64),
         next_slot=np.array([*range(1, slots), -1], np.int64),
@@ -266,6 +266,6 @@ def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredi
         whole=(given.minimum,) * given.data_vls,
         fcp_blocks=given["fcp_blocks"] or None,
         period=given["fcp_period"],
-        beside=False,
+        sideband=False,
         flight=1,
     )

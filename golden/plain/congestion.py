@@ -196,15 +196,19 @@ class CongestedNic(Nic):
         super().receive(now, lane, flit)
         if not flit.is_last:
             return
-        it, is_cnp = flit.packet, isinstance(flit.packet, Cnp)
-        bth = _FECN * it.fecn + _BECN * is_cnp
-        self.received.append(Received(now, it.source, self.number, it.dlid, it.sl, it.flits, it.generated, bth, it.psn))
-        if isinstance(it, Cnp):
+        packet, is_cnp = flit.packet, isinstance(flit.packet, Cnp)
+        bth = _FECN * packet.fecn + _BECN * is_cnp
+        self.received.append(
+            Received(
+                now, packet.source, self.number, packet.dlid, packet.sl, packet.flits, packet.generated, bth, packet.psn
+            )
+        )
+        if isinstance(packet, Cnp):
             assert self.becn is None, "two BECNs in a cycle"
-            self.becn = it.of_dlid, it.sl
-        if it.fecn:
+            self.becn = packet.of_dlid, packet.sl
+        if packet.fecn:
             self.fecns += 1
-            self._answer(now, it)
+            self._answer(now, packet)
 
     def _answer(self, now: int, packet: Packet) -> None:
         """Queue the CNP for a packet with FECN (NCC-6), unless the interval since the last one is too short (NCC-7)."""

@@ -43,7 +43,7 @@ class FcpEgress(Egress):
         assert max(sizes.maximum) <= 2048, "a partition that a limit of 12 bits does not cover"
         self.scheme = scheme
         self.sent, self.limit = [0] * sizes.lanes, [*sizes.maximum]
-        self.own_limit, self.said = [*sizes.maximum], [*sizes.maximum]
+        self.own_limit, self.limit_sent = [*sizes.maximum], [*sizes.maximum]
         self.growth = [scheme.fcp_blocks or max(1, partition // 4) for partition in sizes.maximum]
         self.period_over = [False] * sizes.lanes
         self.last_lane = sizes.lanes - 1
@@ -94,15 +94,15 @@ class FcpEgress(Egress):
             if not any(loss.covers(now) for loss in self.losses):  # a lost FCP counts as sent (IBS-C6)
                 self.fcps.append((now + holds - 1 + self.flight, self.fcp))
             self.last_lane = self.fcp.lane
-            self.said[self.fcp.lane] = self.fcp.limit
+            self.limit_sent[self.fcp.lane] = self.fcp.limit
             self.period_over[self.fcp.lane] = False
         super().move(now)
         if self.fcp is not None:
             self.held = holds - 1
         if self.fcps and self.fcps[0][0] == now:
-            self._far_end().hear(self.fcps.popleft()[1])
+            self._far_end().receive_fcp(self.fcps.popleft()[1])
 
-    def hear(self, fcp: Fcp) -> None:
+    def receive_fcp(self, fcp: Fcp) -> None:
         """Apply a received limit.
 
         Limits never shrink.
@@ -113,7 +113,7 @@ class FcpEgress(Egress):
     def _first_due(self) -> Fcp | None:
         """Return the FCP of the first due lane, round robin, or None (IBS-C3, IBS-C4)."""
         for lane in round_robin(self.last_lane, self.sizes.lanes):
-            if self.own_limit[lane] - self.said[lane] >= self.growth[lane] or self.period_over[lane]:
+            if self.own_limit[lane] - self.limit_sent[lane] >= self.growth[lane] or self.period_over[lane]:
                 return Fcp(lane, self.own_limit[lane])
         return None
 
@@ -128,5 +128,7 @@ class FcpEgress(Egress):
         far_end = self._far_end()
         for lane, partition in enumerate(self.sizes.maximum):
             not_freed = far_end.sent[lane] - (self.own_limit[lane] - partition)
-            assert far_end.sent[lane] <= far_end.limit[lane] <= self.said[lane] <= self.own_limit[lane], "a false limit"
+            assert far_end.sent[lane] <= far_end.limit[lane] <= self.limit_sent[lane] <= self.own_limit[lane], (
+                "a false limit"
+            )
             assert not_freed == far_end.remote_credit.used[lane] <= partition, "more sent than the partition holds"

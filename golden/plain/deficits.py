@@ -35,7 +35,7 @@ class DTable:
     def decide(self, seen: Seen) -> int | None:
         """Return the lane whose head the accumulated weight covers, or None (DT-2, DT-3, DT-6)."""
         offers = self.requesters.offers(seen)
-        self._lose(seen, offers)
+        self._discard(seen, offers)
         if self.turn in offers and self.accumulated >= seen.blocks[offers[self.turn]]:
             return self._send(seen, self.turn, offers[self.turn])
         self._end_turn()
@@ -50,7 +50,7 @@ class DTable:
                 return None
         return None
 
-    def _lose(self, seen: Seen, offers: dict[int, int]) -> None:
+    def _discard(self, seen: Seen, offers: dict[int, int]) -> None:
         """Clear deficit and turn of inactive requesters, except what ``keep_on_stall`` preserves (DT-7, DT-8)."""
         for requester in range(self.requesters.count):
             if requester in offers:

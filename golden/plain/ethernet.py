@@ -144,11 +144,11 @@ class PlainEthernet:
         if link.on_wire is not None:
             return
         cycle, slower = time // CYCLE, link.slower
-        if link.sender >= self.nodes and self.scheme.pause and watermarks.wants(self.marks, link.number ^ 1, cycle):
+        if link.sender >= self.nodes and self.scheme.pause and watermarks.frame_due(self.marks, link.number ^ 1, cycle):
             quanta = int(watermarks.quanta(self.marks, link.number ^ 1, cycle))
             frame: Frame | None = Frame("pause", link.sender, link.receiver, quanta=quanta)
             slower = 1
-            watermarks.said(self.marks, link.number ^ 1, cycle)
+            watermarks.note_frame_sent(self.marks, link.number ^ 1, cycle)
             again = watermarks.refreshes_at(self.marks, link.number ^ 1)
             if again != watermarks.NEVER:
                 self.at(again * CYCLE, WATERMARK, link.number)
@@ -252,9 +252,9 @@ class PlainEthernet:
         elif frame.kind == "reply":
             found = probers.returned(self.probers, node.number, frame.flow, frame.stamp, frame.reached, frame.counted)
             if found.valid:
-                self.hear(node, (frame.flow, int(Notice.PROBE), frame.flow, int(found.feedback)), time)
+                self.receive_notification(node, (frame.flow, int(Notice.PROBE), frame.flow, int(found.feedback)), time)
         else:
-            self.hear(node, (frame.flow, frame.notice, frame.cpid, frame.feedback), time)
+            self.receive_notification(node, (frame.flow, frame.notice, frame.cpid, frame.feedback), time)
 
     def deliver(self, frame: Frame, cycle: int) -> None:
         """Count a data frame, and its message if it is complete (ETH-18)."""
@@ -268,16 +268,16 @@ class PlainEthernet:
             self.flows[flow]["completed"] += 1
             self.flows[flow]["waited"] += cycle - frame.born
 
-    def hear(self, node: Node, what: tuple[int, int, int, int], time: int) -> None:
+    def receive_notification(self, node: Node, notification: tuple[int, int, int, int], time: int) -> None:
         """Queue feedback for the reaction point."""
-        node.heard.append(what)
+        node.heard.append(notification)
         self.order_at(node, cycle_from(time))
 
     def drift(self, node: Node, time: int) -> None:
         """Queue a drift order for every installed limiter (ERP-13)."""
         for flow in range(self.nodes):
             if limiters.is_limited(self.limiters, node.number, flow):
-                self.hear(node, (flow, int(Notice.DRIFT), 0, 0), time)
+                self.receive_notification(node, (flow, int(Notice.DRIFT), 0, 0), time)
         self.at(time + self.drift_cycles * CYCLE, DRIFT, node.number)
 
     def make_message(self, node: Node, time: int) -> None:
@@ -306,7 +306,7 @@ class PlainEthernet:
             return
         if node.may_order(cycle):
             if asked is None:
-                limiters.hear(self.limiters, node.number, *node.heard.popleft(), cycle)
+                limiters.receive_notification(self.limiters, node.number, *node.heard.popleft(), cycle)
                 node.ready = cycle + NOTICE
             else:
                 self.ask(node, asked, cycle)
@@ -336,9 +336,9 @@ class PlainEthernet:
         if left > 1:
             node.backlog[to].appendleft(Message(born, serial, frames, left - 1))
         frame = Frame("data", node.number, to, DATA_BYTES, born=born, serial=serial, of=frames, ready=cycle + ASK)
-        own = self.limiters.flow[node.number, to]
-        if own.limited and not own.probe:
-            frame.tag = int(own.cpid)
+        flow_state = self.limiters.flow[node.number, to]
+        if flow_state.limited and not flow_state.probe:
+            frame.tag = int(flow_state.cpid)
         node.granted.append(frame)
         node.turn = (to + 1) % self.nodes
         self.at(frame.ready * CYCLE, SILENCE, node.link.number)

@@ -261,9 +261,18 @@ class Nic:
         """Receive a flit, whatever its destination, and return its credits at once (NET-3)."""
         self.egress.give_back(now, lane, flit)
         if flit.is_last:
-            it = flit.packet
+            packet = flit.packet
             self.deliveries.append(
-                Delivery(it.source, self.number, it.dlid, it.sl, it.flits, it.generated, now, it.switches)
+                Delivery(
+                    packet.source,
+                    self.number,
+                    packet.dlid,
+                    packet.sl,
+                    packet.flits,
+                    packet.generated,
+                    now,
+                    packet.switches,
+                )
             )
 
 

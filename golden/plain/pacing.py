@@ -67,7 +67,7 @@ class Entry:
     flow: Flow
     ccti: int
     ends: int
-    told: int
+    becn_cycle: int
     not_before: int | None = None
 
     def may(self, now: int) -> bool:
@@ -124,12 +124,12 @@ class Pacer:
         if becn is None:
             self._visit(injected, now)
         else:
-            self._hear(becn, now)
+            self._receive_becn(becn, now)
 
     def _ticks(self, now: int) -> int:
         return now // self.settings.tick_cycles
 
-    def _hear(self, flow: Flow, now: int) -> None:
+    def _receive_becn(self, flow: Flow, now: int) -> None:
         """Raise the CCTI of a flow.
 
         An unknown flow takes a free entry (CCS-4, CCS-5, CCS-7, CCS-12).
@@ -145,7 +145,7 @@ class Pacer:
                 return
             self.entries[free[0]] = Entry(flow, after, ends, now)
         else:
-            entry.ccti, entry.told = after, now
+            entry.ccti, entry.becn_cycle = after, now
             if before <= given.ccti_min:
                 entry.ends = ends
         self.logged += bool(given.trigger_threshold) and before < given.trigger_threshold <= after
@@ -162,7 +162,7 @@ class Pacer:
         """Visit the next entry (CCS-8 to CCS-10)."""
         self.visited = (self.visited + 1) % self.settings.flows
         entry = self.entries[self.visited]
-        if entry is None or now - entry.told <= _SETTLING:
+        if entry is None or now - entry.becn_cycle <= _SETTLING:
             return
         given = self.settings.level(entry.flow.sl)
         if entry.ccti > given.ccti_min:

@@ -177,7 +177,7 @@ def decide_turn(
         if entry != NO_ENTRY:
             rules[TO_ITSELF] += served == turn
             _begin(deficits, entry, served, int(weight[entry]), total, asking.blocks[asking.lane[served]], rules)
-        _lose_deficits(deficits, asking, rules)
+        _discard_deficits(deficits, asking, rules)
     return served if sends else -1
 
 
@@ -198,7 +198,7 @@ def _next_entry(last: int, owner: NDArray[np.uint8], weight: NDArray[np.uint8], 
 def _continue(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
     """Send another packet in the current turn (DT-2)."""
     regs = deficits.regs
-    _lose_deficits(deficits, asking, rules)
+    _discard_deficits(deficits, asking, rules)
     regs[ACCUMULATED] -= asking.blocks[asking.lane[regs[TURN]]]
     rules[CONTINUED] += 1
     rules[EXACT] += regs[ACCUMULATED] == 0
@@ -225,7 +225,7 @@ def _begin(
 
 
 @inner
-def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
+def _discard_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
     """Clear the deficit of every inactive requester.
 
     With ``keep``, requesters that only lack credit keep their deficit.

@@ -142,14 +142,14 @@ def step(
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
     if decides:
         lane = serve_turn(state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rules)
-    wanted = swap or state.regs[SWAP_PENDING] != 0
-    exchanged = wanted and ready
+    swap_requested = swap or state.regs[SWAP_PENDING] != 0
+    exchanged = swap_requested and ready
     if exchanged:
         state.regs[BANK] = bank ^ 1
         end_turns(state.deficits, state.owner.shape[1])
         rules[SWAPPED] += 1
-    rules[SWAP_WAITED] += wanted and not ready
-    state.regs[SWAP_PENDING] = wanted and not ready
+    rules[SWAP_WAITED] += swap_requested and not ready
+    state.regs[SWAP_PENDING] = swap_requested and not ready
     if write[0] != 0 and (write[1] == SELECT_MAP or not exchanged):
         program(state, write)
     return lane, source, lane != NO_LANE

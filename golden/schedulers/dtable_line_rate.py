@@ -277,9 +277,9 @@ def step(
     elif granted:
         last_blocks = heads.blocks[lane]
     regs[LAST_BLOCKS] = last_blocks
-    wanted = swap or regs[SWAP_PENDING] != 0
-    regs[SWAP_PENDING] = wanted and not ready
-    if wanted and ready:
+    swap_requested = swap or regs[SWAP_PENDING] != 0
+    regs[SWAP_PENDING] = swap_requested and not ready
+    if swap_requested and ready:
         exchange_walk(state.table)
         _forget(state)
         rules[SWAPPED] += 1

@@ -170,10 +170,10 @@ def decide(
         missing = tag_one(state, active, blocks, rules)
     else:
         missing = 0
-        fresh = active & ~regs[HAS_TAG]
-        rules[TAGGED] += commit and fresh != 0
+        untagged = active & ~regs[HAS_TAG]
+        rules[TAGGED] += commit and untagged != 0
         for requester in range(len(state.tag)):
-            if (fresh >> requester) & 1:
+            if (untagged >> requester) & 1:
                 new_tag(state, requester, blocks)
     winner, same = -1, False
     if decides and missing == 0:

@@ -342,14 +342,14 @@ def step(
     the first ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
     """
     lane, source = decide(state, heads, ready, hold_data, rules)
-    wanted = swap or state.regs[SWAP_PENDING] != 0
-    exchanged = wanted and ready
+    swap_requested = swap or state.regs[SWAP_PENDING] != 0
+    exchanged = swap_requested and ready
     if exchanged:
         exchange(state)
         rules[rule.SWAPPED] += 1
         rules[rule.SWAP_WITH_GRANT] += source in (_FROM_HIGH, _FROM_LOW)
-    rules[rule.SWAP_WAITED] += wanted and not ready
-    state.regs[SWAP_PENDING] = wanted and not ready
+    rules[rule.SWAP_WAITED] += swap_requested and not ready
+    state.regs[SWAP_PENDING] = swap_requested and not ready
     if write[0] != 0 and not exchanged:
         program(state, write)
     return lane, source, lane != NO_LANE

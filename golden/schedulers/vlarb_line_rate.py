@@ -240,9 +240,9 @@ def step(
         if granted:
             regs[TO_CHARGE] = max(0, last_blocks - 1)
     regs[LAST_BLOCKS], regs[ABLE_BEFORE] = last_blocks, data
-    wanted = swap or regs[SWAP_PENDING] != 0
-    regs[SWAP_PENDING] = wanted and not ready
-    if wanted and ready:
+    swap_requested = swap or regs[SWAP_PENDING] != 0
+    regs[SWAP_PENDING] = swap_requested and not ready
+    if swap_requested and ready:
         _exchange(state)
         rules[SWAPPED] += 1
     elif write[0] != 0:

@@ -170,9 +170,9 @@ def _not_granted(starvation: Unstarved, port: int, lane: int, blocks: int) -> No
 
 @inner
 def _granted(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
-    own = starvation.lane[port, lane]
-    own.waiting -= blocks
-    own.going += blocks
+    lane_state = starvation.lane[port, lane]
+    lane_state.waiting -= blocks
+    lane_state.going += blocks
 
 
 @by_type({Unstarved: _not_granted, Starvation: _granted})
@@ -187,9 +187,15 @@ def _does_not_cross(starvation: Unstarved, port: int, lane: int, packet: Packet,
 
 @inner
 def _crosses(starvation: Starvation, port: int, lane: int, packet: Packet, since: int) -> None:
-    own = starvation.port[port]
-    own.since, own.lane, own.flits, own.blocks, own.given = since, lane, packet.flits, packet.blocks, 0
-    own.ahead = min(since - 1 - packet.arrived, packet.flits)
+    port_state = starvation.port[port]
+    port_state.since, port_state.lane, port_state.flits, port_state.blocks, port_state.given = (
+        since,
+        lane,
+        packet.flits,
+        packet.blocks,
+        0,
+    )
+    port_state.ahead = min(since - 1 - packet.arrived, packet.flits)
 
 
 @by_type({Unstarved: _does_not_cross, Starvation: _crosses})
@@ -203,21 +209,21 @@ def crosses(starvation: Any, port: int, lane: int, packet: Packet, since: int) -
 @inner
 def freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) -> int:
     """Return the number of blocks that the crossing packet frees in a cycle. Call it once per cycle, in order."""
-    own = starvation.port[port]
-    if own.given == own.blocks:
+    port_state = starvation.port[port]
+    if port_state.given == port_state.blocks:
         return 0
-    moved = min(flits_moved(returns, cycle - own.since + 1, own.ahead), int(own.flits))
-    blocks = whole_blocks(moved, int(own.flits), int(own.blocks), returns.flit_shift) - own.given
-    own.given += blocks
+    moved = min(flits_moved(returns, cycle - port_state.since + 1, port_state.ahead), int(port_state.flits))
+    blocks = whole_blocks(moved, int(port_state.flits), int(port_state.blocks), returns.flit_shift) - port_state.given
+    port_state.given += blocks
     return int(blocks)
 
 
 @inner
 def is_over(starvation: Starvation, port: int, lane: int) -> bool:
     """Return whether a VL is over CS_Threshold (IBS-K1)."""
-    own, state = starvation.port[port], starvation.lane[port, lane]
-    threshold = own.own_threshold if own.rules != 0 else own.threshold
-    return own.masked != 0 and state.waiting + state.going >= starvation.limits[lane, threshold]
+    port_state, state = starvation.port[port], starvation.lane[port, lane]
+    threshold = port_state.own_threshold if port_state.rules != 0 else port_state.threshold
+    return port_state.masked != 0 and state.waiting + state.going >= starvation.limits[lane, threshold]
 
 
 @inner
@@ -226,29 +232,29 @@ def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed:
 
     Call this once for every port and cycle, before packets are queued and granted in the cycle.
     """
-    own, lanes = starvation.port[port], len(starvation.limits)
+    port_state, lanes = starvation.port[port], len(starvation.limits)
     if freed != 0:
         state = starvation.lane[port, lane]
         kept = min(freed, int(starvation.maximum[lane]) - state.held)
         state.held += kept
-        own.held += kept
+        port_state.held += kept
     chosen, blocks = NOBODY, 0
-    if own.held != 0:
+    if port_state.held != 0:
         for step in range(lanes):
-            number = (own.last + 1 + step) % lanes
+            number = (port_state.last + 1 + step) % lanes
             state = starvation.lane[port, number]
             over = is_over(starvation, port, number)
             if state.held == 0 or (over and cycle < state.not_before):
                 continue
             chosen, blocks = number, 1 if over else min(int(state.held), speed)
             if over:
-                state.not_before = cycle + 1 + (own.own_gap if own.rules != 0 else own.gap)
+                state.not_before = cycle + 1 + (port_state.own_gap if port_state.rules != 0 else port_state.gap)
             state.held -= blocks
-            own.held -= blocks
-            own.last = number
+            port_state.held -= blocks
+            port_state.last = number
             break
     if freed != 0:
-        own.withheld += min(freed, int(starvation.lane[port, lane].held))
+        port_state.withheld += min(freed, int(starvation.lane[port, lane].held))
     for number in range(lanes):
         starvation.lane[port, number].going = 0
     return chosen, blocks
@@ -263,15 +269,15 @@ def set_credit_mask(starvation: Starvation, port: int, mask: int) -> None:
 @inner
 def set_return(starvation: Starvation, port: int, threshold: int, gap: int) -> None:
     """Set CS_Threshold and the gap of CS_ReturnDelay as switch settings."""
-    own = starvation.port[port]
-    own.threshold, own.gap = threshold, gap
+    port_state = starvation.port[port]
+    port_state.threshold, port_state.gap = threshold, gap
 
 
 @inner
 def set_element(starvation: Starvation, port: int, rules: int, threshold: int, gap: int) -> None:
     """Set the port's element, which takes precedence if it is valid and of control type 1 (IBS-K6)."""
-    own = starvation.port[port]
-    own.rules, own.own_threshold, own.own_gap = rules, threshold, gap
+    port_state = starvation.port[port]
+    port_state.rules, port_state.own_threshold, port_state.own_gap = rules, threshold, gap
 
 
 def write_starvation(starvation: Starvation, first: int, ports: int, write: StarvationWrite) -> None:

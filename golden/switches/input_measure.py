@@ -94,12 +94,16 @@ def left(
 @inner
 def measured(measure: InputMeasure, port: int, lane: int, cycle: int) -> int:
     """Return the number of blocks that the sweep reports for an output VL in a cycle."""
-    own = measure.waiting[port, lane]
+    waiting_state = measure.waiting[port, lane]
     place = _place(measure, port, lane)
     since = _last_sweep(measure, place, cycle - _SHOWN)
-    if since >= own.changed:
-        return int(own.blocks)
-    return int(own.found if since == _last_sweep(measure, place, own.changed - 1) else own.found_before)
+    if since >= waiting_state.changed:
+        return int(waiting_state.blocks)
+    return int(
+        waiting_state.found
+        if since == _last_sweep(measure, place, waiting_state.changed - 1)
+        else waiting_state.found_before
+    )
 
 
 @inner
@@ -111,14 +115,16 @@ def _change(
     if field.output == DROPPED:
         return
     output = port - local_port(inputs, port) + field.output
-    own = measure.waiting[output, field.lane]
-    if own.changed != cycle:
+    waiting_state = measure.waiting[output, field.lane]
+    if waiting_state.changed != cycle:
         since = _last_sweep(measure, _place(measure, output, field.lane), cycle - 1)
-        if since >= own.changed:  # the sweep visited this position since the last change
-            own.found_before = own.blocks if since - measure.places >= own.changed else own.found
-            own.found = own.blocks
-        own.changed = cycle
-    own.blocks += blocks
+        if since >= waiting_state.changed:  # the sweep visited this position since the last change
+            waiting_state.found_before = (
+                waiting_state.blocks if since - measure.places >= waiting_state.changed else waiting_state.found
+            )
+            waiting_state.found = waiting_state.blocks
+        waiting_state.changed = cycle
+    waiting_state.blocks += blocks
 
 
 @inner

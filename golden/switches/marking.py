@@ -107,8 +107,8 @@ def _no_grant(marking: Unmarked, port: int, lane: int, blocks: int, since: int) 
 @inner
 def _grant(marking: Marking, port: int, lane: int, blocks: int, since: int) -> None:
     if port < len(marking.idle_from) and not marking.by_inputs:
-        own = marking.lane[port, lane]
-        own.changed, own.granted = since, blocks
+        lane_state = marking.lane[port, lane]
+        lane_state.changed, lane_state.granted = since, blocks
 
 
 @by_type({Unmarked: _no_grant, Marking: _grant})
@@ -216,15 +216,15 @@ def _never(marking: Unmarked, port: int, lane: int, start: Start, cycle: int) ->
 def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> bool:
     if port >= len(marking.idle_from):
         return False
-    own = marking.lane[port, lane]
+    lane_state = marking.lane[port, lane]
     if marking.by_inputs:
         measure = measured(marking.inputs, port, lane, cycle)
     else:
-        measure = start.taken - own.granted if own.changed == cycle + CROSSED else start.taken
+        measure = start.taken - lane_state.granted if lane_state.changed == cycle + CROSSED else start.taken
     idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))
     marking.idle_from[port] = start.until
     marked = starts(marking.markers, port, lane, measure, start.blocks, start.markable)
-    own.marked += marked and not start.has_fecn
+    lane_state.marked += marked and not start.has_fecn
     return marked
 
 

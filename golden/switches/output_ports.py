@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.links.remote_credit import RemoteCredit, fcp_due, fcp_period, goes_beside, hear, say, still_fits
+from vlane.golden.links.remote_credit import (
+    RemoteCredit,
+    fcp_due,
+    fcp_period,
+    receive_fcps,
+    send_fcp,
+    still_fits,
+    uses_sideband,
+)
 from vlane.golden.links.remote_credit import take as take_remote
 from vlane.golden.links.returns import Returns, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
@@ -237,7 +245,7 @@ def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
 
 
 @inner
-def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: int) -> bool:
+def send_due_fcp(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: int) -> bool:
     """Send a flow-control packet if one is due and permitted (IBS-C3, IBS-C4).
 
     Return whether it occupies the link.
@@ -245,18 +253,18 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
     if fcp_period(out_ports.remote) == 0:
         return False
     is_free = out_ports.free_from[port] <= cycle
-    beside = goes_beside(out_ports.remote)
-    if not (is_free or beside):
+    on_sideband = uses_sideband(out_ports.remote)
+    if not (is_free or on_sideband):
         return False
     settle(out_ports.returns, out_ports.remote, port, cycle)
     if not fcp_due(out_ports.remote, port, cycle):
         return False
-    if beside:
-        say(out_ports.remote, port, to, cycle, flight)
+    if on_sideband:
+        send_fcp(out_ports.remote, port, to, cycle, flight)
         return False
     holds = cycles_on_link(out_ports, port, 1)
     note_pause(out_ports.marking, port, cycle, cycle + holds)
-    say(out_ports.remote, port, to, cycle, flight + holds - 1)
+    send_fcp(out_ports.remote, port, to, cycle, flight + holds - 1)
     if holds > 1:
         out_ports.free_from[port] = cycle + holds
     return True
@@ -314,7 +322,7 @@ def _fitting_heads(
     can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
         settle(out_ports.returns, out_ports.remote, port, cycle)
-        hear(out_ports.remote, port, cycle)
+        receive_fcps(out_ports.remote, port, cycle)
     while left != 0:
         lane = lowest(left)
         left &= left - 1

@@ -52,7 +52,7 @@ def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycl
 
 
 @inner
-def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
+def fcp_may_become_due(out_ports: OutputPorts, port: int, cycle: int) -> bool:
     """Return whether a flow-control packet can become due before the next period.
 
     Space that becomes free immediately is not considered; its port is woken in the same cycle.

@@ -49,23 +49,23 @@ def wire(
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
     cable = new_records(Cable, ends)
-    far, told, peer = (cable[name] for name in ("far", "told", "peer"))
-    far[:] = told[:] = peer[:] = NOWHERE
+    far_end, credit_receiver, peer = (cable[name] for name in ("far", "credit_receiver", "peer"))
+    far_end[:] = credit_receiver[:] = peer[:] = NOWHERE
     for (switch, port), (other, other_port) in topology.far_ends().items():
-        far[(switch << bits) + port] = (other << bits) + other_port
-        told[(other << bits) + other_port] = (switch << bits) + port
+        far_end[(switch << bits) + port] = (other << bits) + other_port
+        credit_receiver[(other << bits) + other_port] = (switch << bits) + port
         peer[(switch << bits) + port] = (other << bits) + other_port
     for host, (switch, port) in enumerate(topology.hosts):
         at = (switch << bits) + port
-        far[at], far[inputs + host] = -1 - host, at
-        told[at], told[inputs + host] = inputs + host, at
+        far_end[at], far_end[inputs + host] = -1 - host, at
+        credit_receiver[at], credit_receiver[inputs + host] = inputs + host, at
         peer[at], peer[inputs + host] = inputs + host, at
-    cable["flight"] = cable["telling"] = flight
+    cable["flight"] = cable["credit_delay"] = flight
     for end, form in _forms_of_ends(topology, forms).items():
-        cable["flight"][end] = cable["telling"][end] = form.flight
+        cable["flight"][end] = cable["credit_delay"][end] = form.flight
     if by_fcps:
-        told[:] = np.arange(ends)
-        cable["telling"] = 0
+        credit_receiver[:] = np.arange(ends)
+        cable["credit_delay"] = 0
     return Wiring(cable, routes.nic_vl, routes.nic_channel)
 
 
@@ -81,13 +81,13 @@ def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End, CableForm])
 
 def _forms_of_ends(topology: Topology, forms: Mapping[End, CableForm]) -> dict[int, CableForm]:
     """Return the form at both ends of every cable that differs from the default."""
-    bits, far, made = port_bits_for(topology.ports), topology.far_ends(), {}
+    bits, far_end, made = port_bits_for(topology.ports), topology.far_ends(), {}
     hosts = {end: host for host, end in enumerate(topology.hosts)}
     for (switch, port), form in forms.items():
         made[(switch << bits) + port] = form
         if (switch, port) in hosts:
             made[(topology.switches << bits) + hosts[switch, port]] = form
         else:
-            other, other_port = far[switch, port]
+            other, other_port = far_end[switch, port]
             made[(other << bits) + other_port] = form
     return made

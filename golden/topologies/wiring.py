@@ -23,16 +23,16 @@ class Cable:
         Flight time in cycles.
     peer : int
         Sending port at the far end; ``NOWHERE`` without a cable, or if a co-simulated model sends there.
-    told, telling : int
+    credit_receiver, credit_delay : int
         Sending port that tracks the free space of this port's receive buffer, and the delay in cycles until a change
         reaches it: the port at the far end or, with flow-control packets, the port at this end, without delay.
     """
 
     far: Int32
     peer: Int32
-    told: Int32
+    credit_receiver: Int32
     flight: Int16
-    telling: Int16
+    credit_delay: Int16
 
 
 class Wiring(NamedTuple):

@@ -119,11 +119,11 @@ def put_off(connections: Connections, first: int, past: int) -> int:
     """Advance the connection that is due next to its next packet, and return the new due cycle of the heap."""
     heap = connections.heap
     number = heap[first].number
-    it = connections.each[number]
-    exact = it.fraction + it.period
-    it.due += exact >> CYCLE_BITS
-    it.fraction = exact & ((1 << CYCLE_BITS) - 1)
-    due, place, count = it.due, 0, past - first
+    connection_state = connections.each[number]
+    exact = connection_state.fraction + connection_state.period
+    connection_state.due += exact >> CYCLE_BITS
+    connection_state.fraction = exact & ((1 << CYCLE_BITS) - 1)
+    due, place, count = connection_state.due, 0, past - first
     while 2 * place + 1 < count:
         below_it = 2 * place + 1
         if below_it + 1 < count and _is_before(

@@ -226,8 +226,8 @@ def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int,
         to, size = sources.trace[row, TO], sources.trace[row, SIZE]
     elif setting[KIND] == BY_CONNECTION:
         connection = due_next(sources.connections, row)
-        it = sources.connections.each[connection]
-        to, size = int(it.target), int(it.bytes)
+        connection_state = sources.connections.each[connection]
+        to, size = int(connection_state.target), int(connection_state.bytes)
     else:
         to, size = _destination(sources, nic, number), setting[LEAST]
     if setting[MOST] > size:

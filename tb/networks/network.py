@@ -14,8 +14,8 @@ import numpy as np
 
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.links.fcp_limits import FCPLimits, mail, say_limit
-from vlane.golden.links.remote_credit import RemoteCredit, hear, take, taken
+from vlane.golden.links.fcp_limits import FCPLimits, arriving_fcp, send_fcp_with_limit
+from vlane.golden.links.remote_credit import RemoteCredit, receive_fcps, take, taken
 from vlane.golden.links.returns import begin_at_once, places_coming, settle
 from vlane.golden.links.room import Rooms
 from vlane.golden.network.clock import MOVED, NOW
@@ -153,17 +153,17 @@ def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, 
     if blocks == 0:
         return
     cable = net.wiring.cable[hardware.first[number] + port]
-    if cable.told == NOWHERE:
+    if cable.credit_receiver == NOWHERE:
         hardware.counts[BAD_FLITS] += 1
         return
     if vls_apart(net.switches):
         while blocks != 0:
-            begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lowest(blocks), 1)
+            begin_at_once(net.out_ports.returns, cable.credit_receiver, cycle + cable.credit_delay, lowest(blocks), 1)
             blocks &= blocks - 1
         return
     lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, because it is added to signed values
     if lane < hardware.back.shape[1]:
-        begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lane, blocks)
+        begin_at_once(net.out_ports.returns, cable.credit_receiver, cycle + cable.credit_delay, lane, blocks)
     else:
         hardware.counts[BAD_FLITS] += 1
 
@@ -179,8 +179,8 @@ def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: in
     if lane >= hardware.back.shape[1]:
         hardware.counts[BAD_FLITS] += 1
         return
-    whole = remote.said[end, lane] + (limit - remote.said[end, lane]) % COUNTER_MODULUS
-    say_limit(remote, end, peer, lane, whole, cycle - 1, net.wiring.cable[end].flight)
+    whole = remote.limit_sent[end, lane] + (limit - remote.limit_sent[end, lane]) % COUNTER_MODULUS
+    send_fcp_with_limit(remote, end, peer, lane, whole, cycle - 1, net.wiring.cable[end].flight)
 
 
 @by_type({Rooms: _returns_come, FCPLimits: _limit_comes})
@@ -193,10 +193,10 @@ def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) ->
     """Record the blocks freed in this cycle at the far ends of hardware switches."""
     returns = net.out_ports.returns
     for number in places_coming(returns, cycle):
-        it = returns.at_once[number]
-        place = hardware.place[it.end]
+        credit_return = returns.at_once[number]
+        place = hardware.place[credit_return.end]
         if place >= 0:
-            hardware.back[place, it.lane] += it.blocks
+            hardware.back[place, credit_return.lane] += credit_return.blocks
 
 
 @inner
@@ -235,13 +235,13 @@ def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, po
 def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Drive a port's input with the arriving flow-control packet."""
     end = hardware.first[number] + port
-    lane, limit = mail(remote, end, cycle)
+    lane, limit = arriving_fcp(remote, end, cycle)
     if lane >= 0:
         heard = heard_at(layout_of(net, hardware), port)
         put(hardware.given, number, hardware.ins, heard, 1)
         put(hardware.given, number, hardware.ins, heard + 1, lane)
         put(hardware.given, number, hardware.ins, heard + 2, limit % COUNTER_MODULUS)
-    hear(remote, end, cycle + 1)
+    receive_fcps(remote, end, cycle + 1)
 
 
 @by_type({Rooms: _returns_go, FCPLimits: _limit_goes})

@@ -137,7 +137,7 @@ NOTE: dict[type, Callable[..., None]] = {}
 @by_type(SHOW)
 def show(
     state: Any,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -151,7 +151,7 @@ def show(
 
 
 @by_type(NOTE)
-def note(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
+def note(state: Any, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Complete a cycle, after the golden step and a reset.
 
     Parameters
@@ -166,7 +166,7 @@ def note(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: boo
 @inner
 def show_nothing(
     state: Any,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -177,14 +177,14 @@ def show_nothing(
 
 
 @inner
-def note_nothing(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
+def note_nothing(state: Any, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Do nothing: ``note`` of a scheduler without cached values."""
 
 
 @kernel
 def fill(
     state: Any,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -209,25 +209,25 @@ def fill(
         Statistics of the service that each lane received, updated.
     """
     given, tables = ports.given, len(ports.writes)
-    note(state, around, ports, NO_LANE, _RENEWED)
+    note(state, surroundings, ports, NO_LANE, _RENEWED)
     for cycle in range(len(rows)):
-        before(around, traffic.chances, traffic.wild, ports.writes, ports.field_bits, given)
+        before(surroundings, traffic.chances, traffic.wild, ports.writes, ports.field_bits, given)
         clear_row(rows, cycle)
         clear_row(expected, cycle)
-        show(state, around, ports, traffic, rows, expected, cycle)
-        put_inputs(around, given, ports.inputs, ports.sizes, rows, cycle)
+        show(state, surroundings, ports, traffic, rows, expected, cycle)
+        put_inputs(surroundings, given, ports.inputs, ports.sizes, rows, cycle)
         ready = given[READY] != 0
-        heads = Heads(given[REQUEST], given[FITS], around.blocks, given[BEHIND], ports.own.behind)
+        heads = Heads(given[REQUEST], given[FITS], surroundings.blocks, given[BEHIND], ports.own.behind)
         lane, source, granted = step(state, heads, ready, given[HOLD] != 0, write_of(given), given[SWAP] != 0, rules)
         note_rules(happened, rules, cycle)
         put(expected, cycle, ports.outputs, GRANT, granted)
         if lane >= 0:
-            put(expected, cycle, ports.outputs, OUT_VL, vl_of(around, lane))
+            put(expected, cycle, ports.outputs, OUT_VL, vl_of(surroundings, lane))
             put(expected, cycle, ports.outputs, OUT_LIST, source)
             if not looks_behind(state):  # line-rate forms show the size one cycle later
-                put(expected, cycle, ports.outputs, OUT_BLOCKS, around.blocks[lane])
+                put(expected, cycle, ports.outputs, OUT_BLOCKS, surroundings.blocks[lane])
         starts = lane if granted else NO_LANE
-        after(around, traffic.chances, tables, given, starts, source, stats)
+        after(surroundings, traffic.chances, tables, given, starts, source, stats)
         if given[RST] != 0:
             reset(state)
-        note(state, around, ports, starts if ready else NO_LANE, given[RST] != 0)
+        note(state, surroundings, ports, starts if ready else NO_LANE, given[RST] != 0)

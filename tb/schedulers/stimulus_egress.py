@@ -116,12 +116,16 @@ class EgressStimulus(Stimulus):
 
     def _enter(self, index: int) -> None:
         """Restart the waits of a phase. After a wild phase, remove forbidden packets from the queues."""
-        around = self._around
-        around.since[:] = around.regs[T_NOW]
+        surroundings = self._around
+        surroundings.since[:] = surroundings.regs[T_NOW]
         if index and self.phases[index - 1].wild:
-            clear(around)
+            clear(surroundings)
         if self.phases[index].table >= 0:
-            around.regs[T_WRITE], around.regs[T_TABLE], around.regs[T_LEFT_OUT] = 0, self.phases[index].table, 0
+            surroundings.regs[T_WRITE], surroundings.regs[T_TABLE], surroundings.regs[T_LEFT_OUT] = (
+                0,
+                self.phases[index].table,
+                0,
+            )
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase = self.phases[index]

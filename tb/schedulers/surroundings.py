@@ -69,7 +69,7 @@ class Surroundings(NamedTuple):
 def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
     """Return empty queues with credit on all lanes and no programming in progress."""
     lanes = data_vls + vl15
-    around = Surroundings(
+    surroundings = Surroundings(
         data_vls,
         lanes,
         np.ones(lanes + 1, np.int64),
@@ -78,69 +78,73 @@ def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
         np.array([0, (1 << lanes) - 1, 0, -1, 0, 0, 0, 0], np.int64),
         seeded(seed),
     )
-    clear(around)
-    return around
+    clear(surroundings)
+    return surroundings
 
 
-def clear(around: Surroundings) -> None:
+def clear(surroundings: Surroundings) -> None:
     """Empty the queues, so that no forbidden packet is left."""
-    around.regs[T_REQUEST], around.regs[T_FITS], around.regs[T_BUSY] = 0, (1 << around.lanes) - 1, 0
-    around.blocks[:] = 1
-    around.blocks[around.lanes] = 0
-    for lane in range(around.lanes):
-        pack_size(around, lane)
+    surroundings.regs[T_REQUEST], surroundings.regs[T_FITS], surroundings.regs[T_BUSY] = (
+        0,
+        (1 << surroundings.lanes) - 1,
+        0,
+    )
+    surroundings.blocks[:] = 1
+    surroundings.blocks[surroundings.lanes] = 0
+    for lane in range(surroundings.lanes):
+        pack_size(surroundings, lane)
 
 
 @kernel
-def pack_size(around: Surroundings, lane: int) -> None:
+def pack_size(surroundings: Surroundings, lane: int) -> None:
     """Update a lane's size in the packed sizes."""
     word, bit = lane * _BLOCK_BITS // _WORD_BITS, lane * _BLOCK_BITS % _WORD_BITS
-    size, mask = np.uint64(around.blocks[lane]), np.uint64((1 << _BLOCK_BITS) - 1)
-    around.packed[word] = (around.packed[word] & ~(mask << np.uint64(bit))) | (size << np.uint64(bit))
+    size, mask = np.uint64(surroundings.blocks[lane]), np.uint64((1 << _BLOCK_BITS) - 1)
+    surroundings.packed[word] = (surroundings.packed[word] & ~(mask << np.uint64(bit))) | (size << np.uint64(bit))
     if bit + _BLOCK_BITS > _WORD_BITS:
         over = np.uint64(_WORD_BITS - bit)
-        around.packed[word + 1] = (around.packed[word + 1] & ~(mask >> over)) | (size >> over)
+        surroundings.packed[word + 1] = (surroundings.packed[word + 1] & ~(mask >> over)) | (size >> over)
 
 
 @inner
-def draw_size(around: Surroundings, chances: NDArray[np.int64]) -> int:
+def draw_size(surroundings: Surroundings, chances: NDArray[np.int64]) -> int:
     """Draw the size of a packet."""
-    if below(around.bits, CERTAIN) < chances[P_EXTREMES]:
-        return 1 if below(around.bits, 2) else MAX_PACKET_BLOCKS
-    return chances[P_LEAST] + below(around.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+    if below(surroundings.bits, CERTAIN) < chances[P_EXTREMES]:
+        return 1 if below(surroundings.bits, 2) else MAX_PACKET_BLOCKS
+    return chances[P_LEAST] + below(surroundings.bits, chances[P_MOST] - chances[P_LEAST] + 1)
 
 
 @inner
-def set_head(around: Surroundings, lane: int, blocks: int) -> None:
+def set_head(surroundings: Surroundings, lane: int, blocks: int) -> None:
     """Put a packet at the head of a lane."""
-    around.since[lane] = around.regs[T_NOW]
-    around.blocks[lane] = blocks
-    around.regs[T_REQUEST] |= 1 << lane
-    pack_size(around, lane)
+    surroundings.since[lane] = surroundings.regs[T_NOW]
+    surroundings.blocks[lane] = blocks
+    surroundings.regs[T_REQUEST] |= 1 << lane
+    pack_size(surroundings, lane)
 
 
 @inner
-def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
+def _arrivals(surroundings: Surroundings, chances: NDArray[np.int64]) -> None:
     """Give empty lanes packets, and occasionally toggle the credit of one lane."""
-    regs, data_vls = around.regs, around.data_vls
+    regs, data_vls = surroundings.regs, surroundings.data_vls
     every = (1 << data_vls) - 1
     empty = ~regs[T_REQUEST] & every
     for _ in range(chances[P_IDLE_BITS]):
         if empty == 0:
             break
-        empty &= draw(around.bits)
+        empty &= draw(surroundings.bits)
     if empty != 0:
         for lane in range(data_vls):
             if (empty >> lane) & 1:
-                set_head(around, lane, draw_size(around, chances))
+                set_head(surroundings, lane, draw_size(surroundings, chances))
     if (
-        around.lanes > data_vls
+        surroundings.lanes > data_vls
         and not (regs[T_REQUEST] >> data_vls) & 1
-        and below(around.bits, CERTAIN) < chances[P_VL15]
+        and below(surroundings.bits, CERTAIN) < chances[P_VL15]
     ):
-        set_head(around, data_vls, draw_size(around, chances))
+        set_head(surroundings, data_vls, draw_size(surroundings, chances))
     if chances[P_STALL]:
-        chance = draw(around.bits)
+        chance = draw(surroundings.bits)
         if chance % CERTAIN < chances[P_STALL]:
             regs[T_FITS] ^= 1 << ((chance >> 8) % data_vls)
     else:
@@ -149,7 +153,7 @@ def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
 
 @kernel
 def before(
-    around: Surroundings,
+    surroundings: Surroundings,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     writes: NDArray[np.int64],
@@ -160,26 +164,26 @@ def before(
 
     ``writes`` contains the tables, (tables, writes, 4 fields); ``field_bits`` the widths of the fields.
     """
-    regs = around.regs
-    chance = draw(around.bits)
+    regs = surroundings.regs
+    chance = draw(surroundings.bits)
     regs[T_CHANCE] = chance
     for port in range(ENABLE, INPUT_COUNT):
         given[port] = 0
     if wild:
-        every = (1 << around.lanes) - 1
-        regs[T_REQUEST], regs[T_FITS] = draw(around.bits) & every, draw(around.bits) & every
-        for lane in range(around.lanes):
-            around.blocks[lane] = below(around.bits, 1 << _BLOCK_BITS)
-            pack_size(around, lane)
-        word = draw(around.bits)
+        every = (1 << surroundings.lanes) - 1
+        regs[T_REQUEST], regs[T_FITS] = draw(surroundings.bits) & every, draw(surroundings.bits) & every
+        for lane in range(surroundings.lanes):
+            surroundings.blocks[lane] = below(surroundings.bits, 1 << _BLOCK_BITS)
+            pack_size(surroundings, lane)
+        word = draw(surroundings.bits)
         given[ENABLE] = word & 1
         given[SWAP] = (word >> 1) & 15 == 0
         given[RST] = (word >> 5) & 0xFF == 0
         given[READY], given[HOLD] = chance & 3 != 0, (chance >> 3) & 7 == 0
         for field in range(4):
-            given[SELECT + field] = draw(around.bits) & ((1 << field_bits[field]) - 1)
+            given[SELECT + field] = draw(surroundings.bits) & ((1 << field_bits[field]) - 1)
     else:
-        _arrivals(around, chances)
+        _arrivals(surroundings, chances)
         at = regs[T_WRITE]
         if 0 <= at < writes.shape[1]:
             given[ENABLE] = (chance >> 40) & regs[T_LEFT_OUT] == 0
@@ -194,7 +198,7 @@ def before(
 
 @inner
 def put_inputs(
-    around: Surroundings,
+    surroundings: Surroundings,
     given: NDArray[np.int64],
     places: NDArray[np.int64],
     sizes: NDArray[np.int64],
@@ -202,8 +206,8 @@ def put_inputs(
     cycle: int,
 ) -> None:
     """Write the shared inputs of a cycle into a row that is 0 at their positions."""
-    for word in range((around.lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
-        rows[cycle, sizes[0] + word] |= around.packed[word] << np.uint64(sizes[1])
+    for word in range((surroundings.lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
+        rows[cycle, sizes[0] + word] |= surroundings.packed[word] << np.uint64(sizes[1])
     for port in range(len(places)):
         if places[port, 2] != 0:  # some schedulers have no program port
             put(rows, cycle, places, port, given[port])
@@ -217,10 +221,10 @@ def write_of(given: NDArray[np.int64]) -> Program:
 
 
 @inner
-def vl_of(around: Surroundings, lane: int) -> int:
+def vl_of(surroundings: Surroundings, lane: int) -> int:
     """Return the VL of a lane: with VL15 present, lanes from 15 on have a VL one higher."""
-    if around.lanes > around.data_vls:
-        if lane == around.data_vls:
+    if surroundings.lanes > surroundings.data_vls:
+        if lane == surroundings.data_vls:
             return 15
         return lane + (lane >= 15)
     return lane
@@ -228,7 +232,7 @@ def vl_of(around: Surroundings, lane: int) -> int:
 
 @kernel
 def after(
-    around: Surroundings,
+    surroundings: Surroundings,
     chances: NDArray[np.int64],
     tables: int,
     given: NDArray[np.int64],
@@ -237,38 +241,40 @@ def after(
     stats: Statistics,
 ) -> None:
     """Update the surroundings after a cycle: start the granted packet, advance time and programming."""
-    regs = around.regs
+    regs = surroundings.regs
     if regs[T_BUSY] > 0:
         regs[T_BUSY] -= 1
     if lane >= 0 and given[READY] != 0:
-        vl = vl_of(around, lane)
+        vl = vl_of(surroundings, lane)
         stats.decisions[0] += 1
         stats.packets[vl, source] += 1
-        stats.blocks[vl, source] += around.blocks[lane]
-        stats.longest_wait[vl, source] = max(stats.longest_wait[vl, source], regs[T_NOW] - around.since[lane])
-        regs[T_BUSY] = around.blocks[lane] - 1
+        stats.blocks[vl, source] += surroundings.blocks[lane]
+        stats.longest_wait[vl, source] = max(stats.longest_wait[vl, source], regs[T_NOW] - surroundings.since[lane])
+        regs[T_BUSY] = surroundings.blocks[lane] - 1
         regs[T_REQUEST] &= ~(1 << lane)
     regs[T_NOW] += 1
     if regs[T_WRITE] >= 0:
         regs[T_WRITE] = -1 if given[SWAP] != 0 else regs[T_WRITE] + 1
     elif (regs[T_CHANCE] >> 16) & 0xFF < chances[P_REWRITE]:
-        regs[T_WRITE], regs[T_TABLE] = 0, below(around.bits, tables)
-        _leave_out(around)
+        regs[T_WRITE], regs[T_TABLE] = 0, below(surroundings.bits, tables)
+        _leave_out(surroundings)
     if given[RST] != 0:
         regs[T_WRITE] = 0
-        _leave_out(around)
+        _leave_out(surroundings)
 
 
 @inner
-def _leave_out(around: Surroundings) -> None:
+def _leave_out(surroundings: Surroundings) -> None:
     """Draw the share of a table's writes to skip: none, a half, three quarters or seven eighths."""
-    around.regs[T_LEFT_OUT] = (1 << ((around.regs[T_CHANCE] >> 43) & 3)) - 1
+    surroundings.regs[T_LEFT_OUT] = (1 << ((surroundings.regs[T_CHANCE] >> 43) & 3)) - 1
 
 
 @kernel
-def count_waiting(around: Surroundings, stats: Statistics) -> None:
+def count_waiting(surroundings: Surroundings, stats: Statistics) -> None:
     """Include the heads that are still waiting in the longest waits."""
-    for lane in range(around.lanes):
-        if (around.regs[T_REQUEST] >> lane) & 1:
-            vl = vl_of(around, lane)
-            stats.longest_wait[vl, 0] = max(stats.longest_wait[vl, 0], around.regs[T_NOW] - around.since[lane])
+    for lane in range(surroundings.lanes):
+        if (surroundings.regs[T_REQUEST] >> lane) & 1:
+            vl = vl_of(surroundings, lane)
+            stats.longest_wait[vl, 0] = max(
+                stats.longest_wait[vl, 0], surroundings.regs[T_NOW] - surroundings.since[lane]
+            )

@@ -15,16 +15,18 @@ from vlane.tb.switches.table_writes import one_high_bit
 
 
 @inner
-def draw_lane(around: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
+def draw_lane(surroundings: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Draw a lane, occasionally an absent lane if ``reckless``."""
-    return below(bits, lane_numbers(around.switches) if reckless and below(bits, 8) == 0 else around.owed.shape[1])
+    return below(
+        bits, lane_numbers(surroundings.switches) if reckless and below(bits, 8) == 0 else surroundings.owed.shape[1]
+    )
 
 
 @inner
-def draw_dlid(around: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, hot: int) -> int:
+def draw_dlid(surroundings: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, hot: int) -> int:
     """Draw a DLID: with probability ``bad`` one without a port, with probability ``hot`` LID 1."""
     if below(bits, CERTAIN) < bad:
-        lids = len(around.lft)
+        lids = len(surroundings.lft)
         one_bit = 1 << below(bits, 16)
         kinds = (
             0,
@@ -36,4 +38,4 @@ def draw_dlid(around: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, ho
             one_high_bit(lids, bits),
         )
         return kinds[below(bits, len(kinds))]
-    return 1 + (0 if below(bits, CERTAIN) < hot else below(bits, len(around.lft) - 1))
+    return 1 + (0 if below(bits, CERTAIN) < hot else below(bits, len(surroundings.lft) - 1))

@@ -49,9 +49,9 @@ _SIZES = _VALID - 1
 
 
 @inner
-def draw_marking(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+def draw_marking(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a write of settings, occasionally an element of an absent output, or arbitrary values."""
-    write, ports = around.written[slot], len(around.tx)
+    write, ports = surroundings.written[slot], len(surroundings.tx)
     write[W_KIND], write[W_ONE] = WRITES_MARKING, below(bits, _SELECTS)
     write[W_TWO] = below(bits, 1 << PORT_BITS) if below(bits, 16) == 0 else below(bits, ports)
     high = LARGEST_THRESHOLD - below(bits, 4)
@@ -59,23 +59,23 @@ def draw_marking(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]
     size = below(bits, _VALID) if below(bits, 16) == 0 else below(bits, 3)
     write[W_FOUR] = size + _VALID * (below(bits, 4) != 0) + _STARVES * (below(bits, 8) == 0)
     write[W_FIVE] = below(bits, 1 << RATE_BITS) if below(bits, 16) == 0 else below(bits, 4)
-    around.rows[slot] = draw(bits)
+    surroundings.rows[slot] = draw(bits)
 
 
 @inner
-def _nothing(marking: Unmarked, around: SwitchSurroundings, cycle: int) -> None:
+def _nothing(marking: Unmarked, surroundings: SwitchSurroundings, cycle: int) -> None:
     """Do nothing: no output marks."""
 
 
 @inner
-def _apply(marking: Marking, around: SwitchSurroundings, cycle: int) -> None:
+def _apply(marking: Marking, surroundings: SwitchSurroundings, cycle: int) -> None:
     slot, markers = cycle % 4, marking.markers
-    write = around.written[slot]
+    write = surroundings.written[slot]
     if write[W_KIND] != WRITES_MARKING:
         return
-    for port in range(len(around.tx)):
+    for port in range(len(surroundings.tx)):
         if write[W_ONE] == _MASK:
-            set_victim_mask(markers, port, int(around.rows[slot] >> np.uint64(port)) & 1)
+            set_victim_mask(markers, port, int(surroundings.rows[slot] >> np.uint64(port)) & 1)
         elif write[W_ONE] == _THRESHOLD:
             set_threshold(markers, port, write[W_THREE], write[W_FOUR] & _SIZES)
         elif write[W_ONE] == _RATE:
@@ -88,17 +88,17 @@ def _apply(marking: Marking, around: SwitchSurroundings, cycle: int) -> None:
 
 
 @by_type({Unmarked: _nothing, Marking: _apply})
-def apply_marking(marking: Any, around: SwitchSurroundings, cycle: int) -> None:
+def apply_marking(marking: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
     """Apply the settings written in a cycle to golden's markers (IBS-M3)."""
 
 
 @inner
-def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, int]:
+def element_of(surroundings: SwitchSurroundings, slot: int) -> tuple[int, int, int, int]:
     """Return the written element of a port: port, whether it is for credit starvation, threshold, parameter.
 
     The port is -1 if no element is written.
     """
-    write = around.written[slot]
+    write = surroundings.written[slot]
     if write[W_KIND] != WRITES_MARKING or write[W_ONE] != _PORT:
         return -1, 0, 0, 0
     both = _VALID | _STARVES
@@ -107,7 +107,7 @@ def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, in
 
 @inner
 def show_marking(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
@@ -115,7 +115,7 @@ def show_marking(
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write the settings to the program port."""
-    write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM)
+    write, first = surroundings.written[slot], len(ins) - len(MARKING_PROGRAM)
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])
     put(rows, row, ins, first + 2, write[W_TWO])
@@ -124,4 +124,4 @@ def show_marking(
     put(rows, row, ins, first + 5, write[W_FIVE])
     put(rows, row, ins, first + 6, write[W_FOUR] & _VALID != 0)
     put(rows, row, ins, first + 7, write[W_FOUR] & _STARVES != 0)
-    put(rows, row, ins, first + 8, around.rows[slot])
+    put(rows, row, ins, first + 8, surroundings.rows[slot])

@@ -16,7 +16,7 @@ from vlane.golden.engine.random_bits import below
 from vlane.golden.links.fcp_limits import FCPLimits, count_freed
 from vlane.golden.links.room import Rooms, give_back
 from vlane.golden.switches.kinds import vls_apart
-from vlane.golden.switches.output_ports import say_limits
+from vlane.golden.switches.output_ports import send_due_fcp
 from vlane.packets.fcp import COUNTER_MODULUS
 from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
@@ -51,56 +51,56 @@ def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
 
 
 @by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
-def count_told(remote: Any, port: int, lane: int, blocks: int) -> None:
+def count_returned(remote: Any, port: int, lane: int, blocks: int) -> None:
     """Count blocks that left an input's buffer in the previous cycle."""
 
 
 @inner
-def _say_nothing(remote: Rooms, around: SwitchSurroundings, port: int, cycle: int) -> bool:  # noqa: ARG001 - signature of the other variant
+def _send_no_fcp(remote: Rooms, surroundings: SwitchSurroundings, port: int, cycle: int) -> bool:  # noqa: ARG001 - signature of the other variant
     return False
 
 
 @inner
-def _say_limit(remote: FCPLimits, around: SwitchSurroundings, port: int, cycle: int) -> bool:
-    outside = len(around.switches.inputs.port) + port
-    if not say_limits(around.out_ports, port, outside, cycle, 1):
+def _send_fcp(remote: FCPLimits, surroundings: SwitchSurroundings, port: int, cycle: int) -> bool:
+    outside = len(surroundings.switches.inputs.port) + port
+    if not send_due_fcp(surroundings.out_ports, port, outside, cycle, 1):
         return False
     lane = int(remote.end[port].last)
-    said = around.said[port, (cycle + 1) % RING]
-    said[LANE_SAID], said[LIMIT_SAID] = lane + 1, remote.said[port, lane]
+    said = surroundings.limit_sent[port, (cycle + 1) % RING]
+    said[LANE_SAID], said[LIMIT_SAID] = lane + 1, remote.limit_sent[port, lane]
     return True
 
 
-@by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
-def say(remote: Any, around: SwitchSurroundings, port: int, cycle: int) -> bool:
+@by_type({Rooms: _send_no_fcp, FCPLimits: _send_fcp})
+def send_fcp(remote: Any, surroundings: SwitchSurroundings, port: int, cycle: int) -> bool:
     """Send a due flow-control packet from a free port, and return whether one was sent."""
 
 
 @inner
-def _free_owed(around: SwitchSurroundings, port: int, lane: int, most: int) -> tuple[int, int]:
+def _free_owed(surroundings: SwitchSurroundings, port: int, lane: int, most: int) -> tuple[int, int]:
     """Return a lane of which a receiver holds blocks, from ``lane`` on, and how many of up to ``most`` it holds."""
-    lanes = around.owed.shape[1]
+    lanes = surroundings.owed.shape[1]
     for _ in range(lanes):
-        if around.owed[port, lane] > 0:
+        if surroundings.owed[port, lane] > 0:
             break
         lane = lane + 1 if lane + 1 < lanes else 0
-    return lane, min(most, around.owed[port, lane])
+    return lane, min(most, surroundings.owed[port, lane])
 
 
 @inner
 def _hear_of_lanes(
     remote: Rooms,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     reckless: bool,  # noqa: FBT001 - kernels take positions only
     bits: NDArray[np.uint64],
 ) -> None:
     """Draw the lanes of which a receiver returns a block, and record the returns that the sender counts."""
-    lanes, heard = around.owed.shape[1], around.heard[port]
+    lanes, heard = surroundings.owed.shape[1], surroundings.received_credit[port]
     told, freed = below(bits, 1 << lanes), 0
     for lane in range(lanes):
-        if around.owed[port, lane] > 0:
-            around.owed[port, lane] -= (told >> lane) & 1
+        if surroundings.owed[port, lane] > 0:
+            surroundings.owed[port, lane] -= (told >> lane) & 1
         elif not reckless:
             told &= ~(1 << lane)
         if remote.taken[port, lane].blocks != 0:
@@ -111,54 +111,54 @@ def _hear_of_lanes(
 @inner
 def _hear_returns(
     remote: Rooms,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     lane: int,
     most: int,
     reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    lanes, heard = around.owed.shape[1], around.heard[port]
-    if vls_apart(around.switches):
-        _hear_of_lanes(remote, around, port, reckless, bits)
+    lanes, heard = surroundings.owed.shape[1], surroundings.received_credit[port]
+    if vls_apart(surroundings.switches):
+        _hear_of_lanes(remote, surroundings, port, reckless, bits)
         return
     blocks = 1 + below(bits, most)
     if not reckless:
-        lane, blocks = _free_owed(around, port, lane, blocks)
+        lane, blocks = _free_owed(surroundings, port, lane, blocks)
     heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
     heard[BLOCKS_FREED] = 0
     if lane < lanes:
         heard[BLOCKS_FREED] = min(blocks, int(remote.taken[port, lane].blocks))
-        around.owed[port, lane] -= min(blocks, around.owed[port, lane])
+        surroundings.owed[port, lane] -= min(blocks, surroundings.owed[port, lane])
 
 
 @inner
 def _hear_limits(
     remote: FCPLimits,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     lane: int,
     most: int,
     reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    lanes, heard = around.owed.shape[1], around.heard[port]
-    freed, blocks = _free_owed(around, port, lane % lanes, most)
-    around.owed[port, freed] -= blocks
-    around.freed[port, freed] += blocks
+    lanes, heard = surroundings.owed.shape[1], surroundings.received_credit[port]
+    freed, blocks = _free_owed(surroundings, port, lane % lanes, most)
+    surroundings.owed[port, freed] -= blocks
+    surroundings.freed[port, freed] += blocks
     told = lane if reckless else below(bits, lanes)
     if below(bits, _LOST) == 0:
         return
     heard[LANE_HEARD], heard[BLOCKS_HEARD] = told, 1
     heard[BLOCKS_FREED] = below(bits, _ANY)
     if told < lanes:
-        heard[BLOCKS_FREED] = remote.whole[told] + around.freed[port, told]
+        heard[BLOCKS_FREED] = remote.whole[told] + surroundings.freed[port, told]
 
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
-def hear(
+def receive_credit(
     remote: Any,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     lane: int,
     most: int,
@@ -171,43 +171,43 @@ def hear(
 @inner
 def _show_returns(
     remote: Rooms,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     rows: NDArray[np.uint64],
     row: int,
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
+    lane, blocks = surroundings.received_credit[port, LANE_HEARD], surroundings.received_credit[port, BLOCKS_HEARD]
     if blocks == 0:
-        if not vls_apart(around.switches):
+        if not vls_apart(surroundings.switches):
             put(rows, row, where, first + 1, lane)  # without blocks the lane is ignored
         return
-    if vls_apart(around.switches):
-        put(rows, row, where, first, around.heard[port, LANES_HEARD])
-        freed = around.heard[port, LANES_FREED]
+    if vls_apart(surroundings.switches):
+        put(rows, row, where, first, surroundings.received_credit[port, LANES_HEARD])
+        freed = surroundings.received_credit[port, LANES_FREED]
         while freed != 0:
             give_back(remote, port, lowest(freed), 1)
             freed &= freed - 1
         return
     put(rows, row, where, first, blocks)
     put(rows, row, where, first + 1, lane)
-    if around.heard[port, BLOCKS_FREED] != 0:
-        give_back(remote, port, lane, around.heard[port, BLOCKS_FREED])
+    if surroundings.received_credit[port, BLOCKS_FREED] != 0:
+        give_back(remote, port, lane, surroundings.received_credit[port, BLOCKS_FREED])
 
 
 @inner
 def _show_limits(
     remote: FCPLimits,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     rows: NDArray[np.uint64],
     row: int,
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    lane, limit = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_FREED]
-    if around.heard[port, BLOCKS_HEARD] == 0:
+    lane, limit = surroundings.received_credit[port, LANE_HEARD], surroundings.received_credit[port, BLOCKS_FREED]
+    if surroundings.received_credit[port, BLOCKS_HEARD] == 0:
         return
     put(rows, row, where, first, 1)
     put(rows, row, where, first + 1, lane)
@@ -219,7 +219,7 @@ def _show_limits(
 @by_type({Rooms: _show_returns, FCPLimits: _show_limits})
 def show_heard(
     remote: Any,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     rows: NDArray[np.uint64],
     row: int,
@@ -232,7 +232,7 @@ def show_heard(
 @inner
 def _show_returned(
     remote: Rooms,  # noqa: ARG001 - dispatch by type
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     slot: int,
     expected: NDArray[np.uint64],
@@ -240,11 +240,11 @@ def _show_returned(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    told = around.back[port, slot]
+    told = surroundings.back[port, slot]
     lanes, blocks = told[LANES_TOLD], told[BLOCKS_TOLD]
     if lanes == 0:
         return
-    if vls_apart(around.switches):
+    if vls_apart(surroundings.switches):
         put(expected, row, where, first, lanes)
     else:
         put(expected, row, where, first, blocks)
@@ -252,14 +252,14 @@ def _show_returned(
     while lanes != 0:
         lane = lowest(lanes)
         lanes &= lanes - 1
-        give_back(around.up, port, lane, min(blocks, int(around.up.taken[port, lane].blocks)))
+        give_back(surroundings.up, port, lane, min(blocks, int(surroundings.up.taken[port, lane].blocks)))
     told[LANES_TOLD] = 0
 
 
 @inner
 def _show_said(
     remote: FCPLimits,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     slot: int,
     expected: NDArray[np.uint64],
@@ -267,23 +267,23 @@ def _show_said(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    around.back[port, slot, LANES_TOLD] = 0
-    said = around.said[port, slot]
+    surroundings.back[port, slot, LANES_TOLD] = 0
+    said = surroundings.limit_sent[port, slot]
     if said[LANE_SAID] != 0:
         lane, limit = said[LANE_SAID] - 1, said[LIMIT_SAID]
         put(expected, row, where, first, 1)
         put(expected, row, where, first + 1, lane)
         put(expected, row, where, first + 2, limit % COUNTER_MODULUS)
-        freed = limit - remote.whole[lane] - around.known[port, lane]
-        around.known[port, lane] += freed
-        give_back(around.up, port, lane, min(freed, int(around.up.taken[port, lane].blocks)))
+        freed = limit - remote.whole[lane] - surroundings.known[port, lane]
+        surroundings.known[port, lane] += freed
+        give_back(surroundings.up, port, lane, min(freed, int(surroundings.up.taken[port, lane].blocks)))
         said[LANE_SAID] = 0
 
 
 @by_type({Rooms: _show_returned, FCPLimits: _show_said})
 def show_told(
     remote: Any,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     slot: int,
     expected: NDArray[np.uint64],

@@ -60,10 +60,10 @@ from vlane.tb.switches.rows_credit import (
     BLOCKS_HEARD,
     BLOCKS_TOLD,
     LANES_TOLD,
-    count_told,
+    count_returned,
     fields,
-    hear,
-    say,
+    receive_credit,
+    send_fcp,
     show_heard,
     show_told,
 )
@@ -103,118 +103,128 @@ _UNNOTICED = 2
 
 
 @inner
-def _cause(around: SwitchSurroundings, packet: int) -> int:
+def _cause(surroundings: SwitchSurroundings, packet: int) -> int:
     """Return the drop cause of a packet as the hardware reports it. Golden does not distinguish port 0."""
-    dlid = around.packets.pool[packet].dlid
-    if around.packets.pool[packet].lane == _NO_VL:
+    dlid = surroundings.packets.pool[packet].dlid
+    if surroundings.packets.pool[packet].lane == _NO_VL:
         return _NO_VL
-    listed = 0 < dlid <= around.top[0] and dlid < len(around.lft)
-    to_port_0 = dlid == PERMISSIVE or (listed and around.lft[dlid] == 0)
+    listed = 0 < dlid <= surroundings.top[0] and dlid < len(surroundings.lft)
+    to_port_0 = dlid == PERMISSIVE or (listed and surroundings.lft[dlid] == 0)
     return _PORT_0 if to_port_0 else _UNKNOWN_LID
 
 
 @inner
-def _events(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+def _events(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Process golden's packets that reach inputs and outputs in this cycle."""
-    packets = around.packets
+    packets = surroundings.packets
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
             following = packets.chain[packet].next
-            _happens(around, packet, event, cycle, rules)
+            _handle_event(surroundings, packet, event, cycle, rules)
             packet = following
 
 
 @inner
-def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
-    packets = around.packets
+def _handle_event(
+    surroundings: SwitchSurroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]
+) -> None:
+    packets = surroundings.packets
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
-        receive(around.switches, packets, place, packet, cycle)
-        note_queued(around.out_ports.marking, around.switches.inputs, packets, place, lane, packet, cycle)
-        note_waiting(around.out_ports.starvation, place, lane, packets.pool[packet].blocks)
+        receive(surroundings.switches, packets, place, packet, cycle)
+        note_queued(surroundings.out_ports.marking, surroundings.switches.inputs, packets, place, lane, packet, cycle)
+        note_waiting(surroundings.out_ports.starvation, place, lane, packets.pool[packet].blocks)
         if packets.pool[packet].output == DROPPED:
-            cause = _cause(around, packet)
-            around.dropped[place, cycle % RING] = cause
+            cause = _cause(surroundings, packet)
+            surroundings.dropped[place, cycle % RING] = cause
             rules[_CAUSE_RULES[cause]] += 1
     elif event == TO_OUTPUT:
-        queue_packet(around.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
+        queue_packet(surroundings.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
     elif event == TO_CENTRE:
-        store(around.switches, packets, place, packet)
+        store(surroundings.switches, packets, place, packet)
     else:
         free(packets, packet)
 
 
 @inner
-def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+def _switch(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Run golden's allocation and schedule the credit returns of the granted packets."""
-    count = allocate(around.switches, around.out_ports, around.packets, cycle, around.grants)
+    count = allocate(surroundings.switches, surroundings.out_ports, surroundings.packets, cycle, surroundings.grants)
     rules[GRANTED] += count
     rules[SEVERAL] += count > 1
-    count_kinds(around.switches, around, count, rules)
+    count_kinds(surroundings.switches, surroundings, count, rules)
     for index in range(count):
-        grant = around.grants[index]
+        grant = surroundings.grants[index]
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port == NOBODY:
             continue
-        note_taken(around.out_ports.marking, around.switches.inputs, around.packets, port, lane, packet, cycle)
-        field = around.packets.pool[packet]
-        note_grant(around.out_ports.starvation, port, lane, field.blocks)
-        crossing, _ = freed_before(around.out_ports.starvation, around, port, (cycle + 1) % RING)
-        if vls_apart(around.switches):
+        note_taken(
+            surroundings.out_ports.marking,
+            surroundings.switches.inputs,
+            surroundings.packets,
+            port,
+            lane,
+            packet,
+            cycle,
+        )
+        field = surroundings.packets.pool[packet]
+        note_grant(surroundings.out_ports.starvation, port, lane, field.blocks)
+        crossing, _ = freed_before(surroundings.out_ports.starvation, surroundings, port, (cycle + 1) % RING)
+        if vls_apart(surroundings.switches):
             crossing &= 1 << lane
         rules[ONE_FLIT] += field.flits == 1 and crossing != 0
         since, before = cycle, 0
         while before < field.flits:
             since += 1
-            moved = min(flits_moved(around.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
-            told = around.back[port, (since + 1) % RING]
+            moved = min(flits_moved(surroundings.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
+            told = surroundings.back[port, (since + 1) % RING]
             told[LANES_TOLD] |= 1 << lane
             told[BLOCKS_TOLD] = moved - before
             before = moved
 
 
 @inner
-def _stall(around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], cycle: int) -> None:
+def _stall(surroundings: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], cycle: int) -> None:
     """Draw which links stall from this cycle on."""
-    for port in range(len(around.tx)):
+    for port in range(len(surroundings.tx)):
         if below(bits, CERTAIN) < chances[C_STALL]:
-            around.stalled[port] = cycle + 1 + below(bits, _LONGEST_STALL)
+            surroundings.stalled[port] = cycle + 1 + below(bits, _LONGEST_STALL)
 
 
 @inner
-def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+def _send(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Run golden's schedulers and record the flits that the links show from the next cycle on."""
-    out_ports, packets = around.out_ports, around.packets
-    for port in range(len(around.tx)):
-        is_stalled, is_free = around.stalled[port] > cycle, out_ports.free_from[port] <= cycle
+    out_ports, packets = surroundings.out_ports, surroundings.packets
+    for port in range(len(surroundings.tx)):
+        is_stalled, is_free = surroundings.stalled[port] > cycle, out_ports.free_from[port] <= cycle
         rules[STALLED] += is_stalled and out_ports.queues.filled[port].lanes != 0
         ready = is_free and not is_stalled
         if is_free and is_stalled:
             note_pause(out_ports.marking, port, cycle, cycle + 1)
-        says = ready and say(around.remote, around, port, cycle)
-        rules[TOLD] += says and out_ports.queues.filled[port].lanes != 0
-        packet = start_packet(out_ports, packets, port, cycle, ready and not says)
+        sends_fcp = ready and send_fcp(surroundings.remote, surroundings, port, cycle)
+        rules[TOLD] += sends_fcp and out_ports.queues.filled[port].lanes != 0
+        packet = start_packet(out_ports, packets, port, cycle, ready and not sends_fcp)
         if packet == NOBODY:
-            rules[WAITED] += ready and not says and out_ports.queues.filled[port].lanes != 0
+            rules[WAITED] += ready and not sends_fcp and out_ports.queues.filled[port].lanes != 0
             continue
         rules[STARTED] += 1
-        around.regs[STARTS] += 1
+        surroundings.regs[STARTS] += 1
         flits, is_marked = packets.pool[packet].flits, packets.pool[packet].bth == FECN
         rules[MARKED] += is_marked
         for place in range(flits):
-            shown = around.tx[port, (cycle + 1 + place) % RING]
+            shown = surroundings.tx[port, (cycle + 1 + place) % RING]
             shown.lane, shown.last = out_ports.sending[port].lane + 1, int(place == flits - 1)
-            shown.number, shown.place, shown.header = around.number[packet], place, around.header[packet]
+            shown.number, shown.place, shown.header = surroundings.number[packet], place, surroundings.header[packet]
             shown.fecn = is_marked
-            shown.stamp = stamp_of(around.switches, packets.pool[packet], out_ports.sending[port].lane)
+            shown.stamp = stamp_of(surroundings.switches, packets.pool[packet], out_ports.sending[port].lane)
         free(packets, packet)
 
 
 @inner
 def _begin(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     cycle: int,
     chances: NDArray[np.int64],
@@ -224,53 +234,56 @@ def _begin(
 ) -> None:
     """Start a packet at a sender that has credit, or is reckless. Golden receives it if its buffer has space."""
     reckless = chances[C_RECKLESS] != 0
-    lanes = around.up.taken.shape[1]
-    lane = draw_lane(around, bits, reckless)
+    lanes = surroundings.up.taken.shape[1]
+    lane = draw_lane(surroundings, bits, reckless)
     blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
     if reckless:
         special = below(bits, 16)
         blocks = 1 + below(bits, _MOST_BLOCKS) if special == 0 else chances[C_MOST] + 1 if special == 1 else blocks
-    if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
+    if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(surroundings.up, port, lane, blocks)):
         return
-    dlid = draw_dlid(around, bits, chances[C_BAD], chances[C_HOT])
-    passes, sl, channel, stamp = describe(around.switches, lane, bits)
-    sending = around.sending[port]
-    around.regs[SERIAL] += 1
-    sending.left, sending.lane, sending.number, sending.place = blocks, lane, around.regs[SERIAL], 0
+    dlid = draw_dlid(surroundings, bits, chances[C_BAD], chances[C_HOT])
+    passes, sl, channel, stamp = describe(surroundings.switches, lane, bits)
+    sending = surroundings.sending[port]
+    surroundings.regs[SERIAL] += 1
+    sending.left, sending.lane, sending.number, sending.place = blocks, lane, surroundings.regs[SERIAL], 0
     sending.pauses = _UNNOTICED
     pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
     sending.header, sending.stamp = int(draw(bits) & passes | header_of(sl, dlid, pktlen)), stamp
     if not reckless:
-        take(around.up, port, lane, blocks)
-    has_room, largest = lane < lanes and fits(around.own, port, lane, blocks), around.out_ports.largest[0]
+        take(surroundings.up, port, lane, blocks)
+    has_room, largest = (
+        lane < lanes and fits(surroundings.input_buffers, port, lane, blocks),
+        surroundings.out_ports.largest[0],
+    )
     if blocks > largest or not has_room:
-        around.dropped[port, (cycle + 2) % RING] = _NO_ROOM
+        surroundings.dropped[port, (cycle + 2) % RING] = _NO_ROOM
         rules[NO_ROOM] += 1
         rules[TOO_LARGE] += has_room and blocks == largest + 1
         return
-    take(around.own, port, lane, blocks)
-    packet = spare(around.packets)
-    field = around.packets.pool[packet]
+    take(surroundings.input_buffers, port, lane, blocks)
+    packet = spare(surroundings.packets)
+    field = surroundings.packets.pool[packet]
     field.blocks, field.flits, field.dlid, field.sl = blocks, blocks, dlid, sl
     field.lane, field.channel, field.hops = lane, channel, 0
     second = first_word(sending.number, words - 2)
     field.bth = (
         0 if words > 1 and is_markable(sending.header, second) else BECN
     )  # golden marks every packet that is no CNP
-    around.header[packet], around.number[packet] = sending.header, sending.number
-    schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
+    surroundings.header[packet], surroundings.number[packet] = sending.header, sending.number
+    schedule(surroundings.packets, packet, cycle + 2, TO_INPUT, port)
 
 
 @inner
 def _pauses(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     port: int,
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
     rules: NDArray[np.int64],
 ) -> bool:
     """Draw whether a sender pauses before a packet's next flit."""
-    sending = around.sending[port]
+    sending = surroundings.sending[port]
     if chances[C_GAP] == 0 or sending.place == 0 or sending.pauses == 0 or below(bits, CERTAIN) >= chances[C_GAP]:
         return False
     sending.pauses -= 1
@@ -279,18 +292,22 @@ def _pauses(
 
 
 @inner
-def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+def _receive_credit(
+    surroundings: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+) -> None:
     """Draw the blocks that a receiver frees and returns. The sender counts at most its used blocks."""
     reckless = chances[C_RECKLESS] != 0
-    lane = draw_lane(around, bits, reckless)
-    around.heard[port, BLOCKS_HEARD] = 0
+    lane = draw_lane(surroundings, bits, reckless)
+    surroundings.received_credit[port, BLOCKS_HEARD] = 0
     if below(bits, CERTAIN) < chances[C_HEAR]:
-        hear(around.remote, around, port, lane, around.out_ports.returns.speed, reckless, bits)
+        receive_credit(
+            surroundings.remote, surroundings, port, lane, surroundings.out_ports.returns.speed, reckless, bits
+        )
 
 
 @inner
 def _show_flit(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     rows: NDArray[np.uint64],
     row: int,
     where: NDArray[np.int64],
@@ -311,31 +328,31 @@ def _show_flit(
     for word in range(words):
         value: Any = first_word(number, word) if place == 0 else flit_word(number, place, word)
         if place == 0 and word == words - 1:
-            value = stamped(around.switches, header, stamp)
+            value = stamped(surroundings.switches, header, stamp)
         if fecn and place == 0 and word == words - 2:
             value |= np.uint64(1) << np.uint64(FECN_BIT)
         put(rows, row, where, first + DATA + word, value)
 
 
 @inner
-def _told_back(around: SwitchSurroundings, slot: int) -> None:
+def _free_returned_space(surroundings: SwitchSurroundings, slot: int) -> None:
     """Return the blocks whose return is shown in a cycle to the input buffers."""
-    for port in range(len(around.tx)):
-        lanes, freed = freed_before(around.out_ports.starvation, around, port, slot)
+    for port in range(len(surroundings.tx)):
+        lanes, freed = freed_before(surroundings.out_ports.starvation, surroundings, port, slot)
         while lanes != 0:
-            give_back(around.own, port, lowest(lanes), freed)
+            give_back(surroundings.input_buffers, port, lowest(lanes), freed)
             lanes &= lanes - 1
-        told = around.back[port, slot]
+        told = surroundings.back[port, slot]
         lanes = told[LANES_TOLD]
         while lanes != 0:
             lane = lowest(lanes)
             lanes &= lanes - 1
-            count_told(around.remote, port, lane, told[BLOCKS_TOLD])
+            count_returned(surroundings.remote, port, lane, told[BLOCKS_TOLD])
 
 
 @kernel
 def fill_rows(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
     words: int,
@@ -347,32 +364,32 @@ def fill_rows(
     happened: Happened,
 ) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
-    ports = len(around.tx)
-    layout = RowLayout(ports, words, fields(around.remote, around.switches))
+    ports = len(surroundings.tx)
+    layout = RowLayout(ports, words, fields(surroundings.remote, surroundings.switches))
     for row in range(len(rows)):
         clear_row(rows, row)
         clear_row(expected, row)
-        cycle = around.regs[CLOCK]
+        cycle = surroundings.regs[CLOCK]
         slot = cycle % RING
-        apply_write(around, cycle - 2)
-        apply_marking(around.out_ports.marking, around, cycle - 1)
-        apply_starvation(around.out_ports.starvation, around, cycle - 1)
-        _told_back(around, slot)
-        hold(around.out_ports.starvation, around, cycle, rules)
-        _events(around, cycle, rules)
-        _switch(around, cycle, rules)
+        apply_write(surroundings, cycle - 2)
+        apply_marking(surroundings.out_ports.marking, surroundings, cycle - 1)
+        apply_starvation(surroundings.out_ports.starvation, surroundings, cycle - 1)
+        _free_returned_space(surroundings, slot)
+        hold(surroundings.out_ports.starvation, surroundings, cycle, rules)
+        _events(surroundings, cycle, rules)
+        _switch(surroundings, cycle, rules)
         for port in range(ports):
-            _hear(around, port, chances, bits)
-        _stall(around, chances, bits, cycle)
-        _send(around, cycle, rules)
+            _receive_credit(surroundings, port, chances, bits)
+        _stall(surroundings, chances, bits, cycle)
+        _send(surroundings, cycle, rules)
         for port in range(ports):
-            sending = around.sending[port]
+            sending = surroundings.sending[port]
             if sending.left == 0:
-                _begin(around, port, cycle, chances, bits, words, rules)
-            if sending.left > 0 and not _pauses(around, port, chances, bits, rules):
+                _begin(surroundings, port, cycle, chances, bits, words, rules)
+            if sending.left > 0 and not _pauses(surroundings, port, chances, bits, rules):
                 sending.left -= 1
                 _show_flit(
-                    around,
+                    surroundings,
                     rows,
                     row,
                     ins,
@@ -387,20 +404,20 @@ def fill_rows(
                     0,
                 )
                 sending.place += 1
-            show_heard(around.remote, around, port, rows, row, ins, heard_at(layout, port))
-            put(rows, row, ins, ready_at(layout, port), around.stalled[port] <= cycle)
-            _show_port(around, layout, port, slot, outs, expected, row)
+            show_heard(surroundings.remote, surroundings, port, rows, row, ins, heard_at(layout, port))
+            put(rows, row, ins, ready_at(layout, port), surroundings.stalled[port] <= cycle)
+            _show_port(surroundings, layout, port, slot, outs, expected, row)
         if below(bits, CERTAIN) < chances[C_WRITE]:
-            rule, is_enabled = draw_write(around, cycle % 4, bits), below(bits, 8) != 0
+            rule, is_enabled = draw_write(surroundings, cycle % 4, bits), below(bits, 8) != 0
             rules[rule] += is_enabled
-            show_write(around, cycle % 4, rows, row, ins, programs_at(layout), is_enabled)
+            show_write(surroundings, cycle % 4, rows, row, ins, programs_at(layout), is_enabled)
         note_rules(happened, rules, row)
-        around.regs[CLOCK] = cycle + 1
+        surroundings.regs[CLOCK] = cycle + 1
 
 
 @inner
 def _show_port(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     layout: RowLayout,
     port: int,
     slot: int,
@@ -409,10 +426,10 @@ def _show_port(
     row: int,
 ) -> None:
     """Write the outputs of a port in a cycle, and pass them to its neighbours."""
-    shown = around.tx[port, slot]
+    shown = surroundings.tx[port, slot]
     if shown.lane != 0:
         _show_flit(
-            around,
+            surroundings,
             expected,
             row,
             outs,
@@ -426,8 +443,8 @@ def _show_port(
             shown.place,
             shown.fecn,
         )
-        around.owed[port, shown.lane - 1] += 1
+        surroundings.owed[port, shown.lane - 1] += 1
         shown.lane = 0
-    show_told(around.remote, around, port, slot, expected, row, outs, told_at(layout, port))
-    put(expected, row, outs, dropped_at(layout, port), around.dropped[port, slot])
-    around.dropped[port, slot] = 0
+    show_told(surroundings.remote, surroundings, port, slot, expected, row, outs, told_at(layout, port))
+    put(expected, row, outs, dropped_at(layout, port), surroundings.dropped[port, slot])
+    surroundings.dropped[port, slot] = 0

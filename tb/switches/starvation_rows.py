@@ -48,30 +48,32 @@ _SHORT = 24
 
 
 @inner
-def _all_returned(starvation: Unstarved, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
-    return around.back[port, slot, LANES_TOLD], around.back[port, slot, BLOCKS_TOLD]
+def _all_returned(starvation: Unstarved, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
+    return surroundings.back[port, slot, LANES_TOLD], surroundings.back[port, slot, BLOCKS_TOLD]
 
 
 @inner
-def _freed(starvation: Starvation, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
-    return around.left[port, LANES_TOLD], around.left[port, BLOCKS_TOLD]
+def _freed(starvation: Starvation, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
+    return surroundings.left[port, LANES_TOLD], surroundings.left[port, BLOCKS_TOLD]
 
 
 @by_type({Unstarved: _all_returned, Starvation: _freed})
-def freed_before(starvation: Any, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
+def freed_before(starvation: Any, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
     """Return the VLs, as bits, and the blocks that crossed last at a port. ``slot`` is the cycle of their return."""
 
 
 @inner
-def _hold_nothing(starvation: Unstarved, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+def _hold_nothing(
+    starvation: Unstarved, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]
+) -> None:
     """Do nothing: all freed blocks are returned."""
 
 
 @inner
-def _hold(starvation: Starvation, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    speed = around.out_ports.returns.speed
-    for port in range(len(around.tx)):
-        told, left = around.back[port, (cycle + 1) % RING], around.left[port]
+def _hold(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    speed = surroundings.out_ports.returns.speed
+    for port in range(len(surroundings.tx)):
+        told, left = surroundings.back[port, (cycle + 1) % RING], surroundings.left[port]
         left[LANES_TOLD], left[BLOCKS_TOLD] = told[LANES_TOLD], told[BLOCKS_TOLD]
         lane, freed, before = 0, 0, starvation.port[port].withheld
         if told[LANES_TOLD] != 0:
@@ -82,52 +84,52 @@ def _hold(starvation: Starvation, around: SwitchSurroundings, cycle: int, rules:
 
 
 @by_type({Unstarved: _hold_nothing, Starvation: _hold})
-def hold(starvation: Any, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+def hold(starvation: Any, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Withhold freed blocks at the inputs, and schedule their returns for the next cycle (IBS-K2 to IBS-K5)."""
 
 
 @inner
-def draw_starvation(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+def draw_starvation(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a write of Credit_Mask, or of a low threshold and a mostly short delay."""
-    write = around.written[slot]
+    write = surroundings.written[slot]
     write[W_KIND], write[W_ONE] = WRITES_STARVATION, below(bits, _SELECTS)
     high = LARGEST_THRESHOLD - below(bits, 3)
     write[W_TWO] = below(bits, LARGEST_THRESHOLD + 1) if below(bits, 4) == 0 else high
     write[W_THREE] = below(bits, 1 << SHIFT_BITS)
     write[W_FOUR] = below(bits, 1 << MULTIPLIER_BITS) if below(bits, 32) == 0 else below(bits, _SHORT)
-    around.rows[slot] = draw(bits) | draw(bits)
+    surroundings.rows[slot] = draw(bits) | draw(bits)
 
 
 @inner
-def _nothing(starvation: Unstarved, around: SwitchSurroundings, cycle: int) -> None:
+def _nothing(starvation: Unstarved, surroundings: SwitchSurroundings, cycle: int) -> None:
     """Do nothing: no input withholds credits."""
 
 
 @inner
-def _apply(starvation: Starvation, around: SwitchSurroundings, cycle: int) -> None:
+def _apply(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int) -> None:
     slot = cycle % 4
-    write = around.written[slot]
-    port, rules, threshold, delay = element_of(around, slot)
-    if 0 <= port < len(around.tx):
+    write = surroundings.written[slot]
+    port, rules, threshold, delay = element_of(surroundings, slot)
+    if 0 <= port < len(surroundings.tx):
         gap = (delay & ((1 << MULTIPLIER_BITS) - 1)) >> (delay >> MULTIPLIER_BITS)
         set_element(starvation, port, rules, threshold, gap)
     if write[W_KIND] != WRITES_STARVATION:
         return
-    for number in range(len(around.tx)):
+    for number in range(len(surroundings.tx)):
         if write[W_ONE] == _MASK:
-            set_credit_mask(starvation, number, int(around.rows[slot] >> np.uint64(number)) & 1)
+            set_credit_mask(starvation, number, int(surroundings.rows[slot] >> np.uint64(number)) & 1)
         else:
             set_return(starvation, number, write[W_TWO], write[W_FOUR] >> write[W_THREE])
 
 
 @by_type({Unstarved: _nothing, Starvation: _apply})
-def apply_starvation(starvation: Any, around: SwitchSurroundings, cycle: int) -> None:
+def apply_starvation(starvation: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
     """Apply the settings written in a cycle to golden's inputs (IBS-K6)."""
 
 
 @inner
 def show_starvation(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
@@ -135,10 +137,10 @@ def show_starvation(
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write the settings to the program port."""
-    write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
+    write, first = surroundings.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])
-    put(rows, row, ins, first + 2, around.rows[slot])
+    put(rows, row, ins, first + 2, surroundings.rows[slot])
     put(rows, row, ins, first + 3, write[W_TWO])
     put(rows, row, ins, first + 4, write[W_THREE])
     put(rows, row, ins, first + 5, write[W_FOUR])

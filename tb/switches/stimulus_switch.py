@@ -206,7 +206,7 @@ class SwitchTraffic(Stimulus):
             lft=self._lft,
             top=np.array([given["lids"] - 1]),
             up=self._rooms(ports),
-            own=self._rooms(ports),
+            input_buffers=self._rooms(ports),
             sending=new_records(Sender, ports),
             header=np.zeros(pool, np.int64),
             number=np.zeros(pool, np.int64),
@@ -215,8 +215,8 @@ class SwitchTraffic(Stimulus):
             left=np.zeros((ports, 2), np.int64),
             dropped=np.zeros((ports, RING), np.int64),
             owed=np.zeros((ports, lanes), np.int64),
-            heard=np.zeros((ports, 3), np.int64),
-            said=np.zeros((ports, RING, 2), np.int64),
+            received_credit=np.zeros((ports, 3), np.int64),
+            limit_sent=np.zeros((ports, RING, 2), np.int64),
             freed=np.zeros((ports, lanes), np.int64),
             known=np.zeros((ports, lanes), np.int64),
             stalled=np.zeros(ports, np.int64),
@@ -245,7 +245,7 @@ class SwitchTraffic(Stimulus):
             whole=(given["minimum"],) * given["data_vls"],
             fcp_blocks=given["fcp_blocks"] or None,
             period=given["fcp_period"],
-            beside=False,
+            sideband=False,
             flight=1,
         )
 

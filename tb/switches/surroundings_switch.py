@@ -147,7 +147,7 @@ class SwitchSurroundings(NamedTuple):
         By cycle, the drop cause of a packet.
     owed : array of int64, (ports, lanes)
         Blocks held by the receiver at each output.
-    heard : array of int64, (ports, 3)
+    received_credit : array of int64, (ports, 3)
         Received credits of the current cycle. Returns: lane, number of blocks, number that the sender counts. Several
         VLs at once: lanes as bits, whether there are any, lanes that the sender counts. Flow-control packets: lane,
         whether there is one, limit.
@@ -174,7 +174,7 @@ class SwitchSurroundings(NamedTuple):
     lft: NDArray[np.uint8]
     top: NDArray[np.int64]
     up: Rooms
-    own: Rooms
+    input_buffers: Rooms
     sending: Records[Sender]
     header: NDArray[np.int64]
     number: NDArray[np.int64]
@@ -183,8 +183,8 @@ class SwitchSurroundings(NamedTuple):
     left: NDArray[np.int64]
     dropped: NDArray[np.int64]
     owed: NDArray[np.int64]
-    heard: NDArray[np.int64]
-    said: NDArray[np.int64]
+    received_credit: NDArray[np.int64]
+    limit_sent: NDArray[np.int64]
     freed: NDArray[np.int64]
     known: NDArray[np.int64]
     stalled: NDArray[np.int64]

@@ -44,24 +44,24 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
         OPASwitches: rows_opa_switch.count_kinds,
     }
 )
-def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
+def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants of a cycle under the rules of the kind."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.draw_map), OPASwitches: rows_opa_switch.draw_map})
-def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a write of the map from levels or channels to lanes."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.apply_map), OPASwitches: rows_opa_switch.apply_map})
-def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
+def apply_map(switches: Any, surroundings: SwitchSurroundings, slot: int) -> None:
     """Apply a map write to golden's map."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.show_map), OPASwitches: rows_opa_switch.show_map})
 def show_map(
     switches: Any,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,

@@ -32,20 +32,20 @@ from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
 
 
 @inner
-def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> int:
+def draw_write(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> int:
     """Draw a write and return its rule. Table writes affect heads that arrive in the same cycle or later."""
-    ports, write = len(around.tx), around.written[slot]
-    if marks(around.out_ports.marking) and below(bits, 2):
-        draw_marking(around, slot, bits)
+    ports, write = len(surroundings.tx), surroundings.written[slot]
+    if marks(surroundings.out_ports.marking) and below(bits, 2):
+        draw_marking(surroundings, slot, bits)
         return SETTINGS
-    if starves(around.out_ports.starvation) and below(bits, 2):
-        draw_starvation(around, slot, bits)
+    if starves(surroundings.out_ports.starvation) and below(bits, 2):
+        draw_starvation(surroundings, slot, bits)
         return STARVATION
     write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
     if write[W_KIND] == WRITES_MAP:
-        draw_map(around.switches, around, slot, bits)
+        draw_map(surroundings.switches, surroundings, slot, bits)
         return WRITTEN
-    lids = len(around.lft)
+    lids = len(surroundings.lft)
     write[W_ONE] = below(bits, lids)  # also the reserved LID 0, whose entry must never be used
     if below(bits, 8) == 0:
         write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
@@ -62,17 +62,17 @@ def one_high_bit(lids: int, bits: NDArray[np.uint64]) -> int:
 
 
 @inner
-def apply_write(around: SwitchSurroundings, cycle: int) -> None:
+def apply_write(surroundings: SwitchSurroundings, cycle: int) -> None:
     """Apply the write of a cycle to golden's tables."""
-    write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
+    write, ports, lids = surroundings.written[cycle % 4], len(surroundings.tx), len(surroundings.lft)
     if write[W_KIND] == WRITES_MAP:
-        apply_map(around.switches, around, cycle % 4)
+        apply_map(surroundings.switches, surroundings, cycle % 4)
     elif write[W_KIND] == WRITES_TOP:
-        around.top[0] = write[W_ONE]
+        surroundings.top[0] = write[W_ONE]
     elif write[W_KIND] == WRITES_LFT and write[W_ONE] < lids:
-        around.lft[write[W_ONE]] = write[W_TWO]
+        surroundings.lft[write[W_ONE]] = write[W_TWO]
     if write[W_KIND] == WRITES_TOP or write[W_KIND] == WRITES_LFT:
-        route_lids(around.lft, around.top[0], ports, around.switches.inputs.lft[0])
+        route_lids(surroundings.lft, surroundings.top[0], ports, surroundings.switches.inputs.lft[0])
     write[W_KIND] = WRITES_NOTHING
 
 
@@ -85,7 +85,7 @@ def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.u
 
 @inner
 def show_write(
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
@@ -94,17 +94,17 @@ def show_write(
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write the program ports' inputs. The write has no effect if ``is_enabled`` is false."""
-    write = around.written[slot]
+    write = surroundings.written[slot]
     if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
         put(rows, row, ins, first, is_enabled)
         put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
         put(rows, row, ins, first + 2, write[W_ONE])
         put(rows, row, ins, first + 3, write[W_TWO])
     elif write[W_KIND] == WRITES_MAP:
-        show_map(around.switches, around, slot, rows, row, ins, first + 4, is_enabled)
+        show_map(surroundings.switches, surroundings, slot, rows, row, ins, first + 4, is_enabled)
     elif write[W_KIND] == WRITES_MARKING:
-        show_marking(around, slot, rows, row, ins, is_enabled)
+        show_marking(surroundings, slot, rows, row, ins, is_enabled)
     elif write[W_KIND] == WRITES_STARVATION:
-        show_starvation(around, slot, rows, row, ins, is_enabled)
+        show_starvation(surroundings, slot, rows, row, ins, is_enabled)
     if not is_enabled:
         write[W_KIND] = WRITES_NOTHING

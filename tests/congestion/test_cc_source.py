@@ -161,7 +161,7 @@ def test_flow_injects_at_its_rate() -> None:
     made.port[0, golden.LIMIT] = 127
     made.level[0, 0, golden.INCREASE] = 1
     made.table[0, 1] = 2, 12
-    place, _ = golden.hear(made, 0, 5, 0, 0)
+    place, _ = golden.receive_becn(made, 0, 5, 0, 0)
 
     starts = [cycle for cycle in range(4000) if golden.answer(made, 0, place, 10, cycle)]
 

@@ -27,10 +27,10 @@ def _pair(blocks: int, step: int, period: int) -> tuple[credit_ib.CreditIBState,
     port = credit_ib.new_state(
         data_vls=VLS, buffer_blocks=blocks, fcp_blocks=step, fcp_period=period, watchdog_cycles=1 << 20
     )
-    port.fccl[:] = port.said[:] = blocks
+    port.fccl[:] = port.limit_sent[:] = blocks
     port.regs[credit_ib.PENDING] = (1 << VLS) - 1
     ends = fcp_limits.new_limits(
-        ends=2, whole=(blocks,) * VLS, fcp_blocks=step or None, period=period, beside=True, flight=1
+        ends=2, whole=(blocks,) * VLS, fcp_blocks=step or None, period=period, sideband=True, flight=1
     )
     return port, ends
 
@@ -50,7 +50,7 @@ def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, lin
     held, told = [0] * VLS, 0
     for cycle in range(CYCLES):
         inputs.flags[:], inputs.values[:] = 0, 0
-        fcp_limits.hear(ends, 0, cycle)
+        fcp_limits.receive_fcps(ends, 0, cycle)
         for vl in range(VLS):
             size = source.randint(1, PACKETS)
             fits = credit_ib.fits(port, vl, size, False)
@@ -65,10 +65,10 @@ def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, lin
         sent_vl, packet = credit_ib.offer(port, False)
         if is_due and source.random() < link:
             inputs.flags[credit_ib.TAKEN] = 1
-            fcp_limits.say(ends, 0, 1, cycle, 1)
-            fcp_limits.hear(ends, 1, cycle + 2)
+            fcp_limits.send_fcp(ends, 0, 1, cycle, 1)
+            fcp_limits.receive_fcps(ends, 1, cycle + 2)
             fcp = FlowControlPacket.unpacked(int(packet))
-            assert (fcp.vl, fcp.fccl) == (ends.end[0].last, ends.said[0, sent_vl] % 4096)
+            assert (fcp.vl, fcp.fccl) == (ends.end[0].last, ends.limit_sent[0, sent_vl] % 4096)
             told += 1
 
         vl = source.randrange(VLS)
@@ -76,7 +76,7 @@ def test_the_network_counts_as_the_port(blocks: int, step: int, period: int, lin
             limit = max(int(ends.limit[0, vl]), int(ends.sent[0, vl]) + source.randint(0, blocks))
             inputs.flags[credit_ib.FCP_ARRIVED] = 1
             inputs.values[credit_ib.FCP_IN] = FlowControlPacket(0, int(port.abr[vl]), vl, limit % 4096).packed()
-            fcp_limits.say_limit(ends, 1, 0, vl, limit, cycle, 0)
+            fcp_limits.send_fcp_with_limit(ends, 1, 0, vl, limit, cycle, 0)
         vl, size = source.randrange(VLS), source.randint(1, min(blocks, PACKETS))
         if port.room[vl] >= size and source.random() < 0.1:
             inputs.flags[credit_ib.ARRIVED] = 1

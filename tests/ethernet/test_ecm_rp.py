@@ -81,7 +81,7 @@ def test_a_point_that_answers_unasked_is_not_proven() -> None:
 def test_flow_sends_at_its_rate() -> None:
     """At 2.5 Gb/s, a frame of 1500 bytes starts every 93.75 cycles on average."""
     made = limiters.new_limiters(**ECMRPParameters())
-    limiters.hear(made, 0, 3, Notice.POINT, 1, -1, 0)
+    limiters.receive_notification(made, 0, 3, Notice.POINT, 1, -1, 0)
     made.flow[0, 3].rate = 2500 << 8
     starts, cycle = [], 0
     while len(starts) < 401:
@@ -97,7 +97,7 @@ def test_asking_in_vain_changes_nothing() -> None:
     """Requests that are denied do not change the state, so polling never delays a frame."""
     made = limiters.new_limiters(**ECMRPParameters(), sources=2)
     for source in range(2):
-        limiters.hear(made, source, 0, Notice.POINT, 1, -2929, 0)
+        limiters.receive_notification(made, source, 0, Notice.POINT, 1, -2929, 0)
 
     ready = limiters.ready_at(made, 1, 0, 1500, 0)
     eager = next(cycle for cycle in range(1000) if limiters.may(made, 0, 0, 1500, cycle))
@@ -112,7 +112,7 @@ def test_largest_feedback_halves_the_rate(feedback: int, share: float) -> None:
     """The largest negative feedback halves the rate, and smaller feedback lowers it in proportion."""
     made = limiters.new_limiters(**ECMRPParameters())
 
-    limiters.hear(made, 0, 0, Notice.POINT, 1, feedback, 0)
+    limiters.receive_notification(made, 0, 0, Notice.POINT, 1, feedback, 0)
 
     assert made.flow[0, 0].rate / 2_560_000 == pytest.approx(share, abs=2e-4)
 
@@ -121,7 +121,7 @@ def test_links_of_sources_may_differ() -> None:
     """With links of different rates, a limiter starts at the rate of its own link."""
     made = limiters.new_limiters(**{**ECMRPParameters(), "link_mbps": (1000, 10_000)}, sources=2)
     for source in range(2):
-        limiters.hear(made, source, 0, Notice.POINT, 1, -2929, 0)
+        limiters.receive_notification(made, source, 0, Notice.POINT, 1, -2929, 0)
 
     assert [made.flow[source, 0].rate // 256 for source in range(2)] == [500, 5001]
 

@@ -84,7 +84,7 @@ def test_skipping_idle_cycles_gives_the_same_state() -> None:
     given = {"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2000, "refresh_cycles": 50}
     each, some = (watermarks.new_watermarks(**given) for _ in range(2))
     for cycle in range(cycles):
-        watermarks.wants(each, 0, cycle)
+        watermarks.frame_due(each, 0, cycle)
         if below(bits, 5) == 0:
             length = 1 + below(bits, 1500)
             if below(bits, 2):
@@ -93,9 +93,9 @@ def test_skipping_idle_cycles_gives_the_same_state() -> None:
                 for marks in (each, some):
                     watermarks.leave(marks, 0, length, cycle)
         if below(bits, 10) == 0:
-            assert watermarks.wants(each, 0, cycle) == watermarks.wants(some, 0, cycle)
+            assert watermarks.frame_due(each, 0, cycle) == watermarks.frame_due(some, 0, cycle)
             for marks in (each, some):
-                watermarks.said(marks, 0, cycle)
+                watermarks.note_frame_sent(marks, 0, cycle)
 
     assert watermarks.is_paused(each, 0, cycles) == watermarks.is_paused(some, 0, cycles)
     assert (each.input[0].level, each.input[0].drops) == (some.input[0].level, some.input[0].drops)

@@ -85,7 +85,7 @@ class BufferSurroundings(NamedTuple):
 
 @kernel
 def _ports(
-    state: golden.VLBufferState, around: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+    state: golden.VLBufferState, surroundings: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     vls = state.vls
@@ -97,29 +97,29 @@ def _ports(
         if below(bits, 16) == 0:
             flits |= 1 << below(bits, _RESERVE_BITS)  # refused sizes must exercise every bit
         if golden.fits(state, reserved_vl, flits):
-            around.owed[reserved_vl] += flits
-    for port in range(len(around.writes_to)):
-        vl = around.writes_to[port]
-        taken = port == 1 and around.writes_to[0] == vl
-        if around.owed[vl] == 0 or taken or below(bits, 16) == 0:
+            surroundings.owed[reserved_vl] += flits
+    for port in range(len(surroundings.writes_to)):
+        vl = surroundings.writes_to[port]
+        taken = port == 1 and surroundings.writes_to[0] == vl
+        if surroundings.owed[vl] == 0 or taken or below(bits, 16) == 0:
             vl = below(bits, vls)
             for _ in range(vls):
-                if around.owed[vl] != 0 and not (port == 1 and around.writes_to[0] == vl):
+                if surroundings.owed[vl] != 0 and not (port == 1 and surroundings.writes_to[0] == vl):
                     break
                 vl = vl + 1 if vl + 1 < vls else 0
-            around.writes_to[port] = vl
-            taken = port == 1 and around.writes_to[0] == vl
+            surroundings.writes_to[port] = vl
+            taken = port == 1 and surroundings.writes_to[0] == vl
         count = 0
         if not taken and below(bits, _CERTAIN) < chances[C_WRITE]:
-            count = min(around.owed[vl], 1 + below(bits, state.write_flits))
-        around.write_count[port] = count
-        around.owed[vl] -= count
-    for port in range(len(around.looks_at)):
+            count = min(surroundings.owed[vl], 1 + below(bits, state.write_flits))
+        surroundings.write_count[port] = count
+        surroundings.owed[vl] -= count
+    for port in range(len(surroundings.looks_at)):
         if below(bits, _CERTAIN) < chances[C_STAY]:
-            around.looks_at[port] = below(bits, vls)
-        other = port == 1 and around.looks_at[0] == around.looks_at[1]
+            surroundings.looks_at[port] = below(bits, vls)
+        other = port == 1 and surroundings.looks_at[0] == surroundings.looks_at[1]
         reads = below(bits, _CERTAIN) < chances[C_READ] and (not other or below(bits, 4) == 0)
-        around.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
+        surroundings.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
     return reserved_vl, flits
 
 
@@ -141,7 +141,7 @@ def _put_flit(
 @kernel
 def _fill(
     state: golden.VLBufferState,
-    around: BufferSurroundings,
+    surroundings: BufferSurroundings,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
@@ -156,7 +156,7 @@ def _fill(
 ) -> None:
     """Fill one row of inputs and of expected outputs per cycle."""
     vls, writes, reads = state.vls, state.write_flits, state.read_flits
-    writers, readers = len(around.writes_to), len(around.looks_at)
+    writers, readers = len(surroundings.writes_to), len(surroundings.looks_at)
     for cycle in range(len(rows)):
         clear_row(rows, cycle)
         clear_row(expected, cycle)
@@ -165,33 +165,33 @@ def _fill(
             vl, flits = below(bits, 32), below(bits, 4) * below(bits, state.mtu_flits + 3)
             resets = below(bits, 512) == 0
             for port in range(writers):
-                around.writes_to[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                around.write_count[port] = below(bits, 4)
+                surroundings.writes_to[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
+                surroundings.write_count[port] = below(bits, 4)
             for port in range(readers):
-                around.looks_at[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                around.read_count[port] = below(bits, 4)
+                surroundings.looks_at[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
+                surroundings.read_count[port] = below(bits, 4)
         else:
-            vl, flits = _ports(state, around, chances, bits)
+            vl, flits = _ports(state, surroundings, chances, bits)
         for port in range(writers):
             for index in range(writes):
-                around.write_data[port, index] = draw(bits) & data_mask
+                surroundings.write_data[port, index] = draw(bits) & data_mask
 
         put(rows, cycle, ins, 0, resets)
         put(rows, cycle, ins, 1, flits)
         put(rows, cycle, ins, 2, vl)
         for port in range(writers):
-            put(rows, cycle, ins, 3 + port, around.writes_to[port])
-            put(rows, cycle, ins, 3 + writers + port, around.write_count[port])
+            put(rows, cycle, ins, 3 + port, surroundings.writes_to[port])
+            put(rows, cycle, ins, 3 + writers + port, surroundings.write_count[port])
             for index in range(writes):
                 at = 3 + 2 * writers + (port * writes + index) * pieces_each
-                _put_flit(rows, cycle, ins, at, pieces_each, around.write_data[port, index])
+                _put_flit(rows, cycle, ins, at, pieces_each, surroundings.write_data[port, index])
         at = 3 + 2 * writers + writers * writes * pieces_each
         for port in range(readers):
-            put(rows, cycle, ins, at + port, around.looks_at[port])
-            put(rows, cycle, ins, at + readers + port, around.read_count[port])
-            put(expected, cycle, outs, 2 + port, golden.readable(state, around.looks_at[port]))
+            put(rows, cycle, ins, at + port, surroundings.looks_at[port])
+            put(rows, cycle, ins, at + readers + port, surroundings.read_count[port])
+            put(expected, cycle, outs, 2 + port, golden.readable(state, surroundings.looks_at[port]))
             for index in range(reads):
-                flit = golden.shown(state, around.looks_at[port], index)
+                flit = golden.shown(state, surroundings.looks_at[port], index)
                 first = 2 + readers + (port * reads + index) * pieces_each
                 _put_flit(expected, cycle, outs, first, pieces_each, flit)
         at = 2 + readers + readers * reads * pieces_each
@@ -204,19 +204,19 @@ def _fill(
             state,
             vl,
             flits,
-            around.writes_to,
-            around.write_count,
-            around.write_data,
-            around.looks_at,
-            around.read_count,
+            surroundings.writes_to,
+            surroundings.write_count,
+            surroundings.write_data,
+            surroundings.looks_at,
+            surroundings.read_count,
             rules,
         )
         note_rules(happened, rules, cycle)
         put(expected, cycle, outs, 1, discarded)
-        around.moved[0] += around.write_count.sum()
+        surroundings.moved[0] += surroundings.write_count.sum()
         if resets:
             golden.reset(state)
-            around.owed[:] = 0
+            surroundings.owed[:] = 0
 
 
 class BufferTraffic(Stimulus):

@@ -56,7 +56,7 @@ class CreditSurroundings(NamedTuple):
 
 def _new_surroundings(vls: int) -> CreditSurroundings:
     flying, lanes = np.zeros((3, 2, FLIGHT), np.int64), np.zeros((2, 2, vls), np.int64)
-    around = CreditSurroundings(
+    surroundings = CreditSurroundings(
         packet_vl=flying[0],
         packet_blocks=flying[1],
         ltp=flying[2],
@@ -65,43 +65,43 @@ def _new_surroundings(vls: int) -> CreditSurroundings:
         overall=np.zeros(1, np.int64),
         regs=np.zeros((2, 5), np.int64),
     )
-    around.regs[:, W_WRITE] = -1
-    return around
+    surroundings.regs[:, W_WRITE] = -1
+    return surroundings
 
 
 @kernel
-def _draw_division(around: CreditSurroundings, bits: NDArray[np.uint64]) -> None:
+def _draw_division(surroundings: CreditSurroundings, bits: NDArray[np.uint64]) -> None:
     """Draw a new division of the far buffer: dedicated units, shared units, and each lane's shared limit."""
-    vls = around.wanted.shape[1]
+    vls = surroundings.wanted.shape[1]
     left = BUFFER
     for vl in range(vls):
         if below(bits, 3) != 0:
-            around.wanted[0, vl] = min(left, below(bits, 1 + BUFFER // vls))
-        left -= around.wanted[0, vl]
+            surroundings.wanted[0, vl] = min(left, below(bits, 1 + BUFFER // vls))
+        left -= surroundings.wanted[0, vl]
     if left < 0:
         for vl in range(vls):
-            around.wanted[0, vl] = BUFFER // (2 * vls)
+            surroundings.wanted[0, vl] = BUFFER // (2 * vls)
         left = BUFFER // 2
-    around.overall[0] = below(bits, left + 1)
+    surroundings.overall[0] = below(bits, left + 1)
     for vl in range(vls):
         if below(bits, 3) != 0:
-            around.wanted[1, vl] = below(bits, around.overall[0] + 1)
+            surroundings.wanted[1, vl] = below(bits, surroundings.overall[0] + 1)
 
 
 @kernel
 def _program(
     port: golden.CreditOPAState,
     given: golden.Inputs,
-    around: CreditSurroundings,
+    surroundings: CreditSurroundings,
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> None:
     """Write a division limit by limit, then request the change."""
-    regs = around.regs
+    regs = surroundings.regs
     vls = port.vls
     if regs[0, W_WRITE] < 0:
         if port.regs[golden.STEP] == 0 and below(bits, CERTAIN) < chances[C_CHANGE]:
-            _draw_division(around, bits)
+            _draw_division(surroundings, bits)
             regs[0, W_WRITE] = 0
         elif chances[C_CHANGE] and below(bits, 256) == 0:
             given.flags[golden.APPLY] = port.regs[golden.STEP] != 0
@@ -116,44 +116,44 @@ def _program(
         return
     given.flags[golden.ENABLE] = 1
     if at == 2 * vls:
-        given.values[golden.SELECT], given.values[golden.UNITS] = 2, around.overall[0]
+        given.values[golden.SELECT], given.values[golden.UNITS] = 2, surroundings.overall[0]
     else:
         which, vl = at // vls, at % vls
         given.values[golden.SELECT], given.values[golden.TO_VL] = which, vl
-        given.values[golden.UNITS] = around.wanted[which, vl]
+        given.values[golden.UNITS] = surroundings.wanted[which, vl]
 
 
 @inner
 def _exchange(
     state: golden.CreditOPAState,
     given: golden.Inputs,
-    around: CreditSurroundings,
+    surroundings: CreditSurroundings,
     end: int,
     slot: int,
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> None:
     """Receive, free and send at one end. It sends in direction ``end`` and receives from the other."""
-    regs, other = around.regs, 1 - end
-    if around.packet_blocks[other, slot] != 0:
-        around.held[other, around.packet_vl[other, slot]] += around.packet_blocks[other, slot]
-        around.packet_blocks[other, slot] = 0
-        regs[other, W_OVERFLOWS] += around.held[other].sum() > BUFFER
-    if around.ltp[other, slot] != 0:
+    regs, other = surroundings.regs, 1 - end
+    if surroundings.packet_blocks[other, slot] != 0:
+        surroundings.held[other, surroundings.packet_vl[other, slot]] += surroundings.packet_blocks[other, slot]
+        surroundings.packet_blocks[other, slot] = 0
+        regs[other, W_OVERFLOWS] += surroundings.held[other].sum() > BUFFER
+    if surroundings.ltp[other, slot] != 0:
         given.flags[golden.LTP_ARRIVED] = 1
-        given.values[golden.CREDIT_IN] = around.ltp[other, slot] - 1
-        around.ltp[other, slot] = 0
+        given.values[golden.CREDIT_IN] = surroundings.ltp[other, slot] - 1
+        surroundings.ltp[other, slot] = 0
     if below(bits, CERTAIN) < chances[C_LTP]:
         given.flags[golden.LTP_SENT] = 1
-        around.ltp[end, slot] = 1 + golden.outgoing(state)
+        surroundings.ltp[end, slot] = 1 + golden.outgoing(state)
     vl = below(bits, state.vls)
     if below(bits, CERTAIN) < chances[C_FREE]:
         for _ in range(state.vls):
-            if around.held[other, vl] > 0:
-                units = min(around.held[other, vl], 1 + below(bits, 3))
+            if surroundings.held[other, vl] > 0:
+                units = min(surroundings.held[other, vl], 1 + below(bits, 3))
                 given.flags[golden.FREE] = 1
                 given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = vl, units
-                around.held[other, vl] -= units
+                surroundings.held[other, vl] -= units
                 break
             vl = vl + 1 if vl + 1 < state.vls else 0
     lane = below(bits, state.vls)
@@ -166,7 +166,7 @@ def _exchange(
     if below(bits, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
         given.flags[golden.GRANT] = 1
         given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
-        around.packet_vl[end, slot], around.packet_blocks[end, slot] = lane, blocks
+        surroundings.packet_vl[end, slot], surroundings.packet_blocks[end, slot] = lane, blocks
         regs[end, W_BUSY] = blocks - 1
         regs[end, W_SENT] += 1
 
@@ -177,7 +177,7 @@ def _fill(
     far: golden.CreditOPAState,
     at_port: golden.Inputs,
     at_far: golden.Inputs,
-    around: CreditSurroundings,
+    surroundings: CreditSurroundings,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
@@ -192,19 +192,19 @@ def _fill(
     """Write one row of inputs and of expected outputs per cycle."""
     vls = port.vls
     for cycle in range(len(rows)):
-        slot = around.regs[0, W_CLOCK] % FLIGHT
-        around.regs[0, W_CLOCK] += 1
+        slot = surroundings.regs[0, W_CLOCK] % FLIGHT
+        surroundings.regs[0, W_CLOCK] += 1
         resets = below(bits, CERTAIN) < chances[C_RESET]
         if wild:
-            anything(port, at_port, around.regs[0, W_CLOCK], bits)
-            resets = below(bits, 8192) == 0 or around.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
+            anything(port, at_port, surroundings.regs[0, W_CLOCK], bits)
+            resets = below(bits, 8192) == 0 or surroundings.regs[0, W_CLOCK] & ((4 << TURN_BITS) - 1) == 0
         else:
             for given in (at_port, at_far):
                 given.flags[:] = 0
                 given.values[:] = 0
-            _exchange(port, at_port, around, 0, slot, chances, bits)
-            _exchange(far, at_far, around, 1, slot, chances, bits)
-            _program(port, at_port, around, chances, bits)
+            _exchange(port, at_port, surroundings, 0, slot, chances, bits)
+            _exchange(far, at_far, surroundings, 1, slot, chances, bits)
+            _program(port, at_port, surroundings, chances, bits)
             if resets and below(bits, 2):
                 at_port.flags[golden.APPLY] = 1
         clear_row(rows, cycle)
@@ -232,7 +232,7 @@ def _fill(
         if resets:
             golden.reset(port)
             start_far(far)
-            clear_surroundings(around)
+            clear_surroundings(surroundings)
 
 
 @kernel
@@ -245,14 +245,14 @@ def start_far(far: golden.CreditOPAState) -> None:
 
 
 @kernel
-def clear_surroundings(around: CreditSurroundings) -> None:
+def clear_surroundings(surroundings: CreditSurroundings) -> None:
     """Empty the link and the buffers, and restart the programming of the current division."""
-    around.packet_blocks[:] = 0
-    around.ltp[:] = 0
-    around.held[:] = 0
-    for lane in range(len(around.regs)):
-        around.regs[lane, W_BUSY] = 0
-    around.regs[0, W_WRITE] = 0
+    surroundings.packet_blocks[:] = 0
+    surroundings.ltp[:] = 0
+    surroundings.held[:] = 0
+    for lane in range(len(surroundings.regs)):
+        surroundings.regs[lane, W_BUSY] = 0
+    surroundings.regs[0, W_WRITE] = 0
 
 
 class CreditOPALink(Stimulus):

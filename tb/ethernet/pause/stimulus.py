@@ -168,7 +168,7 @@ def _fill(
     for cycle in range(len(rows)):
         now = state.seen[golden.NOW]
         values[golden.W_ENABLE] = 0
-        wanted = watermarks.wants(marks, 0, now)
+        wanted = watermarks.frame_due(marks, 0, now)
         if wild:
             values[golden.ARRIVE], values[golden.LEAVE], values[golden.SAID] = (
                 below(bits, 2),

@@ -27,7 +27,7 @@ UNREACHABLE, LEFT = range(4, 6)
 @inner
 def _show(
     state: golden.State,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -42,7 +42,7 @@ def _show(
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
+def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
     """Cache the unreachable requesters until the next write."""
     if renewed or ports.given[ENABLE] != 0:
         ports.own.kept[0] = golden.unreachable(state)

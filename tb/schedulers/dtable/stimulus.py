@@ -35,7 +35,7 @@ _PENDING, _MISSING = range(2)
 @inner
 def _show(
     state: golden.State,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -51,7 +51,7 @@ def _show(
     for requester in range(len(own.elements)):
         put(expected, cycle, own.elements, requester, deficits.carried[requester])
     if len(own.inputs):
-        word = draw(around.bits)
+        word = draw(surroundings.bits)
         low, index = word & 1 != 0, (word >> 1) & 63
         vl, weight = golden.read_ib(state, low, index)
         put(rows, cycle, own.inputs, 0, low)
@@ -61,7 +61,7 @@ def _show(
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
+def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
     """Keep what is unreachable until the banks are exchanged."""
     kept, given = ports.own.kept, ports.given
     if renewed or (given[READY] != 0 and (given[SWAP] != 0 or kept[_PENDING] != 0)):

@@ -27,31 +27,31 @@ def line_rate_ports(inputs: Layout, data_vls: int) -> OwnPorts:
 
 
 @inner
-def _show_behind(around: Surroundings, behind: NDArray[np.int64], traffic: Traffic) -> int:
+def _show_behind(surroundings: Surroundings, behind: NDArray[np.int64], traffic: Traffic) -> int:
     """Let packets come behind the heads; return the lanes in which one is shown."""
-    every = (1 << around.data_vls) - 1
+    every = (1 << surroundings.data_vls) - 1
     chances = traffic.chances
     if traffic.wild:
-        for lane in range(around.data_vls):
-            behind[lane] = below(around.bits, _SIZE_VALUES)
-        return draw(around.bits) & every
+        for lane in range(surroundings.data_vls):
+            behind[lane] = below(surroundings.bits, _SIZE_VALUES)
+        return draw(surroundings.bits) & every
     come = every
     for _ in range(chances[P_IDLE_BITS]):
-        come &= draw(around.bits)
+        come &= draw(surroundings.bits)
     shown = 0
-    for lane in range(around.data_vls):
+    for lane in range(surroundings.data_vls):
         if behind[lane] == 0 and (come >> lane) & 1:
-            behind[lane] = draw_size(around, chances)
+            behind[lane] = draw_size(surroundings, chances)
         shown |= (behind[lane] != 0) << lane
     if chances[P_STALL]:
-        shown &= draw(around.bits) | draw(around.bits)
+        shown &= draw(surroundings.bits) | draw(surroundings.bits)
     return shown
 
 
 @inner
 def _show(
     state: golden.State,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -60,7 +60,7 @@ def _show(
 ) -> None:
     """Draw what is behind the heads; put it, the state of the swap, what is unreachable and the size granted before."""
     own, given = ports.own, ports.given
-    given[BEHIND] = _show_behind(around, own.behind, traffic)
+    given[BEHIND] = _show_behind(surroundings, own.behind, traffic)
     put(expected, cycle, ports.outputs, PENDING, state.regs[golden.SWAP_PENDING])
     put(expected, cycle, ports.outputs, UNREACHABLE, golden.unreachable(state))
     put(expected, cycle, ports.outputs, OUT_BLOCKS, state.regs[golden.LAST_BLOCKS])
@@ -69,12 +69,12 @@ def _show(
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
+def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
     """Let the packet behind the head that left become the head, if it was shown."""
     behind = ports.own.behind
     if 0 <= lane < len(behind):
         if has(ports.given[BEHIND], lane):
-            set_head(around, lane, behind[lane])
+            set_head(surroundings, lane, behind[lane])
         behind[lane] = 0
 
 

@@ -34,7 +34,7 @@ _PENDING, _MISSING, _BAD = range(3)
 @inner
 def _show(
     state: golden.State,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -50,7 +50,7 @@ def _show(
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
+def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
     """Cache the unreachable lanes and the bad entries until the banks are exchanged."""
     kept, given = ports.own.kept, ports.given
     if renewed or (given[READY] != 0 and (given[SWAP] != 0 or kept[_PENDING] != 0)):
@@ -60,7 +60,7 @@ def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, re
 @inner
 def _show_line_rate(
     state: line_rate.State,
-    around: Surroundings,
+    surroundings: Surroundings,
     ports: Ports,
     traffic: Traffic,
     rows: NDArray[np.uint64],
@@ -69,7 +69,7 @@ def _show_line_rate(
 ) -> None:
     """Draw which lanes have a second packet, and write the exact form's outputs and the size granted before."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
-    ports.given[BEHIND] = ((1 << around.data_vls) - 1) & (-1 if saturated else draw(around.bits))
+    ports.given[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw(surroundings.bits))
     put(expected, cycle, ports.outputs, PENDING, state.regs[line_rate.SWAP_PENDING])
     put(expected, cycle, ports.outputs, UNREACHABLE, line_rate.unreachable(state))
     put(expected, cycle, ports.outputs, BAD, line_rate.bad_entries(state))

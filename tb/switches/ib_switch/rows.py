@@ -72,16 +72,18 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
 
 
 @inner
-def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
+def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Do nothing: InfiniBand has no rules about kinds of grants."""
 
 
 @inner
-def count_pairs(switches: FasterIBSwitches, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
+def count_pairs(
+    switches: FasterIBSwitches, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]
+) -> None:
     """Count the grants of packets whose flits cross two per cycle. A dropped packet counts only as discarded."""
-    cycle = around.regs[CLOCK]
+    cycle = surroundings.regs[CLOCK]
     for index in range(count):
-        field = around.packets.pool[around.grants[index].packet]
+        field = surroundings.packets.pool[surroundings.grants[index].packet]
         flits, ahead = int(field.flits), cycle - field.arrived
         if flits == 1:
             continue
@@ -96,33 +98,33 @@ def count_pairs(switches: FasterIBSwitches, around: SwitchSurroundings, count: i
 
 
 @inner
-def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a row of SL2VL, occasionally for an absent port or with an absent lane."""
-    ports, write = len(around.tx), around.written[slot]
+    ports, write = len(surroundings.tx), surroundings.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
     write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else around.up.taken.shape[1])
+        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else surroundings.up.taken.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
-    around.rows[slot] = row
+    surroundings.rows[slot] = row
 
 
 @inner
-def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
+def apply_map(switches: Any, surroundings: SwitchSurroundings, slot: int) -> None:
     """Apply a write to golden's SL2VL, for one input or for all."""
-    write, ports = around.written[slot], len(around.tx)
+    write, ports = surroundings.written[slot], len(surroundings.tx)
     for port in range(ports):
         if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
             for sl in range(SL_COUNT):
-                lane = int(around.rows[slot] >> np.uint64(4 * sl)) & 15
+                lane = int(surroundings.rows[slot] >> np.uint64(4 * sl)) & 15
                 switches.tables.vl[switches.tables.row[0, port], write[W_TWO], sl] = lane
 
 
 @inner
 def show_map(
     switches: Any,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
@@ -131,9 +133,9 @@ def show_map(
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write a row of SL2VL to the program port."""
-    write = around.written[slot]
+    write = surroundings.written[slot]
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_THREE])
     put(rows, row, ins, first + 2, write[W_ONE])
     put(rows, row, ins, first + 3, write[W_TWO])
-    put(rows, row, ins, first + 4, around.rows[slot])
+    put(rows, row, ins, first + 4, surroundings.rows[slot])

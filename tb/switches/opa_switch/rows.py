@@ -61,10 +61,10 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
 
 
 @inner
-def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
+def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants into and out of the central buffers."""
     for index in range(count):
-        port, field = around.grants[index].port, around.packets.pool[around.grants[index].packet]
+        port, field = surroundings.grants[index].port, surroundings.packets.pool[surroundings.grants[index].packet]
         if port == NOBODY:
             rules[FROM_CENTRE] += 1
         elif field.output >= 0 and field.output // MPORT != port // MPORT:
@@ -73,21 +73,21 @@ def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: ND
 
 
 @inner
-def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+def draw_map(switches: Any, surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw an entry of one of the maps, occasionally of an absent map or for an absent port."""
-    ports, write = len(around.tx), around.written[slot]
+    ports, write = len(surroundings.tx), surroundings.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
     write[W_ONE] = below(bits, 8) if below(bits, 8) == 0 else _SC2SC + below(bits, 2)
     write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond)
     write[W_FOUR], write[W_FIVE] = below(bits, SC_COUNT), below(bits, SC_COUNT)
     if below(bits, 16) != 0 and write[W_ONE] == _SC2VL_T:
-        write[W_FIVE] = below(bits, around.up.taken.shape[1])
+        write[W_FIVE] = below(bits, surroundings.up.taken.shape[1])
 
 
 @inner
-def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
+def apply_map(switches: Any, surroundings: SwitchSurroundings, slot: int) -> None:
     """Apply a write to golden's maps, which number lanes without VL15."""
-    write, ports = around.written[slot], len(around.tx)
+    write, ports = surroundings.written[slot], len(surroundings.tx)
     if write[W_THREE] >= ports:
         return
     if write[W_ONE] == _SC2SC and write[W_TWO] < ports:
@@ -100,7 +100,7 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
 @inner
 def show_map(
     switches: Any,
-    around: SwitchSurroundings,
+    surroundings: SwitchSurroundings,
     slot: int,
     rows: NDArray[np.uint64],
     row: int,
@@ -109,7 +109,7 @@ def show_map(
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Write an entry to the program port."""
-    write = around.written[slot]
+    write = surroundings.written[slot]
     put(rows, row, ins, first, is_enabled)
     for place in range(W_ONE, W_FIVE + 1):
         put(rows, row, ins, first + place, write[place])
