@@ -250,5 +250,5 @@ def test_what_is_written_decides_the_parity_and_the_place_of_it() -> None:
 
 def test_a_register_is_a_fixed_part_of_a_signal() -> None:
     words, which = Signal(ArrayLayout(unsigned(7), 2)), Signal()
-    with pytest.raises(TypeError, match="a fixed part of one"):
+    with pytest.raises(TypeError, match="a fixed slice of one"):
         Stored(parity=True).write(Module(), words[which], 0)
