@@ -155,7 +155,7 @@ def test_only_a_long_run_is_judged() -> None:
     assert coverage.failed
     short = replace(coverage, judged=False)
     assert not short.failed
-    assert "would be from 1,000 cycles" in short.verdict()
+    assert "fewer than 1,000 cycles" in short.verdict()
     assert short.words() == "0 of 1 applicable rules and 1 of 2 crosses happened"
 
 

@@ -255,5 +255,5 @@ def test_stored_parity_follows_every_write() -> None:
 def test_a_register_is_a_fixed_part_of_a_signal() -> None:
     """Given a dynamically indexed register, storing with parity is refused."""
     words, which = Signal(ArrayLayout(unsigned(7), 2)), Signal()
-    with pytest.raises(TypeError, match="a fixed part of one"):
+    with pytest.raises(TypeError, match="a fixed slice of one"):
         Stored(parity=True).write(Module(), words[which], 0)
