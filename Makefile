@@ -27,10 +27,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
+.PHONY: help env cosim cocotb tools test long live-conf budget check formal stuck plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(READY)  ## .venv with everything, pinned; quiet when up to date
 $(READY): pyproject.toml requirements.txt sim_top/setup.sh
@@ -55,6 +55,9 @@ test: $(READY)  ## all tests but the long ones
 long: $(READY)  ## more instances of what the tests show: whole switches, full sizes
 	@$(PYTEST) -m long
 
+live-conf: $(READY)  ## random options through an installed OpenSM on a simulated fabric, against vlane's reading
+	@$(PYTEST) -n 0 -rs tests/fabric/test_opensm_live.py
+
 budget: $(READY)  ## commit the processor time of each test file, of the last make test, to tests/cpu_budget.json
 	@$(PYTHON) -m tests.cpu_budget update
 
@@ -67,6 +70,9 @@ check: $(READY)  ## lint, types, fast tests
 formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size; no verdict comes from the cache
 	@for block in $(BLOCKS); do $(VLANE) prove $$block --fresh || exit 1; done
 
+stuck: $(READY)  ## each register and output of each block (BLOCKS=) held at 0 and at 1, and which proof notices: hours
+	@for block in $(BLOCKS); do $(VLANE) prove $$block --stuck --minutes 10 || exit 1; done
+
 plants: $(READY)  ## bugs of one line in each block (BLOCKS=), and what notices them: proof, lockstep
 	@$(VLANE) plants $(BLOCKS)
 
@@ -76,7 +82,7 @@ mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 coverage: $(READY)  ## lines, branches and toggles of each block (BLOCKS=) that the lockstep reaches; holes without a reason
 	@for block in $(BLOCKS); do $(VLANE) coverage $$block || exit 1; done
 
-soak: $(READY)  ## POINTS=50 instances of BLOCK in lockstep, switches at random (CYCLES= of each)
+soak: $(READY)  ## POINTS=50 random instances of BLOCK in lockstep (CYCLES= of each)
 	@$(VLANE) soak $(BLOCK) --points $(POINTS) --cycles $(EACH)
 
 evidence: $(READY)  ## a billion compared cycles of arbiters and credits, switches at random; goes on from what is on record
@@ -88,7 +94,7 @@ evidence: $(READY)  ## a billion compared cycles of arbiters and credits, switch
 	  $(SOAK) $$block --points 1 --cycles 2500000 --full-size --seed 2 || exit 1; done
 	@$(VLANE) evidence $(RECORDS)
 
-nightly: $(READY)  ## four instances of every block with a seed that is printed
+nightly: $(READY)  ## four random instances of every block with a seed that is printed
 	@echo "seed $(SEED)"; for block in $(BLOCKS); do $(VLANE) soak $$block --points 4 --cycles 200000 --seed $(SEED) || exit 1; done
 
 bench: $(READY)  ## speeds, as JSON

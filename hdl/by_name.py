@@ -1,4 +1,4 @@
-"""The hardware of a block by the block's name: ``COMPONENT`` of ``hdl/FAMILY/NAME.py``."""
+"""Find the hardware of a block by name: ``COMPONENT`` of ``hdl/FAMILY/NAME.py``."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from vlane.families import FAMILY_OF
 
 
 def component(name: str) -> Any:
-    """Return the constructor of a block: its component class, or the function that chooses between its forms."""
+    """Return a block's constructor: the component class, or a function that selects one of several forms."""
     return import_module(f"vlane.hdl.{FAMILY_OF[name]}.{name}").COMPONENT

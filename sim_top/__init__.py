@@ -1,1 +1,1 @@
-"""The tops: cosimulation, export, report and the command line."""
+"""Top level: cosimulation, network studies, export, the Python interface and the command line."""

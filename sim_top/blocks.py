@@ -1,4 +1,4 @@
-"""The catalogue: every block by name, with its component, its parameters and its proofs."""
+"""Catalogue of blocks by name, with component, parameters and proofs."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from vlane.tb.machinery.proofs.properties import Instance
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of the catalogue.
+    """Block of the catalogue.
 
     Parameters
     ----------
     name : str
-        Its noun.
+        Name in commands and module paths.
     title : str
-        What people call it.
+        Human-readable name.
     shape : type
-        Parameters of an instance, each with a default.
+        Class of an instance's parameters, each with a default.
     full_size : mapping
         Parameters of the largest instance.
     mutated : mapping
-        Parameters of the instance that mutants are made of.
+        Parameters of the instance for mutation testing.
     synthesised : tuple of mapping
-        Parameters of the instances whose area is measured and whose netlists are run.
+        Parameters of the instances whose area is measured and whose netlists are simulated.
     """
 
     name: str
@@ -58,43 +58,43 @@ class Block:
 
     @property
     def component(self) -> Callable[[Any], Any]:
-        """The constructor of the hardware, called with parameters."""
+        """Constructor of the hardware; takes parameters."""
         made: Callable[[Any], Any] = component(self.name)
         return made
 
     @property
     def qualify(self) -> Qualify:
-        """The constructor of the stimulus that reaches every rule of an instance."""
+        """Constructor of the stimulus that triggers every rule of an instance."""
         made: Qualify = stimulus(self.name).qualified
         return made
 
     @property
     def proofs(self) -> tuple[Instance, ...]:
-        """The proven instances with their properties."""
+        """Proven instances with their properties."""
         found: tuple[Instance, ...] = proofs(self.name).INSTANCES
         return found
 
     def defaults(self) -> dict[str, Any]:
-        """Return the parameters with their defaults."""
+        """Return all parameters with their defaults."""
         return self.shape.defaults()
 
     def parameters(self, given: list[str], base: Mapping[str, Any] | None = None) -> Parameters:
-        """Return parameters for ``K=V`` words; what is not given comes from ``base`` or the defaults.
+        """Return parameters from ``K=V`` words; omitted parameters come from ``base`` or the defaults.
 
         Raises
         ------
         InputError
-            If a word is no ``K=V``, names no parameter, or has a value that is refused.
+            If a word is not ``K=V``, a parameter is unknown, or a value is rejected.
         """
         return self.shape.of_words(given, base or {})
 
     def instance(self, name: str) -> Instance:
-        """Return what is proven of the instance of that name.
+        """Return the proven instance of a name.
 
         Raises
         ------
         InputError
-            If there is none.
+            If no proven instance has this name.
         """
         names = {each.name: each for each in self.proofs}
         if name not in names:
@@ -107,7 +107,7 @@ class Block:
 
 
 def _scheduler(each: Scheduler) -> Block:
-    """Return the entry of a scheduler: its modules are found by its name."""
+    """Return the catalogue entry of a scheduler; its modules are found by its name."""
     return Block(
         name=each.name,
         title=each.title,
@@ -131,7 +131,7 @@ BLOCKS = {
         ),
         Block(
             name="sc",
-            title="Omni-Path's maps of levels, channels and lanes",
+            title="Omni-Path's maps between SL, SC and VL",
             shape=SCParameters,
             full_size={"ports": 48, "data_vls": 8},
             mutated={"ports": 2, "data_vls": 8},
@@ -139,14 +139,14 @@ BLOCKS = {
         ),
         Block(
             name="credit_ib",
-            title="Absolute credits of InfiniBand",
+            title="InfiniBand absolute credits",
             shape=CreditIBParameters,
             full_size={"data_vls": 15, "buffer_blocks": 2048, "watchdog_cycles": 600},
             mutated={"data_vls": 3, "buffer_blocks": 200, "fcp_blocks": 21, "fcp_period": 2500, "watchdog_cycles": 150},
         ),
         Block(
             name="credit_opa",
-            title="Sender-managed credits of Omni-Path",
+            title="Omni-Path sender-managed credits",
             shape=CreditOPAParameters,
             full_size={"vls": 16, "vcu": 0},
             mutated={"vls": 4, "vcu": 0},
@@ -154,7 +154,7 @@ BLOCKS = {
         ),
         Block(
             name="cc_marker",
-            title="Marking of InfiniBand's congestion control",
+            title="InfiniBand congestion control: FECN marking",
             shape=CCMarkerParameters,
             full_size={"data_vls": 15, "maximum": 1024, "largest": 66, "measure_blocks": 36864, "data_bits": 512},
             mutated={
@@ -169,21 +169,21 @@ BLOCKS = {
         ),
         Block(
             name="cc_source",
-            title="Pacing of InfiniBand's congestion control",
+            title="InfiniBand congestion control: injection pacing",
             shape=CCSourceParameters,
             full_size={"flows": 256, "cct_entries": 1024},
             mutated={"flows": 8, "tick_cycles": 64},
         ),
         Block(
             name="pause",
-            title="PAUSE of Ethernet",
+            title="Ethernet PAUSE",
             shape=PauseParameters,
             full_size={"memory_bytes": 2**24 - 1, "high_bytes": 16_000_000, "low_bytes": 15_000_000},
             mutated={"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2500, "refresh_cycles": 20},
         ),
         Block(
             name="ecm_cp",
-            title="Congestion point of ECM",
+            title="ECM congestion point",
             shape=ECMCPParameters,
             full_size={"queue_bytes": 2**24 - 1, "bcn_stop": True},
             mutated={
@@ -197,14 +197,14 @@ BLOCKS = {
         ),
         Block(
             name="ecm_rp",
-            title="Reaction point of ECM and E2CM",
+            title="ECM and E2CM reaction point",
             shape=ECMRPParameters,
             full_size={"flows": 1024, "gain_of": "current"},
             mutated={"flows": 4, "stop_bits": 8, "gain_of": "current"},
         ),
         Block(
             name="e2cm_prober",
-            title="Prober of E2CM",
+            title="E2CM prober",
             shape=E2CMProberParameters,
             full_size={"flows": 1024, "base": "given"},
             mutated={"flows": 4, "probe_bytes": 4096, "probed": "limited", "base": "given"},
@@ -276,7 +276,7 @@ BLOCKS = {
     )
 }
 SYNTHESISED = tuple(block.name for block in BLOCKS.values() if block.synthesised)
-"""Blocks whose area is measured and whose netlists are run."""
+"""Blocks whose area is measured and whose netlists are simulated."""
 
 
 def find_block(name: str) -> Block:
@@ -285,7 +285,7 @@ def find_block(name: str) -> Block:
     Raises
     ------
     InputError
-        If there is none.
+        If no block has this name.
     """
     if name not in BLOCKS:
         raise unknown_word("BLOCK", BLOCKS, name)

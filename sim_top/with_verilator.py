@@ -1,4 +1,4 @@
-"""A command run with the Verilator of this set-up on PATH: ``python -m vlane.sim_top.with_verilator COMMAND ...``."""
+"""Runs a command with the bundled Verilator on PATH: ``python -m vlane.sim_top.with_verilator COMMAND ...``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vlane.tb.machinery.native import verilator
 
 
 def run_with_verilator(command: list[str]) -> int:
-    """Run a command in the environment that Verilator and what it compiles need; return its exit status, or 2."""
+    """Run a command in Verilator's environment; return its exit status, or 2 if it cannot be started."""
     if not command:
-        sys.stderr.write("vlane: COMMAND must be given, not left out\n")
+        sys.stderr.write("vlane: COMMAND is missing: name a program to run\n")
         return 2
     try:
         return subprocess.run(command, env=verilator.environment(), check=False).returncode
     except OSError as error:
-        sys.stderr.write(f"vlane: COMMAND must be a program, not {command[0]}: {error.strerror}\n")
+        sys.stderr.write(f"vlane: cannot run {command[0]}: {error.strerror}\n")
         return 2
 
 

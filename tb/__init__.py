@@ -1,1 +1,1 @@
-"""The benches: native lockstep, cocotb, proofs and mutants."""
+"""Benches: native lockstep, cocotb, proofs and mutants."""

@@ -1,16 +1,16 @@
-"""The bench of a block by the block's name: modules of the folder ``tb/FAMILY/NAME``.
+"""Find the bench of a block by name: modules of the folder ``tb/FAMILY/NAME``.
 
 ``stimulus``
     ``qualified`` returns the stimulus that reaches every rule (``tb/machinery/native/stimulus.py``). A scheduler's
-    module also has ``drawn_writes``, a random table for a switch's output; schedulers of one list have ``SCENARIOS``
+    module also has ``drawn_writes``, a random table for a switch's output; single-list schedulers have ``SCENARIOS``
     (``tb/schedulers/directed_schedulers.py``) for instances of ``SCENARIO_PARAMETERS``; schedulers with entries have
-    ``saturating``, traffic that asks for a decision in every cycle.
+    ``saturating``, traffic that requests a decision in every cycle.
 ``crosses``
     ``crosses`` returns the crosses of an instance; ``EVENTS`` names the events.
 ``proofs``
     ``INSTANCES``: the proven instances with their properties.
 ``plants``
-    ``PLANTS``: bugs of one line that a proof or the lockstep must notice.
+    ``PLANTS``: one-line bugs that a proof or the lockstep must detect.
 ``holes``
     ``HOLES``: code that the stimulus does not reach, with reasons. Optional.
 ``directed``
@@ -58,7 +58,7 @@ def plants(name: str) -> tuple[Plant, ...]:
 
 
 def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
-    """Return the judged coverage holes of a block; empty if the block has none."""
+    """Return the judged coverage holes of a block, or ``()`` if it has none."""
     module = module_name(name, "holes")
     if find_spec(module) is None:
         return ()
@@ -79,5 +79,5 @@ def bench(name: str) -> str:
 
 
 def directed_schedulers() -> tuple[str, ...]:
-    """Return the names of the schedulers that have directed scenarios in common notation."""
+    """Return the names of the schedulers with directed scenarios in the common notation."""
     return tuple(name for name in SCHEDULERS if hasattr(stimulus(name), "SCENARIOS"))

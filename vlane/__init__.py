@@ -1,6 +1,6 @@
 """Cycle-accurate InfiniBand and Omni-Path QoS hardware: tables, oracle, hardware, benches, tops.
 
-The Python interface is reached as ``vlane.NAME`` and loaded when it is first asked for (``docs/python.md``).
+The Python interface is available as ``vlane.NAME`` and imported at first use (``docs/python.md``).
 """
 
 TYPE_CHECKING = False  # for type checkers; nothing may be imported here that the working directory could hold
@@ -57,12 +57,12 @@ _INTERFACE = {
     "oracle": "oracle",
     "Scoreboard": "scoreboard",
 }
-"""Modules of ``sim_top/api`` by the names that they give."""
+"""Modules of ``sim_top/api``, by name of the Python interface."""
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface
 
 
 def __getattr__(name: str) -> object:
-    """Return a name of the Python interface."""
+    """Import and return a name of the Python interface."""
     if name not in _INTERFACE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib  # noqa: PLC0415
@@ -71,5 +71,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return what there is, the interface too."""
+    """Return all names, including the Python interface."""
     return sorted({*globals(), *_INTERFACE})

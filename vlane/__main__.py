@@ -1,4 +1,4 @@
-"""``python -m vlane``: the command line."""
+"""Entry point of ``python -m vlane``."""
 
 from vlane.isolation import leave_out_working_directory
 

@@ -1,4 +1,4 @@
-"""Encoding of a scheduler's decision, common to golden and hardware."""
+"""Encoding of a scheduler's decision, shared by golden and hardware."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlane.parameters import Parameters, check_range, flag, whole
 
 
 class ListCode(IntEnum):
-    """The list that a packet was chosen from; schedulers without lists use ``NONE``."""
+    """List of a chosen packet; schedulers without lists use ``NONE``."""
 
     NONE = 0
     HIGH = 1
@@ -19,7 +19,7 @@ class ListCode(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name in files and on the screen: ``none``, ``high``, ``low`` or ``vl15``."""
+        """Name in files and output: ``none``, ``high``, ``low`` or ``vl15``."""
         return self.name.lower()
 
 
@@ -27,16 +27,16 @@ MAX_REQUESTERS = 32
 """Largest number of requesters of a scheduler: the number of Omni-Path's service levels."""
 
 MAX_SCHEDULER_VLS = 31
-"""Largest number of data lanes of a scheduler with VL15; Omni-Path has 32 lanes, one of which is VL15."""
+"""Largest number of data lanes of a scheduler with VL15; Omni-Path has 32 lanes including VL15."""
 
 REST_CYCLES = 192
-"""More cycles than a line-rate form takes to walk a list to its end when no lane can send (VLALR-2 to VLALR-4)."""
+"""Upper bound of the cycles in which a line-rate form walks a list to its end without a grant (VLALR-2 to VLALR-4)."""
 
 
 def lane_of_vl(vl: int, *, data_vls: int, vl15: bool) -> int | None:
-    """Return the bit of a VL in a scheduler's vectors, ``None`` if the port lacks the VL.
+    """Return the bit of a VL in a scheduler's vectors, or ``None`` if the port lacks the VL.
 
-    Data lanes come in order, VL15 last: with VL15, lane 15 and the lanes above it are one VL higher.
+    Data lanes are in order and VL15 is last: with VL15, lanes from 15 on are VLs one number higher.
 
     Examples
     --------
@@ -51,25 +51,27 @@ def lane_of_vl(vl: int, *, data_vls: int, vl15: bool) -> int | None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SchedulerParameters(Parameters):
-    """Parameters that every scheduler of one list has; what each is stands with its bounds.
+    """Parameters shared by all schedulers with a single list.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     data_vls: int = whole(8, 2, MAX_REQUESTERS, "data lanes; at most 31 with VL15")
-    requesters: int = whole(0, 0, MAX_REQUESTERS, "requesters behind a map from lanes; 0: each lane is one")
-    vl15: bool = flag(default=True, about="whether there is one more lane, the last, for VL15")
+    requesters: int = whole(
+        0, 0, MAX_REQUESTERS, "requesters of the map from lanes; 0: no map, each lane is a requester"
+    )
+    vl15: bool = flag(default=True, about="adds a last lane for VL15")
 
     def check(self) -> None:
-        """Refuse a map to a single requester, and more lanes than a grant can name."""
+        """Reject a map to a single requester, and more lanes than a grant can encode."""
         check_range("data_vls", self.data_vls, 2, MAX_SCHEDULER_VLS + (not self.vl15))
         if self.requesters == 1:
             raise InputError("requesters", "0 or 2 to 32", "1")
 
     @property
     def count(self) -> int:
-        """Requesters there are: those behind the map, or the data lanes."""
+        """Number of requesters: those of the map, or the data lanes."""
         return self.requesters or self.data_vls

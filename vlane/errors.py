@@ -1,4 +1,4 @@
-"""Errors about bad input: one line that says where it is, what it must be and what it was."""
+"""Errors about bad input: one line with the place, the problem and the fix."""
 
 from __future__ import annotations
 
@@ -9,36 +9,42 @@ from difflib import get_close_matches
 
 from vlane.shown import harmless
 
-__all__ = ["InputError", "closest", "unknown_word"]
+__all__ = ["InputError", "closest", "misplaced", "missing_value", "shown", "unknown_word"]
 
 _SHOWN = 80
-"""Largest number of characters of a value that are shown."""
+"""Largest number of characters of a value in a message."""
 
 
 class InputError(ValueError):
-    """A value from outside that cannot be used.
+    """Bad input.
+
+    The message is "FIELD must be MUST, not GOT", or "FIELD PROBLEM" if a problem is given. Problems describe missing
+    files, conflicts and whatever else is no value out of range.
 
     Parameters
     ----------
     field : str
-        Key, column, option or file that was read.
+        Key, column, option or file with the error.
     must : str
-        What it must be: the words that follow "must be".
+        Accepted values: the words that follow "must be".
     got : object
-        What it was.
+        Rejected value.
+    problem : str
+        Words that follow the field in the message, for example "cannot be used with connections". A problem that
+        begins with a colon follows the field without a space.
     source : str
-        File it came from; empty if it was no file.
+        File with the error; empty if the input is not from a file.
     line : int
         Line of the file, counted from 1; 0 if unknown.
     details : sequence of str
-        Further lines that follow the message, none of them shortened.
+        Further lines to print below the message, never shortened.
     meant : str
-        The known word that is closest to an unknown one; empty if none is close.
+        Known word closest to an unknown word; empty if none is close.
 
     Attributes
     ----------
     shown : str
-        What it was, as the message shows it: escaped, and shortened if it is long.
+        Rejected value as the message shows it: escaped, and shortened if it is long.
     """
 
     def __init__(
@@ -47,32 +53,75 @@ class InputError(ValueError):
         must: str,
         got: object,
         *,
+        problem: str = "",
         source: str = "",
         line: int = 0,
         details: Sequence[str] = (),
         meant: str = "",
     ) -> None:
         self.details = tuple(map(harmless, details))
-        self.field, self.must, self.got, self.source, self.line, self.meant = field, must, got, source, line, meant
+        self.field, self.must, self.got, self.problem = field, must, got, problem
+        self.source, self.line, self.meant = source, line, meant
         where = f"{source}:{line}: " if line else f"{source}: " if source else ""
         hint = f"; did you mean {meant}?" if meant else ""
-        shown = harmless(_text(got))
-        self.shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
-        super().__init__(harmless(f"{where}{field} must be {must}, not {self.shown}{hint}"))
+        self.shown = shown(got)
+        words = problem or f"must be {must}, not {self.shown}"
+        said = f"{field}{words}" if words.startswith(":") else f"{field} {words}"
+        super().__init__(harmless(f"{where}{said}{hint}"))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.field, self.must, self.got, self.source, self.line, self.details, self.meant)
+        place = (self.source, self.line)
+        return _rebuild, (self.field, self.must, self.got, self.problem, *place, self.details, self.meant)
 
     def at(self, source: str, line: int = 0) -> InputError:
-        """Return the same error with the place where it was found."""
-        line = line or self.line
-        return InputError(
-            self.field, self.must, self.got, source=source, line=line, details=self.details, meant=self.meant
+        """Return this error with a place in a file."""
+        return _rebuild(
+            self.field, self.must, self.got, self.problem, source, line or self.line, self.details, self.meant
         )
+
+    def of(self, field: str) -> InputError:
+        """Return this error about another field, for example with its section, and without a place."""
+        return _rebuild(field, self.must, self.got, self.problem, "", 0, self.details, self.meant)
+
+
+def shown(got: object) -> str:
+    r"""Return a value as messages show it: escaped, and shortened to 80 characters.
+
+    Examples
+    --------
+    >>> shown("a\tb"), shown(True)
+    ('a\\tb', 'true')
+    """
+    text = harmless(_text(got))
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def missing_value(field: str, why: str = "", *, source: str = "", line: int = 0) -> InputError:
+    """Return the error about a value that must be given.
+
+    Examples
+    --------
+    >>> str(missing_value("--rtl", "list the switches to simulate in hardware"))
+    '--rtl is missing: list the switches to simulate in hardware'
+    """
+    problem = f"is missing: {why}" if why else "is missing"
+    return InputError(field, "given", "missing", problem=problem, source=source, line=line)
+
+
+def misplaced(field: str, why: str, *, source: str = "", line: int = 0) -> InputError:
+    """Return the error about a value that must be left out.
+
+    Examples
+    --------
+    >>> str(misplaced("run.precision", "with connections"))
+    'run.precision cannot be used with connections'
+    """
+    must, problem = f"left out {why}", f"cannot be used {why}"
+    return InputError(field, must, "given", problem=problem, source=source, line=line)
 
 
 def unknown_word(field: str, known: Iterable[str], got: object) -> InputError:
-    """Return the error about an unknown word, with the known word that may have been meant.
+    """Return the error about an unknown word, with the closest known word as a suggestion.
 
     Examples
     --------
@@ -85,7 +134,7 @@ def unknown_word(field: str, known: Iterable[str], got: object) -> InputError:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return the known word most similar to a word, empty if none is similar; case is ignored.
+    """Return the known word most similar to a word, ignoring case, or an empty text if none is similar.
 
     Examples
     --------
@@ -108,12 +157,12 @@ def _text(got: object) -> str:
     try:
         return str(got) if isinstance(got, Decimal) else repr(got)
     except ValueError:
-        return "a number far too long"
+        return "a number with too many digits"
     except RecursionError:
-        return "something nested too deep"
+        return "a value nested too deep"
 
 
 def _rebuild(
-    field: str, must: str, got: object, source: str, line: int, details: tuple[str, ...], meant: str
+    field: str, must: str, got: object, problem: str, source: str, line: int, details: tuple[str, ...], meant: str
 ) -> InputError:
-    return InputError(field, must, got, source=source, line=line, details=details, meant=meant)
+    return InputError(field, must, got, problem=problem, source=source, line=line, details=details, meant=meant)

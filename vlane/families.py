@@ -1,4 +1,4 @@
-"""Families of the blocks: the folder that a block's modules have in every layer."""
+"""Families of the blocks: the folder name of a block's modules in every layer."""
 
 from __future__ import annotations
 

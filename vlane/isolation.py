@@ -1,7 +1,7 @@
 """Isolation: nothing is executed or loaded from the working directory (``docs/files.md``).
 
-This module is imported while the working directory may still come first on Python's path. So it imports only what
-Python itself has loaded by then: a file there named ``pathlib.py``, or ``__future__.py``, would be taken otherwise.
+This module may run while the working directory still comes first on Python's path. It must import only modules that
+Python has already loaded: otherwise a file named ``pathlib.py`` or ``__future__.py`` there would be imported.
 """
 
 import os
@@ -11,14 +11,14 @@ import sys
 def leave_out_working_directory() -> None:
     """Remove the working directory, where ``python -m`` looks first, from Python's path.
 
-    If this package itself was found there, as in a checkout, the folder is looked in last: processes that are started
-    must find the package too.
+    If this package itself is there, as in a checkout, the folder moves to the end: child processes must find the
+    package.
     """
     if sys.flags.safe_path:
         return
     try:
         here = os.path.realpath(".")
-    except FileNotFoundError:  # it was removed: nothing is in it
+    except FileNotFoundError:  # removed, so it contains nothing
         return
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
     kept = [entry for entry in sys.path if os.path.realpath(entry or ".") != here]
@@ -28,23 +28,23 @@ def leave_out_working_directory() -> None:
 
 
 def guarded_variables() -> dict[str, str]:
-    """Return the environment variables that keep programs which are started from loading from their folder.
+    """Return environment variables that keep child processes from loading files of their working directory.
 
-    Python does not look where it was started, and a program is looked for in absolute folders only.
+    Python ignores its start folder, and programs are looked up in absolute folders only.
     """
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return {"PATH": os.pathsep.join(filter(os.path.isabs, folders)) or os.defpath, "PYTHONSAFEPATH": "1"}
 
 
 class WithoutFile:
-    """A context in which the working directory has no file of a name: a library that is imported would read it.
+    """Context in which the working directory lacks a file, so that an imported library cannot read it.
 
-    If there is such a file, this process works in the folder of this module meanwhile.
+    If the file exists, the process changes to the folder of this module meanwhile.
 
     Parameters
     ----------
     name : str
-        The file's.
+        Name of the file.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,6 +1,6 @@
-"""Parameters of components: frozen records that are checked when they are made.
+"""Parameters of components: frozen records that are checked when they are constructed.
 
-One record makes the hardware, the golden state, the stimulus, the export and the reference page of an instance.
+One record defines the hardware, golden state, stimulus, export and reference page of an instance.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def whole(default: int, least: int, most: int, about: str) -> Any:
-    """Return the field of a whole number.
+    """Return the dataclass field of an integer parameter.
 
     Parameters
     ----------
     default : int
-        Value of an instance for which no other is given.
+        Default value.
     least, most : int
-        Bounds, both allowed.
+        Smallest and largest allowed value.
     about : str
-        What it is, for the reference page.
+        Description for the reference page.
     """
     return dataclasses.field(default=default, metadata={"least": least, "most": most, "about": about})
 
 
 def flag(*, default: bool, about: str) -> Any:
-    """Return the field of a flag; ``default`` and ``about`` as of ``whole``."""
+    """Return the dataclass field of a Boolean parameter; ``default`` and ``about`` as for ``whole``."""
     return dataclasses.field(default=default, metadata={"about": about})
 
 
 def choice(default: str, words: tuple[str, ...], about: str) -> Any:
-    """Return the field of one of several words; ``default`` and ``about`` as of ``whole``."""
+    """Return the dataclass field of a parameter that is one of several words; see ``whole``."""
     return dataclasses.field(default=default, metadata={"words": words, "about": about})
 
 
 def check_range(name: str, value: object, least: int, most: int) -> None:
-    """Refuse what is no whole number, or outside its bounds.
+    """Reject a value that is not an integer or out of range.
 
     Raises
     ------
     TypeError
-        If it is no ``int``.
+        If the value is not an ``int``.
     InputError
-        If it is out of bounds, naming the parameter.
+        If the value is out of range; the error names the parameter.
     """
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, not {value!r}")
@@ -57,17 +57,17 @@ def check_range(name: str, value: object, least: int, most: int) -> None:
 
 
 class Parameters(Mapping[str, Any]):
-    """Parameters of one component, and a mapping from their names to their values.
+    """Parameters of a component, and a mapping from parameter names to values.
 
-    A subclass is a dataclass, frozen and without an ``eq`` of its own, whose fields are made by ``whole``, ``flag`` and
-    ``choice``. It overrides ``check`` if its fields must fit together.
+    A subclass is a frozen dataclass without its own ``eq``, with fields made by ``whole``, ``flag`` and ``choice``. It
+    overrides ``check`` if fields constrain each other.
 
     Raises
     ------
     TypeError
-        If a value is not of its field's type.
+        If a value does not have the type of its field.
     InputError
-        If a value is out of range, or values do not fit together; ``field`` is the name of the parameter.
+        If a value is out of range, or values are inconsistent; ``field`` is the name of the parameter.
     """
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Parameters(Mapping[str, Any]):
             raise unknown_word(field.name, field.metadata["words"], value)
 
     def check(self) -> None:
-        """Raise ``InputError`` if values do not fit together; each of them is within its own bounds."""
+        """Raise ``InputError`` if values are inconsistent; each value is already within its own bounds."""
 
     def __hash__(self) -> int:
         return hash((type(self), *self.values()))
@@ -103,27 +103,27 @@ class Parameters(Mapping[str, Any]):
         return len(self.defaults())
 
     with_form: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Values that an instance of a form has unless others are given."""
+    """Default values for each form that differ from the general defaults."""
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Return the default of every parameter, by name, in order."""
+        """Return the default of every parameter by name, in order."""
         return {each.name: each.default for each in dataclasses.fields(cls)}  # type: ignore[arg-type]  # a dataclass
 
     @classmethod
     def words_of(cls, name: str) -> tuple[str, ...]:
-        """Return the words that a parameter may be; none if there is no such parameter."""
+        """Return the allowed words of a parameter; empty if there is no such parameter."""
         found = {each.name: each for each in dataclasses.fields(cls)}.get(name)  # type: ignore[arg-type]  # a dataclass
         return found.metadata["words"] if found else ()
 
     @classmethod
     def bounds_of(cls, name: str) -> tuple[int, int]:
-        """Return the least and the most that a whole number may be, whatever the others are."""
+        """Return the smallest and largest value of an integer parameter."""
         known = {each.name: each.metadata for each in dataclasses.fields(cls)}[name]  # type: ignore[arg-type]
         return known["least"], known["most"]
 
     def described(self) -> list[tuple[str, Any, str, str]]:
-        """Return a row for each parameter: its name, its value, what it may be, and what it is."""
+        """Return a row per parameter: name, value, allowed values and description."""
         rows = []
         for each in dataclasses.fields(self):  # type: ignore[arg-type]  # a dataclass
             known, may_be = each.metadata, "true or false"
@@ -136,28 +136,28 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def of_words(cls, words: Iterable[str], base: Mapping[str, Any]) -> Self:
-        """Return the parameters that ``NAME=VALUE`` words say; others come from ``base``, or are the defaults.
+        """Return parameters from ``NAME=VALUE`` words; others come from ``base`` or are defaults.
 
         Raises
         ------
         InputError
-            If a word is no ``NAME=VALUE``, names no parameter, or has a value that is refused.
+            If a word is not ``NAME=VALUE``, names no parameter, or has a rejected value.
         """
         return cls.over(base, cls.values_of_words(words))
 
     @classmethod
     def fit_form(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values that the form that is given needs, where none others are given."""
+        """Return the values that the given form requires."""
         return cls.with_form.get(given.get("form", ""), {})
 
     @classmethod
     def over(cls, base: Mapping[str, Any], named: Mapping[str, Any]) -> Self:
-        """Return the parameters with named values; others fit the form, come from ``base``, or are the defaults.
+        """Return parameters with named values; others follow the form, come from ``base``, or are defaults.
 
         Raises
         ------
         InputError
-            If a value is refused.
+            If a value is rejected.
         """
         given = {**base, **named}
         given |= {name: value for name, value in cls.fit_form(given).items() if name not in named}
@@ -168,12 +168,12 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def values_of_words(cls, words: Iterable[str]) -> dict[str, Any]:
-        """Return the values that ``NAME=VALUE`` words say, of their types; whether they are accepted is not checked.
+        """Return the values of ``NAME=VALUE`` words, converted to their types but not checked.
 
         Raises
         ------
         InputError
-            If a word is no ``NAME=VALUE``, names no parameter or one that was named, or has a value of another type.
+            If a word is not ``NAME=VALUE``, names no parameter or one named before, or has a value of another type.
         """
         defaults, named = cls.defaults(), {}
         for word in words:
@@ -181,20 +181,20 @@ class Parameters(Mapping[str, Any]):
             if name not in defaults:
                 raise unknown_word("--param", defaults, name)
             if not equals:
-                raise InputError("--param", "K=V", word)
+                raise InputError("--param", "NAME=VALUE", word)
             if name in named:
-                raise InputError(f"--param {name}", "given once", "twice")
+                raise InputError(f"--param {name}", "given once", "twice", problem="is given twice")
             named[name] = _value(name, text, type(defaults[name]))
         return named
 
     @classmethod
     def of_values(cls, given: Mapping[str, Any]) -> Self:
-        """Return the parameters with some values; others are those of the form that is named, or the defaults.
+        """Return parameters with some values; others are defaults of the named form.
 
         Raises
         ------
         InputError
-            If a name is that of no parameter, or a value is refused, or of another type.
+            If a name is not a parameter, or a value is rejected or has another type.
         """
         defaults = cls.defaults()
         for name, value in given.items():
@@ -211,8 +211,8 @@ _A = {int: "an int", bool: "a bool", str: "a str"}
 
 
 def refused_parameter(error: InputError, prefix: str) -> InputError:
-    """Return a refused parameter with its field after a prefix."""
-    return InputError(f"{prefix}{error.field}", error.must, error.got, meant=error.meant)
+    """Return a refusal with a prefix before its field."""
+    return error.of(f"{prefix}{error.field}")
 
 
 def _value(name: str, text: str, kind: type) -> Any:

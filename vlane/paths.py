@@ -1,4 +1,4 @@
-"""Places of generated files: outputs under ``build``, compiled files in the user's cache (``docs/files.md``)."""
+"""Locations of generated files: outputs under ``build``, compiled files in the user's cache (``docs/files.md``)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import stat
 from pathlib import Path
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 
 _PRIVATE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def build_dir(*parts: str) -> Path:
-    """Return a folder for outputs under ``build`` in the current folder; it is created if it is missing.
+    """Return a folder for outputs under ``build`` in the current folder; create it if missing.
 
     Raises
     ------
     InputError
-        If it cannot be written to.
+        If the folder is not writable.
     """
     return usable_folder(Path("build").absolute().joinpath(*parts), option="build folder")
 
@@ -28,7 +28,7 @@ def cache_base() -> Path:
     """Return the folder for compiled files, which may not exist yet.
 
     It is ``$VLANE_CACHE``, else ``$XDG_CACHE_HOME/vlane`` if that is absolute, else ``~/.cache/vlane``. A relative
-    ``$VLANE_CACHE`` is made absolute, once, for this process and those that it starts.
+    ``$VLANE_CACHE`` is made absolute for this process and its children.
 
     Raises
     ------
@@ -41,23 +41,23 @@ def cache_base() -> Path:
         return Path(base)
     shared_or_own = Path(shared) if Path(shared).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
     if not shared_or_own.is_absolute():  # `~` of an unknown user
-        raise InputError("VLANE_CACHE", "a folder for what is compiled, as there is no home", "missing")
+        raise missing_value("VLANE_CACHE", "without a home folder, set it to a folder for compiled files")
     return shared_or_own / "vlane"
 
 
 def cache_dir(*parts: str) -> Path:
-    """Return a folder in the user's cache; it is created with mode 0700 if it is missing.
+    """Return a folder in the user's cache; create it with mode 0700 if missing.
 
-    Code is loaded from there: so the folder, and every one above it up to ``cache_base``, must belong to the user, and
-    no other user may write to it.
+    Code is loaded from the folder. Therefore it and all folders above it, up to ``cache_base``, must belong to the user
+    and must not be writable for other users.
 
     Raises
     ------
     InputError
-        Naming ``VLANE_CACHE``, if that is not so, or it cannot be written to.
+        If the folder is not writable or not private; the error names ``VLANE_CACHE``.
     """
     folder = cache_base()
-    must = "a folder that can be written"
+    must = "a writable folder"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for part in ("", *parts):
@@ -75,12 +75,12 @@ def cache_dir(*parts: str) -> Path:
 def _check_private(folder: Path) -> None:
     found = folder.stat()
     if found.st_uid != os.geteuid():
-        must = "a folder of your own, as code is loaded from it"
-        raise InputError("VLANE_CACHE", must, f"one of user {found.st_uid}", source=str(folder))
+        problem = f": the folder belongs to user {found.st_uid}, but code is loaded from it; choose your own folder"
+        raise InputError("VLANE_CACHE", "your own folder", found.st_uid, problem=problem, source=str(folder))
     if found.st_mode & _OTHERS_WRITE:
-        must = "a folder that only you can write to, as code is loaded from it (chmod go-w)"
-        mode = f"one of mode {stat.S_IMODE(found.st_mode):04o}"
-        raise InputError("VLANE_CACHE", must, mode, source=str(folder))
+        mode = f"{stat.S_IMODE(found.st_mode):04o}"
+        problem = f": other users can write to the folder (mode {mode}), but code is loaded from it; run chmod go-w"
+        raise InputError("VLANE_CACHE", "writable only for you", mode, problem=problem, source=str(folder))
 
 
 def _reason(error: OSError) -> str:

@@ -1,8 +1,8 @@
-"""Plug-ins: topologies, routings, traffic patterns and schedulers that somebody else wrote (``docs/plugins.md``).
+"""Plug-ins: user-defined topologies, routings, traffic patterns and schedulers (``docs/plugins.md``).
 
-A plug-in is a Python function that a decorator registers under a name, which a study file may then use as it uses ours.
-It comes from a file that the command line or a program names, from an installed package that has an entry point in the
-group ``vlane.plugins``, or from a module that a program imports. A study file never names a module or a file of code.
+A plug-in is a Python function that a decorator registers under a name. Study files use the name like a built-in one.
+Plug-ins come from a file named by the command line or a program, from an installed package with an entry point in the
+group ``vlane.plugins``, or from an imported module. A study file never names a module or a code file.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from vlane.documents.textfile import whole_text
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 
 GROUP = "vlane.plugins"
-"""Entry points of this group name modules of plug-ins."""
+"""Entry points in this group name modules with plug-ins."""
 
 KINDS = ("topology", "routing", "pattern", "scheduler")
 """Kinds of plug-ins."""
@@ -36,16 +36,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where plug-ins came from, so that another process can load them too.
+    """Origin of plug-ins, from which another process can load them, too.
 
     Parameters
     ----------
     how : str
         ``file``, ``installed`` or ``module``.
     name : str
-        The file, the entry point or the module.
+        Name of the file, entry point or module.
     text : str
-        Contents of the file, which a process on another machine may lack; empty for the others.
+        Contents of the file, which another machine may lack; empty otherwise.
     """
 
     how: str
@@ -54,24 +54,24 @@ class Origin:
 
     @property
     def shown(self) -> str:
-        """The origin, as a person names it."""
+        """Name of the origin for messages."""
         return self.name if self.how == "file" else f"{self.how} {self.name}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plugin:
-    """A function that is registered under a name.
+    """Function registered under a name.
 
     Parameters
     ----------
     kind, name : str
-        One of ``KINDS``; the word in study files.
+        Kind (one of ``KINDS``) and name in study files.
     made : callable
-        The function, or the class of a scheduler.
+        Function, or class of a scheduler.
     origin : Origin
-        Where it came from.
+        Origin of the plug-in.
     options : mapping
-        What the decorator was told beside the name.
+        Other arguments of the decorator.
     """
 
     kind: str
@@ -92,12 +92,12 @@ def plugins_of(kind: str) -> dict[str, Plugin]:
 
 
 def found(kind: str, name: str) -> Plugin | None:
-    """Return a plug-in, ``None`` if none is registered under the name."""
+    """Return a plug-in, or ``None`` if the name is not registered."""
     return _registered.get((kind, name))
 
 
 def origins() -> tuple[Origin, ...]:
-    """Return where all plug-ins came from, each once."""
+    """Return the origins of all plug-ins, each once."""
     return tuple(dict.fromkeys(each.origin for each in _registered.values()))
 
 
@@ -107,48 +107,49 @@ def register(kind: str, name: str, made: Callable[..., Any], reserved: Iterable[
     Parameters
     ----------
     kind, name : str
-        As of ``Plugin``.
+        See ``Plugin``.
     made : callable
-        As of ``Plugin``.
+        See ``Plugin``.
     reserved : iterable of str
-        Names of this kind that are vlane's own.
+        Built-in names of this kind.
     **options
-        As of ``Plugin``.
+        See ``Plugin``.
 
     Raises
     ------
     InputError
-        If the name is no word, or is taken.
+        If the name is not an identifier or already taken.
     """
     what = f"{kind} {name!r}" if isinstance(name, str) else kind
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise InputError(f"name of a {kind}", "a word of letters, digits and _, not beginning with a digit", name)
     origin = _loading[-1] if _loading else Origin("module", getattr(made, "__module__", "") or "__main__")
     if name in set(reserved):
-        raise InputError(what, "a name that vlane itself does not use", f"one more {kind} {name}", source=origin.shown)
+        problem = ": vlane itself uses this name; choose another name"
+        raise InputError(what, "another name", name, problem=problem, source=origin.shown)
     before = _registered.get((kind, name))
     if before and before.origin != origin:
-        must = f"of one plug-in; {before.origin.shown} has registered it"
-        raise InputError(what, must, "registered again", source=origin.shown)
+        problem = f"is already registered by {before.origin.shown}; choose another name"
+        raise InputError(what, "another name", name, problem=problem, source=origin.shown)
     if before and _loading:
-        raise InputError(what, "registered once", "registered twice", source=origin.shown)
+        raise InputError(what, "registered once", "twice", problem="is registered twice", source=origin.shown)
     _registered[kind, name] = Plugin(kind, name, made, origin, options)  # a notebook's cell may run again
 
 
 def load_file(path: Path, text: str | None = None) -> None:
-    """Run a file of plug-ins and register what it holds; a file that is loaded already is left alone.
+    """Execute a plug-in file and register its plug-ins; a file that is already loaded is skipped.
 
     Parameters
     ----------
     path : Path
-        A Python file.
+        Python file.
     text : str, optional
-        Its contents, if they are known.
+        Contents of the file, if known.
 
     Raises
     ------
     InputError
-        If it cannot be read, cannot be run, registers nothing, or registers a name that is taken.
+        If the file cannot be read or executed, registers nothing, or registers a name that is taken.
     """
     source = whole_text(path, "plug-in file") if text is None else text
     origin = Origin("file", str(path.absolute()), source)
@@ -156,7 +157,8 @@ def load_file(path: Path, text: str | None = None) -> None:
         return
     others = [each.name for each in _loaded if each.name == origin.name]
     if others:
-        raise InputError("--plugin", "a file as it was when it was loaded first", "changed", source=str(path))
+        problem = ": the file changed after it was loaded; start again"
+        raise InputError("--plugin", "unchanged", "changed", problem=problem, source=str(path))
     name = f"vlane_plugin_{hashlib.sha256(repr(origin).encode() + source.encode()).hexdigest()[:12]}"
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -173,19 +175,19 @@ def load_installed() -> None:
     Raises
     ------
     InputError
-        Naming the package and entry point that cannot be loaded.
+        If an entry point cannot be loaded; the error names it and its package.
     """
     for each in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         _load_entry(each)
 
 
 def load_again(origin: Origin) -> None:
-    """Load plug-ins in another process, as they were loaded in the first one.
+    """Load plug-ins in another process as in the first one.
 
     Raises
     ------
     InputError
-        If they are not there, or are others.
+        If the plug-ins are missing or different.
     """
     if origin.how == "file":
         load_file(Path(origin.name), origin.text)
@@ -193,15 +195,16 @@ def load_again(origin: Origin) -> None:
         for each in entry_points(group=GROUP, name=origin.name):
             _load_entry(each)
     elif origin.name == "__main__":
-        raise InputError("plug-in", "of a file or a module, to run in other processes", "one of the main program")
+        problem = "is defined in the main program, which other processes cannot load; move it to a file or module"
+        raise InputError("plug-in", "in a file or a module", "in the main program", problem=problem)
     else:
         importlib.import_module(origin.name)
 
 
 def digest_of(plugins: Iterable[Plugin]) -> str:
-    """Return a digest of the sources of plug-ins; empty if there are none.
+    """Return a digest of the sources of plug-ins; empty without plug-ins.
 
-    What belongs to it is the file or, of a package, all files of it: a plug-in may be spread over several.
+    The sources of a plug-in are its file or, for a package, all files of the package.
     """
     texts = {origin: _sources(origin) for origin in {each.origin for each in plugins}}
     if not texts:
@@ -238,7 +241,7 @@ def _load_entry(entry: EntryPoint) -> None:
 
 @contextmanager
 def _told(origin: Origin, what: str) -> Iterator[None]:
-    """Give what is registered meanwhile its origin; if something goes wrong, tell it in one line and forget it all."""
+    """Set the origin of plug-ins registered meanwhile; on failure, raise a one-line error and unregister them."""
     before = dict(_registered)
     _loading.append(origin)
     try:
@@ -256,18 +259,22 @@ def _told(origin: Origin, what: str) -> Iterator[None]:
             raise
         file, line = _place(error, origin)
         said = f"{type(error).__name__}: {error}"
-        raise InputError("plug-in", "code that runs", said, source=file or what, line=line) from None
+        problem = f"failed with {shown(said)}"
+        raise InputError(
+            "plug-in", "code without errors", said, problem=problem, source=file or what, line=line
+        ) from None
     finally:
         _loading.pop()
 
 
 def _refuse_nothing(registered: int, what: str) -> None:
     if not registered:
-        raise InputError("content", "a plug-in at least: a function with a decorator of vlane", "none", source=what)
+        problem = ": no plug-in is registered; apply one of vlane's decorators to a function"
+        raise InputError("plug-in", "registered", "none", problem=problem, source=what)
 
 
 def _place(error: BaseException, origin: Origin) -> tuple[str, int]:
-    """Return file and line of an error, where the plug-in's own code was last."""
+    """Return file and line of an error, at the innermost frame of the plug-in's own code."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno or 0
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]

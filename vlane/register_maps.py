@@ -1,7 +1,7 @@
 """Register maps of all blocks with programmable tables, for all parameters (``docs/register_port.md``).
 
-A map does not depend on an instance's sizes: an entry that the instance lacks takes a write and changes nothing. A
-switch's scheduler decides what there is at the end.
+A map does not depend on the size of an instance: writes to missing entries have no effect. The registers at the end of
+a switch's map depend on its scheduler.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from vlane.schedulers.registry import SCHEDULERS
 from vlane.tables.sc import SCTable
 
 _VERSION = 1
-"""Of the maps; raised when an address or a field moves."""
+"""Version of the maps; incremented when an address or field moves."""
 
 _MAX_PORTS = 64
 
 
 def register_map(block: str, parameters: Mapping[str, Any]) -> RegisterMap:
-    """Return the registers of a block with these parameters; parameters only decide which ports there are.
+    """Return the registers of a block; the parameters select the ports that exist.
 
     Raises
     ------
     KeyError
-        If the block has no tables to program.
+        If the block has no programmable tables.
     """
-    what = "VL in the upper half, then the block's number, then the version of the maps"
+    what = '"VL" in the upper half, then the block number, then the version of the maps'
     identity = Constant("identity", what, 0x564C << 16 | NUMBERS[block] << 8 | _VERSION)
     return RegisterMap(block, (identity, *_MAPS[block](parameters)))
 
 
 def _lft(program: str = "program") -> tuple[Register, ...]:
-    port = (BitField("port", 0, 8, "output; 255 leads nowhere"),)
-    top = (BitField("lid", 0, 16, "last LID that is looked up"),)
+    port = (BitField("port", 0, 8, "output port; 255: none"),)
+    top = (BitField("lid", 0, 16, "highest LID with an entry"),)
     return (
         Window("lft_top", "top of the forwarding table", program, top, fixed={"top": 1}),
         Window("lft", "output of each LID", program, port, (BitField("lid", 0, 16),), {"top": 0}),
@@ -66,7 +66,7 @@ def _sl2vl(program: str = "program") -> tuple[Register, ...]:
 
 
 def _sc(program: str = "program") -> tuple[Register, ...]:
-    value = BitField("value", 0, 5, "what it is mapped to")
+    value = BitField("value", 0, 5, "mapped value")
     egress, ingress = BitField("egress", 8, 6, "egress port"), BitField("ingress", 16, 6, "ingress port")
     kept = {
         SCTable.SL2SC: (value,),
@@ -87,7 +87,7 @@ def _credit_opa(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     units = (BitField("units", 0, 12, "limit in 64-byte units"),)
     vl = (BitField("vl", 0, 5),)
     return (
-        Command("apply", "bit 0: the limits written take over", "apply"),
+        Command("apply", "bit 0: apply the written limits", "apply"),
         Status("step", "step of the change", "step"),
         Window("dedicated", "units dedicated to each lane", "program", units, vl, {"select": BufferSelect.DEDICATED}),
         Window("shared", "shared limit of each lane", "program", units, vl, {"select": BufferSelect.SHARED}),
@@ -102,14 +102,14 @@ def _cc_marker(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
         Status("packet_size", "Packet_Size in force, in blocks", "packet_size"),
         Status("marking_rate", "Marking_Rate in force", "marking_rate"),
         Status("victim_mask", "bit 0: Victim_Mask has the port", "victim_mask"),
-        Status("level", "how busy the link is, in blocks", "level"),
-        Status("starved", "starved lanes, a bit each", "starved"),
+        Status("level", "load of the link, in blocks", "level"),
+        Status("starved", "starved lanes, one bit per lane", "starved"),
         *_marking("program", mask, "the port's bit of Victim_Mask", "the port's"),
     )
 
 
 def _marking(program: str, mask: BitField, mask_meaning: str, whose: str, *index: BitField) -> tuple[Register, ...]:
-    """Return the windows of SwitchCongestionSetting and SwitchPortCongestionSetting; ``index`` names an element."""
+    """Return the windows of SwitchCongestionSetting and SwitchPortCongestionSetting; ``index`` selects an element."""
     threshold = (
         BitField("threshold", 0, THRESHOLD_BITS, "Threshold of the switch"),
         BitField("packet_size", 8, SIZE_BITS, "Packet_Size of the switch, in blocks"),
@@ -149,7 +149,7 @@ def _cc_source(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     )
     return (
         Status("taken", "entries in use", "taken"),
-        Status("lost_becns", "BECNs that found no entry", "lost_becns"),
+        Status("lost_becns", "BECNs without a free entry", "lost_becns"),
         Window("port_control", "Port_Control", "program", mode, fixed={"select": CCSourceSelect.PORT_CONTROL}),
         Window("ccti_limit", "CCTI_Limit", "program", limit, fixed={"select": CCSourceSelect.LIMIT}),
         Window(
@@ -175,12 +175,12 @@ def _pause(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     )
     return (
         Status("level", "bytes in the memory", "level"),
-        Status("drops", "frames that did not fit", "drops"),
+        Status("drops", "dropped frames", "drops"),
         Status("high", "high watermark in force", "high"),
         Status("low", "low watermark in force", "low"),
         Status("pause_on", "bit 0: PAUSE is on", "pause_on"),
         Status("paused", "bit 0: the neighbour must be silent", "paused"),
-        Window("watermarks", "both watermarks, and whether PAUSE is on", "program", settings),
+        Window("watermarks", "both watermarks and PAUSE enable", "program", settings),
     )
 
 
@@ -198,15 +198,15 @@ def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[
 
 
 def _switch_marking() -> tuple[Register, ...]:
-    """Return what programs the markers of the outputs."""
-    mask = BitField("victim_mask", 0, MASK_BITS, "a bit for each output, from 0")
+    """Return the windows of the outputs' markers."""
+    mask = BitField("victim_mask", 0, MASK_BITS, "one bit per output, from 0")
     port = BitField("port", 0, PORT_BITS, "the output, from 0")
     return _marking("congestion", mask, "Victim_Mask of the switch", "each port's", port)
 
 
 def _switch_starvation() -> tuple[Register, ...]:
-    """Return what programs the credit starvation of the inputs."""
-    mask = (BitField("credit_mask", 0, MASK_BITS, "a bit for each port, from 0"),)
+    """Return the windows of the inputs' credit starvation."""
+    mask = (BitField("credit_mask", 0, MASK_BITS, "one bit per port, from 0"),)
     returns = (
         BitField("multiplier", 0, MULTIPLIER_BITS, "multiplier of CS_ReturnDelay"),
         BitField("shift", MULTIPLIER_BITS, SHIFT_BITS, "shift of CS_ReturnDelay"),
@@ -222,13 +222,15 @@ def _switch_starvation() -> tuple[Register, ...]:
 
 
 def _switch_schedule(scheduler: str) -> tuple[Register, ...]:
-    """Return what programs the outputs' schedulers; windows write to every output that is chosen."""
+    """Return the registers of the outputs' schedulers; windows write to all selected outputs."""
     windows = SCHEDULERS[scheduler].switch_registers("schedule")
     if not windows:
         return ()
     words = _MAX_PORTS // 32
-    chosen = Setting("schedule_ports", "outputs whose scheduler takes writes, a bit each", "schedule_ports", words)
-    swap = Command("swap", "outputs whose shadow tables become the active ones, a bit each", "swap", words)
+    chosen = Setting(
+        "schedule_ports", "outputs whose schedulers accept writes, one bit per output", "schedule_ports", words
+    )
+    swap = Command("swap", "outputs whose shadow tables become active, one bit per output", "swap", words)
     return (chosen, *([swap] if SCHEDULERS[scheduler].swaps else []), *windows)
 
 
@@ -260,4 +262,4 @@ NUMBERS = {
     "pause": 14,
     "e2cm_prober": 15,
 }
-"""Each block's number in its identity register; none is ever given to another block."""
+"""Block numbers in identity registers; a number is never reused."""

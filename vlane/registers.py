@@ -1,4 +1,4 @@
-"""Registers and windows of a block behind a bus, with their addresses (``docs/register_port.md``)."""
+"""Registers and windows of a block on a bus, with their addresses (``docs/register_port.md``)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _WINDOWS_FROM = 0x400
 
 @dataclass(frozen=True, slots=True)
 class BitField:
-    """Some bits of a register's value or of an entry's number.
+    """Bit field of a register's value or of an entry number.
 
     Parameters
     ----------
     name : str
-        Member of the program port that these bits drive.
+        Driven member of the program port.
     low, bits : int
         Lowest bit and width.
     meaning : str
-        One line.
+        Description in one line.
     """
 
     name: str
@@ -32,14 +32,14 @@ class BitField:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A register that always reads the same value.
+    """Register with a constant value.
 
     Parameters
     ----------
     name, meaning : str
-        Its name and what it says.
+        Name and description.
     value : int
-        32 bits.
+        Value of 32 bits.
     """
 
     name: str
@@ -51,16 +51,16 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class _OfMember:
-    """Registers of a member of the block.
+    """Registers connected to a member of the block.
 
     Parameters
     ----------
     name, meaning : str
-        Name and meaning.
+        Name and description.
     member : str
-        The member.
+        Name of the member.
     words : int
-        Words kept for it.
+        Number of words.
     """
 
     name: str
@@ -76,40 +76,40 @@ class Status(_OfMember):
     Parameters
     ----------
     element_bits : int
-        If not 0, the output is an array and each word reads one element of so many bits.
+        If not 0, the output is an array, and each word reads one element of this width.
     """
 
     element_bits: int = 0
 
 
 class Command(_OfMember):
-    """Registers whose bits, written as one, assert an input of the block for one cycle."""
+    """Registers that assert an input of the block for one cycle where a 1 is written."""
 
     __slots__ = ()
 
 
 class Setting(_OfMember):
-    """Registers that hold an input of the block and read back; 0 after reset."""
+    """Registers that hold the value of a block's input, and read back; 0 after reset."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Entries that write a program port; the number of the entry and its value say what is written.
+    """Entries that write a program port; entry number and value select the written data.
 
     Parameters
     ----------
     name, meaning : str
-        Name and meaning.
+        Name and description.
     program : str
-        The program port; its ``enable`` is raised for a cycle.
+        Program port, whose ``enable`` is asserted for one cycle.
     fields : tuple of BitField
-        Of the value: one word, or two, of which the higher one is written last and writes both.
+        Fields of the value, in one word or two; a write of the higher word writes both.
     index : tuple of BitField
-        Of the entry's number.
+        Fields of the entry number.
     fixed : mapping of str to int
-        Members of the program port that are the same for every entry.
+        Members of the program port with the same value for all entries.
     """
 
     name: str
@@ -121,12 +121,12 @@ class Window:
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
         return 1 << sum(part.bits for part in self.index)
 
     @property
     def entry_words(self) -> int:
-        """Words of an entry, 1 or 2."""
+        """Words per entry, 1 or 2."""
         return -(-max(part.low + part.bits for part in self.fields) // _WORD_BITS)
 
     @property
@@ -140,14 +140,14 @@ Register = Constant | Status | Command | Setting | Window
 
 @dataclass(frozen=True, slots=True)
 class RegisterMap:
-    """Registers in the order of their addresses; each starts at a multiple of its size rounded up to a power of two.
+    """Registers in address order; each is aligned to its size, rounded up to a power of two.
 
     Parameters
     ----------
     name : str
-        The block.
+        Name of the block.
     registers : tuple of Register
-        Single registers from address 0 on, windows behind them: so a new register moves no other.
+        Registers. Single registers start at address 0 and windows follow, so a new register moves no window.
     """
 
     name: str
@@ -166,12 +166,12 @@ class RegisterMap:
 
     @staticmethod
     def span(register: Register) -> int:
-        """Return the bytes kept for a register, a power of two."""
+        """Return the size of a register in bytes, a power of two."""
         return WORD_BYTES << (register.words - 1).bit_length()
 
     @property
     def programs(self) -> bool:
-        """Whether anything can be written."""
+        """Whether the map has writable windows."""
         return any(isinstance(register, Window) for register in self.registers)
 
     @property
@@ -180,14 +180,14 @@ class RegisterMap:
         return max(at + self.span(register) - 1 for at, register in self).bit_length()
 
     def address(self, name: str, entry: int = 0, word: int = 0) -> int:
-        """Return the byte address of a word of a register, or of an entry of a window.
+        """Return the byte address of a word of a register or window entry.
 
         Raises
         ------
         KeyError
-            If there is no register of that name.
+            If there is no register with the name.
         ValueError
-            If it has no such entry or word.
+            If the register lacks the entry or word.
         """
         at, register = next(((at, each) for at, each in self if each.name == name), (0, None))
         if register is None:

@@ -1,13 +1,13 @@
-"""Escaping of text from outside for terminals, pages and files of lines."""
+"""Escaping of external text for terminals, pages and line-based files."""
 
 from __future__ import annotations
 
 
 def harmless(text: str) -> str:
-    r"""Return the text with every character that is not printable written as an escape.
+    r"""Return a text with all unprintable characters escaped.
 
-    Control characters, terminal escapes, line ends, characters that turn the direction of writing and bytes that
-    were no UTF-8 (surrogates, as ``errors="surrogateescape"`` reads them) are escaped; letters of any language stay.
+    Escaped are control characters, terminal escapes, line ends, bidirectional controls and bytes that are not UTF-8
+    (surrogates, as read with ``errors="surrogateescape"``). Letters of any language stay.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def harmless(text: str) -> str:
 
 
 def encodable(text: str) -> str:
-    r"""Return the text with every surrogate written as an escape, so that it can be encoded; the rest stays.
+    r"""Return a text with all surrogates escaped, so that it can be encoded.
 
     Examples
     --------

@@ -12,50 +12,54 @@ __all__ = [
     "MAX_PACKET_BLOCKS",
     "MAX_PACKET_BYTES",
     "MOST_CYCLES",
+    "MTUS",
     "blocks_of",
     "mtu_blocks",
 ]
 
 BLOCK_BYTES = 64
-"""Bytes of one credit block, and of one unit of an arbitration weight."""
+"""Bytes of a credit block, and of a unit of an arbitration weight."""
 
 MAX_PACKET_BLOCKS = 66
-"""Blocks of the largest packet: 4096 bytes of payload with every header (IBA 7.7)."""
+"""Blocks of the largest packet: 4096 bytes of payload with all headers (IBA 7.7)."""
 
 MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
-"""Most bytes, LRH to VCRC, that a packet of ``MAX_PACKET_BLOCKS`` can hold."""
+"""Bytes of the largest packet, from LRH to VCRC."""
 
 MAX_BUFFER_BLOCKS = 4096
-"""Most blocks of a switch's buffer."""
+"""Largest number of blocks of a switch's buffer."""
 
 MOST_CYCLES = 10**11
-"""Of a run in lockstep, which takes a day or more."""
+"""Largest number of cycles of a lockstep run, which takes a day or more."""
 
 MAX_DATA_VLS = 15
-"""Most data VLs of a port (IBA 7.6.4); VL15 carries management only."""
+"""Largest number of data VLs of a port (IBA 7.6.4); VL15 carries management only."""
+
+MTUS = (256, 512, 1024, 2048, 4096)
+"""Largest payloads of packets that ports can have, in bytes (IBA 7.7.8)."""
 
 HEADER_BITS = 64
-"""Bits of the local route header, on top of a packet's first flit (IBA 7.7)."""
+"""Bits of the local route header, the most significant bits of a packet's first flit (IBA 7.7)."""
 
 _VCRC_BYTES = 2
 _HEADER_BYTES = 8 + 12 + 4 + _VCRC_BYTES
-"""LRH, BTH, ICRC and VCRC: what every packet with payload has (IBA 5.2)."""
+"""Bytes of LRH, BTH, ICRC and VCRC, in every packet with payload (IBA 5.2)."""
 
 
 def blocks_of(packet_bytes: int, *, count_vcrc: bool = True) -> int:
-    """Return the 64-byte blocks a packet takes in credits, weights and the limit (decision VLA-1).
+    """Return the number of 64-byte blocks of a packet for credits, weights and the limit (decision VLA-1).
 
     Parameters
     ----------
     packet_bytes : int
         Length from LRH to VCRC, 1 to ``MAX_PACKET_BYTES``.
     count_vcrc : bool
-        Whether the two bytes of the VCRC count; the sums differ only at a block's edge.
+        Whether the two bytes of the VCRC count, which matters only at a block boundary.
 
     Raises
     ------
     InputError
-        For a length outside that range.
+        If the length is out of range.
 
     Examples
     --------
@@ -71,7 +75,7 @@ def blocks_of(packet_bytes: int, *, count_vcrc: bool = True) -> int:
 
 
 def mtu_blocks(mtu: int) -> int:
-    """Return the blocks of a packet with as many bytes of payload as an MTU allows, and no header but the usual ones.
+    """Return the blocks of a packet with a payload of the MTU and the usual headers.
 
     Examples
     --------

@@ -174,8 +174,11 @@ def compiler() -> tuple[str, ...]:
         found = shutil.which(words[0], path=guarded_variables()["PATH"])
         if found:
             return (found, *words[1:])
-    must = "an installed C++ compiler (apt-get install g++)"
-    raise InputError("CXX", must, given[0] if given else "unset, without g++ on the path", source="environment")
+    found_nothing = f": {given[0]} is not installed" if given else ": no C++ compiler is installed"
+    problem = f"{found_nothing}; install one (apt-get install g++) or set CXX"
+    raise InputError(
+        "CXX", "an installed C++ compiler", given[0] if given else "unset", problem=problem, source="environment"
+    )
 
 
 @functools.cache

@@ -41,20 +41,23 @@ class Fabric:
         ends, beside = self.nodes + self.switches, set[tuple[int, int]]()
         for one, other, mbps in self.cables:
             if not (0 <= one < ends and 0 <= other < ends) or one == other or (one, other) in beside:
-                raise InputError("cables", f"between two different ends below {ends}, once", f"{one} and {other}")
+                raise InputError("cables", f"pairs of different ends below {ends}, each once", f"{one} and {other}")
             if mbps not in (1_000, 10_000):
-                raise InputError("cables", "of 1000 or 10000 Mb/s", mbps)
+                raise InputError("rate of cables", "1000 or 10000 Mb/s", mbps)
             beside |= {(one, other), (other, one)}
         for node in range(self.nodes):
             links = [other for one, other in beside if one == node]
             if len(links) != 1 or links[0] < self.nodes:
-                raise InputError("cables", "one per node, to a switch", f"node {node} with {len(links)}")
+                problem = f": node {node} needs exactly one cable, to a switch"
+                raise InputError("cables", "one per node", len(links), problem=problem)
         if len(self.hops) != self.switches or len(self.managed) != self.switches:
-            raise InputError("hops", f"a row for each of {self.switches} switches", len(self.hops))
+            raise InputError("hops", f"a list of {self.switches} rows, one per switch", len(self.hops))
         for switch, row in enumerate(self.hops):
             wrong = [hop for hop in row if (self.nodes + switch, hop) not in beside]
             if wrong or len(row) != self.nodes:
-                raise InputError("hops", f"a neighbour of switch {switch} for each node", wrong or len(row))
+                raise InputError(
+                    "hops", f"rows with a neighbour of the switch per node (switch {switch})", wrong or len(row)
+                )
 
     def channels(self) -> list[Cable]:
         """Return both directions of every cable as (from, to, Mb/s).

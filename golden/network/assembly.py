@@ -21,9 +21,9 @@ from vlane.golden.links.room import Rooms, with_others
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import Meters
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Unpaced
 from vlane.golden.network.parts import Alone
+from vlane.golden.network.state import Network
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.inputs import Grant, port_bits_for
@@ -167,7 +167,8 @@ def assemble(
         install(bank, end, state)
     form = kind.form(allocation, crossbar)
     if form is None:
-        raise InputError("allocation", f"supported by {kind.technology} switches with crossbar {crossbar}", allocation)
+        problem = f": {kind.technology} switches with crossbar {crossbar} have no allocation {allocation}"
+        raise InputError("allocation", "a supported allocation", allocation, problem=problem)
     for name, most, given in (("iterations", form.most_iterations, iterations), ("speed", form.most_speed, speed)):
         if not 1 <= given <= most:
             raise InputError(name, form.allowed(most), given)
@@ -234,12 +235,14 @@ def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
     lanes = len(buffers.minimum)
     if credit.kind.on_link and credit.fcp_period <= lanes:
         raise InputError(
-            "fcp_period_cycles", f"more than {lanes}, the number of VLs, or FCPs fill the link", credit.fcp_period
+            "fcp_period_cycles",
+            f"more than {lanes}, the number of VLs (else the link carries only flow-control packets)",
+            credit.fcp_period,
         )
     for lane, (least, most) in enumerate(zip(buffers.minimum, buffers.maximum, strict=True)):
         why = f"crossbar {form.crossbar}" if form.vls_apart else f"credits {credit.scheme}"
         if least != most:
-            raise InputError(f"maximum_blocks of VL {lane}", f"equal to its minimum, {least}, with {why}", most)
+            raise InputError(f"maximum_blocks of VL {lane}", f"equal to the minimum, {least}, with {why}", most)
         if credit.kind.by_fcps and least > CREDIT_CAP:
             raise InputError(f"minimum_blocks of VL {lane}", f"at most {CREDIT_CAP} with {why}", least)
 

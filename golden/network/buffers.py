@@ -35,12 +35,14 @@ class Buffers:
 
     def __post_init__(self) -> None:
         if sum(self.minimum) > self.blocks:
-            raise InputError("blocks", f"at least {sum(self.minimum)}, the minima of all VLs", self.blocks)
+            raise InputError("blocks", f"at least {sum(self.minimum)}, the sum of minimum_blocks", self.blocks)
         for lane, (least, most, packet) in enumerate(zip(self.minimum, self.maximum, self.largest, strict=True)):
             if least < packet:
-                raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)
+                raise InputError(
+                    f"minimum_blocks of VL {lane}", f"at least {packet}, the blocks of the largest packet", least
+                )
             if not least <= most <= self.blocks - sum(self.minimum) + least:
-                must = f"{least} to {self.blocks - sum(self.minimum) + least}, the rest is reserved for other VLs"
+                must = f"{least} to {self.blocks - sum(self.minimum) + least}, the blocks not reserved for other VLs"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
 
     def rooms(self, count: int) -> Rooms:

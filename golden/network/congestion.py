@@ -133,7 +133,7 @@ class Congestion:
         largest = max(buffers.largest)
         for lane, most in enumerate(buffers.maximum):
             if most < LEAST_PACKETS * largest:
-                must = f"at least {LEAST_PACKETS * largest}, four largest packets, with congestion control"
+                must = f"at least {LEAST_PACKETS * largest} with congestion control (four largest packets)"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
         markers = new_markers(
             ports=topology.switches << port_bits,

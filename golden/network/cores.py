@@ -14,9 +14,10 @@ from vlane.golden.links.returns import begin
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_stretch, merged_meters
-from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, Network, run, run_cycle
+from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle
 from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_PACKETS, OF_ROOMS, OWNED, TURN, box_of
 from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import IN_USE, TO_INPUT, Packets, free_packets, schedule, set_free
 
 _GOES_ON = -1

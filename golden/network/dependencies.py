@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.network.network import Network
 from vlane.golden.network.paths import Paths, next_wait
+from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import central_buffers
 
 

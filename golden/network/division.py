@@ -13,9 +13,9 @@ from vlane.golden.engine.barrier import new_barrier
 from vlane.golden.links.remote_credit import fcp_period
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import Meters
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
+from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.packets import Packets, free_packets, set_free
 from vlane.golden.traffic.classes import NEVER
@@ -40,9 +40,9 @@ def check_parts(parts: int, switches: int, *, by_fcps: bool, with_congestion: bo
     """
     most = min(MOST_PARTS, switches)
     if not 1 <= parts <= most:
-        raise InputError("cores", f"1 to {most}, for a network of {switches} switches", parts)
+        raise InputError("cores", f"1 to {most} for a network of {switches} switches", parts)
     if parts > 1 and by_fcps:
-        raise InputError("cores", '1 with flow-control packets (more cores need link.credits = "returns")', parts)
+        raise InputError("cores", "1 with flow-control packets (several cores need link.credits = returns)", parts)
     if parts > 1 and with_congestion:
         raise InputError("cores", "1 with congestion control", parts)
 

@@ -6,8 +6,8 @@ from functools import partial
 
 from vlane.golden.links.remote_credit import fcp_period, lose
 from vlane.golden.network.clock import NOW
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.marking import note_pause
 

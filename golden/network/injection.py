@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -26,15 +26,13 @@ from vlane.golden.network.pacing import (
     take_cnp,
     wait,
 )
+from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import room_for_largest, take_in
 from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, free, schedule, spare
 from vlane.golden.topologies.wiring import Wiring
 from vlane.golden.traffic.sources import Sources, advance, draw_packet, end_class
 from vlane.packets.bth import CNP_BYTES
 from vlane.units import BLOCK_BYTES
-
-if TYPE_CHECKING:
-    from vlane.golden.network.network import Network
 
 
 @inner

@@ -5,21 +5,18 @@ Sending ports are numbered like the switch ports, followed by one port per NIC.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.links.remote_credit import came_free, fcp_period
 from vlane.golden.links.returns import begin, begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
-from vlane.golden.network.meters import Meters, count_delivery, count_loss
+from vlane.golden.network.meters import count_delivery, count_loss
 from vlane.golden.network.pacing import sweep
-from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
+from vlane.golden.network.parts import is_foreign, post_packet, post_room
+from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import (
     Starvation,
     Unstarved,
@@ -30,10 +27,10 @@ from vlane.golden.switches.credit_starvation import (
     return_held,
     starves,
 )
-from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, load_input, word_of
-from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
+from vlane.golden.switches.inputs import ROUTED, bit_of, load_input, word_of
+from vlane.golden.switches.kinds import allocate, comes_free, receive, store
 from vlane.golden.switches.marking import note_queued, note_taken
-from vlane.golden.switches.output_ports import OutputPorts, cycles_on_link, queue_packet, say_limits, start_packet
+from vlane.golden.switches.output_ports import cycles_on_link, queue_packet, say_limits, start_packet
 from vlane.golden.switches.packets import (
     AHEAD,
     EVENTS,
@@ -53,63 +50,10 @@ from vlane.golden.switches.packets import (
     take_due,
 )
 from vlane.golden.switches.port_visits import is_at_rest, list_free, load_heads, load_port, may_say
-from vlane.golden.topologies.wiring import NOWHERE, Wiring
-from vlane.golden.traffic.sources import Sources
+from vlane.golden.topologies.wiring import NOWHERE
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Reasons for stopping: requested cycle reached, packet pool empty, no movement for ``patience`` cycles, trace full."""
-
-
-class Network(NamedTuple):
-    """State of a network.
-
-    Parameters
-    ----------
-    wiring : Wiring
-        Cables.
-    switches : Switches
-        Input ports and allocation.
-    out_ports : OutputPorts
-        Output ports of switches and NICs.
-    sources : Sources
-        Packet generation.
-    meters : Meters
-        Measurements.
-    staged : array of int64, (NICs, classes)
-        Drawn head of each application queue, or ``NOBODY``.
-    awake : array of int64, (words,)
-        Bit set of sending ports that may have work.
-    busy : array of int64, (ends and a margin,)
-        Scratch of a cycle: list of the awake sending ports.
-    grants : Records of Grant, (maximum number of grants per cycle,)
-        Scratch of a cycle: grants of the switches.
-    outside : array of int64, (ends,)
-        Head that arrives at a co-simulated port, ``NOBODY`` for none; empty in a pure golden run. Co-simulated ports
-        are numbered after all NICs.
-    clock : array of int64, (2,)
-        Next cycle; last cycle in which a packet moved.
-    patience : int
-        Number of cycles without movement after which a network that holds packets is stuck.
-    border : Alone or Part
-        Connection to the other parts of a network that runs on several cores.
-    pacing : Unpaced or Pacing
-        Congestion control of the NICs.
-    """
-
-    wiring: Wiring
-    switches: Switches
-    out_ports: OutputPorts
-    sources: Sources
-    meters: Meters
-    staged: NDArray[np.int64]
-    awake: NDArray[np.int64]
-    busy: NDArray[np.int64]
-    grants: Records[Grant]
-    outside: NDArray[np.int64]
-    clock: NDArray[np.int64]
-    patience: int
-    border: Border
-    pacing: Any
 
 
 @inner

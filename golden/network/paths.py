@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Pacing
+from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import DROPPED, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
 from vlane.golden.topologies.wiring import Wiring

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vlane.golden.network.clock import NOW
-from vlane.golden.network.network import DONE, POOL_EMPTY, Network, run
+from vlane.golden.network.network import DONE, POOL_EMPTY, run
+from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.switches.packets import Packets, grown, new_packets
 

@@ -24,8 +24,8 @@ from vlane.golden.congestion.sources import (
     W_TRIGGER,
     write,
 )
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import Starvation, write_element, write_starvation
 
 HostWrite = dict[int, int]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from vlane.errors import InputError
-from vlane.golden.network.network import Network
 from vlane.golden.network.parts import is_foreign
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.schedulers.bank import Write, ask_swap, swap_waits
 from vlane.golden.switches.inputs import bit_of, word_of
 

@@ -32,6 +32,7 @@ TURN_RULES = (
     Rule("kept_on_stall", "DT-8", "a requester that only lacked credit kept its deficit"),
     Rule("nobody_served", "DT-9", "requesters could send, but no entry names them"),
     Rule("idle", "DT-9", "no requester could send"),
+    Rule("saturated", "DT-12", "a turn began with more than the counter of the ib form holds"),
 )
 (
     CONTINUED,
@@ -47,6 +48,7 @@ TURN_RULES = (
     ON_STALL,
     NOBODY,
     IDLE,
+    SATURATED,
 ) = range(len(TURN_RULES))
 
 POINTER, TURN, ACCUMULATED, CARRYING = range(4)
@@ -158,7 +160,10 @@ def decide_turn(
     if entry != NO_ENTRY:
         served = int(owner[entry])
         carried = left if served == turn else int(deficits.carried[served])
-        total = min(int(weight[entry]) + carried, deficits.most_accumulated)
+        total = int(weight[entry]) + carried
+        if total > deficits.most_accumulated:
+            total = deficits.most_accumulated
+            rules[SATURATED] += commit
         sends = total >= asking.blocks[asking.lane[served]]
     if commit:
         rules[IDLE] += asking.active == 0

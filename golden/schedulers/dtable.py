@@ -170,6 +170,8 @@ def unreachable(state: State) -> int:
 def read_ib(state: State, low: bool, index: int) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
     """Return (VL, weight) that the IB tables show at an index of the high or the low list (DT-12)."""
     if not low:
+        if index >= state.owner.shape[1]:
+            return 0, 0
         bank = state.regs[BANK]
         return int(state.owner[bank, index]), int(state.weight[bank, index])
     if index < len(state.deficits.carried):

@@ -23,7 +23,8 @@ class Captured:
     Parameters
     ----------
     topology : Topology
-        Switches in order of GUID, hosts in order of LID.
+        Switches in order of GUID, hosts in order of LID. Adapters that belong to no host, routers, and ports without a
+        LID are left out.
     routes : Routes
         Forwarding and SL2VL tables.
     path_sl : array of int16, (hosts, hosts)
@@ -33,7 +34,9 @@ class Captured:
     vlarb : dict of (int, int) to VLArbTable
         Programmed VL arbitration tables of switch ports, by (switch, port).
     host_vlarb : dict of int to VLArbTable
-        Programmed VL arbitration tables of hosts.
+        Programmed tables of hosts.
+    rates : dict of (int, int) to str
+        Captured rate of each cable, such as ``EDR 4X``, by the (switch, port) of its first end; empty if unknown.
     """
 
     topology: Topology
@@ -42,6 +45,7 @@ class Captured:
     data_vls: int
     vlarb: dict[tuple[int, int], VLArbTable]
     host_vlarb: dict[int, VLArbTable]
+    rates: dict[tuple[int, int], str]
 
 
 def from_fabric(fabric: Fabric) -> Captured:
@@ -54,10 +58,10 @@ def from_fabric(fabric: Fabric) -> Captured:
     """
     switches = sorted(node.guid for node in fabric.nodes.values() if node.kind is Kind.SWITCH)
     if not switches:
-        raise InputError("fabric", "a fabric with at least one switch", fabric.name)
+        raise InputError("fabric", "one with switches", fabric.name, problem=f": {fabric.name} has no switches")
     numbers = {guid: number for number, guid in enumerate(switches)}
     ports = max(fabric.nodes[guid].ports for guid in switches)
-    cables, hosts = [], []
+    cables, hosts, rates = [], [], {}
     for guid in switches:
         for port, far in sorted(fabric.nodes[guid].links.items()):
             end = (numbers[guid], port - 1)
@@ -65,8 +69,10 @@ def from_fabric(fabric: Fabric) -> Captured:
                 other = (numbers[far.guid], far.number - 1)
                 if end < other:
                     cables.append((end, other))
-            elif far.number in fabric.nodes[far.guid].lids:
+                    rates[end] = fabric.nodes[guid].rates.get(port, fabric.nodes[far.guid].rates.get(far.number, ""))
+            elif fabric.nodes[far.guid].is_host and far.number in fabric.nodes[far.guid].lids:
                 hosts.append((fabric.nodes[far.guid].lids[far.number], far, end))
+                rates[end] = fabric.nodes[far.guid].rates.get(far.number, fabric.nodes[guid].rates.get(port, ""))
     hosts.sort()
     topology = Topology(
         fabric.name,
@@ -98,7 +104,7 @@ def from_fabric(fabric: Fabric) -> Captured:
         if port.guid in numbers
     }
     host_vlarb = {adapters.index(port): fabric.table_of(port) for port in ports_with_tables if port in adapters}
-    return Captured(topology, routes, path_sl, data_vls, vlarb, host_vlarb)
+    return Captured(topology, routes, path_sl, data_vls, vlarb, host_vlarb, rates)
 
 
 def _row(fabric: Fabric, guid: int, source: int, to: int) -> list[int]:

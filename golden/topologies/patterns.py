@@ -13,7 +13,8 @@ __all__ = ["PERMUTATIONS", "permutation"]
 
 def _bits(hosts: int, name: str) -> int:
     if hosts & (hosts - 1):
-        raise InputError(f"pattern {name}", "used with a power of 2 as number of hosts", hosts)
+        problem = f"needs a power of 2 as number of hosts; the network has {hosts}"
+        raise InputError(f"pattern {name}", "another pattern", hosts, problem=problem)
     return hosts.bit_length() - 1
 
 
@@ -29,8 +30,9 @@ def _reversal(host: int, topology: Topology) -> int:
 def _transpose(host: int, topology: Topology) -> int:
     bits = _bits(len(topology.hosts), "transpose")
     if bits % 2:
-        must = "used with a power of 4 as number of hosts"
-        raise InputError("pattern transpose", must, len(topology.hosts))
+        hosts = len(topology.hosts)
+        problem = f"needs a power of 4 as number of hosts; the network has {hosts}"
+        raise InputError("pattern transpose", "another pattern", hosts, problem=problem)
     half = bits // 2
     return host >> half | (host & ((1 << half) - 1)) << half
 

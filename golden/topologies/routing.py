@@ -254,7 +254,8 @@ def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
 
 def _tree(topology: Topology) -> tuple[int, int]:
     if "k" not in topology.shape:
-        raise InputError("routing", "suited to the topology (dmodk and valiant need a tree)", topology.name)
+        problem = f": dmodk and valiant need a tree; the topology is {topology.name}"
+        raise InputError("routing", "another routing", topology.name, problem=problem)
     return topology.shape["k"], topology.shape["n"]
 
 
@@ -296,9 +297,10 @@ def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = Fa
         If the topology is not a torus, or ``classes`` is not 1 to 7.
     """
     if "size" not in topology.shape:
-        raise InputError("routing", "suited to the topology (dor needs a torus)", topology.name)
+        problem = f": dor needs a torus; the topology is {topology.name}"
+        raise InputError("routing", "another routing", topology.name, problem=problem)
     if not 1 <= classes <= 7:
-        raise InputError("classes", "1 to 7 (each uses two VLs)", classes)
+        raise InputError("classes", "1 to 7 (each has two VLs)", classes)
     size, trunks = topology.shape["size"], topology.shape["trunks"]
     step = [prod(size[:dimension]) for dimension in range(len(size))]
     lids, copies = _lids_of_lmc(topology, lmc), 1 << lmc

@@ -6,14 +6,12 @@ import random
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any
 
-from vlane.documents.textfile import whole_text
 from vlane.errors import InputError
 from vlane.tables.lft import MAX_PORTS
 
-__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "read_edges", "torus", "torus_port", "tree"]
+__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "torus", "torus_port", "tree"]
 
 End = tuple[int, int]
 """A (switch, port), both from 0."""
@@ -62,13 +60,16 @@ class Topology:
         for end in (*(end for cable in self.cables for end in cable), *self.hosts):
             if not (0 <= end[0] < self.switches and 0 <= end[1] < self.ports):
                 raise InputError(
-                    "cables", f"between ports of {self.switches} switches", f"switch {end[0]} port {end[1]}"
+                    "cables", f"between existing ports of {self.switches} switches", f"switch {end[0]} port {end[1]}"
                 )
             if end in used:
-                raise InputError("cables", "one per port", f"two at switch {end[0]} port {end[1]}")
+                problem = f": switch {end[0]} port {end[1]} has two cables"
+                raise InputError("cables", "at most one per port", "two", problem=problem)
             used.add(end)
         if len(self.distances(0)) < self.switches:
-            raise InputError("cables", "enough to connect all switches", "separate parts")
+            off = sorted(set(range(self.switches)) - self.distances(0).keys())
+            got = f"{len(off)} switches cut off from {self.show_switch(0)}, such as {self.show_switch(off[0])}"
+            raise InputError("cables", "a connected network", got, problem=f": {got}; add cables")
 
     def distances(self, root: int) -> dict[int, int]:
         """Return the number of cables from a switch to each reachable switch, in order of distance."""
@@ -108,7 +109,7 @@ def tree(k: int, n: int) -> Topology:
     whose digit ``l`` of ``w`` is replaced by ``j``.
     """
     if not 2 <= k <= MAX_PORTS // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
-        raise InputError("k", f"2 to {MAX_PORTS // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
+        raise InputError("k", f"2 to {MAX_PORTS // 2} with n from 1 to 8 and at most 65536 hosts", f"{k} with n = {n}")
     row = k ** (n - 1)
     cables = []
     for level, word, up in product(range(n - 1), range(row), range(k)):
@@ -128,7 +129,9 @@ def fat_tree(m: int, n: int) -> Topology:
     """
     k = m // 2
     if m % 2 or not 4 <= m <= MAX_PORTS or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
-        raise InputError("m", f"4 to {MAX_PORTS} and even, with n of 2 to 8 and up to 65536 hosts", f"{m} with n = {n}")
+        raise InputError(
+            "m", f"4 to {MAX_PORTS} and even, with n from 2 to 8 and at most 65536 hosts", f"{m} with n = {n}"
+        )
     row = k ** (n - 1)
     cables = []
     for level, half, word, up in product(range(n - 1), range(2), range(row), range(k)):
@@ -149,7 +152,7 @@ def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology
     coordinates, lowest dimension first.
     """
     if not 1 <= len(size) <= 6 or any(not 3 <= k <= 64 for k in size) or prod(size) > 1 << 14:
-        raise InputError("size", "1 to 6 dimensions of 3 to 64, up to 16384 switches", list(size))
+        raise InputError("size", "1 to 6 dimensions from 3 to 64 with at most 16384 switches", list(size))
     if hosts < 1 or trunks < 1:
         raise InputError("hosts and trunks", "at least 1", f"{hosts} and {trunks}")
     step = [prod(size[:dimension]) for dimension in range(len(size))]
@@ -188,7 +191,7 @@ def irregular(switches: int, *, ports: int, hosts: int, seed: int) -> Topology:
     if switches < 2:
         raise InputError("switches", "at least 2", switches)
     if hosts < 1 or links < (1 if switches == 2 else 2):
-        raise InputError("ports", f"at least hosts + {1 if switches == 2 else 2}, with a host or more", ports)
+        raise InputError("ports", f"at least hosts + {1 if switches == 2 else 2} with hosts of at least 1", ports)
     source = random.Random(seed)  # noqa: S311 - a repeatable choice, no secret
     order = source.sample(range(switches), switches)
     pairs = {tuple(sorted((one, other))) for one, other in zip(order, order[1:] + order[:1], strict=True)}
@@ -221,60 +224,3 @@ def dumbbell(left: int, right: int, *, trunks: int = 1) -> Topology:
     cables = tuple(((0, left + trunk), (1, right + trunk)) for trunk in range(trunks))
     hosts = (*((0, host) for host in range(left)), *((1, host) for host in range(right)))
     return Topology(f"dumbbell {left} + {right}", 2, max(left, right) + trunks, cables, hosts)
-
-
-def read_edges(path: Path) -> Topology:
-    """Return the topology of a text file of edges.
-
-    A line ``S1 S2`` joins two switches, ``S1 H1`` a switch and a host; # starts a comment. Names that begin with H
-    are hosts, all others switches. Ports are assigned in order.
-
-    Raises
-    ------
-    InputError
-        If the file is unreadable or empty, a line is not an edge, or the network is no valid topology.
-    """
-    try:
-        lines = whole_text(path, "edge list").splitlines()
-    except InputError:
-        raise InputError("edge list", "a readable text file", str(path)) from None
-    numbers: dict[str, int] = {}
-    following: dict[int, int] = {}
-    cables: list[tuple[End, End]] = []
-    hosts: dict[str, End] = {}
-
-    def port_of(name: str) -> End:
-        switch = numbers.setdefault(name, len(numbers))
-        following[switch] = following.get(switch, -1) + 1
-        return switch, following[switch]
-
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        if len(words) != 2 or all(word.startswith("H") for word in words):
-            raise InputError("line", "two names, at most one a host (H...)", line.strip(), source=f"{path}:{number}")
-        names = sorted(words, key=lambda word: word.startswith("H"))
-        if not names[1].startswith("H"):
-            cables.append((port_of(names[0]), port_of(names[1])))
-        elif names[1] in hosts:
-            raise InputError("host", "cabled once", names[1], source=f"{path}:{number}")
-        else:
-            hosts[names[1]] = port_of(names[0])
-    if not numbers:
-        raise InputError("edge list", "a file with at least one edge", "an empty file", source=str(path))
-    most = max(following.values()) + 1
-    in_order = sorted(hosts, key=lambda name: (len(name), name))
-    places = tuple(hosts[name] for name in in_order)
-    try:
-        return Topology(
-            path.stem,
-            len(numbers),
-            most,
-            tuple(cables),
-            places,
-            switch_names=tuple(numbers),
-            host_names=tuple(in_order),
-        )
-    except InputError as error:
-        raise error.at(str(path)) from None

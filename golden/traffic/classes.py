@@ -116,7 +116,7 @@ def _loads_of_nics(each: TrafficClass, nics: int) -> NDArray[np.float64]:
     weight = np.bincount(each.pattern.source, each.pattern.weight, nics)
     loads = np.where(sends, each.load * weight / weight[sends].mean(), 0.0)
     if loads.max() > 1 + _ROUNDING:
-        must = f"at most {each.load / loads.max():.4g}, or host {loads.argmax()} would send more than a flit per cycle"
+        must = f"at most {each.load / loads.max():.4g}, or host {loads.argmax()} sends more than 1 flit per cycle"
         raise InputError("load", must, each.load)
     return loads
 
@@ -168,7 +168,8 @@ def drawn_connections(nics: int, seed: int, number: int) -> NDArray[np.int64]:
         If there are fewer than two NICs.
     """
     if nics < 2:
-        raise InputError("pattern connections", "used with at least 2 hosts", nics)
+        problem = f"needs at least 2 hosts; the network has {nics}"
+        raise InputError("pattern connections", "another pattern", nics, problem=problem)
     bits, order = seeded(seed, nics, number), np.arange(nics)
     while True:
         for last in range(nics - 1, 0, -1):

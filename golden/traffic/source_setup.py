@@ -86,7 +86,7 @@ def new_sources(
     queues = (TrafficClass(int(sl), 0.0, 1, 1) for sl in (*levels, *sls))
     classes = [*classes, *queues] or [TrafficClass(0, 0.0, 1, 1)]
     if len(classes) > _MOST_QUEUES:
-        must = f"at most {_MOST_QUEUES} classes, including one for each SL of the trace and of the connections"
+        must = f"at most {_MOST_QUEUES} classes (each SL of the trace and of the connections counts as one)"
         raise InputError("traffic", must, len(classes))
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
     place = np.zeros((count, nics, 2), np.int64)

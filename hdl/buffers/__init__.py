@@ -1,1 +1,1 @@
-"""Hardware of buffers: the buffer of virtual lanes, its geometry, queues of sizes."""
+"""Hardware of buffers: the VL buffer, its geometry, and queues of packet sizes."""

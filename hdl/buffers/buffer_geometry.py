@@ -1,4 +1,4 @@
-"""Geometry of a buffer, and factories for storage and credit counters of that geometry."""
+"""Geometry of a buffer, with factories for its storage and its credit counters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.hdl.links.fcp_round_robin import FCPRoundRobin, FCPTimes
 from vlane.hdl.links.room import Room
 
 FLAGS = 2
-"""Bits that are kept with each flit, below its data: last, first."""
+"""Control bits stored with each flit, below its data: last, first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class BufferGeometry:
     vls : int
         Lanes.
     blocks : int
-        All of them.
+        Capacity of the buffer.
     minimum, maximum : int
-        Guaranteed to and allowed for each lane.
+        Blocks guaranteed to each lane, and the most that a lane may use.
     largest : int
-        Of the largest packet.
+        Size of the largest packet.
     """
 
     vls: int
@@ -39,7 +39,7 @@ class BufferGeometry:
     def storage(
         self, *, data_bits: int, writers: int = 1, readers: int = 1, write_flits: int = 1, read_flits: int = 1
     ) -> VLBuffer:
-        """Return an empty buffer for flits of so many carried bits; ports are those of ``VLBuffer``."""
+        """Return an empty buffer. ``data_bits`` are the payload bits of a flit, the ports are those of ``VLBuffer``."""
         return VLBuffer(
             VLBufferParameters(
                 vls=self.vls,
@@ -57,9 +57,10 @@ class BufferGeometry:
         )
 
     def room(self, *, returned: int, behind: bool = False) -> Room:
-        """Return what a sender knows of such a buffer; up to ``returned`` blocks come back in a cycle.
+        """Return the sender's credit counter for a buffer of this geometry.
 
-        With ``behind`` it looks at the packets behind the heads too.
+        Up to ``returned`` blocks come back per cycle. With ``behind`` the counter also checks the packet behind each
+        head.
         """
         return Room(
             vls=self.vls,
@@ -72,20 +73,24 @@ class BufferGeometry:
         )
 
     def part(self, *, data_bits: int) -> VLBuffer:
-        """Return the part of one lane of such a buffer, empty; each lane has its part of the buffer."""
+        """Return an empty buffer for one lane: its fixed share of a statically partitioned buffer."""
         blocks = self.minimum
         own = BufferGeometry(1, max(2, blocks), blocks, blocks, self.largest)
         return own.storage(data_bits=data_bits)
 
     def round_robin(self, fcp: FCPTimes, *, returned: int, vls_apart: bool = False) -> FCPRoundRobin:
-        """Return what tells the limits of such a buffer by flow-control packets; each VL has its part of the buffer.
+        """Return the scheduler of flow-control packets that announce this buffer's limits.
 
-        Up to ``returned`` blocks of a lane leave it in a cycle; with ``vls_apart`` blocks of several lanes may.
+        Each VL has a fixed share of the buffer. Up to ``returned`` blocks of a lane leave the buffer per cycle; with
+        ``vls_apart`` blocks of several lanes may leave in the same cycle.
         """
         return FCPRoundRobin(
             vls=self.vls, blocks=self.minimum, step=fcp.step, period=fcp.period, returned=returned, vls_apart=vls_apart
         )
 
     def limits(self, *, behind: bool = False) -> FCPLimits:
-        """Return the same, told by flow-control packets; each lane has its part of the buffer."""
+        """Return the sender's credit counter for limits received in flow-control packets.
+
+        Each lane has a fixed share.
+        """
         return FCPLimits(vls=self.vls, blocks=self.minimum, largest=self.largest, behind=behind)

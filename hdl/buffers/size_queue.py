@@ -1,4 +1,4 @@
-"""Sizes of a lane's packets, in order: of the head, and of the one behind it."""
+"""Sizes of a lane's packets, in order. The first two are visible."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from amaranth.lib.wiring import In, Out
 
 
 class SizeQueue(wiring.Component):
-    """A queue of packet sizes whose first two are seen.
+    """Queue of packet sizes that shows its first two entries.
 
-    A size that comes in cycle t is seen from t + 1 on. Reset empties it.
+    A size that enters in cycle t is visible from t + 1 on. Reset empties the queue.
 
     Parameters
     ----------
     depth : int
-        Packets that may be there, at least 1.
+        Capacity in packets, at least 1.
     largest : int
-        Of the sizes.
+        Largest packet size.
 
     Members
     -------
     comes, size : In(1), In(range(largest + 1))
-        A packet comes, and its size; there must be a place.
+        Push, and the size to push. The queue must not be full.
     leaves : In(1)
-        The head leaves; there must be one.
+        Pop the head. The queue must not be empty.
     there, head : Out(1), Out(range(largest + 1))
-        Whether there is a head, and its size.
+        A head is present, and its size.
     follows, behind : Out(1), Out(range(largest + 1))
-        Whether there is a packet behind it, and its size.
+        A second packet is present, and its size.
     """
 
     def __init__(self, *, depth: int, largest: int) -> None:

@@ -39,7 +39,7 @@ class VLBuffer(wiring.Component):
     reserve_vl : In(5)
         Lane of that packet.
     accepted : Out(1)
-        The room is available and reserved. Flits of the packet may be written in this cycle already.
+        The reservation succeeds. Flits of the packet may be written in this cycle already.
     write_vl : In(ArrayLayout(5, writers))
         Lane to which each writing port writes.
     write_count : In(ArrayLayout(2, writers))
@@ -47,7 +47,7 @@ class VLBuffer(wiring.Component):
     write_data : In(ArrayLayout(data_bits, writers * write_flits))
         Flits that are written, port by port, oldest first.
     discarded : Out(3)
-        Number of flits of this cycle that are discarded because they have no reserved room or no lane.
+        Number of flits discarded in this cycle: their lane has no reserved space, or does not exist.
     read_vl : In(ArrayLayout(5, readers))
         Lane that each reading port reads.
     read_data : Out(ArrayLayout(data_bits, readers * read_flits))
@@ -110,7 +110,10 @@ class VLBuffer(wiring.Component):
         return m
 
     def _reads(self, m: Module) -> list[Signal]:
-        """Return how many flits leave each lane; the first port that removes any has the lane to itself."""
+        """Return the number of flits that leave each lane.
+
+        If several ports remove flits of one lane, only the first of them does.
+        """
         taken = []
         free = (1 << self.vls) - 1
         looks = [Signal(self.vls, name=f"looks_{port}") for port in range(self.readers)]
@@ -133,7 +136,7 @@ class VLBuffer(wiring.Component):
         return taken
 
     def _writes(self, m: Module, gained: list[Value]) -> list[Signal]:
-        """Return the lane of each flit that may be written, one bit set; no bit is set if the flit is discarded."""
+        """Return the lane of each written flit as a one-hot value, or 0 if the flit is discarded."""
         kept: list[Signal] = []
         comes: list[Signal] = []
         for place in range(self.writers * self.write_flits):
@@ -150,7 +153,10 @@ class VLBuffer(wiring.Component):
         return kept
 
     def _reserve(self, m: Module, reads: list[Signal]) -> list[Value]:
-        """Reserve flits within the maximum and the shared part, which leaves every minimum; return them by lane."""
+        """Reserve flits within the lane's maximum and the shared space, and return the reserved flits by lane.
+
+        The shared space is the storage beyond all lanes' minimums.
+        """
         pool = self.flits - self.vls * self.minimum
         excess = [beyond(used, self.minimum) for used in self.used_now]
         in_pool = range(max(1, pool) + 1)
@@ -179,7 +185,7 @@ class VLBuffer(wiring.Component):
         return one_of((equals(self.read_vl[port], vl) for vl in range(self.vls)), values)
 
     def _partition(self, m: Module, reads: list[Signal], writes: list[Signal]) -> None:
-        """Keep each lane in a ring buffer in its own part of the storage."""
+        """Keep each lane in a ring buffer within a fixed share of the storage."""
         size = self.maximum
         memory = Memory(shape=unsigned(self.data_bits), depth=size * self.vls, init=[])
         m.submodules.storage = memory
@@ -209,7 +215,7 @@ class VLBuffer(wiring.Component):
             ]
 
     def _lists(self, m: Module, reads: list[Signal], writes: list[Signal]) -> None:
-        """Keep each lane in a linked list through the storage, and the free places in another list."""
+        """Keep each lane in a linked list through the storage, and the free slots in another list."""
         slot = range(self.flits)
         storage = Memory(shape=unsigned(self.data_bits), depth=self.flits, init=[])
         links = Memory(shape=slot_shape(self.flits), depth=self.flits, init=[])
@@ -246,7 +252,7 @@ class VLBuffer(wiring.Component):
             ]
 
     def _before(self, number: int, vl: int, places: list[Signal], writes: list[Signal], last: Signal) -> Value:
-        """Return the place of the flit to which the next flit of a lane will be linked."""
+        """Return the slot of the flit that precedes write ``number`` in its lane."""
         found: Value = last
         for place, lane in zip(places[:number], writes[:number], strict=True):
             found = Mux(lane[vl], place, found)
@@ -255,7 +261,7 @@ class VLBuffer(wiring.Component):
     def _follow(
         self, m: Module, storage: Memory, links: Memory, first: list[Signal]
     ) -> tuple[list[tuple[Value, Signal]], list[Value]]:
-        """Show each reading port its flits; return the freed places, and the new first place of each lane."""
+        """Drive each reading port's flits, and return the freed slots and the new first slot of each lane."""
         freed = []
         behind: list[Value] = list(first)
         for port in range(self.readers):
@@ -273,7 +279,7 @@ class VLBuffer(wiring.Component):
         return freed, behind
 
     def _places(self, m: Module, writes: list[Signal], freed: list[tuple[Value, Signal]]) -> list[Signal]:
-        """Return a free place for each flit that may be written: places unused since reset first, then freed ones."""
+        """Return a free slot for each written flit: slots unused since reset first, then recycled ones."""
         slot = range(self.flits)
         fresh = Signal(range(self.flits + 1))
         oldest = Signal(slot)
@@ -316,12 +322,12 @@ class VLBuffer(wiring.Component):
 
 
 def slot_shape(flits: int) -> Shape:
-    """Return the shape of an address in a storage of that many flits."""
+    """Return the shape of an address into a storage of ``flits`` flits."""
     return Shape.cast(range(flits))
 
 
 def _modulo(value: Value, size: int) -> Value:
-    """Return a value modulo a size; the value must be below twice the size."""
+    """Return a value modulo ``size``. The value must be below twice the size."""
     width = max(1, (size - 1).bit_length())
     return Mux(value >= size, value - size, value)[:width]
 

@@ -1,1 +1,1 @@
-"""Parts of hardware that every family uses: selection, parameter checks, list search, round robin."""
+"""Hardware that every family uses: one-hot selection, list search, round robin, stored registers with parity."""

@@ -1,4 +1,4 @@
-"""Cyclic search of a list: the current entry while it may continue, otherwise the next eligible one, itself last."""
+"""Cyclic search of a list: keep the current entry while it may continue, otherwise take the next eligible entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from vlane.hdl.common.select import equals
 
 
 class ListSearch(wiring.Component):
-    """Select the entry of a list that serves next, within the cycle.
+    """Select, within the cycle, the entry of a list to serve.
+
+    The search starts behind the current entry and ends with it.
 
     Parameters
     ----------
@@ -24,11 +26,11 @@ class ListSearch(wiring.Component):
     pointer : In(range(entries))
         The current entry.
     weight_left : In(1)
-        The current entry has weight left, and is therefore the first candidate.
+        The current entry has weight left, so it is the first candidate.
     found : Out(1)
         At least one entry is eligible.
     chosen : Out(entries)
-        The selected entry, one bit set; 0 if no entry is eligible.
+        The selected entry, one-hot; 0 if no entry is eligible.
     entry : Out(range(entries))
         Index of the selected entry.
     arrives : Out(1)
@@ -66,12 +68,12 @@ class ListSearch(wiring.Component):
 
 
 def _lowest(bits: Signal) -> Value:
-    """Return a vector with only the lowest set bit."""
+    """Return the lowest set bit as a one-hot value."""
     return bits & -bits
 
 
 def _index(alone: Signal) -> Value:
-    """Return the index of the one bit that is set."""
+    """Return the index of the set bit of a one-hot value."""
     count = len(alone)
     return Cat(
         (alone & sum(1 << i for i in range(count) if i >> weight & 1)).any()

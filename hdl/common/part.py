@@ -1,4 +1,4 @@
-"""Parts of which a design has many equal ones."""
+"""Submodules that occur many times in a design and that a tool may convert once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from amaranth.lib.fifo import SyncFIFO
 
 
 class Part(Elaboratable):
-    """A component as a submodule that a tool may convert once for all equal ones.
+    """Wrap a component as a submodule that a tool may convert once for all equal instances.
 
-    Two parts are equal if their components have the same type and were made of values that print alike. Outside, only
-    the members of the component's signature may be used. It elaborates to the component, unless the platform has a
-    method ``share``: then to what that returns for the part.
+    Two parts are equal if their components have the same type and the values in ``made_of`` have equal ``repr``. Users
+    of a part access only the members of the component's signature. A part elaborates to its component, unless the
+    platform has a method ``share``; then it elaborates to the result of ``platform.share(part)``.
 
     Parameters
     ----------
     component : wiring.Component
         The submodule. Its clock domain is ``sync``.
     made_of : objects
-        All that its hardware depends on, beside its type.
+        Values that, with the type, determine the component's hardware.
     """
 
     def __init__(self, component: Any, *made_of: object) -> None:
@@ -29,7 +29,7 @@ class Part(Elaboratable):
         self.key = (type(component), *map(repr, made_of))
 
     def inputs_and_outputs(self) -> tuple[dict[str, Value], dict[str, Value]]:
-        """Return the ports of the component's module by name."""
+        """Return the input and output ports of the component's module, by name."""
         inputs: dict[str, Value] = {}
         outputs: dict[str, Value] = {}
         for path, member, value in self.component.signature.flatten(self.component):
@@ -44,7 +44,7 @@ class Part(Elaboratable):
 
 
 class FIFOPart(Part):
-    """A FIFO as a part; levels are not to be used outside.
+    """Wrap a FIFO as a part. Users of the part must not access its fill level.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class FIFOPart(Part):
         super().__init__(fifo, fifo.width, fifo.depth)
 
     def inputs_and_outputs(self) -> tuple[dict[str, Value], dict[str, Value]]:
-        """Return the ports of the FIFO's module by name."""
+        """Return the input and output ports of the FIFO's module, by name."""
         ways = ("w_en", "w_data", "r_en"), ("w_rdy", "r_rdy", "r_data")
         inputs, outputs = ({name: getattr(self.component, name) for name in names} for names in ways)
         return inputs, outputs

@@ -10,23 +10,23 @@ from vlane.hdl.common.list_search import ListSearch
 
 
 class RoundRobin(wiring.Component):
-    """Round-robin selection within the cycle; after reset number 0 is first.
+    """Round-robin selection within the cycle. After reset, requester 0 is first.
 
     Parameters
     ----------
     count : int
-        Requesters, 1 to 64.
+        Number of requesters, 1 to 64.
 
     Members
     -------
     eligible : In(count)
         Requesters that can be served.
     served : In(1)
-        The chosen requester is served: from the next cycle on the search starts behind it.
+        The chosen requester is served; from the next cycle on the search starts behind it.
     found : Out(1)
-        Some requester can be served.
+        At least one requester is eligible.
     chosen : Out(count)
-        The requester to be served, one bit; 0 if none can be.
+        The chosen requester, one-hot; 0 if none is eligible.
     """
 
     def __init__(self, count: int) -> None:

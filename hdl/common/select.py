@@ -10,27 +10,27 @@ from amaranth.hdl import Cat, Mux, Value
 
 
 def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
-    """Return the value whose bit is set; 0 if none is. At most one bit may be set."""
+    """Return the value whose select bit is set, or 0. At most one bit may be set."""
     return reduce(or_, (Mux(bit, Value.cast(value), 0) for bit, value in zip(chosen, values, strict=True)))
 
 
 def number_of(chosen: Value) -> Value:
-    """Return the number of the bit that is set; 0 if none is. At most one bit may be set."""
+    """Return the index of the set bit, or 0. At most one bit may be set."""
     count = len(chosen)
     digits = range((count - 1).bit_length())
     return Cat(Cat(chosen[bit] for bit in range(count) if bit >> digit & 1).any() for digit in digits)
 
 
 def bit_of(bits: Value, index: Value) -> Value:
-    """Return bit ``index``; 0 past the end."""
+    """Return bit ``index``, or 0 if the index is past the end."""
     return (bits & (1 << index)).any()
 
 
 def exceeds(value: Value, other: Value) -> Value:
-    """Return whether a value is above another one: the sign of a difference, for which there are carry chains."""
+    """Return whether a value exceeds another: the sign of their difference, which synthesis maps to a carry chain."""
     return (other - value)[-1]
 
 
 def equals(value: Value, constant: int) -> Value:
-    """Return whether a value equals a constant; a comparison with 0 becomes a reduction, which linters expect."""
+    """Return whether a value equals a constant. A comparison with 0 becomes a reduction, as linters expect."""
     return value == constant if constant else ~value.any()

@@ -1,4 +1,4 @@
-"""What a component stores, with a parity bit for each register if that is asked for."""
+"""A component's registers, with an optional parity bit for each."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from amaranth.hdl._ast import Slice
 
 
 class Stored:
-    """The registers of a component, assigned through ``write``, so that a flipped bit in them is told.
+    """Registers of a component, assigned through ``write`` so that a flipped bit is detected.
 
-    A parity bit is the inverse of the parity of what is written. So a register of one bit differs from its parity
-    bit, and no synthesis makes one of both.
+    A parity bit stores the inverse of its register's parity. A one-bit register therefore differs from its parity bit,
+    so synthesis cannot merge the two.
 
     Parameters
     ----------
     parity : bool
-        Whether there are parity bits. Without them ``write`` is an assignment and nothing else.
+        Whether to add parity bits. Without parity, ``write`` is a plain assignment.
 
     Attributes
     ----------
     upset : Signal
-        In this cycle something that is stored does not fit its parity bit. 0 without parity.
+        A register does not match its parity bit in this cycle. Always 0 without parity.
     """
 
     def __init__(self, *, parity: bool) -> None:
@@ -31,34 +31,37 @@ class Stored:
         self._bits: dict[tuple[int, int, int], tuple[Value, Signal]] = {}
 
     def write(self, m: Module, register: Any, value: Any) -> None:
-        """Assign a register, or an element of one, at the end of this cycle, where ``m`` is.
+        """Assign a register, or an element of a register, at the next clock edge.
 
         Parameters
         ----------
         m : Module
-            The component, which may be within an ``If`` or ``Switch``.
+            Module to which the assignment is added, inside an ``If`` or ``Switch`` if one is open.
         register : Signal or element of a View
-            Always the same elements of a Signal: those that are written at once.
+            Target. Assignments to a Signal must always use the same slices.
         value : value-castable
-            What it becomes.
+            New value.
         """
         m.d.sync += register.eq(value)
         if self.parity:
             m.d.sync += self._bit_of(Value.cast(register)).eq(~_fitted(value, len(Value.cast(register))).xor())
 
     def write_each(self, m: Module, registers: Any, values: Any) -> None:
-        """Assign each element of an array that is written by element elsewhere."""
+        """Assign each element of an array whose elements are also assigned individually elsewhere."""
         for index in range(len(registers)):
             self.write(m, registers[index], values[index])
 
     def check(self, m: Module, *others: Stored) -> None:
-        """Drive ``upset``, once everything is written somewhere; ``others`` are those of the component's parts."""
+        """Drive ``upset``. Call after the last write. ``others`` are the ``Stored`` of the submodules."""
         wrong = [register.xor() ^ ~bit for register, bit in self._bits.values()]
         if self.parity:
             m.d.comb += self.upset.eq(Cat(*wrong, *(other.upset for other in others)).any())
 
     def show(self, m: Module, component: Any, *others: Stored) -> None:
-        """Check, and tell of it at the component's output ``upset`` in the next cycle; there is none without parity."""
+        """Drive ``upset`` and register it as the component's output ``upset``, one cycle later.
+
+        No output without parity.
+        """
         self.check(m, *others)
         if self.parity:
             m.d.sync += component.upset.eq(self.upset)
@@ -76,17 +79,17 @@ class Stored:
 
 
 def _place(register: Value) -> tuple[Signal, int]:
-    """Return the signal that a register is a part of, and its first bit there."""
+    """Return the signal of which a register is a slice, and the slice's first bit."""
     start = 0
     while isinstance(register, Slice):
         start, register = start + register.start, register.value
     if not isinstance(register, Signal):
-        raise TypeError(f"a register must be a Signal or a fixed part of one, not {register!r}")
+        raise TypeError(f"a parity-protected register must be a Signal or a fixed slice of one, not {register!r}")
     return register, start
 
 
 def _fitted(value: Any, bits: int) -> Value:
-    """Return the bits that an assignment to so many bits takes."""
+    """Return a value truncated or sign-extended to ``bits``, as an assignment does."""
     value = Value.cast(value)
     if len(value) >= bits or not value.shape().signed:
         return value[:bits]

@@ -1,1 +1,1 @@
-"""Hardware of InfiniBand's congestion control: where packets are marked, and how sources are paced."""
+"""Hardware of InfiniBand congestion control: packet marking in switches and pacing of sources."""

@@ -1,15 +1,15 @@
-"""The way of a question through the source: its flow's entry is found, then judged as its turn comes.
+"""Pipeline of an injection request: find the flow's entry, then decide whether the flow may inject.
 
-A question that acts in cycle c is in five stages, of which the last decides::
+A request that acts in cycle c passes five stages; the last one decides::
 
-    0    the flows of its set are read and compared with its own, pair by pair of bits
-    1    the entry of its flow is found
-    2    CCTI and not-before of the entry that was found are read
-    3    the not-before is compared with the cycle
-    4    it may, or it may not
+    0    the flows of the set are read and compared with the request's flow, two bits at a time
+    1    the entry of the flow is found
+    2    CCTI and not-before of that entry are read
+    3    the not-before is compared with the current cycle
+    4    the injection is permitted or refused
 
-A BECN or visit decides in the same stage, and so do questions before; what they decide while this one is under way is
-passed on to it wherever their flow is its own.
+BECNs, visits and earlier requests decide in the same stage. Decisions about the same flow that are made while a request
+is in the pipeline are forwarded to the request.
 """
 
 from __future__ import annotations
@@ -25,57 +25,60 @@ from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, Injection
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 DECIDES = 4
-"""The stage that decides."""
+"""Stage in which a request, BECN or visit is decided."""
 KEY_PARTS = KEY_LAYOUT.size // 2
-"""Pairs of bits of a flow."""
+"""Number of two-bit groups of a flow's key."""
 
 
 def stages(shape: Any, name: str, first: int, last: int = DECIDES) -> dict[int, Any]:
-    """Return a register for each of these stages."""
+    """Return one register for each stage from ``first`` to ``last``."""
     return {stage: Signal(shape, name=f"{name}_{stage}") for stage in range(first, last + 1)}
 
 
 def advance(m: Module, *chains: dict[int, Any]) -> None:
-    """Pass values on from stage to stage."""
+    """Advance each chain of registers by one stage per cycle."""
     for chain in chains:
         m.d.sync += [Value.cast(chain[each]).eq(Value.cast(chain[each - 1])) for each in chain if each - 1 in chain]
 
 
 def alike_parts(key: Any, other: Any) -> Value:
-    """Return, for each pair of bits, whether two flows are alike in it."""
+    """Return one bit for each two-bit group of the keys: whether the two flows agree in it."""
     differ = key.as_value() ^ other.as_value()
     return Cat(~differ[bit : bit + 2].any() for bit in range(0, KEY_LAYOUT.size, 2))
 
 
 def told_before(name: str) -> dict[int, dict[int, Any]]:
-    """Return, by how many cycles earlier a BECN or visit acts, whether its flow is the same, until that is used."""
+    """Return chains of flags, by age: the BECN or visit that is ``age`` cycles older has the same flow.
+
+    Each chain covers the stages in which its flag is used.
+    """
     reach = {1: (2, 4), 2: (2, 3), 3: (1, 2), 4: (1, 1)}
     return {age: stages(1, f"{name}_is_told_{age}", *between) for age, between in reach.items()}
 
 
 def compare_told(m: Module, of_told: dict[int, dict[int, Any]], valid: Any, keys: Any, told_keys: Any) -> None:
-    """Note for what enters the stages, where it is ``valid``, whether the BECNs and visits before have its flow."""
+    """Drive the first flag of each chain: an item that is ``valid`` has the flow of an older BECN or visit."""
     for age, chain in of_told.items():
         stage = min(chain) - 1
         m.d.sync += chain[stage + 1].eq(valid[stage] & (keys[stage] == told_keys[stage + age]))
 
 
 class AskStages:
-    """Registers of the question's stages, by stage.
+    """Stage registers of an injection request.
 
     Parameters
     ----------
     sets : int
-        Sets of flows.
+        Number of sets of flows.
 
     Attributes
     ----------
     asked, keys, sets, blocks : dict of Signal
-        Whether there is a question; its flow, also behind the last stage; the flow's set; size of the packet.
+        By stage: request present; its flow (kept beyond the last stage); the flow's set; the packet's size in blocks.
     ways : dict of Signal
-        The flow's entry in its set, one bit; none if it is not known.
+        By stage: the flow's entry in its set, one-hot; 0 if the flow is unknown.
     is_known, held, inject, ccti : Signal
-        In the last stage: the flow is known; if so, it is held; it injects; its CCTI.
+        In the last stage: the flow is known; a known flow is held back; the flow injects; the flow's CCTI.
     """
 
     def __init__(self, sets: int) -> None:
@@ -94,7 +97,7 @@ class AskStages:
         self.is_known, self.held, self.inject, self.ccti = Signal(), Signal(), Signal(), Signal(CCTI_BITS)
 
     def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
-        """Add the stages; ``tells`` are those of BECNs and visits, ``cycle`` is that of the third stage."""
+        """Add the stages. ``tells`` are the stages of BECNs and visits, ``cycle`` is the time in the third stage."""
         advance(m, self.asked, self.sets, self.keys, self.blocks, *self.of_told.values())
         advance(m, *self.of_asked.values())
         self._compare(m, tells)
@@ -103,7 +106,7 @@ class AskStages:
         self._judge(m, tells, gaps, cycle)
 
     def _compare(self, m: Module, tells: Any) -> None:
-        """Note which of the questions and BECNs before have the same flow."""
+        """Compare the request's flow with the flows of older requests and BECNs."""
         compare_told(m, self.of_told, self.asked, self.keys, tells.keys)
         m.d.sync += [chain[2].eq(self.keys[1] == self.keys[1 + age]) for age, chain in self.of_asked.items()]
 
@@ -123,7 +126,7 @@ class AskStages:
         ]
 
     def _read(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap) -> None:
-        """Read the rest of the entry, and look whether the flow has just injected."""
+        """Read CCTI and not-before of the entry, and check whether the flow has just injected."""
         by_second, by_third, same = (
             self.of_told[2][2] & tells.valid,
             self.of_told[3][2] & tells.was_valid,
@@ -142,7 +145,7 @@ class AskStages:
         ]
 
     def _judge(self, m: Module, tells: Any, gaps: InjectionGap, cycle: Value) -> None:
-        """Decide (CCS-2, CCS-3)."""
+        """Decide whether the flow may inject (CCS-2, CCS-3)."""
         by_first = self.of_told[1][3] & tells.valid
         early = (cycle - self.not_before[3])[CYCLE_BITS - 1]
         stays = self.injects & early & ~self.fresh[3] & ~(by_first & tells.took)

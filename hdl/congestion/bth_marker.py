@@ -1,4 +1,4 @@
-"""FECN in a packet's first flit: whether the flit has a header to be marked, and the mark."""
+"""FECN in a packet's first flit: detect a markable header and set the bit."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, 
 from vlane.packets.lrh import LNH_BTH
 
 _LNH_LOW = 2 * 8
-"""The next header is the two lowest bits of the packet's second byte."""
+"""Offset of the LNH field: the two lowest bits of the packet's second byte."""
 
 
 class BTHMarker(wiring.Component):
-    """The way of a flit through the marker, within the cycle (CCM-8, CCM-9, CCM-11).
+    """Detect markable flits and set FECN, combinationally (CCM-8, CCM-9, CCM-11).
 
     Parameters
     ----------
     data_bits : int
-        Carried of a flit, 128 or more.
+        Data bits of a flit, at least 128.
 
     Members
     -------
     flit_in : In(data_bits)
-        A flit, first byte on top.
+        Flit, first byte in the most significant bits.
     markable : Out(1)
-        Taken for a first flit, it carries a transport header with FECN, and is no CNP.
+        Treated as a first flit, the flit carries a transport header with FECN and is no CNP.
     mark : In(1)
-        FECN is set; only of a markable flit.
+        Set FECN. Only a markable flit may be marked.
     flit_out : Out(data_bits)
-        The flit, with FECN if it is marked.
+        The flit, with FECN set if ``mark``.
     """
 
     def __init__(self, data_bits: int) -> None:

@@ -1,4 +1,4 @@
-"""Marking of packets at a switch's output port."""
+"""Marking of packets at an output port of a switch."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["CCMarker"]
 
 
 class CCMarker(wiring.Component):
-    """Decides, when a packet starts on a link, whether it gets FECN, and sets it (``docs/cc_marker.md``).
+    """When a packet starts on a link, decide whether to mark it, and set FECN (``docs/cc_marker.md``).
 
-    Latency 0: the decision and the flit belong to the cycle in which the packet starts, and to the state as that cycle
-    starts. Settings may be written at any time.
+    Latency 0: the decision uses the state at the start of the packet's first cycle and changes the flit in that cycle.
+    Settings may be written at any time.
 
     Parameters
     ----------
@@ -36,33 +36,33 @@ class CCMarker(wiring.Component):
     Members
     -------
     measure : In(ArrayLayout(range(measure_blocks + 1), data_vls))
-        How full each lane is, in blocks of 64 bytes.
+        Fill of each lane, in blocks of 64 bytes.
     free : In(1)
         The link is free: a packet may start in this cycle.
     asks : In(data_vls)
         The lane has a head packet.
     fits : In(data_vls)
-        The far end has room for all of it.
+        The far end has credit for the whole head packet.
     start : In(1)
         A packet starts.
     start_vl : In(4)
-        Its lane; VL15 and one that is not there mark nothing.
+        Lane of the starting packet. VL15 and lanes that do not exist mark nothing.
     start_blocks : In(7)
-        Its size.
+        Size of the starting packet, in blocks.
     flit_in : In(data_bits)
-        A flit, first byte on top; of a packet that starts its first one.
+        Flit, first byte in the most significant bits; when a packet starts, its first flit.
     flit_out : Out(data_bits)
         The flit, with FECN if the packet is marked.
     mark : Out(1)
-        The packet that starts is marked.
+        The starting packet is marked.
     root : Out(1)
-        Its lane is a root of congestion.
+        The lane of the starting packet is a root of congestion.
     victim : Out(1)
-        Its lane is a victim of congestion elsewhere.
+        The lane of the starting packet is a victim of congestion elsewhere.
     over : Out(data_vls)
-        The lane's measure has reached its limit.
+        Lanes whose measure has reached the marking limit.
     program : In(CCMarkerProgramSignature())
-        Writes settings.
+        Write port of the settings.
     threshold : Out(4)
         Threshold in force.
     packet_size : Out(8)
@@ -70,13 +70,13 @@ class CCMarker(wiring.Component):
     marking_rate : Out(16)
         Marking_Rate in force.
     victim_mask : Out(1)
-        Whether Victim_Mask has the port.
+        Victim_Mask includes this port.
     level : Out(range(level_blocks + 1))
-        Blocks sent of late, less what idle cycles took away.
+        Leaky bucket of the link's load: blocks sent, less ``idle_blocks`` for each idle cycle.
     starved : Out(data_vls)
-        A head of the lane waited for room since its last packet started.
+        A head of the lane has waited for credit since the lane's last packet started.
     left : Out(ArrayLayout(16, data_vls))
-        Eligible packets of the lane that still pass unmarked.
+        Number of eligible packets of the lane that still pass unmarked.
     """
 
     latency = 0
@@ -132,7 +132,7 @@ class CCMarker(wiring.Component):
         return m
 
     def _compare(self, m: Module) -> None:
-        """Compare every lane's measure with the limit of the threshold in force (CCM-1, CCM-2)."""
+        """Compare every lane's measure with the limit for the threshold in force (CCM-1, CCM-2)."""
         p, thresholds = self.parameters, range(1, LARGEST_THRESHOLD + 1)
         bounds = range(p.maximum + 1)
         limits = (Const(marking_limit(each, maximum=p.maximum, largest=p.largest), bounds) for each in thresholds)
@@ -143,7 +143,7 @@ class CCMarker(wiring.Component):
         ]
 
     def _follow(self, m: Module, starts: Signal) -> None:
-        """Follow how busy the link is, and which lanes are starved (CCM-3, CCM-4)."""
+        """Track how busy the link is, and which lanes are starved (CCM-3, CCM-4)."""
         p = self.parameters
         raised, most = self.level + self.start_blocks, p.level_blocks
         with m.If(self.start):
@@ -155,7 +155,7 @@ class CCMarker(wiring.Component):
         m.d.sync += self.starved.eq((self.starved | waits) & ~starts)
 
     def _decide(self, m: Module, starts: Signal) -> None:
-        """Mark the first eligible packet of a lane, and then one of Marking_Rate + 1 (CCM-5 to CCM-10)."""
+        """Mark the first eligible packet of a lane, then one in Marking_Rate + 1 (CCM-5 to CCM-10)."""
         busy, admits, large_enough, eligible = Signal(), Signal(self.data_vls), Signal(), Signal(self.data_vls)
         is_root = self.over & ~self.starved & busy.replicate(self.data_vls)
         due = Cat(~self.left[lane].any() for lane in range(self.data_vls))

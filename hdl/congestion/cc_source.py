@@ -1,7 +1,7 @@
-"""Pacing of a source: which flow may inject, what a BECN changes, what the timers take back.
+"""Pacing of a source: permission to inject, the effect of BECNs, and recovery by timers.
 
-What is presented in cycle t acts in cycle t + 1, with the state as that cycle starts; what comes of it is shown five
-cycles later.
+An input presented in cycle t acts in cycle t + 1 on the state at the start of that cycle. The outputs show the result
+five cycles later.
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ __all__ = ["CCSource"]
 
 
 class CCSource(wiring.Component):
-    """Says which flow may inject a packet, one question and one BECN a cycle (``docs/cc_source.md``).
+    """Decide which flow may inject. Accept one request and one BECN per cycle (``docs/cc_source.md``).
 
-    Latency 6: what is presented acts in the next cycle, and is answered five cycles later. Settings may be written at
-    any time.
+    Latency 6: an input acts in the next cycle and is answered five cycles later. Settings may be written at any time.
 
     Parameters
     ----------
@@ -46,39 +45,40 @@ class CCSource(wiring.Component):
     Members
     -------
     ask : In(1)
-        A packet shall be injected.
+        Request to inject a packet.
     ask_dlid : In(16)
-        Its destination.
+        Destination LID of the packet.
     ask_sl : In(4)
-        Its service level.
+        Service level of the packet.
     ask_blocks : In(7)
-        Its size.
+        Size of the packet, in blocks.
     may : Out(1)
-        The packet asked about six cycles before may be injected, and counts as injected from the cycle after that on.
+        The packet requested six cycles ago may be injected. It counts as injected from the cycle in which the request
+        acted.
     known : Out(1)
-        Its flow is known.
+        The requested packet's flow is known.
     ccti : Out(10)
-        The CCTI of its flow; 0 if it is not known.
+        CCTI of that flow; 0 if it is unknown.
     becn : In(1)
         A BECN arrives.
     becn_dlid : In(16)
-        Destination of its flow.
+        Destination LID of the BECN's flow.
     becn_sl : In(4)
-        Service level of its flow.
+        Service level of the BECN's flow.
     lost : Out(1)
-        The BECN of six cycles before found no entry and is ignored.
+        The BECN received six cycles ago found no free entry and is ignored.
     lost_becns : Out(16)
-        How many were lost before that one; it stays at its highest value.
+        Number of BECNs lost before that BECN; a saturating counter.
     log : Out(1)
-        The BECN of six cycles before raised a CCTI to Trigger_Threshold or above.
+        The BECN received six cycles ago raised a CCTI to Trigger_Threshold or above.
     log_dlid : Out(16)
-        Destination of the flow that is logged.
+        Destination LID of the logged flow.
     log_sl : Out(4)
-        Service level of the flow that is logged.
+        Service level of the logged flow.
     taken : Out(range(flows + 1))
-        Entries in use as what is answered acted.
+        Number of entries in use in the cycle in which the answered inputs acted.
     program : In(CCSourceProgramSignature())
-        Writes settings and the CCT.
+        Write port of the settings and the CCT.
     """
 
     latency = 1 + SHOWN_CYCLES
@@ -111,7 +111,7 @@ class CCSource(wiring.Component):
         self.flow_sets, self.settings = FlowSets(self.sets), CCSourceSettings(p.cct_entries - 1)
         self.gaps = InjectionGap(cct_entries=p.cct_entries, shift_first=p.shift_first, place_bits=self.set_bits + 2)
         self.asks, self.tells = AskStages(self.sets), TellStages(self.sets)
-        # time of the third stage, which an action reaches after three cycles
+        # current cycle as the third stage sees it: three cycles behind the inputs
         self.cycle, self.tick = Signal(CYCLE_BITS, init=2**CYCLE_BITS - 3), Signal(TICK_BITS, init=2**TICK_BITS - 1)
         self.part = Signal(range(p.tick_cycles), init=p.tick_cycles - 3)
         self.place = Signal(range(p.flows), init=1)  # entry 0 is visited in the first cycle
@@ -141,13 +141,13 @@ class CCSource(wiring.Component):
             m.d.sync += [part.eq(0), self.tick.eq(self.tick + 1)]
 
     def _key(self, m: Module, name: str, dlid: Value, sl: Value) -> tuple[data.View[data.StructLayout], Value]:
-        """Return the flow that is presented, and its set (CCS-6)."""
+        """Return the key and the set of an input's flow (CCS-6)."""
         key = Signal(KEY_LAYOUT, name=f"{name}_key")
         m.d.comb += [key.dlid.eq(Mux(self.settings.port_mode, 0, dlid)), key.sl.eq(sl)]
         return key, set_of(key, self.set_bits)
 
     def _present(self, m: Module) -> None:
-        """Let what is presented act in the next cycle, or else the sweep (CCS-8, CCS-14)."""
+        """Register the inputs for the next cycle. Without a BECN, visit the next entry instead (CCS-8, CCS-14)."""
         asks, tells, place = self.asks, self.tells, self.place
         ask_key, ask_set = self._key(m, "ask", self.ask_dlid, self.ask_sl)
         becn_key, becn_set = self._key(m, "becn", self.becn_dlid, self.becn_sl)
@@ -165,7 +165,7 @@ class CCSource(wiring.Component):
             m.d.sync += place.eq(place + 1)
 
     def _write_gap(self, m: Module) -> None:
-        """Note injections, and the not-before that comes of each some cycles later."""
+        """Record injections, and write the resulting not-before five cycles later."""
         flow_sets, gaps, asks = self.flow_sets, self.gaps, self.asks
         m.d.sync += [flow_sets.marks.eq(Mux(asks.inject, asks.ways[4], 0)), flow_sets.marked_set.eq(asks.sets[4])]
         m.d.comb += [
@@ -176,7 +176,7 @@ class CCSource(wiring.Component):
         ]
 
     def _answer(self, m: Module) -> None:
-        """Show what comes of the question."""
+        """Drive the answer to the injection request."""
         asks = self.asks
         m.d.sync += [
             self.may.eq(asks.asked[4] & ~(asks.is_known & asks.held)),
@@ -185,7 +185,7 @@ class CCSource(wiring.Component):
         ]
 
     def _report(self, m: Module) -> None:
-        """Show what comes of the BECN, and count (CCS-5, CCS-12)."""
+        """Drive the outputs about the BECN, and count lost BECNs and used entries (CCS-5, CCS-12)."""
         tells = self.tells
         raises, before, flow = Signal(), Signal(CCTI_BITS), Signal(KEY_LAYOUT, name="raised_flow")
         trigger = Signal(BYTE_BITS)

@@ -1,4 +1,4 @@
-"""The flows of a source in sets of four, with a port for each reader and writer."""
+"""The flows of a source, in sets of four entries, with one port for each reader and writer."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ TICK_BITS = TIMER_BITS + 1
 """Width of times in ticks."""
 
 KEY_LAYOUT = data.StructLayout({"dlid": DLID_BITS, "sl": SL_BITS})
-"""A flow."""
+"""Key of a flow."""
 
 FLAGS_LAYOUT = data.StructLayout({"known": 1, "injects": 1})
-"""Whether an entry is a flow's, and whether the flow has injected since."""
+"""Flags of an entry: it belongs to a flow; the flow has injected since it became known or its not-before expired."""
 
 STATE_LAYOUT = data.StructLayout({"ccti": CCTI_BITS, "ends": TICK_BITS})
-"""CCTI of an entry, and the tick at which its timer ends."""
+"""State of an entry: its CCTI, and the tick at which its timer ends."""
 
 
 def set_of(key: Any, set_bits: int) -> Value:
-    """Return the set of a flow (CCS-6), of so many bits."""
+    """Return the set of a flow, as ``set_bits`` bits (CCS-6)."""
     return (key.dlid ^ (key.sl << max(set_bits - SL_BITS, 0)))[:set_bits]
 
 
 def _bit(bits: Value, index: Value) -> Value:
-    """Return a bit by its number, by selectors of two."""
+    """Return the bit at an index, by a tree of two-way selectors."""
     half = len(bits) // 2
     return Mux(index[-1], _bit(bits[half:], index[:-1]), _bit(bits[:half], index[:-1])) if half else bits
 
 
 def _connect(m: Module, memory: Memory, written: tuple[Value, Value, Value], reads: tuple[Value, Value]) -> list[Value]:
-    """Write a memory with (enable, address, value); return what its readers read."""
+    """Connect a memory to its writer (enable, address, value) and its two read addresses. Return the read values."""
     enable, address, value = written
     writer = memory.write_port()
     m.d.comb += [writer.en.eq(enable), writer.addr.eq(address), writer.data.eq(value)]
@@ -48,55 +48,55 @@ def _connect(m: Module, memory: Memory, written: tuple[Value, Value, Value], rea
 
 
 class FlowSets(wiring.Component):
-    """Entries of all flows, as they are at the start of the cycle in which they are read.
+    """Entries of all flows. Reads return the state at the start of the cycle.
 
     Parameters
     ----------
     sets : int
-        A power of two.
+        Number of sets, a power of two.
 
     Members
     -------
     ask_set, tell_set : In(range(sets))
-        Set whose flows the question, and the BECN or visit, reads.
+        Set that the request, and the BECN or visit, reads.
     ask_keys, tell_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
-        Their flows, in the same cycle.
+        Flows of that set, in the same cycle.
     ask_flags, tell_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
-        Their flags, with entries that join or are freed in the same cycle.
+        Flags of that set, in the same cycle; entries that join or are freed in this cycle are included.
     ask_late_set, tell_late_set : In(range(sets))
-        Set of which the question, and the BECN or visit, reads the rest of an entry.
+        Set from which the request, and the BECN or visit, reads the rest of an entry.
     ask_ways, tell_ways : In(4)
-        That entry, one bit.
+        Entry to read, one-hot.
     ask_ccti : Out(10)
-        Its CCTI.
+        CCTI of that entry.
     tell_state : Out(STATE_LAYOUT)
-        Its CCTI and timer.
+        CCTI and timer of that entry.
     ask_not_before, tell_not_before : Out(24)
-        Its not-before.
+        Not-before of that entry.
     takes, told_set : In(4), In(range(sets))
-        Entry that a flow takes, one bit.
+        Entry allocated to a flow, one-hot, and its set.
     key : In(KEY_LAYOUT)
-        That flow.
+        Key of the flow that is allocated an entry.
     marks, marked_set : In(4), In(range(sets))
-        Entry whose flow has injected, one bit.
+        Entry whose flow has injected, one-hot, and its set.
     changed_set : In(range(sets))
         Set that a BECN or visit changes.
     joins : In(4)
-        Its entry that becomes known, one bit.
+        Entry of that set that becomes known, one-hot.
     frees : In(4)
-        Its entry that is freed, one bit.
+        Entry of that set that is freed, one-hot.
     rests : In(4)
-        Its entry whose not-before is over, one bit.
+        Entry of that set whose not-before has expired, one-hot.
     changes : In(4)
-        Its entry whose CCTI and timer change, one bit.
+        Entry of that set whose CCTI and timer change, one-hot.
     state : In(STATE_LAYOUT)
-        What they become.
+        New CCTI and timer.
     gap : In(1)
         A not-before is written.
     gap_set, gap_ways : In(range(sets)), In(4)
-        Of which entry, one bit.
+        Entry whose not-before is written: set, and entry as one-hot.
     not_before : In(24)
-        Which.
+        New not-before.
     """
 
     def __init__(self, sets: int) -> None:
@@ -165,7 +165,7 @@ class FlowSets(wiring.Component):
         return m
 
     def _flags(self, m: Module, way: int) -> None:
-        """Keep whether an entry is known, and whether its flow has injected."""
+        """Keep the flags of an entry: it is known, and its flow has injected."""
         known, injects = self.known[way], self.injects[way]
         for index in range(self.sets):
             of_told, of_marked = equals(self.changed_set, index), equals(self.marked_set, index)
@@ -185,20 +185,20 @@ class FlowSets(wiring.Component):
             ]
 
     def _keys(self, m: Module, way: int) -> list[Value]:
-        """Keep an entry's flow; return it as the question, and the BECN, reads it."""
+        """Keep an entry's flow, and return it for the request and for the BECN or visit."""
         m.submodules[f"key_{way}"] = memory = self.keys[way]
         written = self.takes[way], self.told_set, self.key.as_value()
         return _connect(m, memory, written, (self.ask_set, self.tell_set))
 
     def _states(self, m: Module, way: int) -> tuple[Value, Value]:
-        """Keep an entry's CCTI and timer; return the one, and both."""
+        """Keep an entry's CCTI and timer. Return the CCTI for the request, and both for the BECN or visit."""
         m.submodules[f"state_{way}"] = memory = self.states[way]
         written = self.changes[way], self.changed_set, self.state.as_value()
         asked, told = _connect(m, memory, written, (self.ask_late_set, self.tell_late_set))
         return asked[:CCTI_BITS], told
 
     def _gaps(self, m: Module, way: int) -> list[Value]:
-        """Keep an entry's not-before; return it as the question, and the visit, reads it."""
+        """Keep an entry's not-before, and return it for the request and for the visit."""
         m.submodules[f"gap_{way}"] = memory = self.gaps[way]
         written = self.gap & self.gap_ways[way], self.gap_set, self.not_before
         return _connect(m, memory, written, (self.ask_late_set, self.tell_late_set))

@@ -1,12 +1,14 @@
-"""The gap after a packet: the CCT, the multiplication, and the cycle before which its flow is held.
+"""Gap after an injected packet, from the CCT look-up to the cycle until which the flow is held back.
 
-A packet that a flow injects is in six stages::
+CCT look-up, multiplication, and the cycle before which the flow is held back.
 
-    0    a CCT in a block RAM is read with the flow's CCTI
+A packet that a flow injects passes six stages::
+
+    0    a CCT in block RAM is read at the flow's CCTI
     1    a CCT in LUTs is read
-    2    products of the multiplier and a few bits of the size
-    3    their sum
-    4    the shift, and the sum with cycle and size
+    2    partial products of the multiplier with a few bits of the size
+    3    sum of the partial products
+    4    shift; sum with cycle and size
     5    the not-before is written
 """
 
@@ -29,12 +31,12 @@ from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 CYCLE_BITS = 24
 """Width of times in cycles."""
 GAP_STAGES = 5
-"""Cycles from an injection to the not-before."""
+"""Cycles from an injection to its not-before."""
 
 _LUT_ENTRIES = 128
-"""A CCT of so many entries is a LUT memory, which is faster than a block RAM."""
+"""Largest CCT that is kept in LUT memory, which is faster than block RAM."""
 _PARTS = (0, 2), (2, 4), (4, 7)
-"""Bits of a size that are multiplied at a time."""
+"""Bit ranges of the packet size, each multiplied separately."""
 _CCT_ENTRY = data.StructLayout({"multiplier": MULTIPLIER_BITS, "shift": SHIFT_BITS})
 
 
@@ -43,37 +45,37 @@ def _sum(values: Iterable[Value]) -> Value:
 
 
 class InjectionGap(wiring.Component):
-    """From a packet that a flow injects to the flow's not-before, five cycles later (CCS-2).
+    """Compute the not-before of a flow five cycles after an injection (CCS-2).
 
     Parameters
     ----------
     cct_entries : int
         Length of the CCT.
     shift_first : bool
-        The size is shifted before it is multiplied.
+        Whether the size is shifted before it is multiplied.
     place_bits : int
-        Of what names a flow's entry.
+        Width of an entry's index.
 
     Members
     -------
     program : In(CCSourceProgramSignature())
-        Writes entries of the CCT.
+        Write port for entries of the CCT.
     inject : In(1)
         A flow injects a packet.
     place : In(place_bits)
-        Its entry.
+        Entry of that flow.
     ccti : In(10)
-        Its index of the CCT.
+        CCT index of that flow.
     blocks : In(7)
-        Size of the packet.
+        Size of the packet, in blocks.
     cycle : In(24)
-        The cycle in which it is injected.
+        Cycle of the injection.
     injected : Out(6)
-        Bit k: a flow injected k + 1 cycles before.
+        Bit k: a flow injected k + 1 cycles ago.
     gap_place : Out(place_bits)
-        Entry of the flow that injected five cycles before.
+        Entry of the flow that injected five cycles ago.
     not_before : Out(24)
-        Cycle from which this flow may inject again.
+        First cycle in which that flow may inject again.
     """
 
     def __init__(self, *, cct_entries: int, shift_first: bool, place_bits: int) -> None:
@@ -130,7 +132,7 @@ class InjectionGap(wiring.Component):
         return m
 
     def _look_up(self, m: Module) -> Value:
-        """Return the CCT's entry for the packet of a cycle before, as it was when the packet was injected."""
+        """Return the CCT entry for the packet of the previous cycle, with the table's contents at its injection."""
         is_late, program = self.is_late, self.program
         writer, reader = self.table.write_port(), self.table.read_port(domain="comb" if is_late else "sync")
         there = program.index < self.cct_entries if self.cct_entries < 1 << CCTI_BITS else 1

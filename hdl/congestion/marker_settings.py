@@ -1,4 +1,4 @@
-"""Settings of a port's marking: those of the switch, and the port's own element."""
+"""Marking settings of a port: those of the switch, and the port's own element."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from vlane.hdl.common.select import equals
 
 
 class CCMarkerProgramSignature(Signature):
-    """Write port of the settings, seen from its driver.
+    """Write port of the marking settings, seen from its driver.
 
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new setting holds from the next cycle on.
+        Write in this cycle; the new setting is in force from the next cycle on.
     select : Out(CCMarkerSelect)
-        What is written; members that belong to something else are ignored.
+        Setting to write; members of other settings are ignored.
     victim_mask : Out(1)
         This port's bit of Victim_Mask.
     threshold : Out(4)
-        Threshold, of the switch or of the element.
+        Threshold of the switch or of the element.
     packet_size : Out(8)
-        Packet_Size in blocks of 64 bytes, of the switch or of the element.
+        Packet_Size of the switch or of the element, in blocks of 64 bytes.
     marking_rate : Out(16)
-        Marking_Rate, of the switch or of the element.
+        Marking_Rate of the switch or of the element.
     valid : Out(1)
-        The element is valid.
+        Valid bit of the element.
     control_type : Out(1)
-        Of the element; 1 is credit starvation, which does not rule marking.
+        Control type of the element; 1 is credit starvation, which does not affect marking.
     """
 
     def __init__(self) -> None:
@@ -49,12 +49,12 @@ class CCMarkerProgramSignature(Signature):
 
 
 class CCMarkerSettings(wiring.Component):
-    """The settings of one port, and which of them are in force (CCM-12 to CCM-15).
+    """Settings of one port, and the values in force (CCM-12 to CCM-15).
 
     Members
     -------
     program : In(CCMarkerProgramSignature())
-        Writes settings, at any time.
+        Write port, usable at any time.
     threshold : Out(4)
         Threshold in force.
     packet_size : Out(8)
@@ -62,9 +62,9 @@ class CCMarkerSettings(wiring.Component):
     marking_rate : Out(16)
         Marking_Rate in force.
     victim_mask : Out(1)
-        Whether Victim_Mask has the port.
+        Victim_Mask includes this port.
     restarts : Out(1)
-        A rate is written in this cycle: counts begin again.
+        A marking rate is written in this cycle, which restarts the counts of unmarked packets.
     """
 
     def __init__(self) -> None:
@@ -102,6 +102,6 @@ class CCMarkerSettings(wiring.Component):
 
     @staticmethod
     def _registers(whose: str) -> dict[str, Signal]:
-        """Return registers of the values that the switch and the element both have."""
+        """Return registers for the settings that both the switch and the element have."""
         widths = {"threshold": THRESHOLD_BITS, "packet_size": SIZE_BITS, "marking_rate": RATE_BITS}
         return {name: Signal(bits, name=f"{whose}_{name}") for name, bits in widths.items()}

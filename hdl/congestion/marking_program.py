@@ -1,4 +1,4 @@
-"""Program port of a switch's congestion settings, and the part of a write that is for one output."""
+"""Program port of a switch's congestion settings, and its distribution to the outputs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature
 
 
 class MarkingProgramSignature(Signature):
-    """Write port of the settings of a switch (IBS-M3), seen from its driver.
+    """Write port of a switch's congestion settings (IBS-M3), seen from its driver.
 
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new setting holds from the next cycle on.
+        Write in this cycle; the new setting is in force from the next cycle on.
     select : Out(CCMarkerSelect)
-        What is written: a part of SwitchCongestionSetting, of all outputs, or the element of one output.
+        Setting to write: a part of SwitchCongestionSetting, for all outputs, or the element of one output.
     port : Out(6)
-        Of an element: its output, from 0. An absent one is not written.
+        Output whose element is written, from 0. Writes to an absent output are ignored.
     victim_mask : Out(64)
-        Victim_Mask, a bit for each output, from 0; those of absent outputs are ignored.
+        Victim_Mask, one bit per output, from 0; bits of absent outputs are ignored.
     threshold, packet_size, marking_rate, valid, control_type
-        As of ``CCMarkerProgramSignature``.
+        See ``CCMarkerProgramSignature``.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class MarkingProgramSignature(Signature):
 
 
 def program_output(m: Module, port: Any, number: int, program: Any) -> None:
-    """Let an output take what a write of the switch's settings says for it."""
+    """Connect the switch's program port to one output: pass all general settings and the output's own element."""
     is_element = equals(Value.cast(port.select), int(CCMarkerSelect.PORT))
     for name in program.signature.members:
         value = getattr(port, name)

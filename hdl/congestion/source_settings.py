@@ -1,4 +1,4 @@
-"""Settings of a source's pacing: Port_Control, CCTI_Limit, and the values of each service level."""
+"""Pacing settings of a source: Port_Control, CCTI_Limit, and the values of each service level."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vlane.hdl.common.select import equals
 LEVEL_LAYOUT = data.StructLayout(
     {"timer": TIMER_BITS, "increase": BYTE_BITS, "trigger": BYTE_BITS, "minimum": BYTE_BITS}
 )
-"""Values of a service level."""
+"""Settings of a service level."""
 
 
 class CCSourceProgramSignature(Signature):
@@ -30,13 +30,13 @@ class CCSourceProgramSignature(Signature):
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new setting holds from the next cycle on.
+        Write in this cycle; the new setting is in force from the next cycle on.
     select : Out(CCSourceSelect)
-        What is written; members that belong to something else are ignored.
+        Setting to write; members of other settings are ignored.
     index : Out(10)
-        SL, of which the low 4 bits count, or entry of the CCT; an absent entry is not written.
+        SL (low 4 bits), or index of the CCT entry. Writes to an absent entry are ignored.
     port_mode : Out(1)
-        Bit 0 of Port_Control: flows are SLs.
+        Bit 0 of Port_Control: a flow is an SL, whatever its destination.
     limit : Out(10)
         CCTI_Limit.
     timer : Out(16)
@@ -48,9 +48,9 @@ class CCSourceProgramSignature(Signature):
     minimum : Out(8)
         CCTI_Min of an SL.
     shift : Out(2)
-        Shift of an entry of the CCT.
+        Shift of a CCT entry.
     multiplier : Out(14)
-        Multiplier of an entry of the CCT.
+        Multiplier of a CCT entry.
     """
 
     def __init__(self) -> None:
@@ -72,31 +72,31 @@ class CCSourceProgramSignature(Signature):
 
 
 READ_AGE, TABLE_AGE = 2, 4
-"""Cycles by which writes come late: where limit and levels are read, and where the CCT is."""
+"""Cycles by which writes are delayed: to the limit and the levels, and to the CCT."""
 
 
 class CCSourceSettings(wiring.Component):
-    """Settings, but for the CCT (CCS-13 to CCS-15), each as it is for what acts where it is read.
+    """Settings without the CCT (CCS-13 to CCS-15), delayed to match the pipeline stage that reads them.
 
     Parameters
     ----------
     last_entry : int
-        Of the CCT: the highest limit.
+        Last index of the CCT, the highest CCTI_Limit.
 
     Members
     -------
     program : In(CCSourceProgramSignature())
-        Writes settings, at any time.
+        Write port, usable at any time.
     port_mode : Out(1)
-        Flows are SLs.
+        A flow is an SL, whatever its destination.
     limit : Out(10)
         CCTI_Limit, two cycles late.
     sl : In(4)
-        A service level.
+        Service level to read.
     level : Out(LEVEL_LAYOUT)
-        Its values, in the same cycle, two cycles late.
+        Values of that service level, in the same cycle; writes appear two cycles late.
     table : Out(CCSourceProgramSignature())
-        Writes, four cycles late.
+        Writes to the CCT, four cycles late.
     """
 
     def __init__(self, last_entry: int) -> None:
@@ -135,7 +135,10 @@ class CCSourceSettings(wiring.Component):
         return m
 
     def _delay(self, m: Module) -> list[dict[str, Value]]:
-        """Return what is written, by age; a reset does not forget writes of what is memory."""
+        """Return the write port delayed by 0 to ``TABLE_AGE`` cycles, by age.
+
+        Reset does not cancel delayed writes to memories.
+        """
         late = [{name: Value.cast(getattr(self.program, name)) for name in self.program.signature.members}]
         for age in range(1, TABLE_AGE + 1):
             late.append(
@@ -146,7 +149,7 @@ class CCSourceSettings(wiring.Component):
 
     @staticmethod
     def _limits(m: Module, program: dict[str, Value]) -> Value:
-        """Return whether CCTI_Limit is written now; a reset forgets such writes."""
+        """Return whether a delayed write of CCTI_Limit takes effect in this cycle. Reset cancels such writes."""
         writes: Value = program["enable"] & equals(program["select"], int(CCSourceSelect.LIMIT))
         for age in range(1, READ_AGE + 1):
             later = Signal(name=f"limits_{age}")

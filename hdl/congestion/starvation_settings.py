@@ -1,4 +1,4 @@
-"""Settings of a port's credit starvation: those of the switch, and the port's own element."""
+"""Credit-starvation settings of a port: those of the switch, and the port's own element."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from vlane.hdl.common.select import equals
 
 
 class StarvationProgramSignature(Signature):
-    """Write port of the settings (IBS-K6), seen from its driver.
+    """Write port of the credit-starvation settings (IBS-K6), seen from its driver.
 
     Parameters
     ----------
     mask_bits : int
-        Ports that Credit_Mask is over: those of a switch, or one.
+        Width of Credit_Mask: the switch's ports, or 1.
 
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new setting holds from the next cycle on.
+        Write in this cycle; the new setting is in force from the next cycle on.
     select : Out(StarvationSelect)
-        What is written; members that belong to the other one are ignored.
+        Setting to write; members of the other setting are ignored.
     credit_mask : Out(mask_bits)
-        Credit_Mask, a bit for each port, from 0; those of absent ports are ignored.
+        Credit_Mask, one bit per port, from 0; bits of absent ports are ignored.
     threshold : Out(4)
         CS_Threshold.
     shift, multiplier : Out(2), Out(14)
@@ -51,24 +51,24 @@ class StarvationProgramSignature(Signature):
 
 
 class StarvationSettings(wiring.Component):
-    """The settings of one port, and which of them are in force (IBS-K6).
+    """Settings of one port, and the values in force (IBS-K6).
 
     Members
     -------
     program : In(StarvationProgramSignature(1))
-        Writes what the switch's settings say for the port, at any time.
+        Writes of the switch's settings for this port, at any time.
     element : In(1)
         The port's element is written in this cycle.
     rules : In(1)
-        Of the element: it is valid, and of control type 1.
+        The written element is valid and of control type 1.
     element_threshold, element_delay : In(4), In(16)
-        Of the element: CS_Threshold and CS_ReturnDelay, shift on top.
+        CS_Threshold and CS_ReturnDelay of the written element, shift in the most significant bits.
     masked : Out(1)
-        Whether Credit_Mask has the port.
+        Credit_Mask includes this port.
     threshold : Out(4)
         CS_Threshold in force.
     gap : Out(14)
-        Cycles that CS_ReturnDelay in force adds to each block's own.
+        Cycles that CS_ReturnDelay adds to the gap after each returned block.
     """
 
     def __init__(self) -> None:
@@ -104,13 +104,13 @@ class StarvationSettings(wiring.Component):
 
     @staticmethod
     def _registers(whose: str) -> dict[str, Signal]:
-        """Return registers of the values that the switch and the element both have."""
+        """Return registers for the settings that both the switch and the element have."""
         widths = {"threshold": THRESHOLD_BITS, "gap": MULTIPLIER_BITS}
         return {name: Signal(bits, name=f"{whose}_{name}") for name, bits in widths.items()}
 
 
 def program_input(m: Module, starvation: Any, congestion: Any, number: int, settings: StarvationSettings) -> None:
-    """Let an input take what writes of the switch's settings, at both program ports, say for it."""
+    """Connect the switch's two program ports to the settings of one input."""
     program, is_element = settings.program, equals(Value.cast(congestion.select), int(CCMarkerSelect.PORT))
     for name in program.signature.members:
         value = getattr(starvation, name)

@@ -1,14 +1,15 @@
-"""The way of a BECN, or of the visit that comes instead of one, through the source.
+"""Pipeline of a BECN, or of the visit of an entry in a cycle without a BECN.
 
-What acts in cycle c is in five stages, of which the last decides::
+A BECN or visit that acts in cycle c passes five stages; the last one decides::
 
-    0    the flows of its set are read and compared with the BECN's, pair by pair of bits
-    1    the entry of its flow is found
-    2    CCTI, timer and not-before of the entry are read, and the values of its SL
-    3    what a BECN and a visit would make of them
-    4    what they become
+    0    the flows of the set are read and compared with the BECN's flow, two bits at a time
+    1    the entry of the flow is found
+    2    CCTI, timer and not-before of the entry are read, and the settings of its SL
+    3    the results of a BECN and of a visit are prepared
+    4    the new state is decided
 
-What is decided while it is under way is passed on to a BECN wherever it concerns its flow. A visit does nothing then.
+Decisions about the same flow that are made while a BECN is in the pipeline are forwarded to the BECN. A visit to which
+such a decision applies does nothing.
 """
 
 from __future__ import annotations
@@ -35,30 +36,30 @@ _RESULTS = ("after_last", "prepared", "becomes")
 
 
 class TellStages:
-    """Registers of the stages of BECNs and visits, by stage.
+    """Stage registers of BECNs and visits.
 
     Parameters
     ----------
     sets : int
-        Sets of flows.
+        Number of sets of flows.
 
     Attributes
     ----------
     told, keys, sets : dict of Signal
-        Whether it is a BECN; its flow, from stage 1 on that of the entry that is visited; the flow's set.
+        By stage: BECN present; its flow (for a visit, from stage 1 on, the visited entry's flow); the flow's set.
     visited, known, ways : dict of Signal
-        Of a set's entries: the one whose turn it is, if there is no BECN; those that are known; that of the flow.
+        By stage, entries of the set: the visited entry (in cycles without a BECN); the known entries; the flow's entry.
     stale : dict of Signal
-        A BECN of the visited flow came since.
+        By stage: a BECN of the visited flow has arrived since.
     is_known, valid, after, stays, took : Signal
-        In the last stage: the flow is known; it concerns its flow; the flow's entry then, one bit; there is one; it has
-        just taken it.
+        In the last stage: the flow is known; the decision applies to its flow; the flow's entry afterwards, one-hot;
+        the flow has an entry afterwards; the flow has just been allocated this entry.
     was_valid, was_after, had_taken : Signal
-        The same, a cycle later.
+        ``valid``, ``after`` and ``took``, one cycle later.
     becomes, last : Signal
-        CCTI and timer of the flow then; the same, a cycle later.
+        New CCTI and timer of the flow; the same, one cycle later.
     lost : Signal
-        A BECN finds no entry, in the last stage.
+        In the last stage: the BECN finds no free entry.
     """
 
     def __init__(self, sets: int) -> None:
@@ -100,7 +101,7 @@ class TellStages:
         gaps: InjectionGap,
         now: tuple[Value, Value],
     ) -> None:
-        """Add the stages; ``now`` are cycle and tick of the third stage."""
+        """Add the stages. ``now`` is the pair of cycle and tick in the third stage."""
         advance(m, self.told, self.sets, self.visited, self.injects, self.level, self.limit, self.room)
         advance(m, *self.of_told.values(), *self.of_asked.values())
         self._compare(m, asks)
@@ -111,12 +112,12 @@ class TellStages:
         self._change(m, flow_sets)
 
     def _compare(self, m: Module, asks: AskStages) -> None:
-        """Note which of the questions, and of the BECNs and visits before, have the same flow."""
+        """Compare the flow with the flows of requests, and of older BECNs and visits."""
         compare_told(m, self.of_told, self.told, self.keys, self.keys)
         m.d.sync += [chain[3].eq(self.keys[2] == asks.keys[2 + age]) for age, chain in self.of_asked.items()]
 
     def _find(self, m: Module, flow_sets: FlowSets) -> None:
-        """Find the flow's entry, or look at the one that is visited; keep track of the set."""
+        """Find the flow's entry, or take the visited one, and track the known entries of the set."""
         acts = Signal(WAYS)
         m.d.comb += [flow_sets.tell_set.eq(self.sets[0]), acts.eq(Mux(self.told[4], self.after, 0))]
         found = [flow_sets.tell_keys[way] for way in range(WAYS)]
@@ -144,7 +145,7 @@ class TellStages:
         ]
 
     def _read(self, m: Module, flow_sets: FlowSets, settings: CCSourceSettings) -> None:
-        """Read the rest of the entry, and the values of its SL."""
+        """Read the rest of the entry and the settings of its SL."""
         by_second, by_third = self.of_told[2][2] & self.valid, self.of_told[3][2] & self.was_valid
         read = Mux(by_third, self.last.as_value(), flow_sets.tell_state.as_value())
         prepared = Mux(by_second, self.prepared.as_value(), read)
@@ -163,7 +164,7 @@ class TellStages:
         ]
 
     def _prepare(self, m: Module, asks: AskStages, gaps: InjectionGap, now: tuple[Value, Value]) -> None:
-        """Compute what a BECN and a visit make of the entry, without what is decided in this cycle."""
+        """Prepare the results of a BECN and of a visit, without the decision of this cycle."""
         (cycle, tick), level, state = now, self.level[3], self.state[3]
         above, over, started = (
             exceeds(state.ccti, level.minimum),
@@ -199,12 +200,12 @@ class TellStages:
             ]
 
     def _raised(self, stage: int, before: Value) -> Value:
-        """Return a CCTI after a BECN that is in a stage (CCS-4)."""
+        """Return the CCTI after the BECN in a stage (CCS-4)."""
         total = before + self.level[stage].increase
         return Mux(exceeds(before, self.room[stage]), self.limit[stage], total)[:CCTI_BITS]
 
     def _choose_entry(self, m: Module, asks: AskStages, flow_sets: FlowSets) -> None:
-        """Decide which entry a BECN takes, and which a visit frees (CCS-5, CCS-10)."""
+        """Decide which entry a BECN allocates, and which entry a visit frees (CCS-5, CCS-10)."""
         ways, told, known = self.ways[4], self.told[4], self.known[4]
         vacant, may_free = Signal(WAYS), Signal()
         misses = told & ~self.is_known
@@ -229,7 +230,7 @@ class TellStages:
         m.d.sync += [self.was_valid.eq(self.valid), self.was_after.eq(self.after), self.had_taken.eq(self.took)]
 
     def _change(self, m: Module, flow_sets: FlowSets) -> None:
-        """Decide what becomes of the flow's CCTI and timer (CCS-4, CCS-7, CCS-9)."""
+        """Decide the flow's new CCTI and timer (CCS-4, CCS-7, CCS-9)."""
         level, last, misses = self.level[4], self.last, self.told[4] & ~self.is_known
         m.d.comb += [
             self.before.eq(Mux(misses, level.minimum, Mux(self.follows, last.ccti, self.old))),

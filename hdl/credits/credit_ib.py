@@ -1,4 +1,4 @@
-"""Absolute credits of InfiniBand: what a port may send, what it can take, and the packets that say so."""
+"""Absolute credits of InfiniBand: sender, receiver, and the flow-control packets (FCPs) between them."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ def _counters(data_vls: int) -> data.ArrayLayout:
 
 
 class CreditIBSender(wiring.Component):
-    """Blocks sent and the limit for them, per lane (IBA 7.9.4).
+    """Count the blocks sent, and compare them with the received limit, per lane (IBA 7.9.4).
 
     Parameters
     ----------
     data_vls : int
         Data lanes.
     limit : int
-        Every lane's limit after reset.
+        Limit of every lane after reset.
     behind : bool
-        Whether the packets behind the heads are looked at too.
+        Whether to check the packets behind the heads too.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
     blocks : In(ArrayLayout(7, data_vls))
-        Sizes of the head packets.
+        Sizes of the head packets, in blocks.
     initializing : In(1)
-        Nothing fits.
+        The link is being initialized: nothing fits.
     fits : Out(data_vls)
-        The limit lets all of it be sent.
+        Lanes whose whole head packet is within the limit.
     behind_blocks : In(ArrayLayout(7, data_vls))
         With ``behind`` only: sizes of the packets behind the heads.
     fits_behind : Out(data_vls)
-        With ``behind`` only: the limit lets the head and the one behind it be sent.
+        With ``behind`` only: lanes whose head and second packet are together within the limit.
     grant : In(data_vls)
-        Lane whose packet starts, one bit.
+        Lane whose packet starts, one-hot.
     grant_blocks : In(7)
-        Its size.
+        Size of the starting packet, in blocks.
     update : In(data_vls)
-        Lane whose limit arrived, one bit.
+        Lane for which a limit arrived, one-hot.
     update_fccl : In(12)
-        The limit.
+        The arrived limit.
     fctbs : Out(ArrayLayout(12, data_vls))
-        Blocks sent.
+        Blocks sent, modulo 4096.
     fccl : Out(ArrayLayout(12, data_vls))
-        Limits.
+        Limits received, modulo 4096.
     """
 
     def __init__(self, data_vls: int, *, limit: int = 0, behind: bool = False, parity: bool = False) -> None:
@@ -95,44 +95,44 @@ class CreditIBSender(wiring.Component):
         return m
 
     def _within(self, m: Module, name: str, vl: int, blocks: Value) -> Value:
-        """Return whether so many more blocks stay within the limit, modulo 4096 (CIB-2)."""
+        """Return whether ``blocks`` more blocks stay within the limit, modulo 4096 (CIB-2)."""
         left = Signal(COUNTER_BITS, name=f"left_{name}")
         m.d.comb += left.eq(self.fccl[vl] - (self.fctbs[vl] + blocks))
         return left <= CREDIT_CAP
 
 
 class CreditIBReceiver(wiring.Component):
-    """Blocks received and the room that is left, per lane (IBA 7.9.4).
+    """Count the blocks received and the free buffer space, per lane (IBA 7.9.4).
 
     Parameters
     ----------
     data_vls : int
         Data lanes.
     buffer_blocks : int
-        Room of a lane.
+        Buffer space of a lane, in blocks.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
     arrived : In(data_vls)
-        Lane on which a packet's head arrives, one bit.
+        Lane on which a packet's head arrives, one-hot.
     arrived_blocks : In(7)
-        Its size.
+        Size of the arriving packet, in blocks.
     accepted : Out(1)
-        Its room is there, and taken.
+        The buffer has space for the arriving packet and reserves it.
     freed : In(data_vls)
-        Lane from whose buffer a block leaves, one bit.
+        Lane whose buffer one block leaves, one-hot.
     update : In(data_vls)
-        Lane whose FCTBS arrived, one bit; it counts before a packet of the same cycle.
+        Lane for which FCTBS arrived, one-hot. The update is applied before a packet of the same cycle.
     update_fctbs : In(12)
-        What the other end has sent.
+        The arrived FCTBS: blocks that the other end has sent.
     abr : Out(ArrayLayout(12, data_vls))
-        Blocks received.
+        Blocks received, modulo 4096.
     room : Out(ArrayLayout(range(buffer_blocks + 1), data_vls))
-        Blocks free.
+        Free blocks.
     limit : Out(ArrayLayout(12, data_vls))
-        The limit to be sent: blocks received and room, 2048 at most.
+        Limit to send: blocks received plus free blocks (at most 2048), modulo 4096.
     """
 
     def __init__(self, data_vls: int, buffer_blocks: int, *, parity: bool = False) -> None:
@@ -172,7 +172,7 @@ class CreditIBReceiver(wiring.Component):
 class CreditIB(wiring.Component):
     """Both ends of a port's credits, with the flow-control packets in and out (``docs/credit_ib.md``).
 
-    Latency 0 for ``fits``, ``accepted`` and the packet that is offered; what arrives counts from the next cycle on.
+    Latency 0 for ``fits``, ``accepted`` and the offered FCP. Inputs about arrivals take effect in the next cycle.
 
     Parameters
     ----------
@@ -182,57 +182,57 @@ class CreditIB(wiring.Component):
     Members
     -------
     initializing : In(1)
-        The link is being set up: nothing fits, FCPs are initial ones.
+        The link is being initialized: nothing fits, and FCPs are initial ones.
     blocks : In(ArrayLayout(7, data_vls))
-        Sizes of the head packets.
+        Sizes of the head packets, in blocks.
     fits : Out(data_vls)
-        The other end has room for all of it.
+        Lanes whose whole head packet fits into the far buffer.
     grant : In(1)
-        A packet starts. Only one that fits may.
+        A packet starts. It must fit.
     grant_vl : In(4)
-        Its lane; one that is not there counts nothing.
+        Lane of the starting packet. A lane that does not exist changes nothing.
     grant_blocks : In(7)
-        Its size.
+        Size of the starting packet, in blocks.
     tail : In(1)
-        The packet's last flit leaves; in the cycle of ``grant`` if it has one flit.
+        The packet's last flit leaves; for a packet of one flit, in the cycle of ``grant``.
     fcp_valid : Out(1)
-        An FCP is due and no packet is under way.
+        An FCP is due, and no packet is in transmission.
     fcp : Out(48)
-        That FCP: op, FCTBS, VL, FCCL, LPCRC from the top. It may change until it is taken.
+        The due FCP: op, FCTBS, VL, FCCL, LPCRC from the most significant bits. It may change until it is taken.
     fcp_taken : In(1)
-        It is sent.
+        The FCP is sent.
     fcp_arrived : In(1)
         An FCP arrives.
     fcp_in : In(48)
-        That FCP.
+        The arriving FCP.
     fcp_bad : Out(1)
-        It is ignored: wrong check sum, operand or lane.
+        The arriving FCP is ignored: wrong checksum, operand or lane.
     arrived : In(1)
         A packet's head arrives.
     arrived_vl : In(4)
-        Its lane; on one that is not there it is not accepted.
+        Lane of the arriving packet. A packet on a lane that does not exist is not accepted.
     arrived_blocks : In(7)
-        Its size.
+        Size of the arriving packet, in blocks.
     accepted : Out(1)
-        It has its room; otherwise it must be discarded.
+        The arriving packet has its buffer space; otherwise it must be discarded.
     freed : In(1)
         A block leaves a buffer.
     freed_vl : In(4)
-        Its lane; one that is empty, or not there, frees nothing.
+        Lane of that block. A lane that is empty or does not exist frees nothing.
     overdue : Out(data_vls)
-        Lanes that heard of no FCP in the last whole window.
+        Lanes for which no FCP arrived in the last complete watchdog window.
     fctbs : Out(ArrayLayout(12, data_vls))
-        Blocks sent.
+        Blocks sent, modulo 4096.
     fccl : Out(ArrayLayout(12, data_vls))
-        Limits received.
+        Limits received, modulo 4096.
     abr : Out(ArrayLayout(12, data_vls))
-        Blocks received.
+        Blocks received, modulo 4096.
     room : Out(ArrayLayout(12, data_vls))
-        Blocks free.
+        Free blocks of the own buffer.
     fcp_timer, watchdog_timer : Out(range(fcp_period)), Out(range(watchdog_cycles))
-        Cycles since the period, since the window began.
+        Cycles since the last FCP period ended, and since the watchdog window began.
     upset : Out(1)
-        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
+        Only with ``parity``: in the previous cycle a register did not match its parity bit.
     """
 
     latency = 0
@@ -321,7 +321,7 @@ class CreditIB(wiring.Component):
         return Cat(enable & equals(vl, lane) for lane in range(self.data_vls))
 
     def _hear(self, m: Module) -> Signal:
-        """Take over what a sound FCP says; one that shows losses is answered at once."""
+        """Apply a valid FCP. An FCP that reveals lost packets makes an answer due."""
         packet = data.View(FCP_LAYOUT, self.fcp_in)
         heard, sound = Signal(self.data_vls), Signal()
         m.d.comb += [
@@ -337,7 +337,7 @@ class CreditIB(wiring.Component):
         return heard
 
     def _offer(self, m: Module) -> None:
-        """Offer the FCP of the next lane for which one is due, between packets (CIB-6 to CIB-8)."""
+        """Offer the FCP of the next due lane, between packets (CIB-6 to CIB-8)."""
         offer, packet = self.offer, Signal(FCP_LAYOUT)
         m.d.comb += [
             *(offer.limits[vl].eq(self.receiver.limit[vl]) for vl in range(self.data_vls)),
@@ -357,7 +357,7 @@ class CreditIB(wiring.Component):
             ]
 
     def _watch(self, m: Module, heard: Signal) -> None:
-        """Note the lanes that heard of nothing in a whole window."""
+        """Record the lanes for which no FCP arrived in a complete window."""
         timer, seen = self.watchdog_timer, self.seen
         with m.If(equals(timer, self.watchdog_cycles - 1)):
             self.stored.write(m, self.overdue, ~(seen | heard))

@@ -1,4 +1,4 @@
-"""Sender-managed credits of Omni-Path: dedicated and shared units per lane, returned by codes on the way back."""
+"""Sender-managed credits of Omni-Path: dedicated and shared units per lane, returned by credit codes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ _MOST_CODE = 7
 
 
 class BufferControlSignature(Signature):
-    """Write port of the limits to come, seen from whoever programs them.
+    """Write port of the new limits, seen from its driver.
 
     Members
     -------
     enable : Out(1)
-        Write in this cycle; ignored while a change is under way, and in the cycle that asks for one.
+        Write in this cycle. Ignored during a change of limits and in the cycle of ``apply``.
     select : Out(BufferSelect)
-        Units dedicated to a lane, shared limit of a lane, or shared limit of all; 3 writes nothing.
+        Limit to write: units dedicated to a lane, shared limit of a lane, or shared limit of all lanes; 3 writes
+        nothing.
     vl : Out(5)
-        The lane; one that is not there gets nothing.
+        Lane of the limit. Writes to a lane that does not exist are ignored.
     units : Out(12)
         The limit, in units of 64 bytes.
     """
@@ -43,39 +44,39 @@ class BufferControlSignature(Signature):
 
 
 class CreditOPASender(wiring.Component):
-    """Units outstanding per lane, and the limits for them, which may change while traffic runs.
+    """Count the outstanding units per lane, and enforce limits that may change under traffic.
 
     Parameters
     ----------
     vls : int
         Lanes.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
     blocks : In(ArrayLayout(7, vls))
-        Sizes of the head packets.
+        Sizes of the head packets, in units.
     fits : Out(vls)
-        The limits let all of it be sent.
+        Lanes whose whole head packet is within the limits.
     grant : In(vls)
-        Lane whose packet starts, one bit.
+        Lane whose packet starts, one-hot.
     grant_blocks : In(7)
-        Its size.
+        Size of the starting packet, in units.
     returns : In(vls)
-        Lane of a return, one bit.
+        Lane of a credit return, one-hot.
     returned : In(12)
-        Its units.
+        Returned units.
     too_large : Out(1)
-        The return is of more than is outstanding: the lane then has nothing outstanding.
+        The return exceeds the outstanding units of its lane. The lane's counter becomes 0.
     program : In(BufferControlSignature())
-        Limits to come.
+        Write port of the new limits.
     apply : In(1)
-        Asks that they come into force.
+        Put the new limits into force.
     step : Out(ResizeStep)
-        How far the change is.
+        Current step of the change of limits.
     used : Out(ArrayLayout(12, vls))
-        Units outstanding.
+        Outstanding units.
     """
 
     def __init__(self, vls: int, *, parity: bool = False) -> None:
@@ -140,9 +141,9 @@ class CreditOPASender(wiring.Component):
                             self.stored.write(m, limits[vl], self.program.units)
 
     def _change(self, m: Module) -> None:
-        """Change the limits in the order that never lets more out than the far buffer holds.
+        """Change the limits in an order that never permits more units than the far buffer holds.
 
-        A lane that is not changing has its limits already, so raising writes what is there.
+        A lane that is not changing already has its limits, so raising rewrites the same values.
         """
         write = self.stored.write
         drained = ~Cat(self.changing[vl] & self.excess[vl].any() for vl in range(self.vls)).any()
@@ -180,8 +181,8 @@ class CreditOPASender(wiring.Component):
 class CreditOPA(wiring.Component):
     """Both ends of a port's credits (``docs/credit_opa.md``).
 
-    Latency 0 for ``fits``; what arrives counts from the next cycle on. Reset leaves no limits: nothing fits until
-    they are programmed and applied.
+    Latency 0 for ``fits``. Inputs about arrivals take effect in the next cycle. Reset clears all limits: nothing fits
+    until limits are programmed and applied.
 
     Parameters
     ----------
@@ -193,47 +194,47 @@ class CreditOPA(wiring.Component):
     blocks : In(ArrayLayout(7, vls))
         Sizes of the head packets, in units of 64 bytes.
     fits : Out(vls)
-        The far buffer has room for all of it.
+        Lanes whose whole head packet fits into the far buffer.
     grant : In(1)
-        A packet starts. Only one that fits may.
+        A packet starts. It must fit.
     grant_vl : In(5)
-        Its lane; one that is not there counts nothing.
+        Lane of the starting packet. A lane that does not exist changes nothing.
     grant_blocks : In(7)
-        Its size.
+        Size of the starting packet, in units.
     ltp_arrived : In(1)
         An LTP arrives.
     credit_in : In(2)
-        Its two bits of a return.
+        Credit bits of the arriving LTP: two of the eight bits of a return.
     return_error : Out(1)
-        They complete a return of more than is outstanding, or for a lane that is not there.
+        The arriving bits complete a return for more units than are outstanding, or for a lane that does not exist.
     ltp_sent : In(1)
         An LTP leaves.
     credit_out : Out(2)
-        Its two bits of a return.
+        Credit bits of the leaving LTP: two of the eight bits of a return.
     freed : In(1)
-        Units leave a buffer.
+        Units leave the own buffer.
     freed_vl : In(5)
-        Its lane; one that is not there frees nothing.
+        Lane of those units. A lane that does not exist frees nothing.
     freed_blocks : In(2)
-        How many, up to 3.
+        Number of those units, up to 3.
     program : In(BufferControlSignature())
-        Limits to come.
+        Write port of the new limits.
     apply : In(1)
-        Asks, for a cycle, that they come into force; ignored while a change is under way.
+        Pulse: put the new limits into force. Ignored during a change of limits.
     step : Out(ResizeStep)
-        How far the change is.
+        Current step of the change of limits.
     used : Out(ArrayLayout(12, vls))
-        Units outstanding.
+        Outstanding units.
     owed : Out(ArrayLayout(12, vls))
-        Units to be returned.
+        Units still to be returned.
     dedicated : Out(ArrayLayout(12, vls))
         Dedicated limits in force.
     shared : Out(ArrayLayout(12, vls))
         Shared limits in force.
     overall : Out(12)
-        Shared limit of all that is in force.
+        Shared limit of all lanes in force.
     upset : Out(1)
-        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
+        Only with ``parity``: in the previous cycle a register did not match its parity bit.
     """
 
     latency = 0
@@ -302,7 +303,7 @@ class CreditOPA(wiring.Component):
         return Cat(enable & equals(vl, lane) for lane in range(self.vls))
 
     def _hear(self, m: Module) -> None:
-        """Put a return together from four LTPs, lowest bits first."""
+        """Assemble a return from four LTPs, lowest bits first."""
         heard, count = self.heard, self.count
         whole = Signal(data.StructLayout({"code": unsigned(_CODE_BITS), "vl": unsigned(_VL_BITS)}))
         complete, named = Signal(), Signal()

@@ -1,4 +1,4 @@
-"""The receiving end of Omni-Path's credits: what is owed, said in codes."""
+"""Receiving end of Omni-Path credits: count the owed units and return them by credit codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_CODE = 7
 
 
 class CreditOPAReceiver(wiring.Component):
-    """Units to be returned per lane, said in codes, four LTPs each.
+    """Count the units to be returned per lane, and encode returns, four LTPs each.
 
     Parameters
     ----------
@@ -26,20 +26,20 @@ class CreditOPAReceiver(wiring.Component):
     vcu : int
         Exponent of the credit unit.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
     freed : In(vls)
-        Lane from whose buffer units leave, one bit.
+        Lane whose buffer units leave, one-hot.
     freed_blocks : In(2)
-        How many.
+        Number of those units.
     ltp_sent : In(1)
-        An LTP leaves, and takes ``credit_out`` along.
+        An LTP leaves and carries ``credit_out``.
     credit_out : Out(2)
-        Its two bits of the return.
+        Credit bits of the LTP: two of the eight bits of a return.
     owed : Out(ArrayLayout(12, vls))
-        Units not said yet.
+        Owed units that no return has encoded yet.
     """
 
     def __init__(self, vls: int, vcu: int, *, parity: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Flow-control packets in hardware: fields and check sum."""
+"""Flow-control packets in hardware: fields and checksum."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from amaranth.lib import data
 FCP_LAYOUT = data.StructLayout(
     {"lpcrc": unsigned(16), "fccl": unsigned(12), "vl": unsigned(4), "fctbs": unsigned(12), "op": unsigned(4)}
 )
-"""The 48 bits, the last sent lowest."""
+"""The 48 bits of an FCP; the field sent last is lowest."""
 
 _TAPS = (15, 14, 12, 3)  # x**16 + x**12 + x**3 + x + 1, bits of a byte lowest first
 
 
 def check_sum(body: Value) -> Value:
-    """Return the LPCRC over the 32 bits before it, as one level of parity trees (IBA 7.8.2's polynomial)."""
-    # Each bit of the register is the set of body bits it is the parity of; 32 stands for the constant 1.
+    """Return the LPCRC over the 32 preceding bits, as one level of parity trees (polynomial of IBA 7.8.2)."""
+    # Each register bit is the parity of a set of body bits; element 32 stands for the constant 1.
     register = [{32} for _ in range(16)]
     for byte in (3, 2, 1, 0):
         for bit in range(8):

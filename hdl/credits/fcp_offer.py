@@ -1,4 +1,4 @@
-"""Flow-control packets: when the limit of a VL is due to be sent, and which VL is next."""
+"""Flow-control packets: decide when a VL's limit is due to be sent, and select the next VL."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from vlane.packets.fcp import COUNTER_BITS, CREDIT_CAP
 
 
 class FCPOffer(wiring.Component):
-    """Due flow-control packets of a port, offered round robin (``docs/credit_ib.md``, CIB-6 and CIB-7).
+    """Offer the due limits of a port, round robin (``docs/credit_ib.md``, CIB-6 and CIB-7).
 
-    A limit is due from the cycle in which it has advanced by ``step`` blocks since it was sent last, and from the end
-    of each period, until it is sent. Latency 0: the offer follows from the limits of the same cycle.
+    A limit is due once it has advanced by ``step`` blocks since it was last sent, and after the end of each period,
+    until it is sent. Latency 0: the offer follows from the limits of the same cycle.
 
     Parameters
     ----------
     vls : int
-        Data VLs.
+        Number of data VLs.
     step : int
-        Blocks by which a limit must have advanced.
+        Blocks by which a limit must advance to be due.
     period : int
-        Cycles after which every limit is due, counted from reset.
+        Length of a period in cycles, counted from reset. At its end every limit is due.
     sent : int
-        The limit that counts as sent last after reset.
+        Limit that counts as last sent after reset.
     most_ahead : int
-        Blocks by which a limit can be ahead of the one sent last. Above 2048 a limit counts as behind; up to 2048 no
-        comparison is needed.
+        Most blocks by which a limit can be ahead of the limit last sent. Above 2048, a difference of more than 2048
+        counts as behind; up to 2048 no comparison is needed.
     due_at_reset : bool
         Whether every limit is due after reset.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
     limits : In(ArrayLayout(12, vls))
-        The limits as the cycle starts.
+        Limits at the start of the cycle.
     returned : In(vls)
-        VLs that become due in the next cycle, whatever their limit.
+        VLs whose limits become due in the next cycle, whatever their values.
     found : Out(1)
-        A limit is due.
+        At least one limit is due.
     chosen : Out(vls)
-        The VL whose turn it is, one bit; 0 if none is due.
+        Selected VL, one-hot; 0 if no limit is due.
     vl : Out(4)
-        Its number.
+        Number of the selected VL.
     limit : Out(12)
-        Its limit.
+        Limit of the selected VL.
     sends : In(1)
-        The offered limit is sent in this cycle. Only one that is there may be.
+        The offered limit is sent in this cycle. A limit must be on offer.
     timer : Out(range(period))
         Cycles since the end of the last period.
     """

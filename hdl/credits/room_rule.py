@@ -1,6 +1,7 @@
-"""The room rule of a buffer that VLs share, for storage and for whoever counts credits of it.
+"""Admission rule of a buffer that VLs share, used by the storage and by its credit counters.
 
-Each VL has a guaranteed minimum and a maximum. What VLs hold beyond their minima comes out of what the minima leave.
+Each VL has a guaranteed minimum and a maximum. Blocks beyond the minimums are taken from the remaining, shared part of
+the buffer.
 """
 
 from __future__ import annotations
@@ -9,22 +10,22 @@ from amaranth.hdl import Mux, Value, ValueLike
 
 
 def beyond(held: Value, minimum: ValueLike) -> Value:
-    """Return what a VL that holds so much has beyond its minimum."""
+    """Return the blocks by which a VL exceeds its minimum."""
     return Mux(held > minimum, held - minimum, 0)
 
 
 def fits(after: Value, others: Value, *, minimum: ValueLike, maximum: ValueLike, shared: ValueLike) -> Value:
-    """Return whether a VL may hold so much.
+    """Return whether a VL may hold ``after`` blocks.
 
     Parameters
     ----------
     after : Value
-        What the VL would hold.
+        Blocks of the VL, new packet included.
     others : Value
-        What the other VLs hold beyond their minima.
+        Blocks of the other VLs beyond their minimums.
     minimum, maximum : int or Value
-        Guaranteed to and allowed for the VL.
+        Blocks guaranteed to the VL, and the most that it may hold.
     shared : int or Value
-        What the minima leave of the buffer.
+        Size of the shared part of the buffer.
     """
     return (after <= maximum) & (others + beyond(after, minimum) <= shared)

@@ -1,4 +1,4 @@
-"""Prober of E2CM: bytes of many flows, and feedback from the probes that are back."""
+"""Prober of E2CM: count the bytes of many flows, and derive feedback from returned probes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["E2CMProber", "ProberProgramSignature"]
 
 _UNIT_BITS = (FEEDBACK_BYTES - 1).bit_length()
 _COUNTED, _SINCE, _DUE, _FOLLOWS = range(2, 6)
-"""Steps of a frame."""
+"""Steps of a start order."""
 _DIFFERENCES, _COMPARED, _EXCESS, _PRODUCT = range(2, 6)
-"""Steps of a reply; the product begins in the last one."""
+"""Steps of a reply order; the product begins in the last of them."""
 _QUOTIENT = _PRODUCT + PRODUCT_CYCLES
 _KNOWN = _QUOTIENT + OCCUPANCY_BITS + 1
 _CHANGED, _WEIGHTED, _SUMMED, _HELD = range(_KNOWN + 1, _KNOWN + 5)
@@ -36,7 +36,10 @@ _SUM_BITS = OCCUPANCY_BITS + 5
 
 
 def record_layout(*, learned: bool) -> data.StructLayout:
-    """Return what is kept of a flow; given delays stand in a memory of their own, which reset leaves."""
+    """Return the layout of a flow's record.
+
+    Configured least delays are kept in a separate memory that reset does not clear.
+    """
     layout: dict[str, int] = {
         "sent": STAMP_BITS,
         "probed": STAMP_BITS,
@@ -51,16 +54,16 @@ def record_layout(*, learned: bool) -> data.StructLayout:
 
 
 class ProberProgramSignature(Signature):
-    """Write port of given least delays, seen from its driver.
+    """Write port of the configured least delays, seen from its driver.
 
     Members
     -------
     enable : Out(1)
-        Write in this cycle; replies that are taken in later cycles have it.
+        Write in this cycle; replies taken in later cycles use the new delay.
     flow : Out(10)
-        Of which flow.
+        Flow of the delay.
     base : Out(32)
-        Its least one-way delay in cycles.
+        Least one-way delay of the flow, in cycles.
     """
 
     def __init__(self) -> None:
@@ -68,13 +71,13 @@ class ProberProgramSignature(Signature):
 
 
 class E2CMProber(wiring.Component):
-    """Says when a probe follows a frame, and makes feedback of probes that are back (``docs/e2cm_prober.md``).
+    """Decide when a probe follows a frame, and compute feedback from returned probes (``docs/e2cm_prober.md``).
 
-    One order after another: of what starts 7 cycles, of a reply 40. Steps of an order, counted from the cycle in which
-    it is taken: 1 the record is read. What starts goes on: 2 the bytes, 3 those since the last probe, 4 whether they
-    are enough, 5 whether a probe follows, 6 the record is written. A reply goes on: 2 the differences, 3 whether it is
-    late, 4 the least delay and the excess, 5 to 13 the product of excess and bytes, 13 to 34 its quotient by the gap,
-    35 and 36 the change of occupancy, 37 their sum, 38 it is saturated, 39 the record is written.
+    The prober executes one order at a time: a start (of a frame or probe) takes 7 cycles, a reply 40. Step k is the
+    k-th cycle after the order is taken. Both: 1 read the record. A start: 2 count the bytes, 3 the bytes since the last
+    probe, 4 compare them with the threshold, 5 decide whether a probe follows, 6 write the record. A reply: 2 the
+    differences, 3 detect a late reply, 4 least delay and excess delay, 5 to 13 excess times bytes, 13 to 34 the
+    quotient by the gap, 35 and 36 the change of occupancy, 37 the sum, 38 its saturation, 39 write the record.
 
     Parameters
     ----------
@@ -84,37 +87,37 @@ class E2CMProber(wiring.Component):
     Members
     -------
     ready : Out(1)
-        An order may be given.
+        The prober accepts an order in this cycle.
     order : In(1)
-        One is given.
+        An order is given. Ignored unless ``ready``.
     reply : In(1)
-        A probe is back; otherwise something of the flow starts.
+        The order is a returned probe; otherwise a start of a frame or probe.
     probe : In(1)
-        What starts is a probe; otherwise a frame.
+        A probe starts; otherwise a frame.
     flow : In(range(flows))
-        Of which flow.
+        Flow of the order.
     frame_bytes : In(14)
-        Size of the frame.
+        Size of the frame, in bytes.
     limited : In(1)
         The flow has a rate limiter.
     stamp : In(32)
-        Cycle in which the probe started on the wire.
+        Cycle in which the returned probe started on the wire.
     arrival : In(32)
-        Cycle in which it arrived at the sink.
+        Cycle in which the returned probe arrived at the sink.
     reported : In(32)
-        Bytes of the flow that it carries.
+        Bytes of the flow that the returned probe carries.
     done : Out(1)
-        The order is answered.
+        The order is complete; the outputs below are valid.
     follow : Out(1)
         A probe follows the frame.
     sent : Out(32)
-        Bytes of the flow, for a probe to carry.
+        Bytes of the flow so far, for the probe to carry; 0 otherwise.
     valid : Out(1)
-        The reply has a feedback.
+        The reply yields feedback.
     feedback : Out(signed(13))
         Fb in units of 64 bytes.
     program : In(ProberProgramSignature())
-        Writes least delays; with ``base`` learned nothing is written.
+        Write port of least delays; without effect if delays are learned.
     """
 
     latency = START_CYCLES
@@ -181,7 +184,7 @@ class E2CMProber(wiring.Component):
         return m
 
     def _remember(self, m: Module) -> None:
-        """Read the record of an order, write it in its last step, and clear all records after reset (EPR-13)."""
+        """Read the record of an order, write it in the last step, and clear all records after reset (EPR-13)."""
         m.submodules.records = self.records
         writer, reader = self.records.write_port(), self.records.read_port(domain="sync")
         m.d.comb += [
@@ -201,7 +204,7 @@ class E2CMProber(wiring.Component):
             m.d.sync += self.clears.eq(0)
 
     def _given(self, m: Module) -> Value:
-        """Return the least delay that is read; write those that are given (EPR-14)."""
+        """Return the flow's configured least delay, and write new delays (EPR-14)."""
         program = self.program
         m.submodules.delays = self.delays
         writer, reader = self.delays.write_port(), self.delays.read_port(domain="sync")
@@ -215,7 +218,7 @@ class E2CMProber(wiring.Component):
         return reader.data
 
     def _take(self, m: Module) -> None:
-        """Take an order, and count its steps."""
+        """Accept an order and count its steps."""
         begins = Signal()
         m.d.comb += [self.ready.eq(equals(self.count, 0) & ~self.clears), begins.eq(self.ready & self.order)]
         m.d.sync += [each.eq(0) for each in (self.done, self.follow, self.sent, self.valid, self.feedback)]
@@ -254,7 +257,7 @@ class E2CMProber(wiring.Component):
                     m.d.sync += record.probed.eq(record.sent)
 
     def _compare(self, m: Module) -> None:
-        """Compare a reply with the one before it, and its delay with the least one (EPR-6, EPR-10)."""
+        """Compare a reply with the previous reply, and its delay with the least delay (EPR-6, EPR-10)."""
         record = self.record
         least = self.below | (~record.heard & self.learned)
         with m.Switch(self.count):
@@ -275,7 +278,7 @@ class E2CMProber(wiring.Component):
                     m.d.sync += self.base.eq(self.delay)
 
     def _estimate(self, m: Module) -> None:
-        """Multiply the excess by the bytes, and divide by the gap (EPR-7)."""
+        """Multiply the excess delay by the bytes, and divide by the gap (EPR-7)."""
         with m.If(self.count == _PRODUCT):
             m.d.comb += [
                 self.multiplier.load.eq(1),
@@ -292,7 +295,7 @@ class E2CMProber(wiring.Component):
             m.d.sync += self.occupancy.eq(self.divider.quotient)
 
     def _feed_back(self, m: Module) -> None:
-        """Make the feedback, and keep what the next reply is compared with (EPR-8, EPR-9)."""
+        """Compute the feedback, and store the values to which the next reply is compared (EPR-8, EPR-9)."""
         p, record = self.parameters, self.record
         with m.Switch(self.count):
             with m.Case(_CHANGED):
@@ -319,7 +322,7 @@ class E2CMProber(wiring.Component):
                     m.d.sync += record.base.eq(self.base)
 
     def _show(self, m: Module) -> None:
-        """Tell the answer of an order."""
+        """Drive the answer to an order."""
         rounded = (self.total + Mux(self.total < 0, FEEDBACK_BYTES - 1, 0)) >> _UNIT_BITS
         informs = self.replies & self.informs
         m.d.sync += [
@@ -332,7 +335,7 @@ class E2CMProber(wiring.Component):
 
 
 def _at_most(value: Value, bits: int) -> Value:
-    """Return a value, or the largest one of that many bits if it does not fit."""
+    """Return a value, saturated to ``bits`` bits."""
     return value[:bits] | value[bits:].any().replicate(bits)
 
 

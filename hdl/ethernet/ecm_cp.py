@@ -16,27 +16,27 @@ from vlane.hdl.ethernet.prbs import PRBS
 __all__ = ["ECMCP"]
 
 _STAGES = 4
-"""Stages from the queue to the feedback before saturation."""
+"""Stages from the queue to the unsaturated feedback."""
 _DIGIT, _HALF = 4, 8
-"""Bits of a table of products, and of two of them."""
+"""Input bits of one product table, and of two tables together."""
 _TO_UNITS = FEEDBACK_BYTES.bit_length() - 1
 
 
 def _times(digit: Value, constant: int) -> Value:
-    """Return the product with a constant, as a table: with up to four bits it takes a LUT for each bit."""
+    """Return the product of a digit and a constant, as a table. Four input bits take one LUT per output bit."""
     most = (1 << len(digit)) - 1
     return Array(Const(value * constant, range(most * constant + 1)) for value in range(most + 1))[digit]
 
 
 class ECMCP(wiring.Component):
-    """Samples the frames that join an output's queue, and makes their feedback (``docs/ecm_cp.md``).
+    """Sample the frames that join an output's queue, and compute their feedback (``docs/ecm_cp.md``).
 
-    Latency 7: the outputs tell of a frame seven cycles after it joined, ``waiting`` two cycles after. A frame may join
+    Latency 7: the outputs report a frame seven cycles after it joined, ``waiting`` two cycles after. A frame may join
     in every cycle.
 
-    Stages of a frame: 0 what joins less what leaves; 1 the queue, the random number and parts of the chance; 2 the
-    chance; 3 sampled or not, the change since the last sample; 4 the feedback before saturation; 5 its size; 6 what
-    is sent; then the outputs.
+    Stages of a frame: 0 bytes joining less bytes leaving; 1 the queue, the random number and partial products of the
+    sampling chance; 2 the chance; 3 the sampling decision, and the change since the last sample; 4 the unsaturated
+    feedback; 5 its magnitude; 6 the notification; then the outputs.
 
     Parameters
     ----------
@@ -48,29 +48,29 @@ class ECMCP(wiring.Component):
     enter : In(1)
         A frame joins the queue.
     enter_bytes : In(14)
-        Its size.
+        Size of the joining frame, in bytes.
     managed : In(1)
-        It may be sampled.
+        The joining frame may be sampled.
     tagged : In(1)
-        It carries a tag.
+        The joining frame carries a tag.
     tag : In(16)
-        CPID of the tag.
+        CPID in that tag.
     cpid : In(16)
-        CPID of this point.
+        CPID of this congestion point.
     leave : In(1)
         A frame leaves the queue.
     leave_bytes : In(14)
-        Its size.
+        Size of the leaving frame, in bytes.
     sampled : Out(1)
-        The frame of seven cycles before was sampled.
+        The frame that joined seven cycles ago was sampled.
     notify : Out(1)
-        Its source is sent a notification.
+        The source of that frame is sent a notification.
     stop : Out(1)
         The notification is BCN(0,0).
     feedback : Out(signed(13))
         Fb in units of 64 bytes.
     waiting : Out(range(queue_bytes + 1))
-        Bytes of the queue as the cycle before started.
+        Bytes in the queue at the start of the previous cycle.
     """
 
     latency = _STAGES + 3
@@ -119,7 +119,7 @@ class ECMCP(wiring.Component):
         return m
 
     def _count(self, m: Module) -> None:
-        """Follow the queue (ECP-1) and the room behind it; sums are made before it is known which one counts."""
+        """Track the queue (ECP-1) and its free space. Both sums are computed before the queue is known to overflow."""
         most, joins = self.parameters.queue_bytes, Mux(self.enter, self.enter_bytes, 0)
         leaves, mine = Mux(self.leave, self.leave_bytes, 0), Signal()
         m.d.sync += [
@@ -141,7 +141,7 @@ class ECMCP(wiring.Component):
             m.d.sync += [later.eq(earlier) for earlier, later in pairwise(chain)]
 
     def _sample_at_random(self, m: Module) -> Value:
-        """Return whether the frame of two cycles before is sampled: its number is below its chance (ECP-3)."""
+        """Return whether the frame of two cycles ago is sampled: its random number is below its chance (ECP-3)."""
         prbs = self.prbs
         chance = sampling_chance(self.parameters.sample_bytes)
         low, high = Signal(_HALF + CHANCE_BITS), Signal(BYTES_BITS - _HALF + CHANCE_BITS)
@@ -164,7 +164,7 @@ class ECMCP(wiring.Component):
         return counts[1] & exceeds(limit, numbers[1])
 
     def _sample_by_bytes(self, m: Module) -> Value:
-        """Return whether the frame of two cycles before reaches the bytes of a sample (ECP-4)."""
+        """Return whether the frame of two cycles ago completes the bytes of a sampling interval (ECP-4)."""
         every = self.parameters.sample_bytes
         left, rest, reaches = self.left, Signal.like(self.left), Signal()
         m.d.comb += [rest.eq(left - self.joins), reaches.eq(~exceeds(left, self.joins))]
@@ -175,7 +175,7 @@ class ECMCP(wiring.Component):
         return sampled[1]
 
     def _compare(self, m: Module, sampled: Value) -> None:
-        """Compare a sample with the set point and with the sample before (ECP-7)."""
+        """Compare a sample with the set point and with the previous sample (ECP-7)."""
         queue = self.queues[1]
         m.d.sync += [
             self.takes[0].eq(sampled),
@@ -188,7 +188,7 @@ class ECMCP(wiring.Component):
             m.d.sync += self.last.eq(queue)
 
     def _show(self, m: Module) -> None:
-        """Saturate the feedback, and tell who is notified (ECP-8 to ECP-11)."""
+        """Saturate the feedback and drive the notification (ECP-8 to ECP-11)."""
         p, most, units = self.parameters, self.most, self.most >> _TO_UNITS
         queue, width = self.queues[-1], len(self.raw)
         size, is_negative, maximal, stops = Signal(width), Signal(), Signal(), Signal()

@@ -1,4 +1,4 @@
-"""Reaction point of ECM and E2CM: rate limiters of many flows in memory."""
+"""Reaction point of ECM and E2CM: rate limiters of many flows, in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ECMRP"]
 
 _TOKEN_BITS = (((1 << BYTES_BITS) - 1) * TOKENS_PER_BYTE).bit_length()
 _ELAPSED = 2
-"""Step in which the cycles since a flow's tokens were counted are known."""
+"""Step in which the cycles since the last update of a flow's tokens are known."""
 _COUNTED = _ELAPSED + PRODUCT_CYCLES
 _FRACTION = _COUNTED + 1
 _GAIN = _FRACTION + PRODUCT_CYCLES
@@ -40,16 +40,17 @@ _CHANGED = _CHANGE + PRODUCT_CYCLES
 RECORD_LAYOUT = data.StructLayout(
     {"tokens": _TOKEN_BITS, "last": TIME_BITS, "rate": RATE_BITS, "cpid": CPID_BITS, "probe": 1}
 )
-"""What is kept of a flow."""
+"""Record of a flow."""
 
 
 class ECMRP(wiring.Component):
-    """Keeps the rate limiters of a source's flows (``docs/ecm_rp.md``).
+    """Keep the rate limiters of a source's flows (``docs/ecm_rp.md``).
 
-    One order after another: a question takes 14 cycles, a notice 40. Steps of an order, counted from the cycle in
-    which it is taken: 1 the record is read; 2 the cycles since its tokens were counted; 10 and 11 the tokens; a
-    question is decided in 12 and written in 13. A notice goes on: 11 to 19 the fraction, 19 to 27 the gain of the
-    flow's own rate, 27 to 35 the change, 36 the new rate, 38 what becomes of the limiter, 39 it is written.
+    The component executes one order at a time: a request to start a frame takes 14 cycles, a notice 40. Step k is the
+    k-th cycle after the order is taken. Both: 1 read the record; 2 the cycles since the last update of the tokens; 10
+    and 11 the tokens; a request is decided in 12 and its record written in 13. A notice: 11 to 19 the fraction, 19 to
+    27 the gain of the flow's own rate, 27 to 35 the change, 36 the new rate, 38 the limiter's new state, 39 write the
+    record.
 
     Parameters
     ----------
@@ -59,35 +60,35 @@ class ECMRP(wiring.Component):
     Members
     -------
     ready : Out(1)
-        An order may be given.
+        The component accepts an order in this cycle.
     order : In(1)
-        One is given.
+        An order is given.
     ask : In(1)
-        It is a question whether a frame may start; otherwise something is heard.
+        The order asks whether a frame may start; otherwise it is a notice.
     flow : In(range(flows))
-        Of which flow.
+        Flow of the order.
     frame_bytes : In(14)
-        Size of the frame.
+        Size of the frame, in bytes.
     notice : In(Notice)
-        What is heard.
+        Kind of the notice.
     cpid : In(16)
-        Who says it.
+        CPID of the notice's sender.
     feedback : In(signed(13))
         Fb in units of 64 bytes.
     done : Out(1)
-        The order is answered.
+        The order is complete; the outputs below are valid.
     may : Out(1)
         The frame may start.
     limited : Out(1)
-        The flow has a limiter now.
+        The flow has a limiter after the order.
     rate : Out(22)
-        Its rate in 1/256 Mb/s.
+        Rate of the limiter, in 1/256 Mb/s.
     probe : Out(1)
-        A probe lowered it last.
+        The limiter was last lowered by a probe.
     tag : Out(16)
-        Who lowered it last.
+        CPID that last lowered the limiter.
     limiters : Out(range(flows + 1))
-        Limiters that are installed.
+        Number of limiters installed.
     """
 
     latency = ASK_CYCLES
@@ -175,7 +176,7 @@ class ECMRP(wiring.Component):
         return m
 
     def _take(self, m: Module, place: Value) -> None:
-        """Take an order, or begin a visit that is due; a visit is a question whose answer is not shown (ERP-16)."""
+        """Accept an order, or begin a due visit: a request whose answer is not shown (ERP-16)."""
         begins = Signal()
         m.d.comb += begins.eq(self.ready & (self.order | self.due))
         m.d.sync += [self.now.eq(self.now + 1), self.since.eq(self.since + 1), self.done.eq(0)]
@@ -206,7 +207,7 @@ class ECMRP(wiring.Component):
             m.d.sync += self.due.eq(1)
 
     def _elapse(self, m: Module) -> None:
-        """Multiply the rate by the cycles since the tokens were counted; none while the flow is stopped (ERP-3)."""
+        """Multiply the rate, 0 while the flow is stopped, by the cycles since the last update of the tokens (ERP-3)."""
         elapsed = Signal(TIME_BITS)
         m.d.comb += [
             elapsed.eq(self.at - self.record.last),
@@ -221,7 +222,7 @@ class ECMRP(wiring.Component):
             m.d.sync += self.needed.eq(self.bucket)
 
     def _count(self, m: Module) -> None:
-        """Hold the tokens at a full bucket, and begin with the fraction that feedback is (ERP-3, ERP-6)."""
+        """Clamp the tokens to a full bucket, and start to compute the feedback as a fraction (ERP-3, ERP-6)."""
         m.d.sync += self.record.tokens.eq(Mux(self.product > self.bucket, self.bucket, self.product))
         m.d.comb += [
             self.multiplier.load.eq(1),
@@ -230,14 +231,14 @@ class ECMRP(wiring.Component):
         ]
 
     def _answer(self, m: Module) -> None:
-        """Let the frame start if its tokens are there (ERP-1, ERP-2, ERP-4)."""
+        """Start the frame if its tokens are available (ERP-1, ERP-2, ERP-4)."""
         enough = ~self.stays & (self.record.tokens >= self.needed)
         m.d.sync += self.stays.eq(self.was & ~enough)
         with m.If(enough & ~self.visits):
             m.d.sync += self.record.tokens.eq(self.record.tokens - self.needed)
 
     def _gain(self, m: Module) -> None:
-        """Begin with the gain of the flow's own rate (ERP-8)."""
+        """Start to compute the gain from the flow's own rate (ERP-8)."""
         p, scaled = self.parameters, self.multiplier.product >> SCALE_BITS
         one = 1 << FRACTION_BITS
         m.d.sync += self.fraction.eq(Mux(scaled > one, one, scaled))
@@ -248,7 +249,7 @@ class ECMRP(wiring.Component):
         ]
 
     def _multiply_change(self, m: Module) -> None:
-        """Begin with the fraction of the rate, or of what feedback raises at most (ERP-7, ERP-8)."""
+        """Start to multiply the fraction by the rate (fall) or by the largest increase (rise) (ERP-7, ERP-8)."""
         p = self.parameters
         most = Mux(
             self.of_notice == Notice.PROBE, self.link * p.probe_gain >> GAIN_BITS, self.link * p.gain >> GAIN_BITS
@@ -262,7 +263,7 @@ class ECMRP(wiring.Component):
         ]
 
     def _sum(self, m: Module) -> None:
-        """Add what the rate rises by, or subtract what it falls by; no rate is below the least one."""
+        """Compute the raised and the lowered rate. The lowered rate is at least the minimum rate."""
         record, drifts = self.record, self.of_notice == Notice.DRIFT
         lowered = Signal(signed(RATE_BITS + 2))
         m.d.comb += lowered.eq(Mux(self.was, record.rate, self.link) - self.change)
@@ -308,7 +309,7 @@ class ECMRP(wiring.Component):
         ]
 
     def _show(self, m: Module) -> None:
-        """Tell the answer of an order."""
+        """Drive the answer to an order."""
         record, there = self.record, self.was & ~self.visits
         m.d.sync += [
             self.limiters.eq(self.total),

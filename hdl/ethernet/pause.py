@@ -1,4 +1,4 @@
-"""Memory of an input and its PAUSE."""
+"""Memory of an input port, and its PAUSE requests."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class PauseProgramSignature(Signature):
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new settings hold from the next cycle on.
+        Write in this cycle; the new settings are in force from the next cycle on.
     high : Out(24)
         High watermark in bytes.
     low : Out(24)
         Low watermark in bytes.
     pause_on : Out(1)
-        PAUSE is on.
+        PAUSE is enabled.
     """
 
     def __init__(self) -> None:
@@ -35,9 +35,9 @@ class PauseProgramSignature(Signature):
 
 
 class Pause(wiring.Component):
-    """Keeps the account of an input's memory, drops what does not fit, and asks for PAUSE (``docs/pause.md``).
+    """Track an input's memory, drop frames that do not fit, and request PAUSE frames (``docs/pause.md``).
 
-    Latency 0: ``drop`` belongs to the frame of the same cycle, and to the state as the cycle starts.
+    Latency 0: ``drop`` refers to the frame of the same cycle and the state at the start of that cycle.
 
     Parameters
     ----------
@@ -49,33 +49,33 @@ class Pause(wiring.Component):
     arrive : In(1)
         A frame arrives.
     arrive_bytes : In(14)
-        Its size.
+        Size of the arriving frame, in bytes.
     leave : In(1)
         A frame leaves the memory.
     leave_bytes : In(14)
-        Its size.
+        Size of the leaving frame, in bytes.
     drop : Out(1)
-        The frame that arrives does not fit.
+        The arriving frame does not fit and is dropped.
     paused : Out(1)
-        The neighbour must be silent.
+        The neighbour must not send.
     request : Out(1)
-        A PAUSE frame must be sent.
+        A PAUSE frame is to be sent.
     quanta : Out(16)
-        The time that it carries.
+        Pause time of that frame, in quanta; 0 resumes the neighbour.
     said : In(1)
         A PAUSE frame starts on the link.
     program : In(PauseProgramSignature())
-        Writes settings.
+        Write port of the settings.
     level : Out(range(memory_bytes + 1))
         Bytes in the memory.
     drops : Out(16)
-        Frames that were dropped.
+        Number of dropped frames; a saturating counter.
     high : Out(24)
         High watermark in force.
     low : Out(24)
         Low watermark in force.
     pause_on : Out(1)
-        PAUSE is on.
+        PAUSE is enabled.
     """
 
     latency = 0
@@ -114,7 +114,7 @@ class Pause(wiring.Component):
         return m
 
     def _account(self, m: Module) -> None:
-        """Take what fits and let go what leaves; both sums are made before it is known whether the frame fits."""
+        """Update the bytes in memory. Both sums are computed before the frame is known to fit."""
         room, arrives, leaves = Signal.like(self.level), Signal(BYTES_BITS), Signal(BYTES_BITS)
         m.d.comb += [
             room.eq(self.parameters.memory_bytes - self.level),
@@ -129,13 +129,13 @@ class Pause(wiring.Component):
             m.d.sync += self.drops.eq(self.drops + 1)
 
     def _compare(self, m: Module) -> None:
-        """Compare the level with the watermarks; in the band between them stays what was."""
+        """Compare the level with the watermarks. Between the watermarks the previous state persists."""
         stays = self.held & ~exceeds(self.low, self.level)
         m.d.comb += self.paused.eq(self.pause_on & (exceeds(self.level, self.high) | stays))
         m.d.sync += self.held.eq(self.paused)
 
     def _ask(self, m: Module) -> None:
-        """Request a frame while what was said last is not true, or is too old."""
+        """Request a PAUSE frame while the last frame sent differs from the current state or is due for refresh."""
         m.d.comb += self.quanta.eq(Mux(self.paused, Const(PAUSE_QUANTA), 0))
         is_old: Signal | Const = Const(0)
         if refresh := self.parameters.refresh_cycles:

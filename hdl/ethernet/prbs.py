@@ -1,4 +1,4 @@
-"""The random sequence of the blocks: PRBS31, 24 bits at a time."""
+"""Random sequence of the blocks: PRBS31, 24 bits at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlane.ethernet.shared import DRAW_BITS, PRBS_BITS, PRBS_TAP
 
 
 class PRBS(wiring.Component):
-    """A sequence that goes on by 24 bits when a number is taken (ECP-5 of ``docs/ecm_cp.md``).
+    """PRBS31 sequence that advances by 24 bits when a number is taken (ECP-5 of ``docs/ecm_cp.md``).
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ class PRBS(wiring.Component):
     Members
     -------
     draw : In(1)
-        Take the number: another one comes with the next cycle.
+        Take the number; the next number appears in the next cycle.
     number : Out(24)
-        The random number, the newest bit lowest.
+        Random number, newest bit lowest.
     """
 
     def __init__(self, seed: int) -> None:
@@ -32,7 +32,7 @@ class PRBS(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         state = self.state
-        # bit k of the number is the newest but k; what it is made of was all there before the number
+        # bit 0 is the newest; all state bits used here were generated before this number
         fresh = Cat(state[bit + PRBS_BITS - DRAW_BITS] ^ state[bit + PRBS_TAP - DRAW_BITS] for bit in range(DRAW_BITS))
         m.d.comb += self.number.eq(fresh)
         with m.If(self.draw):

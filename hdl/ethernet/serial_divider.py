@@ -1,4 +1,4 @@
-"""Quotient of two numbers, one bit a cycle, held at the largest one of its width."""
+"""Serial division, one quotient bit per cycle, saturating."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 
 class SerialDivider(wiring.Component):
-    """Divides, and rounds down.
+    """Divide two numbers and round down.
 
-    The quotient is there ``cycles`` cycles after the load, for one cycle. Quotients that do not fit, and those of a
-    divisor 0, are the largest number of that width.
+    The quotient is valid for one cycle, ``cycles`` cycles after the load. A quotient that does not fit, or a division
+    by 0, yields the largest number of ``quotient_bits`` bits.
 
     Parameters
     ----------
@@ -21,13 +21,13 @@ class SerialDivider(wiring.Component):
     Members
     -------
     load : In(1)
-        Begin with these numbers; what was under way is forgotten.
+        Load both numbers and restart. A division in progress is abandoned.
     dividend : In(dividend_bits)
-        What is divided.
+        Dividend.
     divisor : In(divisor_bits)
-        By what.
+        Divisor.
     quotient : Out(quotient_bits)
-        The result.
+        Quotient.
     """
 
     def __init__(self, *, quotient_bits: int, divisor_bits: int, dividend_bits: int) -> None:

@@ -1,4 +1,4 @@
-"""Product of two numbers, four bits of one of them a cycle."""
+"""Serial multiplication, four bits of one factor per cycle."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 FACTOR_BITS, SHORT_BITS = 22, 24
-"""Widths of the two numbers."""
+"""Widths of the two factors."""
 _DIGIT = 4
 PRODUCT_CYCLES = SHORT_BITS // _DIGIT + 2
 """Cycles from a load to the product."""
 
 
 class SerialMultiplier(wiring.Component):
-    """Multiplies; the product is there eight cycles after the load, for one cycle.
+    """Multiply two numbers. The product is valid for one cycle, eight cycles after the load.
 
     Members
     -------
     load : In(1)
-        Begin with these numbers; what was under way is forgotten.
+        Load both factors and restart. A multiplication in progress is abandoned.
     factor : In(22)
-        One of them.
+        First factor.
     digits : In(24)
-        The other one.
+        Second factor, consumed four bits per cycle.
     product : Out(46)
-        Eight cycles later.
+        Product, eight cycles after the load.
     """
 
     def __init__(self) -> None:

@@ -1,1 +1,1 @@
-"""Hardware at the two ends of a cable: the link's ports, room, flow-control packets and their limits."""
+"""Hardware at the ends of a cable: link ports, credit counters, flow-control packets and their limits."""

@@ -1,4 +1,4 @@
-"""The sender's limits of a remote buffer, told by flow-control packets."""
+"""Credit counter of a remote buffer whose limits arrive in flow-control packets."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from vlane.units import MAX_DATA_VLS
 
 
 class FCPLimits(wiring.Component):
-    """The sender of ``credit_ib`` behind the port list of ``Room`` (``docs/ib_switch.md``, IBS-C1, IBS-C5).
+    """``CreditIBSender`` with the ports of ``Room`` (``docs/ib_switch.md``, IBS-C1, IBS-C5).
 
-    The link is up from reset on. Latency 0 for ``fits``; what is taken or heard counts from the next cycle on. Reset:
-    nothing is sent, and all the room there is may be taken.
+    The link is up from reset on. Latency 0 for ``fits``; sent packets and received limits take effect in the next
+    cycle. After reset nothing is sent and the whole buffer is available.
 
     Parameters
     ----------
     vls : int
         Lanes, 1 to 15.
     blocks : int
-        Of each lane's part of the buffer, 1 to 2048.
+        Fixed share of each lane in the buffer, 1 to 2048 blocks.
     largest : int
         Blocks of the largest packet, 1 to ``blocks``.
     behind : bool
-        Whether the packets behind the heads are looked at too.
+        Whether to check the packets behind the heads too.
 
     Members
     -------
     blocks : In(ArrayLayout(range(largest + 1), vls))
         Sizes of the head packets.
     fits : Out(vls)
-        There is room for all of it.
+        Lanes whose whole head packet fits.
     behind_blocks : In(ArrayLayout(range(largest + 1), vls))
         With ``behind`` only: sizes of the packets behind the heads.
     fits_behind : Out(vls)
-        With ``behind`` only: there is room for the head and the one behind it.
+        With ``behind`` only: lanes whose head and second packet fit together.
     take : In(vls)
-        Lane whose packet starts, one bit. Only one that fits may.
+        Lane whose packet starts, one-hot. The packet must fit.
     take_blocks : In(range(largest + 1))
-        Its size.
+        Size of the starting packet, in blocks.
     hears : In(LimitSignature())
-        A limit that arrives; of a lane that is not there it is ignored.
+        Received limit. A limit for a lane that does not exist is ignored.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
+        If a parameter has the wrong type.
     ValueError
-        If it is out of range.
+        If a parameter is out of range.
     """
 
     latency = 0

@@ -1,4 +1,4 @@
-"""Flow-control packets that a port of a switch sends: limits of its input buffer, round robin."""
+"""Flow-control packets of a switch port: send the limits of its input buffer, round robin."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class FCPTimes:
     Parameters
     ----------
     step : int
-        Growth of a limit, in blocks, that makes its packet due.
+        Advance of a limit, in blocks, that makes its packet due.
     period : int
-        Cycles after which the packets of all VLs are due.
+        Cycles after which the packets of all VLs become due.
     """
 
     step: int
@@ -30,38 +30,38 @@ class FCPTimes:
 
 
 class FCPRoundRobin(wiring.Component):
-    """The limits of an input's buffer, offered as ``credit_ib`` offers them (IBS-C2 to IBS-C4).
+    """Send the limits of an input buffer in the order of ``credit_ib`` (IBS-C2 to IBS-C4).
 
-    The limit of a VL is its part of the buffer and the blocks freed since reset: what ``credit_ib`` computes as blocks
-    received and room where no packet is lost.
+    A VL's limit is its share of the buffer plus the blocks freed since reset. Without packet loss ``credit_ib``
+    computes the same limit from blocks received and free blocks.
 
-    Reset: all room is free and told, but due to be told again.
+    After reset the buffer is empty, and the initial limits count as sent but are due to be sent again.
 
     Parameters
     ----------
     vls : int
         Lanes.
     blocks : int
-        Of each lane's part of the buffer.
+        Fixed share of each lane in the buffer, in blocks.
     step : int
-        Blocks by which a limit has grown when it is due.
+        Advance of a limit, in blocks, that makes it due.
     period : int
-        Cycles after which every lane is due, counted from reset on.
+        Cycles after which every limit becomes due, counted from reset.
     returned : int
-        Blocks of a lane that may leave the buffer in a cycle.
+        Most blocks of a lane that may leave the buffer per cycle.
     vls_apart : bool
-        Whether blocks of several lanes may leave the buffer in a cycle, one of each.
+        Whether blocks of several lanes may leave the buffer in one cycle, one block per lane.
 
     Members
     -------
     freed : In(ReturnSignature(returned)) or In(LaneReturnSignature(vls))
-        Blocks that left the buffer in the cycle before.
+        Blocks that left the buffer in the previous cycle.
     may : In(1)
-        The link takes one.
+        The link can take a flow-control packet in this cycle.
     takes : Out(1)
-        One is sent in this cycle.
+        A flow-control packet is sent in this cycle.
     says : Out(LimitSignature())
-        What was sent in the cycle before.
+        Flow-control packet sent in the previous cycle.
     """
 
     def __init__(

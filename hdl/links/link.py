@@ -1,4 +1,4 @@
-"""What goes over a link between switches: flits one way, returned room the other."""
+"""Signals of a link between switches: flits in one direction, credit returns in the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIELDS = {"vl": (60, 4), "sl": (52, 4), "channel_top": (51, 1), "dlid": (32, 16
 
 
 def lane_shape(vls: int) -> range:
-    """Return the shape of the number of one of so many lanes."""
+    """Return the shape of a lane number, for ``vls`` lanes."""
     return range(max(2, vls))
 
 
@@ -27,22 +27,22 @@ class LinkSignature(Signature):
     Parameters
     ----------
     data_bits : int
-        Carried of a flit, 64 or more.
+        Data bits of a flit, at least 64.
     vl_bits : int
-        Of a lane's number.
+        Width of a lane number.
 
     Members
     -------
     valid : Out(1)
-        A flit.
+        A flit is sent.
     vl : Out(vl_bits)
-        Its lane.
+        Lane of the flit.
     first : Out(1)
-        It is a packet's first flit.
+        The flit is a packet's first.
     last : Out(1)
-        It is a packet's last flit.
+        The flit is a packet's last.
     data : Out(data_bits)
-        First byte on top. A packet begins with its header.
+        Data, first byte in the most significant bits. A packet begins with its header.
     """
 
     def __init__(self, data_bits: int, vl_bits: int = 4) -> None:
@@ -50,33 +50,33 @@ class LinkSignature(Signature):
 
 
 class ReturnSignature(Signature):
-    """Room that comes free, seen from the receiver of flits.
+    """Freed buffer space, seen from the receiver of the flits.
 
     Parameters
     ----------
     most : int
-        Blocks that may come free in a cycle.
+        Most blocks that may be freed in a cycle.
     vl_bits : int
-        Of a lane's number.
+        Width of a lane number.
 
     Members
     -------
     blocks : Out(range(most + 1))
-        How many come free.
+        Number of blocks freed.
     vl : Out(vl_bits)
-        Their lane; 0 if there are none.
+        Lane of those blocks; 0 if no block is freed.
     """
 
     def __init__(self, most: int = 1, vl_bits: int = 4) -> None:
         super().__init__({"blocks": Out(range(most + 1)), "vl": Out(vl_bits)})
 
     def of_lane(self, returned: Any, lane: int) -> Value:
-        """Return the blocks of a lane that come free."""
+        """Return the number of freed blocks that belong to a lane."""
         return Mux(equals(returned.vl, lane), returned.blocks, 0)
 
 
 class LaneReturnSignature(Signature):
-    """Room that comes free of several lanes in a cycle, seen from the receiver of flits.
+    """Freed buffer space of several lanes in one cycle, seen from the receiver of the flits.
 
     Parameters
     ----------
@@ -86,29 +86,29 @@ class LaneReturnSignature(Signature):
     Members
     -------
     blocks : Out(vls)
-        A bit per lane: a block of it comes free.
+        Lanes of which one block is freed, as bits.
     """
 
     def __init__(self, vls: int) -> None:
         super().__init__({"blocks": Out(vls)})
 
     def of_lane(self, returned: Any, lane: int) -> Value:
-        """Return the blocks of a lane that come free."""
+        """Return the number of freed blocks that belong to a lane."""
         blocks: Value = returned.blocks[lane]
         return blocks
 
 
 class LimitSignature(Signature):
-    """A flow-control packet as a switch's ports send it, seen from the sender.
+    """Flow-control packet between switch ports, seen from the sender.
 
     Members
     -------
     valid : Out(1)
-        One is there.
+        A flow-control packet is sent.
     vl : Out(4)
-        The lane it tells of; 0 if there is none.
+        Lane of the limit; 0 without a packet.
     limit : Out(12)
-        Blocks that may be sent since the start, modulo 4096; 0 if there is none.
+        Total number of blocks that may be sent since the start, modulo 4096; 0 without a packet.
     """
 
     def __init__(self) -> None:
@@ -116,31 +116,31 @@ class LimitSignature(Signature):
 
 
 class CrossingSignature(Signature):
-    """Flits of one packet on their way through a switch, seen from the buffer they leave.
+    """Flits of one packet that cross a switch, seen from the buffer they leave.
 
     Parameters
     ----------
     flits : int
-        Most in a cycle.
+        Most flits in a cycle.
     data_bits : int
-        Carried of a flit.
+        Data bits of a flit.
     vls, ports, largest : int
-        Lanes and ports of the switch; blocks of the largest packet.
+        Lanes and ports of the switch; size of the largest packet, in blocks.
 
     Members
     -------
     count : Out(range(flits + 1))
-        How many flits.
+        Number of flits in this cycle.
     flits : Out(ArrayLayout(data_bits + 2, flits))
         The flits, oldest first: last, first, data.
     first, last : Out(1), Out(1)
-        The packet's first flit is the oldest of them; its last one is among them.
+        The oldest of the flits is the packet's first; the packet's last flit is among them.
     vl : Out(lane_shape(vls))
-        Its outgoing lane.
+        Outgoing lane of the packet.
     to : Out(range(ports))
-        Its output.
+        Output of the packet.
     blocks : Out(range(largest + 1))
-        Its size.
+        Size of the packet, in blocks.
     """
 
     def __init__(self, *, flits: int, data_bits: int, vls: int, ports: int, largest: int) -> None:
@@ -158,17 +158,17 @@ class CrossingSignature(Signature):
 
 
 class LaneCrossingSignature(Signature):
-    """Flits of one lane on their way through a crossbar with a port per lane, seen from the buffer they leave.
+    """Flits of one lane that traverse a crossbar with a port per lane, seen from the buffer they leave.
 
     Parameters
     ----------
     data_bits : int
-        Carried of a flit.
+        Data bits of a flit.
 
     Members
     -------
     valid : Out(1)
-        A flit crosses.
+        A flit traverses the crossbar.
     flit : Out(data_bits + 2)
         The flit: last, first, data.
     """
@@ -178,14 +178,14 @@ class LaneCrossingSignature(Signature):
 
 
 def take_crossing(m: Module, to: Any, comes: Sequence[tuple[Value, Any]]) -> None:
-    """Let one of several crossings come in.
+    """Connect one destination to several crossings, of which at most one has flits for that destination.
 
     Parameters
     ----------
     to : CrossingSignature, flipped
-        Where it comes in.
+        Destination.
     comes : sequence of (Value, CrossingSignature)
-        Whether it is for that place, of those that have flits one at most; the crossing.
+        Pairs: whether the crossing goes to this destination, and the crossing.
     """
     chosen = [is_for & crossing.count.any() for is_for, crossing in comes]
     for name in to.signature.members:
@@ -194,24 +194,24 @@ def take_crossing(m: Module, to: Any, comes: Sequence[tuple[Value, Any]]) -> Non
 
 
 def field_of(data: Value, name: str) -> Value:
-    """Return a field of the header that a first flit carries: ``vl``, ``sl``, ``channel_top``, ``dlid``, ``pktlen``."""
+    """Return a header field of a first flit: ``vl``, ``sl``, ``channel_top``, ``dlid`` or ``pktlen``."""
     low, bits = _FIELDS[name]
     start = len(data) - HEADER_BITS + low
     return data[start : start + bits]
 
 
 def blocks_of(data: Value) -> Value:
-    """Return the 64-byte blocks of the packet whose first flit this is, VCRC included, 8 bits."""
+    """Return the size of a packet from its first flit, in 64-byte blocks, VCRC included (8 bits)."""
     return ((field_of(data, "pktlen") + 16) >> 4)[:8]
 
 
 def with_vl(data: Value, vl: Value) -> Value:
-    """Return a first flit with another VL in its header."""
+    """Return a first flit with the VL in its header replaced."""
     return _with(data, "vl", Value.cast(vl))
 
 
 def with_channel(data: Value, channel: Value) -> Value:
-    """Return a first flit with another channel in its header (``vlane/packets/lrh.py``)."""
+    """Return a first flit with the channel in its header replaced (``vlane/packets/lrh.py``)."""
     return _with(_with(data, "vl", channel[:4]), "channel_top", channel[4])
 
 

@@ -1,4 +1,4 @@
-"""Room counters of a shared buffer, kept by its sender."""
+"""Credit counters of a shared remote buffer."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ _MAX_RETURNED = 3
 
 
 class Room(wiring.Component):
-    """Blocks in use of a remote buffer, under the room rule (``docs/ib_switch.md``, Room).
+    """Count the used blocks of a remote buffer, under the admission rule (``docs/ib_switch.md``, Room).
 
-    Latency 0 for ``fits``; what is taken or given back counts from the next cycle on. Reset: nothing is taken.
+    Latency 0 for ``fits``; taken and returned blocks take effect in the next cycle. After reset the buffer is empty.
 
     Parameters
     ----------
     vls : int
         Lanes, 1 to 32.
     blocks : int
-        Of the buffer, 1 to 4096.
+        Capacity of the buffer in blocks, 1 to 4096.
     minimum, maximum : int
-        Blocks that each lane is guaranteed, and the most it may take.
+        Blocks guaranteed to each lane, and the most that a lane may use.
     largest : int
         Blocks of the largest packet, 1 to ``maximum``.
     returned : int
-        Blocks of a lane that may come back in a cycle, 1 to 3.
+        Most blocks of a lane that may come back per cycle, 1 to 3.
     behind : bool
-        Whether the packets behind the heads are looked at too.
+        Whether to check the packets behind the heads too.
 
     Members
     -------
     blocks : In(ArrayLayout(range(largest + 1), vls))
         Sizes of the head packets.
     fits : Out(vls)
-        There is room for all of it.
+        Lanes whose whole head packet fits.
     behind_blocks : In(ArrayLayout(range(largest + 1), vls))
         With ``behind`` only: sizes of the packets behind the heads.
     fits_behind : Out(vls)
-        With ``behind`` only: there is room for the head and the one behind it.
+        With ``behind`` only: lanes whose head and second packet fit together.
     take : In(vls)
-        Lane whose packet starts, one bit. Only one that fits may.
+        Lane whose packet starts, one-hot. The packet must fit.
     take_blocks : In(range(largest + 1))
-        Its size.
+        Size of the starting packet, in blocks.
     give : In(ArrayLayout(range(returned + 1), vls))
-        Blocks that come back, by lane. Clamped to what the lane holds.
+        Returned blocks, by lane; at most the lane's used blocks are subtracted.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
+        If a parameter has the wrong type.
     ValueError
-        If it is out of range.
+        If a parameter is out of range.
     """
 
     latency = 0
@@ -118,7 +118,7 @@ class Room(wiring.Component):
         return m
 
     def _fits(self, m: Module, name: str, held: Value, others: Signal) -> Value:
-        """Return whether a lane may hold so much, while the others hold so much beyond their minima."""
+        """Return whether a lane may hold ``held`` blocks while the other lanes exceed their minimums by ``others``."""
         most = self.largest * (2 if self.behind else 1)
         after = Signal(range(self.maximum + most + 1), name=f"after_{name}")
         m.d.comb += after.eq(held)

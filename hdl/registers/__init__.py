@@ -1,1 +1,1 @@
-"""Hardware of the register port and of its AXI4-Lite front."""
+"""Hardware of the register port and of its AXI4-Lite interface."""

@@ -1,4 +1,4 @@
-"""An AXI4-Lite subordinate that answers one write and one read at a time."""
+"""AXI4-Lite subordinate that serves one write and one read at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD_BITS = 32
 
 
 def axi_lite_members(address_bits: int) -> dict[str, Any]:
-    """Return the members of a bus of 32 bits: the signals of the AXI specification with the prefix ``s_axil_``."""
+    """Return the members of a 32-bit AXI4-Lite bus, named as in the AXI specification with the prefix ``s_axil_``."""
     members = {
         "awaddr": In(address_bits),
         "awprot": In(3),
@@ -40,7 +40,7 @@ def axi_lite_members(address_bits: int) -> dict[str, Any]:
 
 
 class AxiLite(wiring.Component):
-    """The bus side of a register port (``docs/register_port.md``, REG-1 to REG-5).
+    """Bus interface of a register port (``docs/register_port.md``, REG-1 to REG-5).
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ class AxiLite(wiring.Component):
     s_axil_wdata : In(32)
         Word of a write.
     s_axil_wstrb : In(4)
-        Byte strobes. A write of part of a word is refused with SLVERR.
+        Byte strobes. A write of part of a word is rejected with SLVERR.
     s_axil_wvalid : In(1)
         ``s_axil_wdata`` is valid.
     s_axil_wready : Out(1)
         The word is accepted, before or after its address.
     s_axil_bresp : Out(2)
-        Answer of a write: 0 (OKAY), or 2 (SLVERR) if nothing was written.
+        Write response: 0 (OKAY), or 2 (SLVERR) if nothing was written.
     s_axil_bvalid : Out(1)
         ``s_axil_bresp`` is valid.
     s_axil_bready : In(1)
@@ -82,7 +82,7 @@ class AxiLite(wiring.Component):
     s_axil_rdata : Out(32)
         Word of a read.
     s_axil_rresp : Out(2)
-        Answer of a read: 0 (OKAY), or 2 (SLVERR) if nothing can be read there; the word is 0 then.
+        Read response: 0 (OKAY), or 2 (SLVERR) with word 0 if no register can be read at the address.
     s_axil_rvalid : Out(1)
         ``s_axil_rdata`` and ``s_axil_rresp`` are valid.
     s_axil_rready : In(1)

@@ -1,4 +1,4 @@
-"""Registers on a bus in front of a block: they program its tables and read its state."""
+"""Register port in front of a block, which programs the block's tables and reads its state over a bus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RegisterPort(wiring.Component):
     registers : RegisterMap
         Addresses and kinds of the registers.
     block : Component
-        Block whose ports are programmed and read; only the shapes of its ports are used.
+        Block to program and read. Only the shapes of its ports are used.
 
     Members
     -------
@@ -73,7 +73,7 @@ class RegisterPort(wiring.Component):
         return m
 
     def _words(self, register: Constant | Status | Setting) -> list[Value]:
-        """Return the value that each word of a register reads."""
+        """Return the values that the words of a register read."""
         if isinstance(register, Constant):
             return [Const(register.value, _WORD_BITS)]
         value = Value.cast(getattr(self, register.member))
@@ -83,7 +83,7 @@ class RegisterPort(wiring.Component):
     def _take(
         self, m: Module, bus: AxiLite, written: Value, place: Value, register: Command | Setting | Window
     ) -> Value:
-        """Carry out a write to a register; return whether the word can be written."""
+        """Perform a write to a register and return whether the word can be written."""
         if isinstance(register, Window):
             self._program(m, bus, written, register)
             return Const(1)
@@ -97,7 +97,7 @@ class RegisterPort(wiring.Component):
         return place < len(words)
 
     def _program(self, m: Module, bus: AxiLite, written: Value, window: Window) -> None:
-        """Write an entry: a single word, or the higher word together with the lower word that was written before."""
+        """Write a table entry: a single word, or the higher word together with the lower word written before."""
         port = getattr(self, window.program)
         entry, value, complete = bus.write_at, bus.data, written
         if window.entry_words > 1:
@@ -116,7 +116,7 @@ class RegisterPort(wiring.Component):
 
 
 class RegisteredBlock(wiring.Component):
-    """A block with a register port in place of its program ports.
+    """Combine a block with a register port that replaces its program ports.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, n
 
 
 def _driven_by(register: object) -> str:
-    """Return the member of the block that a register drives, or ``None`` for a register that is only read."""
+    """Return the block's member that a register drives, or an empty string for a read-only register."""
     if isinstance(register, Window):
         return register.program
     return register.member if isinstance(register, Command | Setting) else ""

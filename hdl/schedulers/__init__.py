@@ -1,1 +1,1 @@
-"""Hardware of the egress schedulers: which virtual lane sends next."""
+"""Hardware of the egress schedulers, which select the virtual lane that sends next."""

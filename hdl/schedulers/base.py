@@ -1,4 +1,4 @@
-"""Common base of the schedulers of one list: lanes, requesters, VL15, hold, grant."""
+"""Common base of the single-list schedulers: lanes, requesters, VL15, hold, grant."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class ScheduleSignature(Signature):
     select : Out(ScheduleSelect)
         ``TABLE``: entries, quanta or reciprocals; ``MAP``: the map from lanes to requesters.
     index : Out(7)
-        Index of the entry, requester or lane; an absent one writes nothing.
+        Index of the entry, requester or lane. Writes to an absent index are ignored.
     requester : Out(requester_bits)
-        Requester of the entry or of the lane; an absent one is never active.
+        Requester of the entry or of the lane. An absent requester is never active.
     weight : Out(weight_bits)
         Weight, quantum or reciprocal.
     """
@@ -55,16 +55,16 @@ class ScheduleSignature(Signature):
 
 
 class Scheduler(wiring.Component):
-    """Base of the schedulers of one list. A subclass adds its members and selects the winner.
+    """Base of the single-list schedulers. A subclass adds its members and selects the winner.
 
     Parameters
     ----------
     parameters : SchedulerParameters
         Shape of the scheduler.
     members : dict
-        Members besides the shared ones.
+        Members in addition to the shared ones.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
     """
 
     latency = 0
@@ -88,12 +88,15 @@ class Scheduler(wiring.Component):
         self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
 
     def frame(self, m: Module) -> None:
-        """Derive the requesters from the lanes, and the grant from ``winner`` and ``sends``; drive ``decides``.
+        """Derive requesters from lanes, and the grant from ``winner`` and ``sends``. Drive ``decides``.
 
-        VL15 is granted before all data lanes. ``winner`` must have one bit set while ``sends`` is asserted; it is
-        used in decision cycles only. In cycles of ``takes_lane`` a requester takes the lane that it offers: while it
-        is in ``held`` it offers no other one, and ``lost`` has the requesters whose taken lane cannot send while
-        another lane of theirs can. The turn passes to the lane after the offered one in cycles of ``notes_lane``.
+        VL15 is granted before all data lanes. ``winner`` must be one-hot while ``sends`` is asserted; it is used in
+        decision cycles only.
+
+        With a map, a requester locks the lane that it offers in a cycle of ``takes_lane`` and offers only this lane
+        while the requester is in ``held``. ``lost`` contains the requesters whose locked lane cannot send while another
+        of their lanes can. A cycle of ``notes_lane`` moves the round-robin pointer of the requester's lanes behind the
+        offered lane.
         """
         able = self.heads.request & self.heads.fits
         vl15_wins = Signal()
@@ -122,7 +125,7 @@ class Scheduler(wiring.Component):
             ]
 
     def _map(self, m: Module, able: Value, lane_wins: Signal) -> None:
-        """Let each requester offer one of its able lanes, round robin after the lane it sent from last."""
+        """Select the lane that each requester offers: one of its able lanes, round robin from the lane sent last."""
         with m.If(self.program.enable & self._writes(ScheduleSelect.MAP)):
             for lane, owner in enumerate(self.owners):
                 with m.If(equals(self.program.index, lane)):
@@ -156,14 +159,14 @@ class Scheduler(wiring.Component):
         m.d.comb += lane_wins.eq(reduce(or_, offered))
 
     def programmed_requester(self) -> Value:
-        """Return the requester that is written; the number ``requesters`` stands for every absent one."""
+        """Return the requester being written. The number ``requesters`` stands for every absent requester."""
         given = self.program.requester
         if self.requesters >= 1 << len(given):
             return given
         return Mux(given < self.requesters, given, self.requesters)
 
     def note_winner(self, m: Module) -> None:
-        """Record the lane that is granted, so that its requester offers the lane after it next."""
+        """Move the lane pointer of the granted requester behind the granted lane."""
         with m.If(self.ready & self.decides & self.sends):
             m.d.comb += self.notes_lane.eq(self.winner)
 

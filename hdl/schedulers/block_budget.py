@@ -1,4 +1,4 @@
-"""A down-counter of blocks whose non-zero flag is computed one cycle ahead.
+"""Down-counter of blocks whose non-zero flag is computed one cycle ahead.
 
 ::
 
@@ -8,8 +8,8 @@
                                                +--> is_one, is_two: whether value, less charged, will be 1 or 2
     renew, charge, single, double, last -----------> left
 
-``left`` and ``last`` are right in every cycle. ``value`` is one charge behind: a charge in cycle t is subtracted in
-t + 1. A worked trace is in ``docs/vlarb_line_rate.md``.
+``left`` and ``last`` are exact in every cycle. ``value`` lags by one charge: a charge in cycle t is subtracted in t +
+1. A worked trace is in ``docs/vlarb_line_rate.md``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from vlane.hdl.common.select import equals
 
 
 class BlockBudget(wiring.Component):
-    """A budget of blocks that is renewed and charged, at most one block a cycle (``docs/vlarb_line_rate.md``, VLALR-6).
-
-    After reset the budget is ``starts_with``.
+    """Budget of blocks that is renewed and charged, at most one block per cycle (``docs/vlarb_line_rate.md``, VLALR-6).
 
     Parameters
     ----------
@@ -40,7 +38,7 @@ class BlockBudget(wiring.Component):
     amount : In(bits)
         The new budget, at least 1. Sampled with ``renew``.
     single, double : In(1), In(1)
-        ``amount`` is 1; ``amount`` is 2. The caller computes them a cycle ahead.
+        ``amount`` is 1; ``amount`` is 2. The parent computes both one cycle ahead.
     charge : In(1)
         One block is deducted. If none is left, the budget does not change.
     end : In(1)
@@ -73,13 +71,13 @@ class BlockBudget(wiring.Component):
         value, charged, is_one, is_two = self.value, self.charged, self.is_one, self.is_two
         renewed, given, counted = Signal(), Signal(self.bits), Signal(self.bits, init=self.starts_with)
         with m.If(self.renew):
-            m.d.sync += given.eq(self.amount)  # selected in the next cycle: the amount arrives late in this one
+            m.d.sync += given.eq(self.amount)  # multiplexed a cycle later: the amount arrives late
         m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_two, is_one))]
         m.d.sync += [
             renewed.eq(self.renew),
             charged.eq(self.charge),
             counted.eq(value - charged),
-            # two values of the next count are compared side by side; `charged`, known late, chooses between them
+            # both comparisons run in parallel; `charged`, which arrives late, selects one
             is_one.eq(Mux(self.renew, self.single, Mux(charged, equals(value, 2), equals(value, 1)))),
             is_two.eq(Mux(self.renew, self.double, Mux(charged, equals(value, 3), equals(value, 2)))),
             # a charge empties the budget only if it takes the last block, of the new amount or of the old one

@@ -1,4 +1,4 @@
-"""Round robin with deficits: the common part of the Deficit Table and deficit round robin."""
+"""Round robin with deficits: the common part of the Deficit Table and of deficit round robin."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 OWNER_BITS = 5
 DEFICIT_BITS = 7
-"""A deficit is less than the packet that did not fit, whose size has 7 bits."""
+"""Width of a deficit, which is less than the size of the packet that did not fit (7 bits)."""
 
 
 class DeficitTurns(wiring.Component):
-    """Select the requester whose turn it is and the one that sends, within the cycle; at most one turn begins a cycle.
+    """Select, within the cycle, the next turn and the requester that sends. At most one turn begins per cycle.
 
     Parameters
     ----------
     entries : int
-        Entries that are served round robin, 1 to 128.
+        Number of list entries, which are served round robin, 1 to 128.
     requesters : int
-        Requesters, 2 to 32.
+        Number of requesters, 2 to 32.
     keep_on_stall : bool
-        Whether a requester that has a packet but no room for it keeps its deficit.
+        Whether a requester keeps its deficit while it has packets but no credit for any of them.
     most_kept : int
-        Largest remainder of a turn that such a requester keeps, in blocks.
+        Most blocks that such a requester keeps of its turn's remainder.
     saturate_at : int
-        Value at which the accumulated weight saturates; 0 if the counter is wide enough for every sum.
+        Saturation value of the accumulated weight; 0 if the counter is wide enough for every sum.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
@@ -41,23 +41,23 @@ class DeficitTurns(wiring.Component):
     waiting : In(requesters)
         Requesters that have packets, none of which fits.
     sizes : In(ArrayLayout(BLOCKS_SHAPE, requesters))
-        Size of the packet that each requester would send, in blocks.
+        Size of each requester's next packet, in blocks.
     owners : In(ArrayLayout(OWNER_BITS, entries))
         Requester of each entry.
     weights : In(ArrayLayout(8, entries))
         Weight of each entry; an entry of weight 0 is skipped.
     commit : In(1)
-        This is a decision cycle: the state changes.
+        Decision cycle: update the state.
     clear : In(1)
         End the turn and clear all deficits; entry 0 is next. Takes precedence over ``commit``.
     winner : Out(requesters)
-        The requester that sends, one bit.
+        The requester that sends, one-hot.
     sends : Out(1)
-        A requester sends.
+        A requester sends in a decision cycle.
     deficit : Out(ArrayLayout(7, requesters))
         Deficit of each requester, always less than the size of a packet.
     accumulated : Out(accumulated_bits)
-        What is left of the present turn.
+        Blocks that the current turn may still send.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class DeficitTurns(wiring.Component):
         return [Value.cast(array[index]) for index in range(len(array))]
 
     def _left(self, turn_able: Signal) -> Value:
-        """Return the new deficit of the requester whose turn ends."""
+        """Return the deficit with which the current turn ends."""
         if not self.keep_on_stall:
             return Mux(turn_able, self.accumulated, 0)
         only_waits = (self.turn & self.waiting).any()

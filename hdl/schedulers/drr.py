@@ -14,7 +14,7 @@ __all__ = ["COMPONENT", "DRR"]
 
 
 class DRR(Scheduler):
-    """Deficit round robin over the requesters (Shreedhar and Varghese 1995; ``docs/drr.md``).
+    """Deficit round robin over the requesters (Shreedhar and Varghese 1995, ``docs/drr.md``).
 
     Latency 0. Reset sets every quantum to 0: no requester is served.
 
@@ -40,13 +40,13 @@ class DRR(Scheduler):
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.
     program : In(ScheduleSignature(8))
-        Writes a quantum, or the map; the new value holds from the next cycle on.
+        Write port of the quanta and of the map; a new value is in force from the next cycle on.
     unreachable : Out(requesters)
-        Requesters with quantum 0: they are never served.
+        Requesters with quantum 0. They are never served.
     deficit : Out(ArrayLayout(7, requesters))
-        Deficit counters of the requesters whose turn it is not.
+        Deficit counters of the requesters; 0 for the requester whose turn it is.
     accumulated : Out(9)
-        What the requester whose turn it is may still send.
+        Blocks that the requester whose turn it is may still send.
     """
 
     def __init__(self, parameters: DRRParameters) -> None:
@@ -89,4 +89,4 @@ class DRR(Scheduler):
 
 
 COMPONENT = DRR
-"""What ``by_name`` finds."""
+"""Component that ``by_name`` returns."""

@@ -197,9 +197,9 @@ class IBDTable(DTable):
     read_index : In(6)
         Its entry.
     read_vl : Out(4)
-        The VL field of that entry.
+        VL field of that entry; 0 past the last entry.
     read_weight : Out(8)
-        Its weight field: deficits in low entries 0 to 15, the accumulated weight in low entry 63.
+        Weight field of that entry: deficits in low entries 0 to 15, the accumulated weight in low entry 63.
     upset : Out(1)
         Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
     """
@@ -237,10 +237,10 @@ class IBDTable(DTable):
                 self.read_weight.eq(one_of(at, low)),
             ]
         with m.Else():
-            entries = [self.table[i] for i in range(self.entries)]
+            entries, read = [self.table[i] for i in range(self.entries)], chosen[: self.entries]
             m.d.comb += [
-                self.read_vl.eq(one_of(chosen, (entry.requester for entry in entries))),
-                self.read_weight.eq(one_of(chosen, (entry.weight for entry in entries))),
+                self.read_vl.eq(one_of(read, (entry.requester for entry in entries))),
+                self.read_weight.eq(one_of(read, (entry.weight for entry in entries))),
             ]
 
 

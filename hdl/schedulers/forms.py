@@ -1,4 +1,4 @@
-"""The forms of a scheduler: components of the same parameters, one of which is chosen by its name."""
+"""Alternative forms of a scheduler with equal parameters, selected by name."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from vlane.errors import InputError
 
 
 class Forms:
-    """Makes a component of one of its forms; to its callers it is a component class.
+    """Constructor that selects one of several component classes by the parameters' ``form``.
 
     Parameters
     ----------
     *forms : type
-        The components, the usual one first. Each has its name in ``form`` and is made of the same parameters, whose
-        ``form`` chooses it.
+        Component classes with the same parameter type, default first. Each class names itself in its attribute
+        ``form``.
     """
 
     def __init__(self, *forms: type[Any]) -> None:
         self.forms = {each.form: each for each in forms}
 
     def __call__(self, parameters: Any) -> Any:
-        """Return a component of the form that its parameters name."""
+        """Return a component of the form named in its parameters."""
         return self.forms[parameters.form](parameters)
 
 
 def require_form(component: Any, parameters: Any) -> None:
-    """Refuse to make a component with the parameters of another form.
+    """Reject parameters of another form.
 
     Raises
     ------
     InputError
-        Naming the form.
+        If the form in the parameters is not that of the component.
     """
     if parameters.form != component.form:
         raise InputError("form", f"{component.form} for a {type(component).__name__}", parameters.form)

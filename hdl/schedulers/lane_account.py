@@ -1,15 +1,4 @@
-"""The account of a lane: the head's size is deducted in advance, so the sign bit alone tells whether it may be sent.
-
-::
-
-    cycle t      a packet becomes the head of an idle lane
-    cycle t + 1  comes: account = -size, charged
-    later        adds:  account = account + weight            a turn of the lane is prepared
-                 pays:  account = account - size of the next  the head is sent, the next packet becomes the head
-                 empties: account = 0, uncharged              the lane has no further packet, or cannot send
-
-A worked trace is in ``docs/dtable_line_rate.md``.
-"""
+"""Prepaid balance of a lane: the head's size is deducted in advance, so the sign bit shows whether it may be sent."""
 
 from __future__ import annotations
 
@@ -23,32 +12,34 @@ _ACCOUNT = signed(9)
 
 
 class LaneAccount(wiring.Component):
-    """The account of one lane (``docs/dtable_line_rate.md``, DTLR-2, DTLR-7, DTLR-8). Reset empties it, uncharged.
+    """Balance of one lane (``docs/dtable_line_rate.md``, DTLR-2, DTLR-7, DTLR-8).
+
+    Reset clears the balance, uncharged.
 
     Members
     -------
     next_head : In(7)
-        Size of the packet that becomes the head when the present one is sent.
+        Size of the packet that becomes the head when the current head is sent.
     head_before : In(7)
-        Size that the head had in the cycle before.
+        Size of the head in the previous cycle.
     weight : In(8)
         Weight of the turn. Sampled with ``adds`` and ``from_weight``.
     empties : In(1)
-        The account becomes 0 and the lane uncharged; takes precedence over the other inputs.
+        Clear the balance; the lane becomes uncharged. Takes precedence over the other inputs.
     pays : In(1)
         The head is sent: ``next_head`` is deducted.
     from_weight : In(1)
-        With ``pays``: the account becomes ``weight`` - 1 - ``next_head`` instead; the sent head had one block.
+        With ``pays``: the new balance is ``weight`` - 1 - ``next_head`` instead; the sent head had one block.
     adds : In(1)
-        ``weight`` is added, if the lane is charged. Must not be asserted together with ``pays``.
+        Add ``weight`` if the lane is charged. Must not be asserted together with ``pays``.
     comes : In(1)
-        A head came to the uncharged lane in the cycle before: ``head_before`` is deducted.
+        The uncharged lane got a head in the previous cycle: deduct ``head_before``.
     charged : Out(1)
         The size of the head has been deducted.
     covers_next : Out(1)
-        The account would not be negative after ``pays`` without ``from_weight``.
+        The balance would not be negative after ``pays`` without ``from_weight``.
     account : Out(signed(9))
-        Blocks that the lane may send after its head. Negative: the head may not be sent.
+        Balance: blocks that the lane may send after its head. If negative, the head may not be sent.
     """
 
     def __init__(self) -> None:
@@ -77,7 +68,7 @@ class LaneAccount(wiring.Component):
         m.d.comb += self.covers_next.eq(~paid[-1])
         with m.If(self.empties):  # the lane has no further packet, cannot send, or the banks are exchanged
             m.d.sync += [self.account.eq(0), self.charged.eq(0)]
-        with m.Elif(self.pays):  # the head is sent; an entry that returned replaces the account
+        with m.Elif(self.pays):  # the head is sent; an entry that returned replaces the balance
             m.d.sync += self.account.eq(Mux(self.from_weight, renewed, paid))
         with m.Elif(self.adds & self.charged):  # an uncharged lane gets no weight: its turn would be lost anyway
             m.d.sync += self.account.eq(added)

@@ -1,4 +1,4 @@
-"""Two banks of a list of (VL, weight) in memory: both are empty after a reset, whatever the memory holds."""
+"""Two banks of a list of (VL, weight) in memory, both empty after reset whatever the memory contains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.select import equals
 
 ROW_ENTRIES = 8
-"""Entries of a row: they are read and filtered together."""
+"""Entries per row, which are read and filtered together."""
 
 _WEIGHT_BITS = 8
 
@@ -18,45 +18,44 @@ _WEIGHT_BITS = 8
 def entry_layout(lane_bits: int) -> data.StructLayout:
     """Return the layout of a stored entry.
 
-    Two kinds of entries are rewritten when they are stored. One without a weight names "nobody", the lane number of
-    all ones, so that it is never able. One whose lane is absent gets an odd weight, which marks it as bad.
+    Two kinds of entries are rewritten when they are stored. An entry without a weight names "nobody", the lane number
+    of all ones, so it is never able. An entry of an absent lane gets an odd weight, which marks the entry as bad.
     """
     return data.StructLayout({"vl": unsigned(lane_bits), "weight": unsigned(_WEIGHT_BITS)})
 
 
 class ListMemory(wiring.Component):
-    """Rows of entries in two banks; one is written, the other is read (``docs/vlarb_line_rate.md``, VLALR-1).
+    """Rows of entries in two banks: one bank is written, the other is read (``docs/vlarb_line_rate.md``, VLALR-1).
 
-    Only rows that were written since reset are valid. The first write of a row writes its other entries too, without
-    a weight.
+    Only rows written since reset are valid. The first write to a row also clears its other entries.
 
     Parameters
     ----------
     data_vls : int
         Data lanes, 1 to 31.
     entries : int
-        Entries of the list, 1 to 128.
+        Length of the list, 1 to 128.
     lane_bits : int
-        Width of a lane's number, 4 or 5; the number of all ones, "nobody", names no lane.
+        Width of a lane number, 4 or 5. The number of all ones, "nobody", names no lane.
 
     Members
     -------
     write : In(1)
         Write an entry of the shadow bank. A write in the cycle of an exchange is ignored.
     index : In(7)
-        Index of the entry that is written; an index past the end writes nothing.
+        Index of the written entry. Writes past the end are ignored.
     vl, weight : In(lane_bits), In(8)
-        Lane and weight that are written.
+        Lane and weight to write.
     exchange : In(1)
         The banks are exchanged at the end of this cycle.
     number : In(range(max(2, rows)))
-        A row of the active bank.
+        Row of the active bank to read.
     written : Out(1)
-        Row ``number`` was written since reset. If it was not, the contents that ``fetch`` reads are undefined.
+        Row ``number`` was written since reset. Otherwise ``fetch`` reads undefined contents.
     fetch : In(1)
         Read row ``number``; ``row`` shows it from the next cycle on.
     row : Out(ArrayLayout(entry, 8))
-        The row read last. An entry that names no lane is bad if its weight is odd, and has no weight otherwise.
+        Row that was read last. An entry that names no lane is bad if its weight is odd, otherwise empty.
     """
 
     def __init__(self, *, data_vls: int, entries: int, lane_bits: int) -> None:
@@ -103,7 +102,7 @@ class ListMemory(wiring.Component):
         return m
 
     def _store(self, m: Module, row: Value, writes: Signal) -> None:
-        """Write an entry, a cycle later; with the first write of its row the other entries, without a weight."""
+        """Write an entry one cycle later. The first write to a row also clears the row's other entries."""
         writer = self.writer
         at, entry = Signal.like(row), Signal(self.entry)
         m.d.comb += [
@@ -111,7 +110,7 @@ class ListMemory(wiring.Component):
             entry.weight.eq(self.weight | (self.vl >= self.data_vls)),
             writer.addr.eq(Cat(at, ~self.active)),
         ]
-        m.d.sync += at.eq(row)  # an exchange in the next cycle changes `active` at its end, after the write
+        m.d.sync += at.eq(row)  # an exchange in the next cycle changes `active` only after the write
         for place in range(ROW_ENTRIES):
             is_here = equals(self.index[:3], place)
             stored = Signal(self.entry, name=f"stored_{place}", init=self.no_weight, reset_less=True)

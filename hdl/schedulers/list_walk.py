@@ -1,4 +1,4 @@
-"""A walk along a list of (VL, weight) in memory: it offers the entries whose lane can send, in order, one a cycle.
+"""Pipelined walk along a list of (VL, weight) in memory that offers the able entries in order, one per cycle.
 
 Stages, each a register; an arrow is a clock edge::
 
@@ -8,9 +8,9 @@ Stages, each a register; an arrow is a clock edge::
                                                                                         waiting
 
 ``pulls`` moves a row from one stage to the next; ``advances`` moves entries out of the current row. While an entry
-waits, both stand still. A worked trace is in ``docs/vlarb_line_rate.md``.
+waits, both are inactive. A worked trace is in ``docs/vlarb_line_rate.md``.
 
-As ``list_memory`` stores them, entries without a weight name "nobody" and are never able; entries whose lane is absent
+``list_memory`` stores entries without a weight under the lane "nobody", so they are never able. Entries of absent lanes
 have an odd weight, by which they are counted as bad.
 """
 
@@ -30,55 +30,53 @@ _TOGETHER = 5
 
 
 class ListWalk(wiring.Component):
-    """Two banks of a list in memory; the active one is walked ahead of decisions.
-
-    Rules VLALR-1 to VLALR-5 of ``docs/vlarb_line_rate.md``.
+    """Two banks of a list in memory. The walk reads the active bank ahead of decisions.
 
     Parameters
     ----------
     data_vls : int
         Data lanes, 1 to 31.
     entries : int
-        Entries of the list, 1 to 128.
+        Length of the list, 1 to 128.
     lane_bits : int
-        Width of a lane's number, 4 or 5; the number of all ones, "nobody", names no lane.
+        Width of a lane number, 4 or 5. The number of all ones, "nobody", names no lane.
     ample_from : int
         Smallest weight that counts as ample, at least 1. From 256 on no weight is ample.
 
     Members
     -------
     able_before : In(data_vls)
-        Lanes that were able to send in the cycle before.
+        Lanes that were able to send in the previous cycle.
     write : In(1)
         Write an entry of the shadow bank.
     index : In(7)
-        Index of the entry that is written; an index past the end writes nothing.
+        Index of the written entry. Writes past the end are ignored.
     vl, weight : In(lane_bits), In(8)
-        Lane and weight that are written.
+        Lane and weight to write.
     exchange : In(1)
-        The banks are exchanged at the end of this cycle; the new active bank is then read, and walked from row 0.
+        The banks are exchanged at the end of this cycle. The new active bank is then read and walked from row 0.
     reading : Out(1)
         The list is being read: no entry is offered.
     next_able : Out(1)
         An entry is offered in the next cycle, and is predicted to be able to send then.
     lane : Out(data_vls)
-        Lane of the offered entry, one bit set.
+        Lane of the offered entry, one-hot.
     offered_vl, offered_weight : Out(lane_bits), Out(8)
         Number of that lane, and the weight of the offered entry.
     single, double, ample : Out(1), Out(1), Out(1)
         The weight of the offered entry is 1; is 2; is ample.
     loads : Out(1)
-        The offered entry is replaced at the end of this cycle: by the waiting entry, or else by the picked one, if any.
+        The offered entry is replaced at the end of this cycle, by the waiting entry or else by the picked entry.
     waits : Out(1)
         An entry waits.
     waiting_vl, picked_vl : Out(lane_bits), Out(lane_bits)
-        Numbers of the lanes of the waiting and of the picked entry.
+        Lane numbers of the waiting and of the picked entry.
     leaves : In(1)
         The offered entry is taken or dropped in this cycle.
     served : Out(data_vls)
-        Lanes that an entry with a weight names, of the entries read so far.
+        Lanes named by the entries with a weight that were read so far.
     bad : Out(range(entries + 1))
-        Entries that name "nobody" or an absent lane, of the entries read so far.
+        Number of entries read so far that name "nobody" or an absent lane.
     """
 
     def __init__(self, *, data_vls: int, entries: int, lane_bits: int, ample_from: int = 256) -> None:
@@ -138,27 +136,29 @@ class ListWalk(wiring.Component):
             memory.exchange.eq(self.exchange),
             memory.number.eq(self.number),
             memory.fetch.eq(pulls),
-            rest.eq(lanes & ~_lowest(lanes)),  # the entry that is picked leaves the current row
+            rest.eq(lanes & ~_lowest(lanes)),  # the picked entry leaves the current row
             advances.eq(self.reading | ~waits),
-            pulls.eq(advances & ~rest.any()),  # the last entry is picked: the next row becomes current
+            pulls.eq(advances & ~rest.any()),  # the last entry is picked, so the next row becomes current
         ]
         with m.If(advances):
             m.d.sync += lanes.eq(rest)
         with m.If(pulls):
             can_send = (bit_of(self.able_before, entry.vl) for entry in _each(next_row))
             m.d.sync += [
-                # a row that was not written since reset has no weight: it is skipped, but for counting while reading
+                # rows not written since reset are empty: skip them, except to count entries while reading
                 fetched.eq(chosen & (self.reading | memory.written)),
                 current_row.eq(next_row),
                 current_written.eq(self.next_written),
                 self.next_written.eq(memory.written),
-                lanes.eq(Cat(fetched & (self.reading | can) for can in can_send)),  # "nobody" has no bit: never able
+                lanes.eq(
+                    Cat(fetched & (self.reading | can) for can in can_send)
+                ),  # "nobody" has no bit, so it is never able
             ]
         self._choose(m)
         picked, entry, lane = self.picked, self.picked_entry, Signal(self.data_vls)
         with m.If(advances):
             m.d.sync += picked.eq(lanes.any())
-            with m.If(current_written):  # what the memory holds of other rows is undefined
+            with m.If(current_written):  # the memory contents of other rows are undefined
                 m.d.sync += entry.eq(_by_priority(lanes, _each(current_row)))
             with m.Else():
                 m.d.sync += entry.eq(self.entry.const(memory.no_weight))
@@ -166,7 +166,7 @@ class ListWalk(wiring.Component):
         single, double, ample = Signal(), Signal(), Signal()
         m.d.comb += [single.eq(entry.weight == 1), double.eq(entry.weight == 2)]
         m.d.comb += ample.eq(entry.weight >= self.ample_from if self.ample_from >> _WEIGHT_BITS == 0 else 0)
-        with m.If(~waits):  # the waiting place follows the picked entry until it is needed; `waits` says that it is
+        with m.If(~waits):  # the waiting register follows the picked entry until an entry has to wait
             m.d.sync += [
                 waiting.eq(entry),
                 waiting_lane.eq(lane),
@@ -192,7 +192,7 @@ class ListWalk(wiring.Component):
                 self.ample.eq(Mux(waits, self.waiting_ample, ample)),
             ]
         m.d.sync += waits.eq((waits | comes) & ~loads)
-        # the three entries that may be offered in the next cycle are looked up side by side: `loads` is known late
+        # the three candidates for the next cycle are evaluated in parallel: `loads` is known late
         m.d.comb += self.next_able.eq(
             any_able(self.lane, self.able_before, ~loads)
             | any_able(waiting_lane, self.able_before, loads & waits)
@@ -204,7 +204,7 @@ class ListWalk(wiring.Component):
         return m
 
     def _choose(self, m: Module) -> None:
-        """Choose the next awake row, round robin; while the list is read, choose every row once."""
+        """Choose the next awake row, round robin. While the list is read, choose every row once."""
         wakes, beyond, after = self.wakes, self.beyond, Signal(self.rows)
         m.d.sync += wakes.eq(Cat(self.reading | (named & self.able_before).any() for named in self.named))
         m.d.comb += after.eq(wakes & beyond)
@@ -231,7 +231,7 @@ class ListWalk(wiring.Component):
                 in_row.eq(Mux(place[:3].all(), 0, with_this)),
             ]
             with m.If(place[:3].all()):
-                # rows are read in order, so that a shift puts each row's lanes in their place
+                # rows are read in order, so a shift moves each row's lanes to their place
                 m.d.sync += [kept.eq(new) for kept, new in zip(self.named, [*self.named[1:], with_this], strict=True)]
         with m.If(ends):
             m.d.sync += self.reading.eq(0)
@@ -241,9 +241,9 @@ class ListWalk(wiring.Component):
 
 
 def any_able(lane: Value, able: Value, when: Value) -> Value:
-    """Return whether any lane of ``lane`` is set in ``able``, while ``when``.
+    """Return whether any lane of ``lane`` is set in ``able``, gated by ``when``.
 
-    ``when`` is ANDed in per group of 5 lanes, so that a late ``when`` costs one gate level.
+    ``when`` is ANDed in per group of 5 lanes, so a late ``when`` costs one gate level.
     """
     looked = lane & able
     return Cat(looked[at : at + _TOGETHER].any() & when for at in range(0, len(looked), _TOGETHER)).any()
@@ -254,22 +254,22 @@ def _each(row: data.View) -> list[data.View]:
 
 
 def _lowest(bits: Value) -> Value:
-    """Return the lowest set bit alone."""
+    """Return only the lowest set bit."""
     return Cat(bits[i] & ~bits[:i].any() for i in range(len(bits)))
 
 
 def _above(bits: Value) -> Value:
-    """Return a mask of the places above the lowest set bit."""
+    """Return a mask of the positions above the lowest set bit."""
     return Cat(bits[:i].any() for i in range(len(bits)))
 
 
 def _lowest_index(bits: Value) -> Value:
-    """Return the place of the lowest set bit."""
+    """Return the index of the lowest set bit."""
     return _by_priority(bits, [Const(place, max(1, (len(bits) - 1).bit_length())) for place in range(len(bits))])
 
 
 def _by_priority(bits: Value, values: list[Any]) -> Value:
-    """Return the value at the lowest set bit, the last value if no bit is set; a tree of multiplexers."""
+    """Return the value at the lowest set bit, or the last value if no bit is set, by a tree of multiplexers."""
     if len(values) == 1:
         return Value.cast(values[0])
     half = len(values) // 2

@@ -1,4 +1,4 @@
-"""The port list that all egress schedulers share, so that a switch accepts any of them."""
+"""Ports that all egress schedulers share, so that a switch accepts any of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HeadsSignature(Signature):
     request : Out(lanes)
         The lane has a head packet.
     fits : Out(lanes)
-        The next node has room for the whole head packet.
+        The next node has credit for the whole head packet.
     blocks : Out(ArrayLayout(unsigned(7), lanes))
         Size of the head packet, 1 to 66 blocks of 64 bytes. Meaningless without a request.
     """
@@ -35,11 +35,11 @@ class HeadsSignature(Signature):
 
 
 def egress_members(lanes: int, *, vl_bits: int = 4) -> dict[str, object]:
-    """Return the shared members of an egress scheduler.
+    """Return the members that all egress schedulers share.
 
     Inputs: ``heads``, the head packets of the lanes; ``ready``, a new packet may start; ``hold_data``, a flow-control
-    packet is due and only VL15 may win. Outputs: ``grant``, a packet may start; it starts if ``ready`` is asserted in
-    the same cycle; ``vl``, ``list`` and ``blocks``, the granted lane, the list it was chosen from and the packet's
+    packet is due and only VL15 may win. Outputs: ``grant``, a packet may start, and does start if ``ready`` is asserted
+    in the same cycle; ``vl``, ``list`` and ``blocks``, the granted lane, the list it was chosen from and the packet's
     size, all 0 without a grant. The state of a scheduler changes in ready cycles only.
     """
     return {
@@ -54,5 +54,5 @@ def egress_members(lanes: int, *, vl_bits: int = 4) -> dict[str, object]:
 
 
 def vl_bits_of(lanes: int) -> int:
-    """Return the width of ``vl`` of a scheduler of one list with that many lanes, VL15 among them."""
+    """Return the width of ``vl`` of a single-list scheduler with ``lanes`` lanes, VL15 included."""
     return 4 if lanes <= 16 else 5

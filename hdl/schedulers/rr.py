@@ -1,4 +1,4 @@
-"""Round robin: the next requester that can send."""
+"""Round robin: the next requester that can send is served."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["COMPONENT", "RR"]
 
 
 class RR(Scheduler):
-    """Round robin over the requesters, packet by packet, whatever their size (``docs/rr.md``).
+    """Serve the requesters round robin, packet by packet, whatever the packet sizes (``docs/rr.md``).
 
-    Latency 0. After reset requester 0 is next.
+    Latency 0. After reset, requester 0 is next.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RR(Scheduler):
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.
     program : In(ScheduleSignature(1))
-        With a map only: writes it.
+        With a map only: write port of the map.
     """
 
     def __init__(self, parameters: RRParameters) -> None:
@@ -67,4 +67,4 @@ class RR(Scheduler):
 
 
 COMPONENT = RR
-"""What ``by_name`` finds."""
+"""Component that ``by_name`` returns."""

@@ -1,4 +1,4 @@
-"""Self-clocked fair queueing: the requester with the least finishing tag is served."""
+"""Self-clocked fair queueing: serve the requester with the least finishing tag."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Candidate:
 
 
 class SCFQ(Scheduler):
-    """Self-clocked fair queueing with reciprocal weights (Golestani 1994; ``docs/scfq.md``).
+    """Self-clocked fair queueing with reciprocal weights (Golestani 1994, ``docs/scfq.md``).
 
     Latency 0. Reset sets every reciprocal to 0: no requester is served.
 
@@ -49,11 +49,11 @@ class SCFQ(Scheduler):
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.
     program : In(ScheduleSignature(reciprocal_bits))
-        Writes a reciprocal, or the map; the new value holds from the next cycle on.
+        Write port of the reciprocals and of the map; a new value is in force from the next cycle on.
     unreachable : Out(requesters)
-        Requesters with reciprocal 0: they are never served.
+        Requesters with reciprocal 0. They are never served.
     virtual_time : Out(tag_bits)
-        Tag of the packet served last, 0 after the scheduler was idle.
+        Tag of the packet served last; 0 after the scheduler was idle.
     """
 
     def __init__(self, parameters: SCFQParameters) -> None:
@@ -99,7 +99,7 @@ class SCFQ(Scheduler):
         return m
 
     def _own_units(self, m: Module, untagged: Signal) -> list[Value]:
-        """Compute every missing tag at once, in the decision itself."""
+        """Compute every missing tag at once, within the decision."""
         m.d.sync += self.has_tag.eq(self.has_tag & ~self.lost)
         tags = []
         for requester, kept in enumerate(self.tags):
@@ -112,7 +112,7 @@ class SCFQ(Scheduler):
         return tags
 
     def _shared_unit(self, m: Module, untagged: Signal, missing: Signal) -> list[Value]:
-        """Compute one missing tag in every cycle, round robin; the new tag takes part in this cycle's decision."""
+        """Compute one missing tag per cycle, round robin. The new tag takes part in this cycle's decision."""
         m.submodules.unit = unit = ListSearch(self.requesters)
         made = Signal(self.tag_bits)
         size = one_of(unit.chosen, (Value.cast(self.sizes[r]) for r in range(self.requesters)))
@@ -133,7 +133,7 @@ class SCFQ(Scheduler):
         return [Mux(unit.chosen[r], made, self.tags[r]) for r in range(self.requesters)]
 
     def _least(self, m: Module, valid: Value, tags: list[Value]) -> _Candidate:
-        """Return the least tag, of equal tags that of the first requester; a tree of comparisons modulo the width."""
+        """Return the least tag (on a tie the lowest requester's) by a tree of comparisons modulo the tag width."""
         level = [_Candidate(valid[r], tags[r], Value.cast(1 << r)) for r in range(self.requesters)]
         depth = 0
         while len(level) > 1:
@@ -156,4 +156,4 @@ class SCFQ(Scheduler):
 
 
 COMPONENT = SCFQ
-"""What ``by_name`` finds."""
+"""Component that ``by_name`` returns."""

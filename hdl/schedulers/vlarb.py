@@ -1,4 +1,4 @@
-"""The VL arbiter of InfiniBand: its exact form, one decision a cycle, every rule visible; and the choice of form."""
+"""VL arbiter of InfiniBand in its exact form (one decision per cycle), and the selection of a form."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ class VLArb(wiring.Component):
     grant : Out(1)
         A packet may start. It starts if ``ready`` is asserted in the same cycle.
     vl : Out(4)
-        Lane that the decision names; 15 for VL15, 0 if it names none.
+        Lane of the granted packet; 15 for VL15, 0 without a grant.
     list : Out(ListCode)
-        The list that the packet was chosen from.
+        List that the packet was chosen from.
     blocks : Out(7)
-        Its size. 0 without a grant.
+        Size of the granted packet in blocks; 0 without a grant.
     program : In(ProgramSignature())
-        Writes to the shadow tables, at any time.
+        Write port of the shadow tables, usable at any time.
     swap : In(1)
-        Requests that the banks are exchanged in the first ready cycle, this one included.
+        Request to exchange the banks in the first ready cycle, possibly this one.
     swap_pending : Out(1)
-        A swap was requested in an earlier cycle and waits for a ready cycle.
+        A swap requested in an earlier cycle waits for a ready cycle.
     unreachable : Out(data_vls)
-        Data lanes that no entry with a weight names: they are never served.
+        Data lanes that no entry with a weight names. They are never served.
     bad_entries : Out(range(2 * entries + 1))
-        Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
+        Number of entries in the active lists that name VL15 or an absent lane. They are skipped.
     upset : Out(1)
-        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
+        Only with ``parity``: in the previous cycle a register did not match its parity bit.
     """
 
     latency = 0
@@ -118,7 +118,7 @@ class VLArb(wiring.Component):
             ]
 
     def _decide(self, m: Module) -> tuple[Signal, Signal]:
-        """Select High if it can send and its limit has not expired, else Low if it can send, else High (VLA-7)."""
+        """Select High if it can send within its limit, otherwise Low if it can send, otherwise High (VLA-7)."""
         high, low = (search.found for search in self.searches.values())
         use_high, use_low = Signal(), Signal()
         m.d.comb += [use_high.eq(high & ((self.counter > 0) | ~low)), use_low.eq(low & ~use_high)]
@@ -154,7 +154,8 @@ class VLArb(wiring.Component):
             with m.If(used):
                 self.stored.write(m, self.pointers[side], search.entry)
                 self.stored.write(m, self.remaining[side], left - self.blocks)
-        # the limit is renewed when High has expired (a Low packet, or High again if Low has none) or has no entry
+        # the limit is renewed once High has expired (a Low packet is sent, or Low has none), or if High has no able
+        # entry
         reloads = (self.counter <= 0) | ~self.searches[ListCode.HIGH].found
         counter = Signal(_COUNTER_SHAPE)
         m.d.comb += counter.eq(Mux(reloads, _counter_load(self.banks.limit), self.counter))
@@ -176,9 +177,9 @@ class VLArb(wiring.Component):
 
 
 def _counter_load(limit: Signal) -> Signal:
-    """Return the blocks that High may send: 64 times the limit, or one block for limit 0 (VLA-8, VLA-9)."""
+    """Return the blocks that High may send: 64 times the limit, or 1 for limit 0 (VLA-8, VLA-9)."""
     return Mux(limit.any(), limit << 6, 1)
 
 
 COMPONENT = Forms(VLArb, LineRateVLArb)
-"""The VL arbiter in either form."""
+"""Constructor of the VL arbiter, for either form."""

@@ -1,4 +1,4 @@
-"""The arbitration tables of a port: the active bank is read, the shadow bank is written."""
+"""Arbitration tables of a port: the active bank is read, the shadow bank is written."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ ENTRY_LAYOUT = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
 class ProgramSignature(Signature):
     """Write port of the shadow bank, seen from its driver.
 
-    Parameters
-    ----------
-    entries : int
-        Entries of each list; a write past the end writes nothing.
-
     Members
     -------
     enable : Out(1)
@@ -32,7 +27,7 @@ class ProgramSignature(Signature):
     select : Out(ListSelect)
         High list, low list, or LimitOfHighPriority, which is taken from ``weight``; 3 writes nothing.
     index : Out(6)
-        The entry.
+        Index of the entry; a write past the end of the list writes nothing.
     vl : Out(4)
         Lane of the entry, 0 to 15.
     weight : Out(8)
@@ -46,14 +41,14 @@ class ProgramSignature(Signature):
 def vlarb_members(
     *, data_vls: int, entries: int, vl15: bool, behind: bool = False, parity: bool = False
 ) -> dict[str, Any]:
-    """Return the members of a VL arbiter, which ``VLArb`` documents.
+    """Return the members of a VL arbiter, documented in ``VLArb``.
 
     Parameters
     ----------
     data_vls, entries, vl15
-        As of ``VLArb``.
+        See ``VLArb``.
     behind, parity : bool
-        Whether the members ``behind`` and ``upset`` are included.
+        Whether to include the members ``behind`` and ``upset``.
     """
     return {
         **egress_members(data_vls + vl15),
@@ -68,21 +63,21 @@ def vlarb_members(
 
 
 class VLArbBanks(wiring.Component):
-    """Two banks of both lists and the limit. An exchange takes one cycle and copies nothing.
+    """Two banks of both lists and of the limit. An exchange takes one cycle and copies nothing.
 
     Parameters
     ----------
     data_vls : int
-        Data lanes of the port; entries that name other lanes count as bad.
+        Number of data lanes; entries that name other lanes count as bad.
     entries : int
-        Entries of each list.
+        Length of each list.
     parity : bool
-        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
+        Whether registers have parity bits; ``stored.upset`` reports a mismatch.
 
     Members
     -------
     program : In(ProgramSignature())
-        Writes to the shadow bank.
+        Write port of the shadow bank.
     exchange : In(1)
         The banks are exchanged at the end of this cycle; a write in the same cycle is ignored.
     high, low : Out(ArrayLayout(ENTRY_LAYOUT, entries))
@@ -90,13 +85,13 @@ class VLArbBanks(wiring.Component):
     limit : Out(8)
         LimitOfHighPriority of the active bank.
     shadow_first : Out(ArrayLayout(unsigned(8), 2))
-        Weights of the shadow bank's entries 0, high then low.
+        Weight of entry 0 of each list in the shadow bank, high then low.
     shadow_limit : Out(8)
         LimitOfHighPriority of the shadow bank.
     unreachable : Out(data_vls)
-        Data lanes that no entry of the active bank with a weight names.
+        Data lanes that no entry with a weight names in the active bank.
     bad_entries : Out(range(2 * entries + 1))
-        Entries of the active bank that name VL15 or a lane the port lacks.
+        Number of entries in the active bank that name VL15 or an absent lane.
     """
 
     def __init__(self, *, data_vls: int, entries: int, parity: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The VL arbiter's line-rate form: lists are walked ahead of decisions, weights are charged one block a cycle.
+"""Line-rate form of the VL arbiter: lists are walked ahead of decisions, weights are charged one block per cycle.
 
 ::
 
@@ -7,8 +7,8 @@
     behind, able     -> looks (able)     High or Low: limit left, has_one  ----->   further blocks are charged, one
     weight.left                          lane able: grant                           a cycle
 
-The winner of a cycle follows from registers only; ``heads`` decides no more than whether the decision is lost.
-A worked trace is in ``docs/vlarb_line_rate.md``.
+The winner of a cycle depends on registers only; ``heads`` only decides whether the decision is lost. A worked trace is
+in ``docs/vlarb_line_rate.md``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIMIT_BITS = 14
 
 
 class _List:
-    """One list: its walk, its current entry, and the flags of this cycle's decision."""
+    """State of one list: its walk, its current entry, and the flags of this cycle's decision."""
 
     def __init__(self, side: ListCode, *, data_vls: int, entries: int) -> None:
         name = side.name.lower()
@@ -47,9 +47,9 @@ class _List:
 
 
 class LineRateVLArb(wiring.Component):
-    """The VL arbiter's line-rate form: lists in memory, walked ahead of need (``docs/vlarb_line_rate.md``).
+    """VL arbiter in line-rate form: lists in memory, walked ahead of decisions (``docs/vlarb_line_rate.md``).
 
-    Latency 0 but for ``blocks``. Reset empties both banks.
+    Latency 0, except for ``blocks`` (1). Reset empties both banks.
 
     Parameters
     ----------
@@ -67,23 +67,23 @@ class LineRateVLArb(wiring.Component):
     grant : Out(1)
         A packet may start; it starts if ``ready`` is asserted too.
     vl : Out(4)
-        Its lane; 15 for VL15. 0 if none is named.
+        Lane named by the decision; 15 for VL15, 0 if no lane is named.
     list : Out(ListCode)
-        The list it came from.
+        List of the named lane.
     blocks : Out(7)
-        The size of the grant a cycle ago; 0 if there was none.
+        Size of the packet granted in the previous cycle; 0 without a grant.
     program : In(ProgramSignature())
-        Writes to the shadow tables, at any time.
+        Write port of the shadow tables, usable at any time.
     swap : In(1)
-        Asks, for one cycle or more, that the shadow tables become the active ones in the first ready cycle.
+        Request to exchange the banks in the first ready cycle.
     swap_pending : Out(1)
-        A swap was asked for and waits for a ready cycle.
+        A swap was requested and waits for a ready cycle.
     unreachable : Out(data_vls)
-        Data lanes that no entry with a weight names: they are never served.
+        Data lanes that no entry with a weight names. They are never served.
     bad_entries : Out(range(2 * entries + 1))
-        Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
+        Number of entries in the active lists that name VL15 or an absent lane. They are skipped.
     behind : In(data_vls)
-        Behind the head is another packet that fits after it. Only a hint.
+        Lanes with a second packet that fits behind the head. A hint: wrong values cost lost decisions only.
     """
 
     latency = 0
@@ -132,7 +132,7 @@ class LineRateVLArb(wiring.Component):
         return m
 
     def _serve(self, m: Module, each: _List) -> None:
-        """Walk a list, serve it, and predict what it can do in the next cycle (VLALR-3 to VLALR-8)."""
+        """Walk a list, serve it, and predict its state in the next cycle (VLALR-3 to VLALR-8)."""
         walk, weight = each.walk, each.weight
         m.submodules[f"walk_{each.name}"], m.submodules[f"weight_{each.name}"] = walk, weight
         takes, continues, recent = (Signal(name=f"{what}_{each.name}") for what in ("takes", "continues", "recent"))
@@ -158,22 +158,24 @@ class LineRateVLArb(wiring.Component):
         ]
         m.d.sync += [
             each.can.eq(walk.next_able),
-            # all four cases are looked up side by side: whether this cycle's decision names the list is known late
+            # all four cases are evaluated in parallel: whether this decision names the list is known late
             each.looks.eq(
-                any_able(walk.lane, self.behind, takes)  # the offered entry is named: its next packet is the one behind
-                | any_able(each.lane, self.behind, continues)  # the current entry is named
-                | any_able(each.lane, self.able_before, ~takes & ~continues & ~recent)  # not named of late
-                | (each.looks & recent & ~takes & ~continues)  # named a cycle ago: `able_before` is of the sent packet
+                any_able(walk.lane, self.behind, takes)  # offered entry named: check its second packet
+                | any_able(each.lane, self.behind, continues)  # current entry named
+                | any_able(
+                    each.lane, self.able_before, ~takes & ~continues & ~recent
+                )  # neither named in the last two cycles
+                | (each.looks & recent & ~takes & ~continues)  # named a cycle ago: `able_before` is stale
             ),
             recent.eq(takes | continues),
         ]
         with m.If(takes):  # the offered entry becomes the current one
             m.d.sync += [each.lane.eq(walk.lane), each.vl.eq(walk.offered_vl)]
-        with m.If(self.exchange):  # what was predicted is of the old bank
+        with m.If(self.exchange):  # predictions are about the old bank
             m.d.sync += each.can.eq(0)
 
     def _limit(self, m: Module) -> None:
-        """Let High send as many blocks as the limit allows, then Low (VLA-7 to VLA-9, VLA-15)."""
+        """Store the limit, and renew and charge the blocks that High may send (VLA-7 to VLA-9, VLA-15)."""
         high, _ = self.lists
         active, limits, limit, unbounded, is_none = self.active, self.limits, self.limit, self.unbounded, self.is_none
         select = Value.cast(self.program.select)
@@ -196,7 +198,7 @@ class LineRateVLArb(wiring.Component):
         ]
 
     def _grant(self, m: Module) -> Value:
-        """Grant the winner if its lane can send; return the named lane as one bit, VL15 as the last one."""
+        """Grant the winner if its lane can send. Return the named lane as a one-hot value, VL15 as the top bit."""
         named = [(self.vl15_wins, Const(VL15, 4), Const(int(ListCode.VL15), 2))]
         lanes, sends = [], [self.vl15_wins]
         for each in self.lists:
@@ -216,7 +218,7 @@ class LineRateVLArb(wiring.Component):
         return Cat(lane, self.vl15_wins) if self.vl15 else lane
 
     def _further_blocks(self, m: Module, named: Value) -> None:
-        """Show the size of the packet granted in the cycle before; charge its further blocks, one a cycle (VLALR-6)."""
+        """Drive the previous grant's packet size, and charge its further blocks one per cycle (VLALR-6)."""
         bits = len(self.heads.blocks[0])
         lanes, heads = Signal(self.requesters), Signal.like(Value.cast(self.heads.blocks))
         above_one, above_two = Signal(self.requesters), Signal(self.requesters)
@@ -229,8 +231,8 @@ class LineRateVLArb(wiring.Component):
             granted.eq(self.grant),
             decided.eq(self.go),
         ]
-        # the size is selected a cycle after the grant and counted down from the cycle after that; that there is a
-        # second and a third block is known at once, from bits that were computed with the heads
+        # The size is selected in the cycle after the grant and counted down from the next cycle on. Whether there is a
+        # second and a third block is known at once, from bits computed together with the heads.
         size, sized, counted, to_go = Signal(bits), Signal(), Signal(bits), self.to_go
         more, goes_on, is_low = Signal(), self.goes_on, Signal()
         sizes = (heads[bits * lane : bits * (lane + 1)] for lane in range(self.requesters))

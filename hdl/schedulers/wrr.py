@@ -1,4 +1,4 @@
-"""Weighted round robin: a weight per requester, and a count of the packets of the turn."""
+"""Weighted round robin: a weight per requester, and a counter of the current turn's packets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WEIGHT_BITS = MAX_WRR_WEIGHT.bit_length()
 
 
 class WRR(Scheduler):
-    """Weighted round robin, in packets (Katevenis, Sidiropoulos and Courcoubetis 1991; ``docs/wrr.md``).
+    """Weighted round robin, in packets (Katevenis, Sidiropoulos and Courcoubetis 1991, ``docs/wrr.md``).
 
     Latency 0. Reset sets every weight to 0: no requester is served. Requester 0 is next.
 
@@ -42,9 +42,9 @@ class WRR(Scheduler):
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.
     program : In(ScheduleSignature(8))
-        Writes a weight, or the map; the new value holds from the next cycle on.
+        Write port of the weights and of the map; a new value is in force from the next cycle on.
     unreachable : Out(requesters)
-        Requesters with weight 0: they are never served.
+        Requesters with weight 0. They are never served.
     packets_left : Out(8)
         Packets that the requester whose turn it is may still send in this turn.
     """
@@ -61,7 +61,7 @@ class WRR(Scheduler):
         self.weights = [Signal(_WEIGHT_BITS, name=f"weight_{requester}") for requester in range(count)]
         self.search = ListSearch(count)
         self.turn = Signal(range(count), init=count - 1)
-        self.count = Signal(_WEIGHT_BITS, init=MAX_WRR_WEIGHT)  # no weight is above it: after reset the turn is over
+        self.count = Signal(_WEIGHT_BITS, init=MAX_WRR_WEIGHT)  # above every weight: after reset the turn is over
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -90,4 +90,4 @@ class WRR(Scheduler):
 
 
 COMPONENT = WRR
-"""What ``by_name`` finds."""
+"""Component that ``by_name`` returns."""

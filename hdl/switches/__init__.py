@@ -1,1 +1,1 @@
-"""Hardware of whole switches and of the parts that only switches have."""
+"""Hardware of whole switches, and of parts that only switches have."""

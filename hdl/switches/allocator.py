@@ -1,4 +1,4 @@
-"""Two-stage allocation: a VL per input, then an input per output, both in turns."""
+"""Two-stage allocation, both stages round robin: a VL for each input, then an input for each output."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ _MAX_VLS = 32
 
 
 class Allocator(wiring.Component):
-    """Which packets cross from the next cycle on (``docs/ib_switch.md``, IBS-2 to IBS-4, and the turns of IBS-10).
+    """Select the packets that cross from the next cycle on (``docs/ib_switch.md``, IBS-2 to IBS-4, IBS-10).
 
     Latency 0. After reset VL 0 and input 0 are first.
 
     Parameters
     ----------
     ports : int
-        Inputs, and outputs, 2 to 64.
+        Number of inputs, and of outputs, 2 to 64.
     vls : int
-        Lanes, 1 to 32.
+        Number of lanes, 1 to 32.
 
     Members
     -------
     valid : In(ArrayLayout(vls, ports))
-        By input, a bit per lane: its first packet may take part.
+        By input, one bit per lane: the first packet takes part.
     drop : In(ArrayLayout(vls, ports))
-        That packet goes nowhere.
+        By input, one bit per lane: the first packet is to be dropped.
     output : In(ArrayLayout(range(ports), ports * vls))
-        By input and lane: where it goes.
+        By input and lane: output of the first packet.
     outgoing_vl : In(ArrayLayout(lane_shape(vls), ports * vls))
-        By input and lane: its outgoing lane.
+        By input and lane: outgoing lane of the first packet.
     input_free, output_free : In(ports)
-        Ports that may take part.
+        Ports that take part.
     room : In(ArrayLayout(vls, ports))
-        By output, a bit per lane: its buffer has room for the largest packet.
+        By output, one bit per lane: the output's buffer has space for the largest packet.
     granted : Out(ports)
         Inputs whose packet crosses from the next cycle on.
     lane : Out(ArrayLayout(vls, ports))
-        By input: the lane it chose, one bit.
+        By input: selected lane, one-hot.
     source : Out(ArrayLayout(ports, ports))
-        By output: the input whose packet it takes, one bit; none if it takes none.
+        By output: input whose packet it accepts, one-hot; 0 if none.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
+        If a parameter has the wrong type.
     ValueError
-        If it is out of range.
+        If a parameter is out of range.
     """
 
     latency = 0
@@ -117,7 +117,7 @@ class Allocator(wiring.Component):
         return max(1, (self.vls - 1).bit_length())
 
     def _takes(self, m: Module) -> Signal:
-        """Return a bit per output and lane, lanes first: the output is free and has room."""
+        """Return one bit per output and lane, lane lowest: the output is free and has space."""
         stride = 1 << self._lane_bits
         takes = Signal(self.ports * stride)
         m.d.comb += takes.eq(

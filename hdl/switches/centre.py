@@ -1,4 +1,4 @@
-"""Central buffer of an MPort: two links in, queues by outgoing lane, two read ports."""
+"""Central buffer of an MPort: two incoming links, queues by outgoing lane, two read ports."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ _LINKS = 2
 
 
 class Centre(wiring.Component):
-    """One central buffer (``docs/opa_switch.md``, stage CB; OPAS-2, OPAS-4, OPAS-6 and OPAS-7).
+    """One central buffer (``docs/opa_switch.md``, stage CB, OPAS-2, OPAS-4, OPAS-6 and OPAS-7).
 
     Parameters
     ----------
     ports : int
-        Of the switch.
+        Number of ports of the switch.
     geometry : BufferGeometry
-        Of the buffer.
+        Geometry of the central buffer.
     data_bits : int
-        Carried of a flit.
+        Data bits of a flit.
     flits : int
-        That may cross in a cycle.
+        Most flits that cross per cycle and link.
 
     Members
     -------
     source : In(4)
-        The input of the MPort whose packet was granted a central link in this cycle, one bit.
+        Input of the MPort that is granted a central link in this cycle, one-hot.
     reserved, reserved_vl : In(range(largest + 1)), In(lane_shape(vls))
-        Its blocks, 0 if none was granted; its lane.
+        Blocks of the granted packet (0 if none is granted), and its lane.
     crossing : In(CrossingSignature(...)).array(4)
-        What crosses from the MPort's inputs.
+        Flits from the MPort's inputs.
     link_free : Out(1)
-        A link is free.
+        At least one link is free.
     room : Out(vls)
-        Lanes to which nobody writes and with room for their largest packet.
+        Lanes that no link is writing and that have space for a largest packet.
     stored, outputs, blocks : Out(vls), Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(range(largest + 1), vls))
-        By lane: its first packet may take part; where it goes; its size.
+        By lane: the first packet takes part; its output; its size.
     granted, lane : In(2), In(ArrayLayout(vls, 2))
-        Read ports whose packet crosses from the next cycle on; its lane, one bit.
+        Read ports whose packet crosses from the next cycle on; lane of the packet, one-hot.
     free, reading : Out(2), Out(ArrayLayout(vls, 2))
-        Read ports that may take part; the lane that each goes on reading, one bit.
+        Read ports that take part; the lane that a busy port is still reading, one-hot.
     read : Out(CrossingSignature(...)).array(2)
-        The flits that leave through each read port.
+        Flits that leave through each read port.
     """
 
     def __init__(self, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int) -> None:
@@ -94,7 +94,10 @@ class Centre(wiring.Component):
         return m
 
     def _take_in(self, m: Module) -> list[tuple[Signal, Signal]]:
-        """Keep what comes over the links; return, of the cycle before, the lane and the head of each that came."""
+        """Store the flits that arrive over the links.
+
+        Return, for each link, the lane and the head of the packet that arrived in the previous cycle.
+        """
         storage = self.storage
         write_ports = self.links
         lower: Value = write_ports[0].free
@@ -138,7 +141,7 @@ class Centre(wiring.Component):
         return arrivals
 
     def _queue(self, m: Module, arrivals: list[tuple[Signal, Signal]]) -> None:
-        """Let heads take part two cycles after they crossed (OPAS-2)."""
+        """Make heads available to the allocation two cycles after they crossed (OPAS-2)."""
         for lane in range(self.geometry.vls):
             heads = SyncFIFO(width=Shape.cast(self._head).width, depth=self.geometry.maximum)
             m.submodules[f"heads_{lane}"] = FIFOPart(heads)
@@ -154,7 +157,7 @@ class Centre(wiring.Component):
             ]
 
     def _read(self, m: Module, reader: int) -> None:
-        """Let a granted packet leave through a read port (OPAS-6)."""
+        """Send a granted packet through a read port (OPAS-6)."""
         storage, read, vls = self.storage, self.read[reader], self.geometry.vls
         busy, lane = Signal(name=f"reads_{reader}"), Signal(vls, name=f"lane_{reader}")
         head = Signal(self._head, name=f"read_head_{reader}")

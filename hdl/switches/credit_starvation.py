@@ -1,4 +1,4 @@
-"""Room that an input of a switch holds back from its sender."""
+"""Credit starvation: an input of a switch delays the return of freed credit to its sender."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from vlane.hdl.links.link import ReturnSignature, lane_shape
 
 
 class CreditStarvation(wiring.Component):
-    """What one input holds back, and what it returns (``docs/ib_switch.md``, IBS-K1 to IBS-K5).
+    """Delay credit returns of one input (``docs/ib_switch.md``, IBS-K1 to IBS-K5).
 
     Parameters
     ----------
     vls, maximum : int
-        Lanes, and the blocks that each may take of the input's buffer.
+        Number of lanes, and the most blocks of the input's buffer that one lane may use.
     flits : int
-        Blocks of one lane that may come free in a cycle.
+        Most blocks of one lane that may be freed in a cycle.
     vl_bits : int
-        Of a lane's number on links.
+        Width of a lane number on links.
 
     Members
     -------
     freed, vl : In(range(flits + 1)), In(lane_shape(vls))
-        Blocks that come free in this cycle, and their lane.
+        Blocks freed in this cycle, and their lane.
     masked, threshold, gap : In(1), In(4), In(14)
-        Settings in force, as of ``StarvationSettings``.
+        Settings in force (see ``StarvationSettings``).
     waiting : In(ArrayLayout(range(maximum + 1), vls))
-        By lane: blocks of the packets that waited in the cycle before.
+        By lane: blocks of the packets that waited in the previous cycle.
     returned : Out(ReturnSignature(flits, vl_bits))
-        Blocks that were returned in the cycle before.
+        Blocks that were returned in the previous cycle.
     """
 
     def __init__(self, *, vls: int, maximum: int, flits: int, vl_bits: int) -> None:
@@ -65,7 +65,7 @@ class CreditStarvation(wiring.Component):
         return m
 
     def _compare(self, m: Module) -> Signal:
-        """Return, as bits, the lanes that are over the threshold in force (IBS-K1)."""
+        """Return the lanes over the threshold in force, as bits (IBS-K1)."""
         thresholds = range(1, LARGEST_THRESHOLD + 1)
         bounds = range(self.maximum + 1)
         limit, over = Signal(bounds), Signal(self.vls)
@@ -78,7 +78,7 @@ class CreditStarvation(wiring.Component):
         return over
 
     def _lane(self, m: Module, lane: int, is_over: Signal, turns: RoundRobin) -> Signal:
-        """Keep what a lane holds, and how long it returns nothing; return what it returns if it is its turn."""
+        """Track a lane's withheld blocks and the cycles to its next return. Return the blocks to return if selected."""
         held = Signal(range(self.maximum + 1), name=f"held_{lane}")
         left = Signal(MULTIPLIER_BITS, name=f"left_{lane}")
         comes, sums = Signal(range(self.flits + 1), name=f"comes_{lane}"), held + self.freed

@@ -1,4 +1,4 @@
-"""Input-buffered InfiniBand switch with output buffers and any egress scheduler."""
+"""Input-buffered InfiniBand switch with output buffers and a selectable egress scheduler."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["IBSwitch", "ib_switch"]
 
 
 class IBSwitch(SL2VLSwitch):
-    """Virtual cut-through, per-VL credits, multiplexed crossbar, two-stage allocation (``docs/ib_switch.md``).
+    """Virtual cut-through switch: per-VL credits, multiplexed crossbar, two-stage allocation (``docs/ib_switch.md``).
 
-    Every output comes from a flip-flop: a packet whose scheduler decides in cycle t is on ``tx`` from t + 1 on.
+    Every output is registered: a packet scheduled in cycle t is on ``tx`` from t + 1 on.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class IBSwitch(SL2VLSwitch):
     Members
     -------
     rx : In(LinkSignature(data_bits)).array(ports)
-        Flits that arrive.
+        Arriving flits.
     returned : Out(ReturnSignature(speed)).array(ports)
         Blocks that left the input's buffer. Not with ``fcp``.
     tx : Out(LinkSignature(data_bits)).array(ports)
@@ -37,21 +37,21 @@ class IBSwitch(SL2VLSwitch):
     says : Out(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets to the other end of the cable.
     hears : In(LimitSignature()).array(ports)
-        With ``fcp`` only: flow-control packets from there.
+        With ``fcp`` only: flow-control packets from the other end of the cable.
     ready : In(ports)
         Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
-        By input: why the packet whose head arrived two cycles ago goes nowhere.
+        By input: why the packet whose head arrived two cycles ago is dropped.
     lft : In(LFTProgramSignature())
-        Writes the forwarding table, at any time; ports count from 1.
+        Write port of the forwarding table, usable at any time; ports count from 1.
     sl2vl : In(SL2VLProgramSignature())
-        Writes SL2VL, at any time; ports count from 0.
+        Write port of SL2VL, usable at any time; ports count from 0.
     schedule : In(the scheduler's program signature)
-        Writes the schedulers' tables; not there with ``rr``.
+        Write port of the schedulers' tables. Absent with ``rr``.
     schedule_ports : In(ports)
-        The outputs that take the write; not there with ``rr``.
+        Outputs that accept the write. Absent with ``rr``.
     swap : In(ports)
-        With ``vlarb`` and ``dtable`` only: outputs whose tables are to be exchanged.
+        With ``vlarb`` and ``dtable`` only: outputs whose banks are to be exchanged.
     """
 
     vls_apart = False
@@ -61,7 +61,7 @@ class IBSwitch(SL2VLSwitch):
         super().__init__(parameters)
 
     def _allocate(self, m: Module) -> None:
-        """Wire the allocator to the heads and to the room (VA-SA)."""
+        """Connect the allocator to the heads and to the output buffers (VA-SA)."""
         allocator = self.allocator
         sizes, lanes = self.connect_heads(m, allocator)
         for number, output in enumerate(self.outputs):
@@ -75,13 +75,13 @@ class IBSwitch(SL2VLSwitch):
             ]
 
     def _cross(self, m: Module) -> None:
-        """Let each output take the flit that is for it (X)."""
+        """Connect each output to the crossing packet that is destined for it (X)."""
         for number, output in enumerate(self.outputs):
             take_crossing(m, output.crossing[0], [(equals(p.crossing.to, number), p.crossing) for p in self.inputs])
 
 
 def ib_switch(parameters: IBSwitchParameters) -> SL2VLSwitch:
-    """Return the switch whose crossbar its parameters name."""
+    """Return a switch with the crossbar that its parameters select."""
     return (PerVLSwitch if parameters.form.vls_apart else IBSwitch)(parameters)
 
 

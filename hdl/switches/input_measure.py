@@ -1,4 +1,4 @@
-"""What waits at a switch's inputs for each output and VL: the measure of marking where the crossbar is no faster."""
+"""Blocks queued at a switch's inputs per output and VL: the marking measure if the crossbar is no faster than links."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from amaranth.lib.wiring import In, Out
 from vlane.hdl.links.link import lane_shape
 
 _BEHIND = 2
-"""Places from that of the sums to that of the sweep."""
+"""Pipeline depth of the sums: the sweep is two places ahead."""
 
 
 class InputMeasure(wiring.Component):
-    """Sweep over all outputs and lanes that sums what waits for one of them in each cycle (``docs/congestion.md``).
+    """Sum the blocks that wait for one (output, lane) per cycle, sweeping over all pairs (``docs/congestion.md``).
 
-    What the heads say in cycle s is in ``measure`` from cycle s + 3 on. The first cycle after reset is at place 0.
+    The heads of cycle s are reflected in ``measure`` from cycle s + 3 on. In the first cycle after reset the sweep is
+    at place 0.
 
     Parameters
     ----------
     ports : int
-        Inputs, and outputs, 2 or more.
+        Number of inputs, and of outputs, at least 2.
     vls : int
-        Lanes, 2 or more.
+        Number of lanes, at least 2.
     maximum : int
-        Blocks of a lane's part of an input buffer; a measure above it is shown as this.
+        Blocks of a lane's share of an input buffer; the measure saturates at this value.
 
     Members
     -------
     valid, drop : In(ArrayLayout(vls, ports))
-        By input, a bit per lane: a first packet may take part; it goes nowhere.
+        By input, one bit per lane: a first packet takes part; it is to be dropped.
     output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
-        By input and lane: where it goes.
+        By input and lane: output, and outgoing lane, of the first packet.
     waiting : In(ArrayLayout(range(maximum + 1), pairs))
-        By input and lane: blocks of the packets that wait there, as of the cycle before.
+        By input and lane: blocks of the waiting packets in the previous cycle.
     measure : Out(ArrayLayout(range(maximum + 1), pairs))
-        By output and lane: blocks that wait in queues whose first packet goes there.
+        By output and lane: blocks that wait in queues whose first packet goes to this pair.
     """
 
     def __init__(self, *, ports: int, vls: int, maximum: int) -> None:
@@ -63,7 +64,7 @@ class InputMeasure(wiring.Component):
         total, found = Signal(range(self.ports * self.vls * self.maximum + 1)), Signal.like(self.measure[0])
         m.d.comb += [total.eq(_sum(sums)), found.eq(Mux(total < self.maximum, total, self.maximum))]
         places = self.ports * self.vls
-        turn = Signal(places, init=1)  # one bit, beside the numbers, so that a measure is written without a comparison
+        turn = Signal(places, init=1)  # one-hot copy of the place, so that writing a measure needs no comparator
         m.d.sync += turn.eq(turn.rotate_left(1))
         for pair in range(places):
             with m.If(turn[(pair + _BEHIND) % places]):
@@ -71,7 +72,7 @@ class InputMeasure(wiring.Component):
         return m
 
     def _sweep(self, m: Module) -> tuple[Signal, Signal]:
-        """Return the output and the lane that the sweep is at."""
+        """Return the current output and lane of the sweep."""
         output, lane = Signal(range(self.ports)), Signal(range(self.vls))
         with m.If(lane == self.vls - 1):
             m.d.sync += [lane.eq(0), output.eq(Mux(output == self.ports - 1, 0, output + 1))]
@@ -80,7 +81,7 @@ class InputMeasure(wiring.Component):
         return output, lane
 
     def _of_input(self, m: Module, port: int, output: Signal, lane: Signal) -> Signal:
-        """Return the blocks that wait at an input for the place of two cycles ago."""
+        """Return the blocks waiting at an input for the place of two cycles ago."""
         there = []
         for own in range(self.vls):
             pair = port * self.vls + own
@@ -94,7 +95,7 @@ class InputMeasure(wiring.Component):
 
 
 def _sum(values: list[Value]) -> Value:
-    """Return the sum of values, added in pairs."""
+    """Return the sum of the values, added in pairs."""
     while len(values) > 1:
         values = [reduce(add, values[at : at + 2]) for at in range(0, len(values), 2)]
     return values[0]

@@ -23,32 +23,32 @@ class LaneInput(ReceivingInput):
     Parameters
     ----------
     ports, geometry, data_bits, vl_bits, counts_waiting
-        As of ``ReceivingInput``; each lane has its part of the buffer.
+        See ``ReceivingInput``; each lane has a fixed share of the buffer.
 
     Members
     -------
     rx : In(LinkSignature(data_bits, vl_bits))
-        Flits that arrive.
+        Arriving flits.
     header : Out(64)
-        Of the head that is looked up in this cycle.
+        Header of the head that is looked up in this cycle.
     output, outgoing_vl, cause : In(range(ports)), In(lane_shape(vls)), In(DropCause)
-        What was found.
+        Result of the look-up.
     dropped : Out(DropCause)
         Drop cause of the head that was looked up in the previous cycle.
     valid, drop : Out(vls)
-        By lane: its first packet may take part; it goes nowhere.
+        By lane: the first packet takes part; it is to be dropped.
     outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
-        Where they go, and on which lane.
+        By lane: output, and outgoing lane, of the first packet.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
-        Their sizes.
+        By lane: size of the first packet.
     waiting : Out(ArrayLayout(range(maximum + 1), vls))
-        With ``counts_waiting`` only: blocks of the packets that waited in the cycle before.
+        With ``counts_waiting`` only: blocks of the packets that waited in the previous cycle, by lane.
     returned : Out(LaneReturnSignature(vls))
-        Blocks that left, a cycle later.
+        Blocks that left in the previous cycle.
     free : Out(vls)
-        Lanes that may take part.
+        Lanes that take part.
     granted : In(vls)
-        Lanes whose packet crosses, or drops, from the next cycle on.
+        Lanes whose packet crosses, or is dropped, from the next cycle on.
     crossing : Out(LaneCrossingSignature(data_bits)).array(vls)
         By lane: the flit that crosses.
     """
@@ -98,7 +98,7 @@ class LaneInput(ReceivingInput):
         return reduce(or_, (part.accepted for part in self.parts))
 
     def _cross(self, m: Module, lane: int, head: Any) -> None:
-        """Let a granted packet leave its part of the buffer, a flit a cycle as long as they are there (X)."""
+        """Send a granted packet out of its buffer, one flit per cycle while flits are available (X)."""
         part, crossing = self.parts[lane], self.crossing[lane]
         packet = Signal(data.StructLayout({"drop": 1, "outgoing_vl": head.outgoing_vl.shape()}), name=f"packet_{lane}")
         busy, moves, flit = Signal(name=f"busy_{lane}"), Signal(name=f"moves_{lane}"), part.read_data[0]

@@ -1,4 +1,4 @@
-"""Output side of a switch whose crossbar has a port per VL: packets of several lanes come in at the same time."""
+"""Output side of a switch whose crossbar has a port per VL: packets of several lanes enter at the same time."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ class LaneOutput(SendingOutput):
     Parameters
     ----------
     scheduler, geometry, data_bits, vl_bits, fcp, marker, measured
-        As of ``SendingOutput``; each lane has its part of the buffer.
+        See ``SendingOutput``; each lane has a fixed share of the buffer.
 
     Members
     -------
     reserved : In(ArrayLayout(range(largest + 1), vls))
-        By lane: blocks of the packet that was granted in this cycle, 0 if none was.
+        By lane: blocks of the packet granted in this cycle, or 0.
     left : Out(ArrayLayout(range(minimum + 1), vls))
-        By lane: blocks of its part that are not reserved.
+        By lane: unreserved blocks of its share.
     free : Out(vls)
         Lanes to which another packet may be granted.
     crossing : In(LaneCrossingSignature(data_bits)).array(vls)
-        By lane: the flit that comes in, if the lane is busy.
+        By lane: the flit that enters, if the lane is busy.
     measure : In(ArrayLayout(range(maximum + 1), vls))
-        With ``measured`` only: how full each lane is, for the marker.
+        With ``measured`` only: fill of each lane, for the marker.
     ready : In(1)
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
-        Flits that leave, a cycle after they were chosen.
+        Flits that leave, one cycle after they were selected.
     heard : In(LaneReturnSignature(vls))
-        Room that came free at the far end. Not with ``fcp``.
+        Space freed at the far end. Not with ``fcp``.
     freed : In(LaneReturnSignature(vls))
-        With ``fcp`` only: room that came free in the input beside this output.
+        With ``fcp`` only: space freed in the input buffer of the same port.
     hears : In(LimitSignature())
-        With ``fcp`` only: a flow-control packet that arrives.
+        With ``fcp`` only: arriving flow-control packet.
     says : Out(LimitSignature())
-        With ``fcp`` only: one that leaves, a cycle after it was chosen.
+        With ``fcp`` only: leaving flow-control packet, one cycle after it was selected.
     """
 
     vls_apart = True
@@ -88,7 +88,7 @@ class LaneOutput(SendingOutput):
         )
 
     def _take_in(self, m: Module) -> None:
-        """Store what crosses; a lane is busy until the last flit of the packet (IBS-P3)."""
+        """Store the flits that cross. A lane is busy until the last flit of its packet (IBS-P3)."""
         for lane, part in enumerate(self.parts):
             m.submodules[f"part_{lane}"] = Part(part, part.parameters)
             busy, comes, ends = (Signal(name=f"{name}_{lane}") for name in ("busy", "comes", "ends"))

@@ -1,4 +1,4 @@
-"""Omni-Path's two allocations: inputs of MPorts, read ports of the centre, outputs and central links in turns."""
+"""Two-step allocation of Omni-Path: MPort inputs and read ports, then outputs and central links, round robin."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ _MAX_VLS = 32
 
 
 class OPAAllocator(wiring.Component):
-    """Which packets cross from the next cycle on (``docs/opa_switch.md``, OPAS-1 to OPAS-5, and the turns of OPAS-8).
+    """Select the packets that cross from the next cycle on (``docs/opa_switch.md``, OPAS-1 to OPAS-5, OPAS-8).
 
-    Latency 0. After reset VL 0, input 0 and the first read port are first. ``mports`` is the number of MPorts;
-    read port r of MPort m is number 2 * m + r.
+    Latency 0. After reset VL 0, input 0 and the first read port are first. ``mports`` is the number of MPorts; read
+    port r of MPort m has the number 2 * m + r.
 
     Parameters
     ----------
     ports : int
-        Inputs, and outputs, 2 to 48.
+        Number of inputs, and of outputs, 2 to 48.
     vls : int
-        Lanes, 2 to 32.
+        Number of lanes, 2 to 32.
 
     Members
     -------
     valid, drop : In(ArrayLayout(vls, ports)), In(ArrayLayout(vls, ports))
-        By input, a bit per lane: its first packet may take part; it goes nowhere.
+        By input, one bit per lane: the first packet takes part; it is to be dropped.
     output, outgoing_vl : In(ArrayLayout(range(ports), ports * vls)), In(ArrayLayout(lane_shape(vls), ports * vls))
-        By input and lane: where it goes, and its outgoing lane.
+        By input and lane: output, and outgoing lane, of the first packet.
     input_free, local_free, central_free : In(ports), In(ports), In(ports)
-        Inputs that may take part; outputs whose local, and whose central, write port is free.
+        Inputs that take part; outputs whose local write port is free; outputs whose central write port is free.
     room : In(ArrayLayout(vls, ports))
-        By output, a bit per lane: nobody writes to it, and there is room for its largest packet.
+        By output, one bit per lane: no write port is filling it, and it has space for a largest packet.
     link_free : In(mports)
-        One of the MPort's central links is free.
+        By MPort: at least one of its central links is free.
     central_room : In(ArrayLayout(vls, mports))
-        As ``room``, of central buffers.
+        By central buffer, one bit per lane: no link is filling it, and it has space for a largest packet.
     stored, stored_output : In(ArrayLayout(vls, mports)), In(ArrayLayout(range(ports), mports * vls))
-        By central buffer and lane: its first packet may take part; where it goes.
+        By central buffer and lane: the first packet takes part; its output.
     reader_free : In(2 * mports)
-        Read ports that may take part.
+        Read ports that take part.
     reading : In(ArrayLayout(vls, 2 * mports))
-        By read port: the lane that it goes on reading, one bit.
+        By read port: the lane that it is still reading, one-hot.
     granted, lane : Out(ports), Out(ArrayLayout(vls, ports))
-        Inputs whose packet crosses from the next cycle on; the lane each chose, one bit.
+        Inputs whose packet crosses, or is dropped, from the next cycle on; by input, its selected lane, one-hot.
     source : Out(ArrayLayout(4 + 2 * mports, ports))
-        By output: the input of its MPort, or behind those the read port, whose packet it takes, one bit.
+        By output: the accepted packet's source, one-hot: the inputs of the MPort, then all read ports.
     central_source : Out(ArrayLayout(4, mports))
-        By central buffer: the input of its MPort whose packet it takes, one bit.
+        By central buffer: input of its MPort whose packet it accepts, one-hot.
     reader_granted, reader_lane : Out(2 * mports), Out(ArrayLayout(vls, 2 * mports))
-        Read ports whose packet crosses from the next cycle on; the lane each chose, one bit.
+        Read ports whose packet crosses from the next cycle on; by read port, its selected lane, one-hot.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
+        If a parameter has the wrong type.
     ValueError
-        If it is out of range.
+        If a parameter is out of range.
     """
 
     latency = 0
@@ -125,7 +125,7 @@ class OPAAllocator(wiring.Component):
         return m
 
     def _input_chooses(self, m: Module, mport: int, port: int) -> None:
-        """Choose the lane with which an input takes part, and say what it wants (OPAS-1)."""
+        """Select an input's lane, and request its output or a central link (OPAS-1)."""
         outputs = ports_of(mport, self.ports)
         places = range(port * self.vls, (port + 1) * self.vls)
         m.submodules[f"lanes_{port}"] = turns = RoundRobin(self.vls)
@@ -155,7 +155,7 @@ class OPAAllocator(wiring.Component):
                 m.d.comb += self.wants_centre[port].eq(1)
 
     def _readers_choose(self, m: Module, mport: int, takes: Signal) -> None:
-        """Choose the lanes with which a buffer's read ports take part, the first one's before the other's (OPAS-2)."""
+        """Select the lanes of a central buffer's read ports, the first port before the second (OPAS-2)."""
         places = range(mport * self.vls, (mport + 1) * self.vls)
         able = Cat(
             bit_of(takes[lane], self.stored_output[place]) & self.stored[mport][lane]
@@ -176,7 +176,7 @@ class OPAAllocator(wiring.Component):
             taken = taken | turns.chosen
 
     def _output_grants(self, m: Module, mport: int, output: int) -> None:
-        """Let an output take a packet of its MPort's inputs or of a read port (OPAS-3)."""
+        """Grant an output to one of its MPort's inputs or to a read port (OPAS-3)."""
         m.submodules[f"output_{output}"] = turns = RoundRobin(MPORT + len(self.reader_wants))
         local = [self.wants_local[port][output % MPORT] for port in ports_of(mport, self.ports)]
         absent = [Const(0, 1)] * (MPORT - len(local))
@@ -188,7 +188,7 @@ class OPAAllocator(wiring.Component):
         ]
 
     def _centre_grants(self, m: Module, mport: int) -> None:
-        """Let a pair of central links take a packet of its MPort's inputs (OPAS-4)."""
+        """Grant an MPort's central links to one of its inputs (OPAS-4)."""
         m.submodules[f"centre_{mport}"] = turns = RoundRobin(MPORT)
         m.d.comb += [
             turns.eligible.eq(Cat(self.wants_centre[port] for port in ports_of(mport, self.ports))),
@@ -197,7 +197,7 @@ class OPAAllocator(wiring.Component):
         ]
 
     def _tell(self, m: Module) -> None:
-        """Say who was granted."""
+        """Drive the grants of inputs and read ports."""
         for mport in range(self.mports):
             outputs = ports_of(mport, self.ports)
             for port in outputs:

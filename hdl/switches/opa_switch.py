@@ -1,4 +1,4 @@
-"""Hierarchical Omni-Path switch: MPorts of four ports, central buffers, any egress scheduler."""
+"""Hierarchical Omni-Path switch: MPorts of four ports, central buffers, a selectable egress scheduler."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["OPASwitch"]
 
 
 class OPASwitch(Switch):
-    """Virtual cut-through, inner links of up to three flits a cycle, a second allocation (``docs/opa_switch.md``).
+    """Virtual cut-through switch: internal links of up to 3 flits per cycle, two allocations (``docs/opa_switch.md``).
 
-    Every output comes from a flip-flop: a packet whose scheduler decides in cycle t is on ``tx`` from t + 1 on.
+    Every output is registered: a packet scheduled in cycle t is on ``tx`` from t + 1 on.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class OPASwitch(Switch):
     Members
     -------
     rx : In(LinkSignature(data_bits, 5)).array(ports)
-        Flits that arrive.
+        Arriving flits.
     returned : Out(ReturnSignature(3, 5)).array(ports)
         Blocks that left the input's buffer.
     tx : Out(LinkSignature(data_bits, 5)).array(ports)
@@ -45,21 +45,21 @@ class OPASwitch(Switch):
     ready : In(ports)
         Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
-        By input: why the packet whose head arrived two cycles ago goes nowhere.
+        By input: why the packet whose head arrived two cycles ago is dropped.
     lft : In(LFTProgramSignature())
-        Writes the forwarding table, at any time; ports count from 1.
+        Write port of the forwarding table, usable at any time; ports count from 1.
     sc : In(SCProgramSignature())
-        Writes SC2SC and SC2VL_t, at any time; ports count from 0.
+        Write port of SC2SC and SC2VL_t, usable at any time; ports count from 0.
     schedule : In(the scheduler's program signature)
-        Writes the schedulers' tables; not there with ``rr``.
+        Write port of the schedulers' tables. Absent with ``rr``.
     schedule_ports : In(ports)
-        The outputs that take the write; not there with ``rr``.
+        Outputs that accept the write. Absent with ``rr``.
     swap : In(ports)
-        With ``vlarb`` and ``dtable`` only: outputs whose tables are to be exchanged.
+        With ``vlarb`` and ``dtable`` only: outputs whose banks are to be exchanged.
     """
 
     latency = 5
-    """Cycles from a head on ``rx`` to its flit on ``tx``, at zero load, within an MPort; 8 through the centre."""
+    """Zero-load cycles from a head on ``rx`` to its flit on ``tx``, within an MPort; 8 via the central buffer."""
 
     def __init__(self, parameters: OPASwitchParameters) -> None:
         self.parameters = p = parameters
@@ -95,7 +95,7 @@ class OPASwitch(Switch):
         return m
 
     def _allocate(self, m: Module) -> None:
-        """Wire the allocator to the heads and to the room (VA-SA, twice)."""
+        """Connect the allocator to the heads and to the buffers (VA-SA, for inputs and for central buffers)."""
         allocator, vls = self.allocator, self.geometry.vls
         sizes, lanes = self.connect_heads(m, allocator)
         stored_sizes, stored_lanes = [], []
@@ -136,7 +136,7 @@ class OPASwitch(Switch):
                 ]
 
     def _cross(self, m: Module) -> None:
-        """Let write ports of outputs and links to the centre take the flits that are for them (X)."""
+        """Connect output write ports and central links to the crossing packets that are destined for them (X)."""
         reads = [centre.read[reader] for centre in self.centres for reader in range(READERS)]
         for mport, centre in enumerate(self.centres):
             mine = [self.inputs[port].crossing for port in ports_of(mport, self.ports)]

@@ -1,4 +1,4 @@
-"""Allocation of a crossbar with a port per VL: each (output, VL) takes the first (input, VL) that asks for it."""
+"""Allocation of a crossbar with a port per VL: each (output, VL) accepts the first requesting (input, VL)."""
 
 from __future__ import annotations
 
@@ -17,46 +17,47 @@ _MAX_VLS = 32
 
 
 class PairAllocator(wiring.Component):
-    """Which packets cross from the next cycle on (``docs/ib_switch.md``, IBS-P1, IBS-P2, IBS-P4; IBS-PQ1, IBS-PQ2).
+    """Select the packets that cross from the next cycle on (``docs/ib_switch.md``, IBS-P1, -P2, -P4, IBS-PQ1, -PQ2).
 
     A pair is a (port, VL), numbered port * vls + VL. Latency 0. After reset pair 0 is first, and no request is queued.
 
     Parameters
     ----------
     ports : int
-        Inputs, and outputs, 2 to 64.
+        Number of inputs, and of outputs, 2 to 64.
     vls : int
-        Lanes, 1 to 32.
+        Number of lanes, 1 to 32.
     blocks : int
-        Of each output pair's part of its buffer.
+        Blocks of each output pair's share of its buffer.
     largest : int
-        Blocks of the largest packet, up to ``blocks``.
+        Size of the largest packet, up to ``blocks``.
     queues : bool
-        Whether requests are queued, and served by their real sizes; otherwise they have turns.
+        Whether requests are served in the order of their arrival and checked with their real sizes; otherwise round
+        robin, and checked with the largest size.
 
     Members
     -------
     valid, drop : In(ArrayLayout(vls, ports))
-        By input, a bit per lane: its first packet may take part; it goes nowhere.
+        By input, one bit per lane: the first packet takes part; it is to be dropped.
     output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
-        By input pair: where it goes, and on which lane.
+        By input pair: output, and outgoing lane, of the first packet.
     sizes : In(ArrayLayout(range(largest + 1), pairs))
-        By input pair: its size, at least 1. Only with ``queues``.
+        By input pair: size of the first packet, at least 1. Only with ``queues``.
     input_free, output_free : In(ArrayLayout(vls, ports))
-        Pairs that may take part.
+        By port, one bit per lane: pairs that take part.
     left : In(ArrayLayout(range(blocks + 1), pairs))
-        By output pair: blocks that are left in its part of the buffer.
+        By output pair: unreserved blocks of its share of the buffer.
     granted : Out(ArrayLayout(vls, ports))
-        Input pairs whose packet crosses, or drops, from the next cycle on.
+        By input, one bit per lane: packets that cross, or are dropped, from the next cycle on.
     takes, source : Out(pairs), Out(ArrayLayout(range(pairs), pairs))
-        Output pairs that take a packet; by output pair, from which input pair.
+        Output pairs that accept a packet; by output pair, the input pair of that packet.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
+        If a parameter has the wrong type.
     ValueError
-        If it is out of range.
+        If a parameter is out of range.
     """
 
     latency = 0
@@ -118,12 +119,12 @@ class PairAllocator(wiring.Component):
         return m
 
     def place_of(self, pair: int) -> int:
-        """Return the number of an output pair among all places: its lane is in the low bits."""
+        """Return the index of an output pair with the lane in the low bits, a power-of-two stride apart."""
         output, vl = divmod(pair, self.vls)
         return output * self.stride + vl
 
     def _fits(self, m: Module, place: list[Signal]) -> Signal:
-        """Return a bit per input pair: its output pair is free and has room, for this packet or for the largest."""
+        """Return one bit per input pair: its output pair is free and has space for this packet or for the largest."""
         left = [Signal(range(self.blocks + 1), name=f"left_{each}") for each in range(self.places)]
         for pair in range(self.pairs):
             is_free = self.output_free[pair // self.vls][pair % self.vls]
@@ -135,7 +136,7 @@ class PairAllocator(wiring.Component):
         return fits
 
     def _keep_order(self, m: Module, place: list[Signal], wins: Signal) -> None:
-        """Tell the order of the requests what it goes by."""
+        """Drive the inputs of the request order (turns or ages)."""
         if self.queues:
             there = self.valid.as_value() & ~self.drop.as_value()
             m.d.comb += [self.order.there.eq(there), self.order.served.eq(wins)]

@@ -1,4 +1,4 @@
-"""Order of requests by turn: each place serves them round robin, from the one after that it served last."""
+"""Round-robin order of requests for many places, with one pointer per place."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from amaranth.lib.wiring import In, Out
 
 
 class PairTurns(wiring.Component):
-    """Round robin of many places, of which each request is for one (IBS-P2).
+    """Order requests round robin at each place. Every request is for one place (IBS-P2).
 
-    Latency 0. After reset request 0 is first everywhere.
+    Latency 0. After reset, request 0 is first at every place.
 
     Parameters
     ----------
     count : int
-        Requests, 2 or more.
+        Number of requests, at least 2.
     places : int
-        Places.
+        Number of places.
 
     Members
     -------
     place : In(ArrayLayout(range(places), count))
-        By request: the place that it is for.
+        By request: the place it is for.
     serves, served : In(places), In(ArrayLayout(range(count), places))
-        Places that serve a request in this cycle; by place, which one.
+        Places that serve a request in this cycle; by place, the served request.
     before : Out(count).array(count)
-        By request, a bit per request: if both are for one place, that one is before this one.
+        By request, one bit per other request: at a common place, the other one comes first.
     """
 
     def __init__(self, count: int, places: int) -> None:

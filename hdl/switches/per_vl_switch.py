@@ -1,4 +1,4 @@
-"""InfiniBand switch whose crossbar has a port for each VL of an input and of an output."""
+"""InfiniBand switch whose crossbar has a port for each VL of each input and output."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from vlane.switches.switch_kinds import SwitchKind
 
 
 class PerVLSwitch(SL2VLSwitch):
-    """Virtual cut-through, per-VL credits, a crossbar port for each VL (``docs/ib_switch.md``, IBS-P1 to IBS-PQ2).
+    """Virtual cut-through switch, per-VL credits, a crossbar port per VL (``docs/ib_switch.md``, IBS-P1 to IBS-PQ2).
 
-    Every output comes from a flip-flop, as in ``IBSwitch``. A pair is a (port, VL), numbered port * lanes + VL.
+    Every output is registered, as in ``IBSwitch``. A pair is a (port, VL), numbered port * lanes + VL.
 
     Parameters
     ----------
@@ -28,31 +28,31 @@ class PerVLSwitch(SL2VLSwitch):
     Members
     -------
     rx : In(LinkSignature(data_bits)).array(ports)
-        Flits that arrive.
+        Arriving flits.
     returned : Out(LaneReturnSignature(vls)).array(ports)
-        Blocks that left the input's buffer, a bit per lane. Not with ``fcp``.
+        Blocks that left the input's buffer, one bit per lane. Not with ``fcp``.
     tx : Out(LinkSignature(data_bits)).array(ports)
         Flits to the next node.
     heard : In(LaneReturnSignature(vls)).array(ports)
-        Blocks that left the next node's buffer, a bit per lane. Not with ``fcp``.
+        Blocks that left the next node's buffer, one bit per lane. Not with ``fcp``.
     says : Out(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets to the other end of the cable.
     hears : In(LimitSignature()).array(ports)
-        With ``fcp`` only: flow-control packets from there.
+        With ``fcp`` only: flow-control packets from the other end of the cable.
     ready : In(ports)
         Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
-        By input: why the packet whose head arrived two cycles ago goes nowhere.
+        By input: why the packet whose head arrived two cycles ago is dropped.
     lft : In(LFTProgramSignature())
-        Writes the forwarding table, at any time; ports count from 1.
+        Write port of the forwarding table, usable at any time; ports count from 1.
     sl2vl : In(SL2VLProgramSignature())
-        Writes SL2VL, at any time; ports count from 0.
+        Write port of SL2VL, usable at any time; ports count from 0.
     schedule : In(the scheduler's program signature)
-        Writes the schedulers' tables; not there with ``rr``.
+        Write port of the schedulers' tables. Absent with ``rr``.
     schedule_ports : In(ports)
-        The outputs that take the write; not there with ``rr``.
+        Outputs that accept the write. Absent with ``rr``.
     swap : In(ports)
-        With ``vlarb`` and ``dtable`` only: outputs whose tables are to be exchanged.
+        With ``vlarb`` and ``dtable`` only: outputs whose banks are to be exchanged.
     """
 
     vls_apart = True
@@ -65,7 +65,7 @@ class PerVLSwitch(SL2VLSwitch):
         super().__init__(parameters)
 
     def make_input(self, kind: SwitchKind) -> LaneInput:
-        """Return an input side whose lanes cross apart."""
+        """Return an input side with a crossbar port per lane."""
         return LaneInput(
             ports=self.ports,
             geometry=self.geometry,
@@ -75,7 +75,7 @@ class PerVLSwitch(SL2VLSwitch):
         )
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> LaneOutput:
-        """Return an output side whose lanes come in apart, with its egress scheduler."""
+        """Return an output side with a crossbar port per lane, including its egress scheduler."""
         return LaneOutput(
             scheduler,
             geometry=self.geometry,

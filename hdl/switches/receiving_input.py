@@ -1,4 +1,4 @@
-"""Input side of a switch as far as packets wait: heads are looked up and queued by lane, whatever crosses."""
+"""Input side of a switch up to the waiting queues: heads are looked up and queued by lane."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from vlane.units import HEADER_BITS
 
 
 class ReceivingInput(wiring.Component):
-    """Base of the inputs (``docs/ib_switch.md``, ``docs/opa_switch.md``: stages IB and RT).
+    """Base of the input sides (``docs/ib_switch.md``, ``docs/opa_switch.md``: stages IB and RT).
 
-    A subclass adds the buffer and the packets that cross, and describes all members.
+    A subclass adds the buffer and the crossing, and documents all members.
 
     Parameters
     ----------
     members : dict
-        Beside the shared ones.
+        Members in addition to the shared ones.
     ports : int
-        Of the switch.
+        Number of ports of the switch.
     geometry : BufferGeometry
-        Of the buffer.
+        Geometry of the input buffer.
     data_bits : int
-        Carried of a flit.
+        Data bits of a flit.
     vl_bits : int
-        Of a lane's number on links.
+        Width of a lane number on links.
     by_channel : bool
-        Whether headers carry a channel, in Omni-Path's form, and not a lane.
+        Whether headers carry an Omni-Path channel instead of a lane.
     counts_waiting : bool
-        Whether the blocks that wait are counted, by lane, for the measure of marking.
+        Whether to count the waiting blocks by lane, for the marking measure.
     """
 
     names_lane: ClassVar[bool]
-    """Whether a packet that crosses must know the lane on which it came."""
+    """Whether a queued packet records the lane on which it arrived."""
 
     def __init__(
         self,
@@ -85,15 +85,18 @@ class ReceivingInput(wiring.Component):
 
     @abstractmethod
     def _store(self, m: Module, reserves: Value, writes: Value, flit: Value) -> None:
-        """Reserve blocks for a packet, 0 for none, and write a flit that arrives, on the lane of ``rx``."""
+        """Reserve ``reserves`` blocks for a packet (0 for none) and write an arriving flit, on the lane of ``rx``."""
 
     @property
     @abstractmethod
     def _accepted(self) -> Value:
-        """Whether what is reserved in this cycle is there."""
+        """Whether the reservation of this cycle succeeds."""
 
     def _receive(self, m: Module) -> tuple[Signal, Signal, Any]:
-        """Write what arrives (IB), and a cycle later look its head up (RT); return whether one was, lane, result."""
+        """Store arriving flits (IB) and look the head up one cycle later (RT).
+
+        Return whether a head was looked up, its lane, and the result.
+        """
         rx = self.rx
         kept = Signal(reset_less=True)
         keeps = Signal()
@@ -131,7 +134,7 @@ class ReceivingInput(wiring.Component):
         return arrived, vl, routed
 
     def _wait(self, m: Module, received: tuple[Signal, Signal, Any], lane: int, leaves: Value) -> Any:
-        """Queue what is received on a lane, until it leaves; return what is known of the first packet."""
+        """Queue the received packets of a lane until they leave, and return the record of the first packet."""
         arrived, vl, routed = received
         heads = SyncFIFO(width=self._routed.size, depth=self.geometry.maximum)
         m.submodules[f"heads_{lane}"] = FIFOPart(heads)
@@ -151,7 +154,7 @@ class ReceivingInput(wiring.Component):
         return head
 
     def _count(self, m: Module, lane: int, come: Value, gone: Value) -> None:
-        """Count the blocks of a lane's packets that wait; a cycle late, so that no grant is on the adder's path."""
+        """Count the waiting blocks of a lane, one cycle late, to keep grants off the adder's path."""
         coming, going = (Signal.like(self.blocks[0], name=f"{name}_{lane}") for name in ("coming", "going"))
         m.d.sync += [coming.eq(come), going.eq(gone)]
         m.d.sync += self.waiting[lane].eq(self.waiting[lane] + coming - going)

@@ -1,4 +1,4 @@
-"""Order of requests by age: who joined before whom."""
+"""Order of requests by age."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from amaranth.lib.wiring import In, Out
 
 
 class RequestAges(wiring.Component):
-    """Queues of requests as a matrix of who is older; those of a cycle are ordered by number (IBS-PQ1).
+    """Queue requests by arrival, as a matrix of relative ages. Ties are broken by number (IBS-PQ1).
 
-    A request joins in the first cycle in which it is there. Latency 0. Reset empties the queues.
+    A request joins in the first cycle in which it is present. Latency 0. Reset empties the queues.
 
     Parameters
     ----------
     count : int
-        Requests that may be there, 2 or more.
+        Most requests at a time, at least 2.
 
     Members
     -------
     there : In(count)
-        Requests that are there; one stays until it is served.
+        Requests that are present. A request stays until it is served.
     served : In(count)
-        Those that are served in this cycle: what is there in the next one is another request.
+        Requests served in this cycle. If the bit is set in ``there`` again in the next cycle, that is a new request.
     before : Out(count).array(count)
-        By request, a bit per request that is there: it is before this one, which is there too.
+        By request, one bit per present request: the other request comes first. Only meaningful if both are present.
     """
 
     def __init__(self, count: int) -> None:

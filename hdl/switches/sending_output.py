@@ -1,4 +1,4 @@
-"""Output side of a switch as far as packets leave: their sizes in order, the egress scheduler, the remote credits."""
+"""Output side of a switch from its packet queue on: packet sizes in order, egress scheduler, remote credits."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from vlane.hdl.links.link import LaneReturnSignature, LimitSignature, LinkSignat
 
 
 class SendingOutput(wiring.Component):
-    """Base of the outputs (``docs/ib_switch.md``, ``docs/opa_switch.md``: stage OB).
+    """Base of the output sides (``docs/ib_switch.md``, ``docs/opa_switch.md``: stage OB).
 
-    A subclass adds the buffer and the packets that come into it, and describes all members.
+    A subclass adds the buffer and its write side, and documents all members.
 
     Parameters
     ----------
     scheduler : Component
-        With the egress schedulers' shared port list, as many lanes, and no VL15.
+        Egress scheduler with the shared port list, as many lanes, and no VL15.
     members : dict
-        Beside the shared ones.
+        Members in addition to the shared ones.
     returns : ReturnSignature or LaneReturnSignature
-        How room that comes free is told.
+        Signature of credit returns.
     geometry : BufferGeometry
-        Of the buffer, and of the one at the far end.
+        Geometry of this buffer and of the far buffer.
     data_bits : int
-        Carried of a flit.
+        Data bits of a flit.
     vl_bits : int
-        Of a lane's number on links.
+        Width of a lane number on links.
     returned : int
-        Blocks of a lane that may come back in a cycle.
+        Most blocks of a lane that may come back per cycle.
     fcp : FCPTimes or None
-        Of the flow-control packets that tell of room, if any do.
+        Timing of flow-control packets; ``None`` if credits return as blocks.
     marker : CCMarker or None
-        Marks packets that start, with as many lanes.
+        Marker of starting packets, with as many lanes; ``None`` for a switch that does not mark.
     measured : bool
-        Whether the marker's measure is the member ``measure``, and not what the buffer holds.
+        Whether the marker measures the member ``measure`` instead of the buffer's fill.
     """
 
     vls_apart: ClassVar[bool]
-    """Whether blocks of several lanes may come free in a cycle."""
+    """Whether blocks of several lanes may be freed in one cycle."""
 
     def __init__(
         self,
@@ -96,18 +96,18 @@ class SendingOutput(wiring.Component):
 
     @abstractmethod
     def _take_in(self, m: Module) -> None:
-        """Store what crosses."""
+        """Store the flits that cross."""
 
     @abstractmethod
     def _comes(self, lane: int) -> tuple[Value, Value]:
-        """Return whether a packet's first flit crosses to a lane, and the packet's size."""
+        """Return whether a packet's first flit enters a lane, and the packet's size."""
 
     @abstractmethod
     def _read(self, m: Module, vl: Value, reads: Value) -> tuple[Value, Value]:
-        """Let a lane's oldest flit leave the buffer if one is read; return it, and whether it is there."""
+        """Remove a lane's oldest flit if ``reads``. Return the flit, and whether it is available."""
 
     def _queue(self, m: Module) -> None:
-        """Let packets ask for the link once their first flit is there (IBS-6)."""
+        """Request the link for packets whose first flit is stored (IBS-6)."""
         heads, geometry = self.scheduler.heads, self.geometry
         for lane in range(geometry.vls):
             queue = SizeQueue(depth=geometry.maximum, largest=geometry.largest)
@@ -128,7 +128,7 @@ class SendingOutput(wiring.Component):
                 self._look_behind(m, lane, queue)
 
     def _look_behind(self, m: Module, lane: int, queue: SizeQueue) -> None:
-        """Tell the scheduler of the packet behind a lane's head."""
+        """Drive the scheduler's inputs about the packet behind a lane's head."""
         m.d.comb += [
             self.remote.behind_blocks[lane].eq(queue.behind),
             self.scheduler.behind[lane].eq(queue.follows & self.remote.fits_behind[lane]),
@@ -137,7 +137,7 @@ class SendingOutput(wiring.Component):
             m.d.comb += self.scheduler.behind_blocks[lane].eq(queue.behind)
 
     def _tell(self, m: Module, is_free: Signal) -> Value:
-        """Return whether a flow-control packet takes the link in this cycle (IBS-C4)."""
+        """Connect the flow-control packets and return whether one of them takes the link in this cycle (IBS-C4)."""
         if self.turns is None:
             return Const(0)
         m.submodules.turns = turns = self.turns
@@ -148,7 +148,7 @@ class SendingOutput(wiring.Component):
         return turns.takes
 
     def _send(self, m: Module) -> None:
-        """Start a packet when the link is free, and send it to its end (IBS-7, IBS-9)."""
+        """Start a packet when the link is free, and send all its flits (IBS-7, IBS-9)."""
         scheduler, tx = self.scheduler, self.tx
         sending = Signal()
         starts, moves, is_free = Signal(), Signal(), Signal()
@@ -178,10 +178,10 @@ class SendingOutput(wiring.Component):
 
     @abstractmethod
     def _taken(self, lane: int) -> Value:
-        """Return the blocks of the buffer that a lane has taken or reserved, as the cycle starts."""
+        """Return the used and reserved blocks of a lane at the start of the cycle."""
 
     def _marked(self, m: Module, starts: Value, flit: Value) -> Value:
-        """Return a flit that leaves; the first one of a packet has FECN if the packet is marked (IBS-M1)."""
+        """Return the leaving flit, with FECN set in the first flit of a marked packet (IBS-M1)."""
         marker = self.marker
         if marker is None:
             return flit

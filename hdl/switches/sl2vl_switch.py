@@ -1,4 +1,4 @@
-"""What InfiniBand switches have in common, whatever their crossbar: heads are looked up in LFT and SL2VL."""
+"""Common part of the InfiniBand switches: heads are looked up in LFT and SL2VL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vlane.tables.sl2vl import SL2VLParameters
 
 
 class SL2VLSwitch(Switch):
-    """Base of the InfiniBand switches. A subclass makes ``allocator`` first, allocates, and lets packets cross.
+    """Base of the InfiniBand switches. A subclass creates ``allocator``, allocates, and connects the crossbar.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ class SL2VLSwitch(Switch):
     Raises
     ------
     InputError
-        If its crossbar is another one.
+        If the parameters select another crossbar.
     """
 
     latency = 5
-    """Cycles from a head on ``rx`` to its flit on ``tx``, at zero load."""
+    """Zero-load latency in cycles, from a head on ``rx`` to its flit on ``tx``."""
 
     vls_apart: ClassVar[bool]
     """Whether the crossbar has a port for each lane."""
@@ -73,7 +73,7 @@ class SL2VLSwitch(Switch):
         return m
 
     def _measure(self, m: Module) -> None:
-        """Let outputs know what waits for them at the inputs, if that is measured (IBS-M2)."""
+        """Connect the measure of waiting blocks at the inputs to the outputs, if configured (IBS-M2)."""
         measure, vls = self.measure, self.geometry.vls
         if measure is None:
             return
@@ -91,8 +91,8 @@ class SL2VLSwitch(Switch):
 
     @abstractmethod
     def _allocate(self, m: Module) -> None:
-        """Wire the allocator to the heads and to the room (VA-SA)."""
+        """Connect the allocator to the heads and to the output buffers (VA-SA)."""
 
     @abstractmethod
     def _cross(self, m: Module) -> None:
-        """Let outputs take the flits that are for them (X)."""
+        """Connect the outputs to the flits destined for them (X)."""

@@ -1,4 +1,4 @@
-"""What switches of both kinds have in common: ports, forwarding table, schedulers and their tables."""
+"""Common part of both kinds of switch: ports, forwarding table, schedulers and their tables."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from vlane.tables.lft import LFTParameters
 
 
 class Switch(wiring.Component):
-    """Base of the switches: input and output sides. A subclass adds its maps, allocates, and lets packets cross.
+    """Base of the switches: input and output sides.
+
+    A subclass adds its maps, allocates, and connects the crossbar.
 
     Parameters
     ----------
     parameters : SwitchParameters
         Shape of the switch.
     kind : SwitchKind
-        What the kind of switch can do.
+        Properties of the kind of switch.
     fcp : FCPTimes or None
-        Of the flow-control packets that tell of room, if any do.
+        Timing of flow-control packets; ``None`` if credits return as blocks.
     members : mapping
-        Beside the shared ones.
+        Members in addition to the shared ones.
     """
 
     def __init__(
@@ -107,11 +109,11 @@ class Switch(wiring.Component):
         )
 
     def make_marker(self) -> CCMarker | None:
-        """Return what marks the packets of an output, of a switch that marks."""
+        """Return the marker of an output's packets, or ``None`` if the switch does not mark."""
         return None if self.parameters.marker is None else CCMarker(self.parameters.marker)
 
     def connect_ports(self, m: Module) -> None:
-        """Add inputs, outputs and the forwarding table; connect what is the same whatever the kind."""
+        """Add inputs, outputs and the forwarding table, and connect the parts that both kinds share."""
         m.submodules.lft = self.table
         connect(m, flipped(self.lft), self.table.program)
         for number, port in enumerate(self.inputs):
@@ -135,18 +137,18 @@ class Switch(wiring.Component):
             self._program(m, number, output)
 
     def _starve(self, m: Module, number: int, port: Any) -> None:
-        """Let an input hold room back as the settings that are written for it say."""
+        """Add the credit-starvation settings of an input."""
         m.submodules[f"starvation_{number}"] = settings = StarvationSettings()
         program_input(m, self.starvation, self.congestion, number, settings)
         m.d.comb += [port.masked.eq(settings.masked), port.threshold.eq(settings.threshold), port.gap.eq(settings.gap)]
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
-        """Let the forwarding table say where an input's head goes (RT); return the output.
+        """Look up an input's head in the forwarding table, drive its drop cause (RT), and return the output.
 
         Parameters
         ----------
         mapped_away : Value
-            No VL is there for it.
+            No VL is available for the packet.
         """
         found, table, port = Signal(8, name=f"found_{number}"), self.table, self.inputs[number]
         m.d.comb += [
@@ -163,7 +165,7 @@ class Switch(wiring.Component):
         return found
 
     def connect_heads(self, m: Module, allocator: Any) -> tuple[list[Signal], list[Signal]]:
-        """Wire inputs to an allocator; return, by input, the size and the outgoing lane of the packet it chose."""
+        """Connect the inputs to an allocator and return, by input, size and outgoing lane of the selected packet."""
         vls = self.geometry.vls
         sizes, lanes = [], []
         for number, port in enumerate(self.inputs):
@@ -182,13 +184,13 @@ class Switch(wiring.Component):
         return sizes, lanes
 
     def of_chosen(self, m: Module, name: str, chosen: Value, by_lane: Any) -> Signal:
-        """Return what is told of the lane that was chosen, one bit of ``chosen``."""
+        """Return the element of ``by_lane`` for the selected lane (one-hot ``chosen``)."""
         found = Signal.like(by_lane[0], name=name)
         m.d.comb += found.eq(one_of(chosen, (by_lane[lane] for lane in range(self.geometry.vls))))
         return found
 
     def _program(self, m: Module, number: int, output: Any) -> None:
-        """Let an output that is chosen take writes of the scheduler's and of the marker's program port."""
+        """Connect an output to the program ports of the schedulers and of the markers."""
         if "schedule_ports" in self.signature.members:
             is_chosen, program = self.schedule_ports[number], output.scheduler.program
             for name in self.schedule.signature.members:

@@ -1,4 +1,4 @@
-"""Input side of a switch: the buffer, the look-up of heads, the packet that crosses."""
+"""Input side of a switch: buffer, look-up of heads, crossing packet."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from vlane.hdl.switches.receiving_input import ReceivingInput
 
 
 class SwitchInput(ReceivingInput):
-    """One input, from which one packet at a time crosses (``docs/ib_switch.md``, ``docs/opa_switch.md``).
+    """Input side from which one packet at a time crosses (``docs/ib_switch.md``, ``docs/opa_switch.md``).
 
     Parameters
     ----------
     ports, geometry, data_bits, vl_bits, by_channel, counts_waiting
-        As of ``ReceivingInput``.
+        See ``ReceivingInput``.
     flits : int
-        That may cross in a cycle.
+        Most flits that cross per cycle.
     starves : bool
-        Whether it may hold room back; it then counts what waits.
+        Whether the input may withhold credits (credit starvation). It then also counts waiting blocks.
 
     Members
     -------
     rx : In(LinkSignature(data_bits, vl_bits))
-        Flits that arrive.
+        Arriving flits.
     header : Out(64)
-        Of the head that is looked up in this cycle.
+        Header of the head that is looked up in this cycle.
     output, outgoing_vl, channel, cause : In(range(ports)), In(lane_shape(vls)), In(5), In(DropCause)
-        What was found; the channel only with ``by_channel``.
+        Result of the look-up; the channel only with ``by_channel``.
     dropped : Out(DropCause)
         Drop cause of the head that was looked up in the previous cycle.
     valid, drop : Out(vls)
-        By lane: its first packet may take part; it goes nowhere.
+        By lane: the first packet takes part; it is to be dropped.
     outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
-        Where they go, and on which lane.
+        By lane: output, and outgoing lane, of the first packet.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
-        Their sizes.
+        By lane: size of the first packet.
     waiting : Out(ArrayLayout(range(maximum + 1), vls))
-        With ``counts_waiting`` only: blocks of the packets that waited in the cycle before.
+        With ``counts_waiting`` only: blocks of the packets that waited in the previous cycle, by lane.
     masked, threshold, gap : In(1), In(4), In(14)
-        With ``starves`` only: settings in force, as of ``StarvationSettings``.
+        With ``starves`` only: settings in force (see ``StarvationSettings``).
     returned : Out(ReturnSignature(flits, vl_bits))
-        Blocks that left and are not held back, a cycle later.
+        Blocks that left in the previous cycle; with ``starves``, those of them that are returned.
     free : Out(1)
-        The input may take part.
+        The input takes part.
     granted, lane : In(1), In(vls)
-        A packet crosses from the next cycle on; its lane, one bit.
+        A packet crosses from the next cycle on; its lane, one-hot.
     crossing : Out(CrossingSignature(...))
-        The flits that cross.
+        Flits that cross.
     """
 
     names_lane = True
@@ -128,7 +128,7 @@ class SwitchInput(ReceivingInput):
         return accepted
 
     def _cross(self, m: Module) -> None:
-        """Let a granted packet leave the buffer, as many flits in a cycle as are there and may (X)."""
+        """Send a granted packet out of the buffer, as many flits per cycle as are available and allowed (X)."""
         storage, crossing, packet = self.storage, self.crossing, self._crosses
         busy = Signal()
         shown = [storage.read_data[place] for place in range(self.flits)]
@@ -168,14 +168,14 @@ class SwitchInput(ReceivingInput):
 
 
 def flits_of_head(m: Module, shown: list[Signal], there: Signal) -> tuple[Signal, Signal]:
-    """Return how many flits of a lane's first packet may move, and whether its last one is among them.
+    """Return how many flits of a lane's first packet may move, and whether its last flit is among them.
 
     Parameters
     ----------
     shown : list of Signal
-        The lane's oldest flits, those that are not there 0; bit 0 says which are a packet's last.
+        Oldest flits of the lane, 0 if absent; bit 0 marks a packet's last flit.
     there : Signal
-        How many of them are there.
+        Number of flits available.
     """
     moves, is_last = Signal(range(len(shown) + 1)), Signal()
     most: Value = Const(len(shown))

@@ -1,4 +1,4 @@
-"""Output side of a switch: the buffer, the egress scheduler, the credits of the remote buffer."""
+"""Output side of a switch: buffer, egress scheduler, remote credits."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ from vlane.hdl.switches.write_port import WritePort
 
 
 class SwitchOutput(SendingOutput):
-    """One output, to which one packet at a time crosses, or two (``docs/ib_switch.md``, ``docs/opa_switch.md``).
+    """Output side that one packet at a time enters, or two (``docs/ib_switch.md``, ``docs/opa_switch.md``).
 
     Parameters
     ----------
     scheduler, geometry, data_bits, vl_bits, fcp, marker, measured
-        As of ``SendingOutput``.
+        See ``SendingOutput``.
     ports : int
-        Of the switch.
+        Number of ports of the switch.
     flits : int
-        That may cross in a cycle.
+        Most flits that enter per cycle and write port.
     write_ports : int
-        Packets that may come in at a time, 1 or 2, of different lanes.
+        Number of packets that may enter at the same time, 1 or 2, on different lanes.
 
     Members
     -------
     reserved, reserved_vl : In(range(largest + 1)), In(lane_shape(vls))
-        Blocks of a packet that was granted in this cycle, 0 if none was; its lane.
+        Blocks of the packet granted in this cycle (0 if none), and its lane.
     enters : In(write_ports)
-        The write port through which it comes, one bit.
+        Write port of the granted packet, one-hot.
     room : Out(vls)
         VLs that can accept a largest packet and that no write port is filling.
     free : Out(write_ports)
         Write ports through which another packet may be granted.
     crossing : In(CrossingSignature(...)).array(write_ports)
-        The flits that come in.
+        Flits that enter.
     measure : In(ArrayLayout(range(maximum + 1), vls))
-        With ``measured`` only: how full each lane is, for the marker.
+        With ``measured`` only: fill of each lane, for the marker.
     ready : In(1)
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
-        Flits that leave, a cycle after they were chosen.
+        Flits that leave, one cycle after they were selected.
     heard : In(ReturnSignature(flits, vl_bits))
-        Room that came free at the far end. Not with ``fcp``.
+        Space freed at the far end. Not with ``fcp``.
     freed : In(ReturnSignature(flits, vl_bits))
-        With ``fcp`` only: room that came free in the input beside this output.
+        With ``fcp`` only: space freed in the input buffer of the same port.
     hears : In(LimitSignature())
-        With ``fcp`` only: a flow-control packet that arrives.
+        With ``fcp`` only: arriving flow-control packet.
     says : Out(LimitSignature())
-        With ``fcp`` only: one that leaves, a cycle after it was chosen.
+        With ``fcp`` only: leaving flow-control packet, one cycle after it was selected.
     """
 
     vls_apart = False
@@ -110,7 +110,7 @@ class SwitchOutput(SendingOutput):
         return m
 
     def _take_in(self, m: Module) -> None:
-        """Store what crosses; a write port and its VL are busy until the last flit of the packet (IBS-5, OPAS-6)."""
+        """Store the flits that cross. A write port and its VL are busy until the packet's last flit (IBS-5, OPAS-6)."""
         storage = self.storage
         m.d.comb += [storage.reserve_flits.eq(self.reserved), storage.reserve_vl.eq(self.reserved_vl)]
         for number, write_port in enumerate(self.write_ports):

@@ -16,18 +16,18 @@ class WritePort(wiring.Component):
     Parameters
     ----------
     vls : int
-        Lanes.
+        Number of lanes.
 
     Members
     -------
     enters, vl : In(1), In(lane_shape(vls))
         A packet was granted the write port in this cycle; its VL.
     ends : In(1)
-        Its last flit arrives in this cycle: another packet may be granted the port.
+        The packet's last flit arrives in this cycle; another packet may be granted the port.
     free : Out(1)
         A packet may be granted the port.
     writes : Out(vls)
-        The VL that must not be granted to another write port, one bit; 0 if the port is free.
+        VL that must not be granted to another write port, one-hot; 0 if the port is free.
     """
 
     def __init__(self, vls: int) -> None:

@@ -18,11 +18,11 @@ class LFTProgramSignature(Signature):
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new value holds from the next cycle on.
+        Write in this cycle; the new value is in force from the next cycle on.
     top : Out(1)
         Write the top of the table, taken from ``lid``, instead of an entry.
     lid : Out(16)
-        LID of the entry, or the new top; an absent entry is not written.
+        LID of the entry, or the new top. Writes to absent entries are ignored.
     port : Out(8)
         Output port of the LID; 255 means unassigned.
     """
@@ -32,10 +32,10 @@ class LFTProgramSignature(Signature):
 
 
 class LFT(wiring.Component):
-    """Output port by destination LID (IBA 14.2.5.10; ``docs/lft.md``).
+    """Look up output ports by destination LID (IBA 14.2.5.10, ``docs/lft.md``).
 
-    Latency 0: ``lookups`` destinations per cycle. The entries are memory: at power-on they are unassigned, and reset
-    keeps them. Reset sets the top to 0, so that only the permissive LID is routed.
+    Latency 0: ``lookups`` destinations per cycle. Entries are kept in memory: at power-on they are unassigned, and
+    reset preserves them. Reset sets the top to 0, so that only the permissive LID is routed.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LFT(wiring.Component):
     cause : Out(ArrayLayout(LFTCause, lookups))
         Reason of the drop.
     program : In(LFTProgramSignature())
-        Writes entries and the top, at any time.
+        Write port of entries and top, usable at any time.
     """
 
     latency = 0

@@ -1,4 +1,4 @@
-"""Omni-Path's maps between service levels, service channels and virtual lanes."""
+"""Omni-Path maps between service levels, service channels and virtual lanes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class SCProgramSignature(Signature):
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new value holds from the next cycle on.
+        Write in this cycle; the new value is in force from the next cycle on.
     table : Out(SCTable)
-        Table that is written; 5 to 7 write nothing.
+        Table to write; 5 to 7 write nothing.
     ingress : Out(6)
-        Port of SC2SC and SC2VL_nt; nothing is written for an absent one.
+        Ingress port, for SC2SC and SC2VL_nt. Writes for an absent port are ignored.
     egress : Out(6)
-        Port of SC2SC and SC2VL_t; nothing is written for an absent one.
+        Egress port, for SC2SC and SC2VL_t. Writes for an absent port are ignored.
     index : Out(5)
         Level or channel whose entry is written.
     value : Out(5)
-        Channel, level or lane that it is mapped to.
+        New value: channel, level or lane.
     """
 
     def __init__(self) -> None:
@@ -50,10 +50,10 @@ class SCProgramSignature(Signature):
 
 
 class SC(wiring.Component):
-    """SL2SC, SC2SL, SC2SC, SC2VL_t and SC2VL_nt of a device (``docs/sc.md``).
+    """Tables SL2SC, SC2SL, SC2SC, SC2VL_t and SC2VL_nt of a device (``docs/sc.md``).
 
-    Latency 0. In each cycle every port looks up one arriving and one forwarded packet, and the device one injected
-    and one received packet. The tables are memory: at power-on they map 1 to 1, and reset keeps them.
+    Latency 0. In each cycle every port looks up one arriving and one forwarded packet, and the device one injected and
+    one received packet. The tables are kept in memory: at power-on each value maps to itself, and reset preserves them.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class SC(wiring.Component):
     receive_sl : Out(5)
         Service level of that channel, from SC2SL.
     program : In(SCProgramSignature())
-        Writes entries, at any time.
+        Write port of the entries, usable at any time.
     """
 
     latency = 0
@@ -146,7 +146,7 @@ class SC(wiring.Component):
         return channel + (Value.cast(port) << _SC_BITS)
 
     def _table(self, m: Module, name: str, rows: int, enable: Value, where: Value, reads: list[Value]) -> list[Value]:
-        """Add a table of 32 entries per row, 1 to 1 at power-on; return the data read at each address."""
+        """Add a table of 32 entries per row, identity at power-on, and return the data read at each address."""
         memory = Memory(shape=unsigned(_SC_BITS), depth=rows * SC_COUNT, init=list(range(SC_COUNT)) * rows)
         m.submodules[name] = memory
         self.tables[name] = memory
@@ -195,7 +195,7 @@ class SC(wiring.Component):
         ]
 
     def _is_lane(self, vl: Value) -> Value:
-        """Return whether a VL is a data lane of the port; lanes from the 15th on are numbered one higher."""
+        """Return whether a VL is a data lane of the port. Lanes from the 15th on are numbered one higher."""
         if self.data_vls <= SC15:
             return vl < self.data_vls
         if self.data_vls == MAX_SCHEDULER_VLS:

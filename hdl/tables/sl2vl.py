@@ -1,4 +1,4 @@
-"""SL to VL mapping: a row of 16 lanes per pair of ports."""
+"""SL to VL mapping: a row of 16 lanes per (input, output)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class SL2VLProgramSignature(Signature):
     Members
     -------
     enable : Out(1)
-        Write in this cycle; the new value holds from the next cycle on.
+        Write in this cycle; the new value is in force from the next cycle on.
     every_input : Out(1)
-        The row is written for every input.
+        Write the row for every input.
     input : Out(6)
-        Without ``every_input``: the input whose row is written; nothing is written for an absent one.
+        Input whose row is written, without ``every_input``. Writes for an absent input are ignored.
     output : Out(6)
-        Output whose row is written; nothing is written for an absent one.
+        Output whose row is written. Writes for an absent output are ignored.
     row : Out(64)
         Lanes of the 16 SLs, 4 bits each, SL 0 lowest; 15 drops.
     """
@@ -45,10 +45,10 @@ class SL2VLProgramSignature(Signature):
 
 
 class SL2VL(wiring.Component):
-    """Lane of a packet by input, output and service level (IBA 7.6.6; ``docs/sl2vl.md``).
+    """Look up lanes by input, output and service level (IBA 7.6.6, ``docs/sl2vl.md``).
 
-    Latency 0: one look-up per input and cycle. The tables are memory: at power-on they map to SL modulo
-    ``data_vls``, and reset keeps them.
+    Latency 0: one look-up per input and cycle. Tables are kept in memory: at power-on they map to SL modulo
+    ``data_vls``, and reset preserves them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class SL2VL(wiring.Component):
     invalid : Out(inputs)
         That packet is dropped because its lane or output is absent, not because the row holds 15.
     program : In(SL2VLProgramSignature())
-        Writes rows, at any time.
+        Write port of the rows, usable at any time.
     """
 
     latency = 0

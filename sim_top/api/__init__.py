@@ -1,1 +1,1 @@
-"""The Python interface: what ``vlane.NAME`` gives, a module for each kind of thing (``docs/python.md``)."""
+"""Python interface: the names reached as ``vlane.NAME``, one module per kind of object (``docs/python.md``)."""

@@ -1,4 +1,4 @@
-"""Blocks of the catalogue in Python: their names, and their hardware as Amaranth components."""
+"""Names of the catalogue's blocks, and their hardware as Amaranth components."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def blocks() -> list[str]:
 
 
 def component(block: str, /, **parameters: Any) -> Any:
-    """Return the hardware of a block: an Amaranth component, ready to be a submodule.
+    """Return the hardware of a block as an Amaranth component, ready to be a submodule.
 
     Parameters
     ----------
     block : str
         Name of the block (``docs/catalogue.md``).
     **parameters
-        Parameters of the instance; those left out have their defaults (the block's page lists them).
+        Parameters of the instance (listed on the block's page); omitted parameters take their defaults.
 
     Raises
     ------
     InputError
-        If there is no such block or parameter, or a value is refused.
+        If the block or a parameter is unknown, or a value is rejected.
 
     Examples
     --------

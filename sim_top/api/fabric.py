@@ -1,4 +1,4 @@
-"""Captured fabrics in Python: read, checked, their tables and paths as frames, and as a study."""
+"""Captured fabrics in Python: read, check, tables and paths as data frames, conversion to a study."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_PAIRS = 1 << 22
 
 
 class Fabric:
-    """A fabric as its subnet manager programmed it (``docs/fabric.md``); it is made by ``read``.
+    """Fabric as its subnet manager programmed it (``docs/fabric.md``). ``read`` constructs it.
 
     Examples
     --------
@@ -42,15 +42,22 @@ class Fabric:
         self._captured, self._folder = captured, folder
 
     @classmethod
-    def read(cls, folder: str | Path) -> Fabric:
-        """Return the fabric of a folder of dumps; only ``ibnetdiscover.txt`` must be there.
+    def read(cls, folder: str | Path, *, partial: bool = False) -> Fabric:
+        """Return the fabric of a folder of dumps, or of an output folder of ibdiagnet.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder; only a file with nodes and cables must be there.
+        partial : bool
+            Leave out parts of files that cannot be read, as ``vlane fabric check`` does; otherwise they are refused.
 
         Raises
         ------
         InputError
-            With file and line, if a file is missing or refused.
+            If a file is missing or rejected; names file and line.
         """
-        return cls(load_fabric(Path(folder)), Path(folder).resolve())
+        return cls(load_fabric(Path(folder), partial=partial), Path(folder).resolve())
 
     @property
     def name(self) -> str:
@@ -59,42 +66,42 @@ class Fabric:
 
     @property
     def captured(self) -> Captured:
-        """Everything that was read, as ``vlane.fabric.model`` describes it; it must not be changed."""
+        """All data of the capture, as ``vlane.fabric.model`` describes it. Do not modify it."""
         return self._captured
 
     @property
     def data_vls(self) -> int:
-        """Operational data VLs."""
+        """Number of operational data VLs."""
         return self._captured.data_vls
 
     def check(self) -> FabricReport:
-        """Return what ``vlane fabric check`` finds: ``ok``, ``loops``, ``unreachable``, ``unserved``, ``warnings``, ...
+        """Return the findings of ``vlane fabric check``: ``ok``, ``loops``, ``unreachable``, ``warnings``, ...
 
-        Each of ``warnings`` has ``code``, ``severity``, ``where`` and ``message``.
+        Each of ``warnings`` has ``code``, ``severity``, ``where``, ``message`` and ``ports``.
         """
         return check_fabric(self._captured)
 
     @cached_property
     def tables(self) -> FabricTables:
-        """The programmed tables as frames."""
+        """Programmed tables as data frames."""
         return FabricTables(self._captured)
 
     def paths(self, source: int | str | None = None, destination: int | str | None = None) -> pl.DataFrame:
-        """Return a row for each ordered pair of adapters.
+        """Return one row for each ordered pair of adapters.
 
-        Columns: ``source``, ``destination`` (names), ``slid``, ``dlid``, ``sl`` (of the path record, 0 without one),
-        ``switches`` passed, and whether it ``arrives``. Adapters with several LIDs are one source, and as many
-        destinations.
+        Columns: ``source`` and ``destination`` (names), ``slid``, ``dlid``, ``sl`` (from the path record, 0 without a
+        record), ``switches`` (number on the path) and ``arrives``. An adapter with several LIDs is one source and one
+        destination per LID.
 
         Parameters
         ----------
         source, destination : int or str, optional
-            A LID or a name; of all adapters if left out.
+            LID or name of an adapter; all adapters if omitted.
 
         Raises
         ------
         InputError
-            If there is no such adapter, or the pairs are more than four millions.
+            If no adapter has this LID or name, or there are more than 4,194,304 pairs.
 
         Examples
         --------
@@ -115,10 +122,10 @@ class Fabric:
         )
 
     def hops(self, source: int | str | None = None, destination: int | str | None = None) -> pl.DataFrame:
-        """Return a row for each link of each path, in order.
+        """Return one row for each link of each path, in order.
 
-        Columns: ``slid``, ``dlid``, ``hop`` (0 is the adapter's own link), and the end that sends: ``node``, its name,
-        ``port`` and ``vl``. Parameters and errors are those of ``paths``.
+        Columns: ``slid``, ``dlid``, ``hop`` (0 is the adapter's link), and the sending end: ``node`` (name), ``port``
+        and ``vl``. Parameters and errors are those of ``paths``.
 
         Examples
         --------
@@ -145,19 +152,21 @@ class Fabric:
         return pl.concat(frames).sort("pair", "hop").select(pl.col(name).cast(kind) for name, kind in _HOPS.items())
 
     def study(self, *, loads: Sequence[float] = (0.2,), changes: Mapping[str, Any] | None = None) -> Study:
-        """Return a study of this fabric with its own tables: every host to all others, on the SLs of the paths.
+        """Return a study of this fabric with its programmed tables.
+
+        Every host sends to all others on the SLs of the paths.
 
         Parameters
         ----------
         loads : sequence of float
-            Flits per cycle and host.
+            Loads, in flits per cycle and host.
         changes : mapping of str to object, optional
-            Whatever else is to be different, as of ``Study.with_``.
+            Further changes, as for ``Study.with_``.
 
         Raises
         ------
         InputError
-            If a value is refused.
+            If a value is rejected.
 
         Examples
         --------
@@ -182,7 +191,8 @@ class Fabric:
         lids = sum(1 for _ in self._adapter_lids())
         pairs = (lids if slids is None else len(slids)) * (lids if dlids is None else len(dlids))
         if pairs > _MOST_PAIRS:
-            raise InputError("source", f"given, or destination: of at most {_MOST_PAIRS} pairs", pairs)
+            problem = f": {pairs} pairs exceed the limit of {_MOST_PAIRS}; name a source or a destination"
+            raise InputError("source", f"a selection of at most {_MOST_PAIRS} pairs", pairs, problem=problem)
         return follow_pairs(self._captured, slids, dlids)
 
     def _adapter_lids(self) -> list[tuple[int, str]]:
@@ -194,7 +204,7 @@ class Fabric:
         )
 
     def _lids(self, given: int | str | None, name: str) -> list[int] | None:
-        """Return the LIDs of an adapter by one of them, or by its name."""
+        """Return the LIDs selected by a LID or an adapter name; ``None`` selects all."""
         if given is None:
             return None
         owned = self._adapter_lids()
@@ -215,7 +225,7 @@ _HOPS = {"slid": pl.Int64, "dlid": pl.Int64, "hop": pl.Int64, "node": pl.String,
 
 
 class FabricTables:
-    """The programmed tables of a fabric, each a frame that is made when it is asked for.
+    """Programmed tables of a fabric. Each table is a data frame, built at first use.
 
     Examples
     --------
@@ -231,7 +241,7 @@ class FabricTables:
 
     @cached_property
     def vlarb(self) -> pl.DataFrame:
-        """A row per entry of the arbitration tables: where, ``list``, ``index``, ``vl``, ``weight``, the limit."""
+        """One row per arbitration table entry: node, port, ``list``, ``index``, ``vl``, ``weight`` and limit."""
         rows = [
             (self._name(port.guid), port.number, which, index, entry.vl, entry.weight, table.limit_of_high_priority)
             for port in sorted(self._captured.vlarb)
@@ -243,7 +253,7 @@ class FabricTables:
 
     @cached_property
     def sl2vl(self) -> pl.DataFrame:
-        """A row per SL of each captured SL2VL row: where it is (``input`` 0 of an adapter), ``sl``, ``vl``."""
+        """One row per SL of each captured SL2VL row: node, ``input`` (0: adapter), ``output``, ``sl`` and ``vl``."""
         rows = [(self._name(guid), source, to, list(row)) for (guid, source, to), row in self._captured.sl2vl.items()]
         schema: dict[str, Any] = {"node": pl.String, "input": pl.Int64, "output": pl.Int64, "vl": pl.List(pl.Int64)}
         frame = pl.DataFrame(rows, schema=schema, orient="row")
@@ -252,7 +262,7 @@ class FabricTables:
 
     @cached_property
     def lft(self) -> pl.DataFrame:
-        """A row per assigned entry of the forwarding tables: ``node``, ``lid``, ``port``."""
+        """One row per assigned entry of the forwarding tables: ``node``, ``lid``, ``port``."""
         rows = [
             (self._name(guid), lid, port)
             for guid in sorted(self._captured.lfts)

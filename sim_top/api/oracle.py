@@ -1,4 +1,4 @@
-"""The oracle: what a block does in each clock cycle, from golden, in pure calls from any bench (``docs/oracle.md``)."""
+"""Oracle: the reference behaviour of a block, one clock cycle per call, for any test bench (``docs/oracle.md``)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _WORD = (1 << _WORD_BITS) - 1
 
 
 class Decision(tuple[Any, ...]):
-    """Outputs of a cycle by name, as attributes; it cannot be changed.
+    """Outputs of one cycle as read-only attributes.
 
-    A port of several elements is a tuple of them, one whose values have names an ``IntEnum``, any other an ``int``.
+    A port with several elements is a tuple, a port whose values have names an ``IntEnum``, any other port an ``int``.
     """
 
     __slots__ = ()
@@ -36,21 +36,21 @@ class Decision(tuple[Any, ...]):
     _ports: ClassVar[tuple[Port, ...]]
 
     def ports(self) -> dict[str, int]:
-        """Return every output as the Verilog port has it: one number, the first element lowest."""
+        """Return every output as the value of its Verilog port: one number, the first element in the lowest bits."""
         return {port.name: _packed(port, value) for port, value in zip(self._ports, self, strict=True)}
 
 
 class Oracle:
-    """A block of the catalogue, cycle by cycle; ``vlane.oracle`` makes it.
+    """Reference model of one block instance, stepped cycle by cycle. Constructed by ``vlane.oracle``.
 
     Attributes
     ----------
     block : str
         Name of the block.
     parameters : mapping
-        Of the instance, all of them.
+        All parameters of the instance.
     inputs, outputs : mapping of str to Port
-        Ports by name: width of an element, elements, meaning, names of values.
+        Ports by name: width of an element, number of elements, meaning, names of values.
     """
 
     def __init__(self, block: str, parameters: Mapping[str, Any]) -> None:
@@ -74,21 +74,22 @@ class Oracle:
 
     @cached_property
     def _cycle(self) -> Callable[..., None]:
-        """The kernel, compiled when it is first called."""
+        """The kernel of one cycle, compiled at first use."""
         return self._made.cycle
 
     def __repr__(self) -> str:
         return f"oracle({', '.join([repr(self.block), *(f'{k}={v!r}' for k, v in self.parameters.items())])})"
 
     def step(self, **inputs: Any) -> Decision:
-        """Run one clock cycle: the outputs follow from the state and the inputs, then the clock rises.
+        """Run one clock cycle: compute the outputs from state and inputs, then clock the state.
 
         Parameters
         ----------
         **inputs
-            Ports by name; those left out are 0. A port of several elements takes a sequence of them, from the first on,
-            or one number as the Verilog port has it. Nested ports may be given as mappings, ``heads={"request": 1}``,
-            arrays of them as sequences. A value may be a ``bool``, or any whole number of its width.
+            Ports by name; omitted ports are 0. A port with several elements takes a sequence, starting with the first
+            element, or one number as the Verilog port has it. Nested ports may be given as mappings,
+            ``heads={"request": 1}``, and arrays of nested ports as sequences. A value is a ``bool`` or a whole number
+            that fits the port.
 
         Returns
         -------
@@ -98,7 +99,7 @@ class Oracle:
         Raises
         ------
         InputError
-            If there is no such input, or a value does not fit it; then nothing has changed.
+            If an input is unknown or a value does not fit its port. The state is then unchanged.
         """
         self._given[:] = self._words(inputs)
         self._cycle(self._machine, self._given, self._shown)
@@ -106,18 +107,18 @@ class Oracle:
         return self._decision([_shown(port, shown) for port in self.outputs.values()])
 
     def _words(self, inputs: Mapping[str, Any]) -> list[int]:
-        """Return the words of a cycle's inputs."""
+        """Return the inputs of a cycle, packed into words."""
         words, taken = [0] * len(self._given), set[str]()
         for name, value in inputs.items():
             self._take(words, taken, name, value)
         return words
 
     def _take(self, words: list[int], taken: set[str], name: str, value: Any) -> None:
-        """Put an input into the words, once."""
+        """Pack one input into the words; reject an input that is given twice."""
         port = self.inputs.get(name)
         if port is not None:
             if name in taken:
-                raise InputError(name, "given once, by its own name or in a mapping", "twice")
+                raise InputError(name, "given once", "twice", problem="is given twice: by its name and in a mapping")
             taken.add(name)
             packed = _packed(port, value)
             for word in range(port.words):
@@ -130,32 +131,33 @@ class Oracle:
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
             nested = enumerate({} if each is None else each for each in value)
         else:
-            raise InputError(name, "a mapping or a list of its ports", value)
+            raise InputError(name, "a mapping of its ports or a list of such mappings", value)
         for inner, each in nested:
             self._take(words, taken, f"{name}__{inner}", each)
 
     def reset(self) -> None:
-        """Return to the state after power-on, tables and counts of rules included.
+        """Return to the power-on state, including tables and the counts of rules.
 
-        A step with ``rst=1`` is the hardware's reset, which keeps what is in memories.
+        A step with ``rst=1`` is the hardware reset, which keeps the contents of memories.
         """
         self._block[:] = self._at_first
 
     def program(self, table: Writes) -> int:
-        """Write tables through the program port, and make them the active ones; return the cycles that it takes.
+        """Write tables through the program port and activate them. Return the number of cycles used.
 
-        Nothing is sent meanwhile. A scheduler that exchanges tables is ready in the cycles after the writes only.
+        No packet is sent in these cycles. A scheduler that exchanges tables has ``ready`` asserted only in the cycles
+        after the writes.
 
         Parameters
         ----------
         table : table, sequence of writes, or sequence of mappings
-            A table of ``vlane`` with ``writes``, such as ``VLArbTable``; or (select, index, requester or VL, weight) of
-            each write to a scheduler; or, for any block, the inputs of each cycle by name.
+            A vlane table with ``writes``, such as ``VLArbTable``; or (select, index, requester or VL, weight) of each
+            write to a scheduler; or, for any block, the inputs of each cycle by name.
 
         Raises
         ------
         InputError
-            If the table does not fit the instance; then nothing has changed.
+            If the table does not fit the instance. The state is then unchanged.
         """
         cycles = cycles_of(self.block, self.parameters, self.inputs, table)
         for inputs in cycles:
@@ -166,12 +168,12 @@ class Oracle:
 
     @property
     def rules(self) -> dict[str, int]:
-        """Return how often each rule of the block's page happened since power-on."""
+        """Return the number of occurrences since power-on of each rule on the block's page."""
         return dict(zip(self._names, map(int, self._machine.rules), strict=True))
 
 
 def _checked(shape: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return all parameters of an instance."""
+    """Return all parameters of an instance, checked."""
     for name in parameters:
         if name not in shape.defaults():
             raise unknown_word("parameter", shape.defaults(), name)
@@ -187,14 +189,14 @@ def _checked(shape: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _decision_of(block: str, outputs: Sequence[Port]) -> Any:
-    """Return the class of a block's decisions."""
+    """Return the ``Decision`` subclass of a block."""
     fields = namedtuple(f"{block}_decision", [port.name for port in outputs])  # type: ignore[misc]
     made = type(f"{block}_decision", (fields, Decision), {"__slots__": (), "_ports": tuple(outputs)})
     return made._make  # type: ignore[attr-defined]
 
 
 def _shown(port: Port, words: Sequence[int]) -> Any:
-    """Return an output's value out of the words."""
+    """Extract an output's value from the words."""
     value = words[port.word]
     for word in range(1, port.words):
         value |= words[port.word + word] << _WORD_BITS * word
@@ -205,7 +207,7 @@ def _shown(port: Port, words: Sequence[int]) -> Any:
 
 
 def _coded(port: Port, value: int) -> int | IntEnum:
-    """Return a value with its name, if it has one."""
+    """Return the enumeration member of a value, or the value if it has no name."""
     if port.codes is None:
         return value
     try:
@@ -229,32 +231,34 @@ def _packed(port: Port, value: Any) -> int:
 
 
 def _whole(name: str, value: Any, bits: int) -> int:
-    """Return a whole number that has so many bits."""
+    """Return a value as an integer that fits ``bits`` bits."""
     try:
         number = whole_number(bool(value) if isinstance(value, np.bool_) else value)
     except TypeError:
         raise InputError(name, "a whole number", value) from None
     if not 0 <= number < 1 << bits:
-        raise InputError(name, f"0 to {(1 << bits) - 1}" if bits <= _WORD_BITS else f"of {bits} bits", value)
+        raise InputError(
+            name, f"0 to {(1 << bits) - 1}" if bits <= _WORD_BITS else f"a number of at most {bits} bits", value
+        )
     return number
 
 
 def oracle(block: str, /, **parameters: Any) -> Oracle:
-    """Return the oracle of a block: golden, one clock cycle a call, for any bench.
+    """Return the oracle of a block: the reference behaviour, one clock cycle per call.
 
-    It neither builds nor simulates hardware. Two oracles share no state.
+    An oracle neither builds nor simulates hardware. Two oracles share no state.
 
     Parameters
     ----------
     block : str
         Name of the block (``docs/catalogue.md``).
     **parameters
-        Parameters of the instance; those left out have their defaults (the block's page lists them).
+        Parameters of the instance (listed on the block's page); omitted parameters take their defaults.
 
     Raises
     ------
     InputError
-        If there is no such block or parameter, or a value is refused.
+        If the block or a parameter is unknown, or a value is rejected.
 
     Examples
     --------
@@ -271,13 +275,13 @@ def oracle(block: str, /, **parameters: Any) -> Oracle:
     >>> decision.grant, decision.list.name, decision.blocks
     (1, 'HIGH', 1)
 
-    Round robin passes over a lane that has no room.
+    Round robin skips a lane whose head does not fit into the receiver's free space.
 
     >>> turns = oracle("rr", data_vls=3, vl15=False)
     >>> [turns.step(heads={"request": 7, "fits": 0b101, "blocks": [1, 1, 1]}, ready=1).vl for _ in range(3)]
     [0, 2, 0]
 
-    A Deficit Table gives lane 0 three blocks a turn, lane 1 two: what lane 0 has left counts in its next turn.
+    A Deficit Table gives lane 0 three blocks per visit and lane 1 two. Lane 0 carries its unused block over.
 
     >>> from vlane.schedulers.dtable import DTable
     >>> table = oracle("dtable", data_vls=2, entries=2, vl15=False)
@@ -286,7 +290,7 @@ def oracle(block: str, /, **parameters: Any) -> Oracle:
     >>> [table.step(heads={"request": 3, "fits": 3, "blocks": [2, 2]}, ready=1).vl for _ in range(5)]
     [0, 1, 0, 0, 1]
 
-    Credits of a port: nothing fits before the other end told its limit; it was told of 8 blocks on lane 0.
+    Credits of a port: no packet fits before a credit limit arrives. Here the limit is 8 blocks on lane 0.
 
     >>> from vlane.packets.fcp import FlowControlPacket
     >>> port = oracle("credit_ib", data_vls=1, buffer_blocks=8)

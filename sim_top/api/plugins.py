@@ -1,4 +1,4 @@
-"""Plug-ins in Python: decorators for topologies, routings, traffic patterns and schedulers (``docs/plugins.md``)."""
+"""Decorators that register plug-ins: topologies, routings, traffic patterns and schedulers (``docs/plugins.md``)."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ _MOST_MEMORY = 1 << 12
 
 
 def topology(name: str, *, routing: str = "updown") -> Callable[[_F], _F]:
-    """Register a topology: a function of the keys of its ``[network]`` section that returns a ``vlane.Topology``.
+    """Register a topology: a function from the keys of its ``[network]`` section to a ``vlane.Topology``.
 
-    Each parameter of the function is a key of the section. Its annotation says what is accepted, with pydantic's
-    ``Annotated[int, Field(ge=2)]`` for bounds; a parameter without a default must be given.
+    Each parameter of the function is a key of the section. Its annotation defines the accepted values, for example with
+    bounds as ``Annotated[int, Field(ge=2)]``. A parameter without a default is a required key.
 
     Parameters
     ----------
     name : str
-        The word after ``topology =`` in study files.
+        Value of ``topology =`` in study files.
     routing : str
-        The routing of networks that name none; ``updown``, which suits every topology, unless given.
+        Routing of networks that name none. The default, ``updown``, suits every topology.
 
     Raises
     ------
     InputError
-        If the name is taken or no word, or the function has parameters that cannot be keys.
+        If the name is taken or not an identifier, or a parameter of the function cannot be a key.
     """
 
     def decorate(function: _F) -> _F:
@@ -74,20 +74,21 @@ def topology(name: str, *, routing: str = "updown") -> Callable[[_F], _F]:
 def routing(name: str, *, vls_per_sl: int = 1) -> Callable[[_F], _F]:
     """Register a routing: a function from (``vlane.Topology``, VL by SL) to ``vlane.Routes``.
 
-    Every path of the tables is followed before a run: one that does not arrive is refused, and a circle of links that
-    wait for each other too.
+    Before each run, every path of the tables is followed. A path that does not arrive and a cycle of channel
+    dependencies are rejected.
 
     Parameters
     ----------
     name : str
-        The word after ``routing =`` in study files.
+        Value of ``routing =`` in study files.
     vls_per_sl : int
-        VLs of each SL; with more than one, SL s starts on VL ``s * vls_per_sl`` and the VL tables go by incoming VL.
+        Number of VLs per SL. With more than one, packets of SL s start on VL ``s * vls_per_sl``, and the VL tables are
+        indexed by incoming VL.
 
     Raises
     ------
     InputError
-        If the name is taken or no word, or ``vls_per_sl`` is not 1 to 8.
+        If the name is taken or not an identifier, or ``vls_per_sl`` is not 1 to 8.
     """
     if not isinstance(vls_per_sl, int) or not 1 <= vls_per_sl <= 8:
         raise InputError(f"vls_per_sl of routing {name}", "1 to 8", vls_per_sl)
@@ -101,17 +102,17 @@ def routing(name: str, *, vls_per_sl: int = 1) -> Callable[[_F], _F]:
 
 
 def pattern(name: str) -> Callable[[_F], _F]:
-    """Register a traffic pattern: a function from (host, ``vlane.Topology``) to the host it sends to, -1 for none.
+    """Register a traffic pattern: a function from (host, ``vlane.Topology``) to the destination host, -1 for none.
 
     Parameters
     ----------
     name : str
-        The word after ``pattern =`` in study files.
+        Value of ``pattern =`` in study files.
 
     Raises
     ------
     InputError
-        If the name is taken or no word.
+        If the name is taken or not an identifier.
     """
 
     def decorate(function: _F) -> _F:
@@ -123,33 +124,33 @@ def pattern(name: str) -> Callable[[_F], _F]:
 
 
 def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str = "") -> Callable[[_C], _C]:
-    """Register an egress scheduler: a class with ``choose`` and, if it remembers anything, ``sent``.
+    """Register an egress scheduler: a class with ``choose`` and, if it keeps state, ``sent``.
 
-    Both are static methods that are translated to C++ (``docs/compiler.md``): integers and the given arrays, no new
-    arrays.
+    Both are static methods that are translated to C++ (``docs/compiler.md``). They may use integers and the given
+    arrays, but cannot allocate arrays.
 
     ``choose(active, waiting, sizes, weights, memory)`` returns the requester that sends next, -1 for none. ``active``
-    has a bit for each requester with a packet that may start, ``waiting`` for each whose packets only lack room.
-    ``sizes`` are blocks of 64 bytes by requester, 0 for one that is not active. It is called in every cycle in which
-    data may be sent, and changes nothing.
+    has a bit for each requester with a packet that may start, ``waiting`` a bit for each requester whose packet lacks
+    only credits. ``sizes`` are packet sizes in blocks of 64 bytes by requester, 0 for an inactive requester. ``choose``
+    is called in every cycle in which data may be sent, and must not modify its arguments.
 
-    ``sent(chosen, sizes, weights, memory)`` is called once for each packet that starts; it may change ``memory``.
+    ``sent(chosen, sizes, weights, memory)`` is called once for each packet that starts. It may modify ``memory``.
 
     Parameters
     ----------
     name : str
-        The word after ``name =`` in ``[scheduler]``.
+        Value of ``name =`` in ``[scheduler]``.
     weights : bool
-        Whether a table file gives it weights: ``[NAME] weight = [...]``, 0 to 2**31 - 1 by requester.
+        Whether a table file may set weights: ``[NAME] weight = [...]``, 0 to 2**31 - 1 by requester.
     memory : int
-        Words of int64 that each port remembers, 0 after reset.
+        Number of int64 words of state per port, 0 after reset.
     title : str
-        What people call it.
+        Human-readable name.
 
     Raises
     ------
     InputError
-        If the name is taken or no word, or random requests show that it breaks this contract.
+        If the name is taken or not an identifier, or random requests show a violation of this contract.
     """
     if not isinstance(memory, int) or not 0 <= memory <= _MOST_MEMORY:
         raise InputError(f"memory of scheduler {name}", f"0 to {_MOST_MEMORY} words", memory)
@@ -164,42 +165,45 @@ def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str =
 
 
 def load_plugin(path: str | Path) -> None:
-    """Run a file of plug-ins, as ``--plugin`` does.
+    """Run a file of plug-ins, like ``--plugin``.
 
     Raises
     ------
     InputError
-        If it cannot be run, registers nothing, or registers a name that is taken.
+        If the file fails to run, registers nothing, or registers a name that is taken.
     """
     load_file(Path(path))
 
 
 def _check_call(kind: str, name: str, function: Callable[..., Any], words: str) -> None:
-    """Refuse a function that cannot be called with two arguments."""
+    """Reject a function that cannot be called with two arguments."""
     try:
         inspect.signature(function).bind(None, None)
     except (TypeError, ValueError):
-        raise InputError(f"{kind} {name}", f"a function of {words}", f"{function!r}") from None
+        raise InputError(f"{kind} {name}", f"a function with two parameters, {words}", f"{function!r}") from None
 
 
 def _keys(name: str, function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the keys of a topology's section: type and default by name."""
+    """Return the keys of a topology's section: (type, default) by name."""
     try:
         parameters = inspect.signature(function, eval_str=True).parameters.values()
     except (NameError, SyntaxError, TypeError) as error:
-        raise InputError(f"topology {name}", "a function whose annotations can be read", str(error)) from None
+        must, problem = "a function with valid annotations", f": cannot evaluate the function's annotations: {error}"
+        raise InputError(f"topology {name}", must, str(error), problem=problem) from None
     keys = {}
     for each in parameters:
         field = f"parameter {each.name} of topology {name}"
         if each.kind in {each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY}:
-            raise InputError(field, "one that can be given by its name", str(each.kind.description))
+            raise InputError(field, "a keyword parameter", str(each.kind.description))
         if each.name in {"topology", "routing", "root"} or each.name.startswith(("_", "model_")):
             raise InputError(field, "a name other than topology, routing, root, _... or model_...", each.name)
         if each.annotation is each.empty:
-            raise InputError(field, "annotated with its type", "without an annotation")
+            raise InputError(field, "annotated", "no annotation", problem="has no type annotation")
         try:
             TypeAdapter(each.annotation)
         except (PydanticUserError, TypeError) as error:
-            raise InputError(field, "of a type that a study file can hold", str(error).splitlines()[0]) from None
+            reason = str(error).splitlines()[0]
+            problem = f"has a type that a study file cannot hold: {reason}"
+            raise InputError(field, "of a type that a study file can hold", reason, problem=problem) from None
         keys[each.name] = (each.annotation, ... if each.default is each.empty else each.default)
     return keys

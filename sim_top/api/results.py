@@ -1,4 +1,4 @@
-"""Results of a study's runs: tables with a column per parameter, read, saved, compared and drawn."""
+"""Results of a study: tables with one column per parameter, to read, save, compare and draw."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _FILES = {"levels": RESULTS, "links": "links.parquet", "flows": "flows.parquet",
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured (``docs/results.md`` has the columns).
+    """Measurements of a study's runs (``docs/results.md`` lists the columns).
 
-    Every table begins with a column for each parameter, by its dotted key, then ``load`` and ``seed``.
+    Every table begins with one column per parameter, named by its dotted key, then ``load`` and ``seed``.
 
     Parameters
     ----------
     levels : DataFrame
-        A row per run and service level.
+        One row per run and service level.
     runs : DataFrame
-        A row per run.
+        One row per run.
     links : DataFrame
-        A row per run, sending end and VL; without columns if only ``results.parquet`` was read.
+        One row per run, sending end and VL; without columns if only ``results.parquet`` was read.
     flows : DataFrame
-        A row per run, source, destination and SL; without columns unless the study measures them.
+        One row per run, source, destination and SL; without columns unless the study measures flows.
 
     Examples
     --------
@@ -65,12 +65,12 @@ class Results:
 
     @classmethod
     def read(cls, path: str | Path) -> Results:
-        """Return what a folder of ``vlane simulate`` or ``Study.run`` holds, or a ``results.parquet`` alone.
+        """Return the results in a folder of ``vlane simulate`` or ``Study.run``, or in a single ``results.parquet``.
 
         Raises
         ------
         InputError
-            If there is none, or it is no table of results.
+            If the file is missing or not a table of results.
         """
         given = Path(path)
         if not given.is_dir():
@@ -82,16 +82,16 @@ class Results:
 
     @property
     def parameters(self) -> list[str]:
-        """Names of the columns that tell points of a sweep apart."""
+        """Names of the columns that identify a point of a sweep."""
         return self.levels.columns[: self.levels.columns.index("load")]
 
     def save(self, folder: str | Path) -> Path:
-        """Write the tables as Parquet files into a folder, each whole or not at all, and return it.
+        """Write the tables as Parquet files into a folder and return it. Each file is written atomically.
 
         Raises
         ------
         InputError
-            If it cannot be written.
+            If a file cannot be written.
         """
         place = usable_folder(Path(folder), option="folder")
         for name, file in _FILES.items():
@@ -103,12 +103,12 @@ class Results:
         return place
 
     def where(self, values: Mapping[str, Any]) -> Results:
-        """Return the runs and rows with some values; a column that a table lacks leaves the table as it is.
+        """Return the rows with the given values. A column that a table lacks does not filter that table.
 
         Raises
         ------
         InputError
-            If no table of levels has the column, or no row is left.
+            If the table of levels lacks a column, or no row is left.
         """
         if not isinstance(values, Mapping):
             raise InputError("values", "a mapping of columns to values", f"{values!r}")
@@ -119,7 +119,7 @@ class Results:
         return Results(**kept)
 
     def compare(self, other: Results) -> Comparison:
-        """Return the differences from this to others, of the runs that both have (``docs/results.md``).
+        """Return the differences between these and other results, over the runs in both (``docs/results.md``).
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Results:
             If they have no run in common.
         """
         if not isinstance(other, Results):
-            raise InputError("other", "vlane.Results", f"{other!r}")
+            raise InputError("other", "a vlane.Results", f"{other!r}")
         return compare_levels(self.levels, other.levels)
 
     def plot(
@@ -140,25 +140,26 @@ class Results:
         out: str | Path | None = None,
         table: str = "levels",
     ) -> Any:
-        """Draw one column against another; return matplotlib's figure, or with ``out`` the path of the file.
+        """Draw one column against another. Return matplotlib's figure, or the path of the file if ``out`` is given.
 
         Parameters
         ----------
         x, y : str
             Columns.
         by : str or sequence of str, optional
-            A curve for each value; without it a curve for each combination of parameters, load and SL that differ.
+            Column with one curve per value; if omitted, one curve per combination of parameters, load and SL that
+            varies.
         where : mapping of str to object, optional
-            Only rows with these values; a list names several.
+            Values of columns by which rows are selected; a list selects several values.
         out : str or Path, optional
-            A file whose name ends in ``.png``, ``.svg`` or ``.html``.
+            File whose name ends in ``.png``, ``.svg`` or ``.html``.
         table : str
             ``levels``, ``links``, ``flows`` or ``runs``.
 
         Raises
         ------
         InputError
-            If a column is unknown, holds no numbers, or no row is left.
+            If a column is unknown or not numeric, or no row is left.
         """
         from vlane.sim_top.plots.plot_curves import curve_figure, write_curves  # noqa: PLC0415 - it takes a second
 
@@ -170,7 +171,7 @@ class Results:
 
 
 def _runs_of(levels: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each run, of what is said of it beside its levels."""
+    """Return one row per run, from the ``run_`` columns of the table of levels."""
     key = levels.columns[: levels.columns.index("seed") + 1]
     own = [name for name in levels.columns if name.startswith("run_")]
     names = {name: name.removeprefix("run_") for name in own}

@@ -1,4 +1,4 @@
-"""A scoreboard for a cocotb bench: golden beside the user's own device, cycle by cycle (``docs/your_rtl.md``)."""
+"""Scoreboard for cocotb benches: compares a device with golden, cycle by cycle (``docs/your_rtl.md``)."""
 
 from __future__ import annotations
 
@@ -22,46 +22,47 @@ __all__ = ["Scoreboard", "ScoreboardError"]
 
 
 class ScoreboardError(AssertionError):
-    """The device does something else than golden, or nothing was compared."""
+    """Error: the device differs from golden, or nothing was compared."""
 
 
 class Scoreboard:
-    """Golden beside a device under a cocotb test.
+    """Comparison of a device in a cocotb test with golden.
 
-    It samples the device's ports just before every active edge of its clock, lets golden take the same cycle, and
-    compares when the map says that the answer is due. Nothing is compared before the first reset, if the map has one;
-    a reset in the middle resets golden too, and clears the answers that are on their way. The bench drives the device
-    as it likes, the clock too, which cocotb must drive.
+    The scoreboard samples the device's ports just before every active clock edge, runs golden for the same cycle, and
+    compares when the map says that the answer is due. If the map has a reset, nothing is compared before the first
+    reset; a later reset also resets golden and discards answers in flight. The bench drives all inputs of the device,
+    including the clock, which cocotb must drive.
 
     Parameters
     ----------
     dut : cocotb handle
-        The device.
+        Device under test.
     block : str
-        The block that it must be like (``docs/catalogue.md``).
+        Block whose behaviour the device must match (``docs/catalogue.md``).
     given : Path, str or DutMap, optional
-        The map; without one the device has the block's ports by their names.
+        Port map; without a map the device has the block's port names.
     table : optional
-        What ``vlane.oracle(...).program`` takes: for a device that has its table built in. Golden is programmed with
-        it, and again after every reset.
+        Table for a device with a built-in table, as for ``vlane.oracle(...).program``. Golden is programmed with it at
+        the start and after every reset.
     raises : bool
-        Whether the first difference ends the test; else it is in ``difference``, and ``check`` tells it.
+        Whether the first difference ends the test. Otherwise ``difference`` holds it, and ``check`` raises.
     **parameters
-        Of the block's instance, before those of the map.
+        Parameters of the instance; they override those of the map.
 
     Attributes
     ----------
     difference : Difference or None
-        The first one: cycle, outputs, and the inputs of that cycle and of some before, in the device's names and ours.
+        First difference: cycle, outputs, and the inputs of that cycle and of some before, under the device's and
+        vlane's names.
     cycles, checked, decisions, resets : int
-        Cycles sampled, cycles compared, decisions of golden, cycles of reset.
+        Cycles sampled, cycles compared, golden's decisions, cycles in reset.
     rules : dict of str to int
-        How often each rule of the block's page happened.
+        Number of occurrences of each rule on the block's page.
 
     Raises
     ------
     InputError
-        If the map does not fit the device, or the block.
+        If the map does not fit the device or the block.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Scoreboard:
         self._follower = Follower(self.wiring, self._oracle, prepare)
 
     def start(self) -> Task[None]:
-        """Begin to watch; return the task, which ends with the test."""
+        """Start sampling in the background. Return the task, which ends with the test."""
         return start_soon(self._watch())
 
     async def _watch(self) -> None:
@@ -101,12 +102,12 @@ class Scoreboard:
             self.sample()
 
     def sample(self) -> Difference | None:
-        """Take one cycle: what ``start`` does at every active edge, for a bench that calls it itself.
+        """Sample and compare one cycle. ``start`` calls it at every active edge; a bench may call it instead.
 
         Raises
         ------
         ScoreboardError
-            If it differs, unless that is only noted; or if an input is unknown after the first reset.
+            If an input is unknown after the first reset, or if the device differs and ``raises`` is set.
         """
         inputs = {name: _known(handle) for name, handle in self._inputs.items()}
         outputs = {name: _known(handle) for name, handle in self._outputs.items()}
@@ -115,7 +116,7 @@ class Scoreboard:
             active = reset is not None and inputs[reset.port] == (int(reset.active == "high"), 0)
             if self._follower.resets and not active:
                 name = next(name for name, (_, lost) in inputs.items() if lost)
-                raise ScoreboardError(f"cycle {self.cycles}: input {name} is unknown: {self._inputs[name].value}")
+                raise ScoreboardError(f"cycle {self.cycles}: input {name} has unknown bits: {self._inputs[name].value}")
             if reset is not None and inputs[reset.port][1]:
                 return None
         found = self._follower.cycle(
@@ -128,45 +129,45 @@ class Scoreboard:
         return found
 
     def check(self) -> None:
-        """Raise ``ScoreboardError`` if there was a difference, or if nothing was compared."""
+        """Raise ``ScoreboardError`` if there was a difference or nothing was compared."""
         if self.difference is not None:
             raise ScoreboardError(str(self.difference))
         if not self.checked:
-            raise ScoreboardError("nothing was compared: the device was never reset, or its clock does not run")
+            raise ScoreboardError("nothing was compared: check that the clock runs and the device was reset")
 
     @property
     def difference(self) -> Difference | None:
-        """The first difference."""
+        """First difference, ``None`` if there is none."""
         return self._follower.difference
 
     @property
     def cycles(self) -> int:
-        """Cycles sampled."""
+        """Number of cycles sampled."""
         return self._follower.cycles
 
     @property
     def checked(self) -> int:
-        """Cycles in which something was compared."""
+        """Number of cycles in which an output was compared."""
         return self._follower.checked
 
     @property
     def decisions(self) -> int:
-        """Decisions of golden; its cycles, for a block that does not grant."""
+        """Number of golden's decisions; number of cycles for a block without grants."""
         return self._follower.decisions
 
     @property
     def resets(self) -> int:
-        """Cycles of reset."""
+        """Number of cycles in reset."""
         return self._follower.resets
 
     @property
     def rules(self) -> dict[str, int]:
-        """How often each rule of the block's page happened."""
+        """Number of occurrences of each rule on the block's page."""
         return self._oracle.rules
 
 
 def _ports(dut: Any, given: DutMap) -> tuple[Port, ...]:
-    """Return the ports of a device that a map names and that are there."""
+    """Return the device's ports that the map names."""
     inputs = [given.clock.port, *given.constants, *(name for wire in given.inputs.values() for name in wire.names)]
     inputs += [given.reset.port] if given.reset else []
     outputs = [name for wire in given.outputs.values() for name in wire.names]
@@ -180,7 +181,7 @@ def _ports(dut: Any, given: DutMap) -> tuple[Port, ...]:
 
 
 def _known(handle: Any) -> tuple[int, int]:
-    """Return a port's value, unknown bits as 0, and which bits are unknown."""
+    """Return a port's value with unknown bits as 0, and the mask of unknown bits."""
     value = handle.value
     try:
         return int(value), 0

@@ -1,4 +1,4 @@
-"""Studies in Python: read, changed, checked and run; a change is validated as a file is."""
+"""Studies in Python: read, change, check and run. Changes are validated like a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import vlane.sim_top
 from vlane.documents.files import write_whole
 from vlane.documents.toml_text import toml_document
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, missing_value, unknown_word
 from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.api.results import Results
 from vlane.sim_top.scenario.faults import check_faults
@@ -32,9 +32,9 @@ _log = logging.getLogger("vlane")
 
 
 class Study:
-    """A network study (``docs/network.md``): a value that cannot be changed, only copied with changes.
+    """Immutable network study (``docs/network.md``).
 
-    It is made by ``read``, ``example``, ``from_dict`` and ``with_``.
+    ``read``, ``example``, ``from_dict`` and ``with_`` construct studies.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Study:
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
-        """Return a study file; the files that it names are looked for beside it.
+        """Return the study of a file. Relative names of files in it are resolved against its folder.
 
         Raises
         ------
         InputError
-            With file, line and key, if it is refused.
+            If the study is rejected; names file, line and key.
 
         Examples
         --------
@@ -69,12 +69,12 @@ class Study:
 
     @classmethod
     def example(cls, name: str) -> Study:
-        """Return a study that is shipped; ``vlane configs`` lists them.
+        """Return a shipped example study. ``vlane configs`` lists them.
 
         Raises
         ------
         InputError
-            If there is none of this name.
+            If no example has this name.
 
         Examples
         --------
@@ -93,14 +93,14 @@ class Study:
         Parameters
         ----------
         content : mapping of str to object
-            Sections by name; it is copied.
+            Sections by name; the mapping is copied.
         base : str or Path
-            Folder from which files are named.
+            Folder against which relative names of files are resolved.
 
         Raises
         ------
         InputError
-            With the dotted key, if it is refused.
+            If the study is rejected; names the dotted key.
 
         Examples
         --------
@@ -115,18 +115,18 @@ class Study:
         return cls(study_of(content, Path(base)))
 
     def with_(self, changes: Mapping[str, Any]) -> Study:
-        """Return the study with some keys changed, all at once.
+        """Return a copy of the study with some keys changed, all at once.
 
         Parameters
         ----------
         changes : mapping of str to object
-            Values by dotted key, elements of lists by their place (``traffic.0.share``); ``None`` takes a key away, so
-            that its default holds.
+            Values by dotted key, list elements by index (``traffic.0.share``). ``None`` removes a key, so that its
+            default applies.
 
         Raises
         ------
         InputError
-            With the dotted key, if a key is unknown or the changed study is refused.
+            If a key is unknown or the changed study is rejected; names the dotted key.
 
         Examples
         --------
@@ -138,28 +138,28 @@ class Study:
 
     @property
     def model(self) -> StudyModel:
-        """The checked model, every default filled in; it cannot be changed."""
+        """Checked, immutable model with all defaults filled in."""
         return self._file.study
 
     @property
     def base(self) -> Path:
-        """Folder from which files are named."""
+        """Folder against which relative names of files are resolved."""
         return self._file.base
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What was changed since the study was read, by dotted key."""
+        """Changes since the study was read, by dotted key."""
         return copy.deepcopy(dict(self._file.changes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the sections as they were given, without defaults."""
+        """Return the sections as written, without defaults."""
         content: dict[str, Any] = copy.deepcopy(self._file.document.content)
         return content
 
     def save(self, path: str | Path) -> Path:
-        """Write the study as a TOML file, whole or not at all, and return its path.
+        """Write the study as a TOML file, atomically, and return its path.
 
-        Names of files stay as they are: they are looked for beside the new file.
+        Relative names of files are not rewritten; they are resolved against the new file's folder.
 
         Raises
         ------
@@ -171,12 +171,12 @@ class Study:
         return file
 
     def check(self) -> None:
-        """Make the network and check it as before a run: files, tables, buffers, paths, faults.
+        """Build the network and run all checks that precede a run: files, tables, buffers, paths, faults.
 
         Raises
         ------
         InputError
-            If something does not fit together.
+            If a check fails.
 
         Examples
         --------
@@ -198,39 +198,39 @@ class Study:
         resume: bool = False,
         trace: bool = False,
     ) -> Results:
-        """Make every run of the study, or of each point of a sweep, and return the results.
+        """Run the study, or each point of a sweep, and return the results.
 
-        The runs, files and numbers are those of ``vlane simulate`` with the same changes.
+        Runs, files and numbers equal those of ``vlane simulate`` with the same changes.
 
         Parameters
         ----------
         jobs : int
-            Runs at a time, each in a process of its own if more than 1; a script then needs the usual
+            Number of concurrent runs. With more than 1, each runs in a process of its own, and a script needs the usual
             ``if __name__ == "__main__":`` around the call.
         cores : int
-            Cores that make each run together; no result depends on it.
+            Number of cores that share each run. Results do not depend on it.
         scheduler : str, optional
-            Address of a dask scheduler, ``tcp://HOST:PORT``, whose workers run instead.
+            Address of a dask scheduler, ``tcp://HOST:PORT``, whose workers make the runs.
         sweep : mapping of str to sequence, optional
             Values by dotted key; every combination is run.
         out : str or Path, optional
-            Folder that keeps the runs; without one they are kept in memory only.
+            Folder that keeps the runs; if omitted, runs are kept in memory only.
         resume : bool
-            Whether finished runs of the folder are taken as they are.
+            Whether to reuse finished runs of the folder.
         trace : bool
             Whether each run writes its packets to the folder.
 
         Raises
         ------
         InputError
-            If an argument, the study or a point is refused, before anything runs; or during a run, if the tables of a
-            swap would be written while the exchange before it is pending.
+            If an argument, the study or a point is rejected before anything runs, or if a swap's tables would be
+            written while the exchange before it is pending.
         MissingExtraError
             If ``scheduler`` is given and the extra ``scale`` is not installed.
         StuckError
-            If nothing moves in a network for ``run.stuck_cycles``.
+            If no flit moves in a network for ``run.stuck_cycles``.
         WorkerLostError
-            If two processes ended while they made the same run.
+            If two processes died during the same run.
 
         Examples
         --------
@@ -248,9 +248,9 @@ class Study:
         if sweep is not None and not isinstance(sweep, Mapping):
             raise InputError("sweep", "a mapping of keys to lists of values", type(sweep).__name__)
         if scheduler is not None and jobs > 1:
-            raise InputError("jobs", "left out beside scheduler, whose workers are as many as they are", jobs)
+            raise misplaced("jobs", "with scheduler: its workers set the number of concurrent runs")
         if out is None and (trace or resume):
-            raise InputError("out", "a folder, with trace or resume", "missing")
+            raise missing_value("out", "trace and resume need a folder")
         points = make_sweep(self._file, sweep)
         cluster = Cluster(scheduler) if scheduler is not None else None
         with tempfile.TemporaryDirectory(prefix="vlane-") as scratch:

@@ -1,4 +1,4 @@
-"""Tables and planners in Python, and the error of all bad input."""
+"""Table files and planners in Python."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["InputError", "TablePlan", "Tables", "plan_dtable", "read_tables"]
 
 
 def read_tables(path: str | Path, *, needed: str = "") -> Tables:
-    """Return all tables of a file, TOML or JSON: ``sections`` by the name of their scheduler, and ``sl2vl``.
+    """Return all tables of a TOML or JSON file: ``sections`` by scheduler name, and ``sl2vl``.
 
     Parameters
     ----------
     path : str or Path
-        The file (``docs/commands.md``, table files).
+        Table file (``docs/commands.md``).
     needed : str
-        A section that must be there.
+        Name of a required section; empty for none.
 
     Raises
     ------
     InputError
-        With file, line and key, if it is refused.
+        If the file is rejected; names file, line and key.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def plan_dtable(request: str | Path | Mapping[str, Any] | TableRequest) -> Table
     Parameters
     ----------
     request : str, Path, mapping or TableRequest
-        A file, its contents, or a request.
+        File, its contents, or a parsed request.
 
     Raises
     ------
     InputError
-        If the request is refused, or there is no such table: with the service level and the bound it breaks.
+        If the request is rejected, or no table can meet it; names the service level and the violated bound.
 
     Examples
     --------

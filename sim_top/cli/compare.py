@@ -1,4 +1,4 @@
-"""``vlane compare``: what differs between two results of studies."""
+"""``vlane compare``: differences between two results of studies."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ app = App()
 
 @app.command(epilog="Example: vlane compare build/studies/before build/studies/after")
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of a study's results, or a Parquet file.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another, or the same with other rows.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of results, or a Parquet file.")],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", help="Second folder or file; may be A with other rows selected.")
+    ],
     where_first: Annotated[
-        list[str] | None, typer.Option("--first", metavar="COLUMN=V[,V]", help="Only these rows of A.")
+        list[str] | None,
+        typer.Option("--first", metavar="COLUMN=V[,V]", help="Use only the rows of A with these values; repeatable."),
     ] = None,
     where_second: Annotated[
-        list[str] | None, typer.Option("--second", metavar="COLUMN=V[,V]", help="Only these rows of B.")
+        list[str] | None,
+        typer.Option("--second", metavar="COLUMN=V[,V]", help="Use only the rows of B with these values; repeatable."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List what is equal too.")] = False,  # noqa: FBT002
+    every: Annotated[bool, typer.Option("--all", help="Also list equal columns.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Compare the runs that two results both have. Exit status 1 if a difference is more than noise."""
+    """Compare the runs that are in both results. Exit status 1 if a difference is statistically significant."""
     tables = [
         chosen(read_table(path / RESULTS if path.is_dir() else path), asked_rows(words or [], option), option=option)
         for path, words, option in ((first, where_first, "--first"), (second, where_second, "--second"))
@@ -73,8 +77,8 @@ def _print(found: Comparison, *, every: bool) -> None:
             for row in rows
         ]
         columns = [*(f">{key}" for key in keys), "column", ">first", ">second", ">difference", ">± 95 %", "verdict"]
-        screen.print(table("second less first, means over seeds", columns, shown))
-    counts = [f"{found.runs} runs in both, {found.equal_runs} of them equal in every delivery"]
+        screen.print(table("second minus first, means over seeds", columns, shown))
+    counts = [f"{found.runs} runs in both, {found.equal_runs} of them with identical deliveries"]
     counts += [
         f"{count} only in the {which}"
         for count, which in ((found.only_first, "first"), (found.only_second, "second"))
@@ -83,13 +87,13 @@ def _print(found: Comparison, *, every: bool) -> None:
     say(", ".join(counts))
     different, perhaps = (sum(row["verdict"] == verdict for row in rows) for verdict in (DIFFERENT, PERHAPS))
     if different:
-        say(f"{different} differences are surely more than noise", style="red")
+        say(f"{different} differences are significant", style="red")
     elif found.runs == found.equal_runs:
         say("equal", style="green")
     else:
-        say("no difference is surely more than noise", style="green")
+        say("no difference is significant", style="green")
     if perhaps:
-        say(f"{perhaps} may be, which more seeds or longer runs would tell", style="yellow")
+        say(f"{perhaps} differences are undecided: run more seeds or longer", style="yellow")
 
 
 _NUMBERS = ("first", "second", "difference", "ci95")

@@ -1,4 +1,4 @@
-"""``vlane configs``: the examples that are shipped, listed and copied."""
+"""``vlane configs``: lists and copies the shipped examples."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import usable_folder, write_whole
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
 
 _FOLDER = Path(__file__).resolve().parent.parent / "configs"
 _VERBS = {"network": "simulate", "dtable_plan": "dtable plan", "level": "vlarb plan"}
-"""Verb that takes a file, by a section that only its files have; other files are tables."""
+"""Verb that reads a file, by a section that identifies its files; other files are tables."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """An example file.
+    """Example file.
 
     Parameters
     ----------
     name : str
-        Of the file, without ``.toml``.
+        File name without ``.toml``.
     verb : str
-        That takes it.
+        Verb that reads the file.
     about : str
-        What its first lines say.
+        Text of the file's first comment.
     files : tuple of str
-        The file and those that it names, relative to the folder of examples.
+        The file and the files that it names, relative to the folder of examples.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """Return the examples that are shipped, by name."""
+    """Return the shipped examples, sorted by name."""
     return [_example(file) for file in sorted(_FOLDER.glob("*.toml"))]
 
 
@@ -53,20 +53,22 @@ app = App()
 
 @app.command(epilog="Example: vlane configs tree43_ib --out my_studies")
 def configs(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The example to copy; all if left out.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for copies; . with NAME.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Example to copy. [default: list all]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Copy into this folder. [default with NAME: .]")
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """List the examples that are shipped, or copy one, or all, with the files that they name.
+    """List the shipped examples, or copy one or all of them with the files that they name.
 
-    A file that is there already with other content is refused, and nothing is copied then.
+    If a target file exists with other content, the command is rejected and copies nothing.
     """
     shipped = {each.name: each for each in examples()}
     chosen = list(shipped.values())
     if name is not None:
         known = name.removesuffix(".toml")
         if known not in shipped:
-            raise InputError("NAME", f"one of {', '.join(shipped)}", name)
+            raise unknown_word("NAME", shipped, name)
         chosen, out = [shipped[known]], out or Path()
     written = _copy(chosen, out) if out is not None else []
     if as_json:
@@ -80,7 +82,7 @@ def configs(
         return
     if out is None:
         rows = [[each.name, f"vlane {each.verb}" if each.verb else "", each.about] for each in chosen]
-        screen.print(table("examples; vlane configs NAME copies one", ["name", "for", "what"], rows))
+        screen.print(table("examples (copy one: vlane configs NAME)", ["name", "verb", "content"], rows))
     for file in written:
         screen.print(str(file), markup=False, soft_wrap=True)
 
@@ -101,7 +103,7 @@ def _example(file: Path) -> Example:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text of a document, at whatever depth."""
+    """Yield every string in a document, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -110,7 +112,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _files(text: str) -> list[str]:
-    """Return the shipped files that a text names: a file, or those of a folder."""
+    """Return the shipped files that a text names: one file, or all files of a folder."""
     place = _FOLDER / text
     if not text or place.parent != _FOLDER:
         return []
@@ -119,13 +121,15 @@ def _files(text: str) -> list[str]:
 
 
 def _copy(chosen: list[Example], out: Path) -> list[Path]:
-    """Copy the files of examples into a folder; return those that were written."""
+    """Copy the files of examples into a folder and return the copies."""
     copies = {out / file: (_FOLDER / file).read_bytes() for file in sorted({f for each in chosen for f in each.files})}
     for file, content in copies.items():
         if file.exists() and (not file.is_file() or file.read_bytes() != content):
-            raise InputError(
-                "--out", "a folder in which the examples are missing or unchanged", "another file", source=str(file)
+            must, problem = (
+                "a folder without changed examples",
+                ": a different file exists here; copy to another folder",
             )
+            raise InputError("--out", must, "another file", source=str(file), problem=problem)
     for file, content in copies.items():
         usable_folder(file.parent, option="--out")
         write_whole(file, content.decode(), option="--out")

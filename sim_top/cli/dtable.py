@@ -1,4 +1,4 @@
-"""``vlane dtable plan``: a table from bandwidths, distances and packet sizes."""
+"""``vlane dtable plan``: a Deficit Table from bandwidths, distances and packet sizes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from vlane.sim_top.cli.options import AsJson, RateOption, clock_at
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
 
-app = App(help="Deficit Tables.")
+app = App(help="Plan Deficit Tables.")
 
 
 @app.callback()
 def _group() -> None:
-    """Deficit Tables."""
+    """Plan Deficit Tables."""
 
 
 @app.command(epilog="Example: vlane dtable plan sim_top/configs/dtable_plan.toml --out table.toml")
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Request: a TOML file with [dtable_plan].")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table there, as a table file.")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Request file (TOML) with [dtable_plan].")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to a table file.")] = None,
     rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plan the entries and weights of a Deficit Table, or say which bound forbids it."""
+    """Plan the entries and weights of a Deficit Table, or report the bound that forbids it."""
     clock = clock_at(rate)
     planned = plan_table(read_request(file))
     if out is not None:
@@ -75,7 +75,7 @@ def _gbps(level: LevelPlan, clock: LinkClock) -> dict[str, float]:
 
 
 def _in_gbps(planned: TablePlan, clock: LinkClock) -> Table:
-    """Return the bandwidths of all levels in Gb/s, with those that the table gives."""
+    """Return a table of the bandwidths of all levels in Gb/s, requested and granted."""
     total = sum(level.total_weight for level in planned.levels)
     rows = [
         [
@@ -86,7 +86,7 @@ def _in_gbps(planned: TablePlan, clock: LinkClock) -> Table:
         ]
         for one in planned.levels
     ]
-    columns = ["name", ">SL", ">phi min", ">bandwidth", ">phi max", ">given"]
+    columns = ["name", ">SL", ">phi min", ">bandwidth", ">phi max", ">granted"]
     return table(f"Gb/s of a link of {clock.rate_gbps:g} Gb/s", columns, rows)
 
 
@@ -125,4 +125,4 @@ def _print(planned: TablePlan, clock: LinkClock | None) -> None:
     )
     if clock:
         screen.print(_in_gbps(planned, clock))
-    screen.print(f"total weight {total}; an entry has at most {float(planned.most_weight):g}")
+    screen.print(f"total weight {total}; largest allowed weight of an entry: {float(planned.most_weight):g}")

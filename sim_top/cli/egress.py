@@ -1,4 +1,4 @@
-"""``vlane egress``: one output port, fed from a file."""
+"""``vlane egress``: one output port, with arrivals from a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.golden.schedulers.served import served_lanes
 from vlane.parameters import Parameters
 from vlane.plugins import load_installed
@@ -39,18 +39,22 @@ app = App()
 
 @app.command(epilog="Example: vlane egress --table table.toml --arrivals arrivals.csv --model both")
 def egress(
-    table_file: Annotated[Path, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")],
-    arrivals: Annotated[Path, typer.Option(metavar="FILE", help="CSV: cycle,vl,bytes[,sl].")],
-    scheduler: Annotated[str, typer.Option(help=f"One of: {', '.join(SCHEDULERS)}.")] = IB_ARBITER,
-    model: Annotated[str, typer.Option(help="golden, hardware or both.")] = "golden",
+    table_file: Annotated[
+        Path, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON) of the scheduler.")
+    ],
+    arrivals: Annotated[Path, typer.Option(metavar="FILE", help="Arriving packets (CSV: cycle,vl,bytes[,sl]).")],
+    scheduler: Annotated[str, typer.Option(help=f"Scheduler: {', '.join(SCHEDULERS)}.")] = IB_ARBITER,
+    model: Annotated[str, typer.Option(help="Model to run: golden, hardware or both.")] = "golden",
     departures: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write departures there: cycle,vl,bytes,list.")
+        Path | None, typer.Option(metavar="FILE", help="Write the departures (CSV: cycle,vl,bytes,list).")
     ] = None,
     credit_file: Annotated[
         Path | None,
-        typer.Option("--credits", metavar="FILE", help="CSV: cycle,vl,blocks; lanes it does not name are unlimited."),
+        typer.Option(
+            "--credits", metavar="FILE", help="Credit limits (CSV: cycle,vl,blocks); VLs without rows are unlimited."
+        ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Show every departure.")] = False,  # noqa: FBT002
+    listed: Annotated[bool, typer.Option("--list", help="Print every departure.")] = False,  # noqa: FBT002
     param: Params = None,
     plugin: PluginFiles = None,
     rate: RateOption = None,
@@ -58,7 +62,7 @@ def egress(
 ) -> None:
     """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ.
 
-    Shares are those of the stretch in which a packet of every lane was waiting; docs/egress.md says more.
+    Shares cover the time in which every lane had a packet waiting (docs/egress.md).
     """
     clock = clock_at(rate)
     if model not in _MODELS:
@@ -68,7 +72,7 @@ def egress(
     if scheduler not in scheduler_names():
         raise unknown_word("--scheduler", scheduler_names(), scheduler)
     if scheduler not in SCHEDULERS and model != "golden":
-        raise InputError("--model", f"golden with {scheduler}, which has no hardware", model)
+        raise misplaced(f"--model {model}", f"with scheduler {scheduler}: it has no hardware")
     packets = read_arrivals(arrivals)
     room = read_credits(credit_file) if credit_file else []
     lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
@@ -116,7 +120,7 @@ def egress(
 
 
 def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tuple[Parameters, list[Write]]:
-    """Return the smallest port that has every lane, entry and requester in use, and the writes of its table."""
+    """Return parameters of the smallest port with all lanes, entries and requesters in use, and its table writes."""
     known = find_scheduler(scheduler)
     tables = read_program(file, known)
     table = tables.sections.get(scheduler)
@@ -133,7 +137,7 @@ def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tup
 
 
 def _at_least(lanes: int, least: int) -> int:
-    """Return the usual number of data lanes that holds so many."""
+    """Return the smallest usual number of data lanes that is at least ``lanes`` and ``least``."""
     return next((count for count in (1, 2, 4, 8, 15) if count >= max(lanes, least)), lanes)
 
 
@@ -141,9 +145,8 @@ def _check_lanes(packets: list[Arrival], parameters: Mapping[str, Any], arrivals
     for packet in packets:
         if packet.vl == VL15:
             if not parameters["vl15"]:
-                raise InputError(
-                    "vl", "a data lane of a port without VL15", VL15, source=str(arrivals), line=packet.line
-                )
+                must, problem = f"0 to {parameters['data_vls'] - 1}", "15 needs a port with VL15 (--param vl15=true)"
+                raise InputError("vl", must, VL15, source=str(arrivals), line=packet.line, problem=problem)
         elif packet.vl >= parameters["data_vls"]:
             must = f"0 to {parameters['data_vls'] - 1} or 15"
             raise InputError("vl", must, packet.vl, source=str(arrivals), line=packet.line)
@@ -152,18 +155,18 @@ def _check_lanes(packets: list[Arrival], parameters: Mapping[str, Any], arrivals
 def _unserved(
     scheduler: str, parameters: Mapping[str, Any], writes: list[Write], packets: list[Arrival]
 ) -> list[dict[str, str]]:
-    """Return a warning for each data lane with packets that the table never serves."""
+    """Return a warning for each data lane that has packets but no table entry."""
     lanes = sorted({packet.vl for packet in packets if packet.vl != VL15})
     served = served_lanes(scheduler, lanes, writes=writes, **parameters)
     return [
-        {"code": "VL_UNSERVED", "where": f"VL {vl}", "message": "has packets, and no entry of the table serves it"}
+        {"code": "VL_UNSERVED", "where": f"VL {vl}", "message": "has packets, but no table entry serves it"}
         for vl in lanes
         if vl not in served
     ]
 
 
 def _mismatch(golden: EgressRun, hardware: EgressRun) -> str | None:
-    """Return the first departure in which two runs differ, in words."""
+    """Return a description of the first departure in which two runs differ, ``None`` if there is none."""
     for at, (one, other) in enumerate(zip_longest(golden.departures, hardware.departures)):
         if one != other:
             return f"departure {at}: golden {one or 'nothing'}, hardware {other or 'nothing'}"
@@ -185,7 +188,7 @@ _WAITS = ("mean_wait", "p50_wait", "p99_wait", "max_wait")
 
 
 def _timed_lane(run: EgressRun, lane: LaneSummary, clock: LinkClock | None) -> dict[str, Any]:
-    """Return what a lane got; with a clock, its waits in ns and the bytes of the stretch that shares count in Gb/s."""
+    """Return a lane's summary; with a clock, including waits in ns and the window's throughput in Gb/s."""
     known = lane._asdict()
     if clock is None:
         return known
@@ -225,22 +228,22 @@ def _print(run: EgressRun, clock: LinkClock | None, *, listed: bool) -> None:
         ]
         for s in run.per_vl
     ]
-    columns = [">VL", ">packets", ">bytes", ">share", ">mean wait", ">p50", ">p99", ">longest wait", ">left behind"]
+    columns = [">VL", ">packets", ">bytes", ">share", ">mean wait", ">p50", ">p99", ">longest wait", ">not sent"]
     screen.print(table("per VL; waits in cycles", columns, lanes))
     if clock:
         _print_times(run, clock)
     if run.window:
         first, last = run.window.first_cycle, run.window.last_cycle
-        say(f"shares: of the bytes that left in cycles {first} to {last}, while every lane had a packet waiting")
+        say(f"shares: bytes sent in cycles {first} to {last}, while every lane had a packet waiting")
     else:
-        say("shares: of the whole run, as never did every lane have a packet waiting when one left")
+        say("shares: whole run, because at no departure did every lane have a packet waiting")
 
 
 def _print_times(run: EgressRun, clock: LinkClock) -> None:
-    """Print what lanes got in Gb/s and how long their packets waited in ns."""
+    """Print throughput of the lanes in Gb/s and waits of their packets in ns."""
     rows = []
     for lane in run.per_vl:
         known = _timed_lane(run, lane, clock)
         rows.append([str(lane.vl), f"{known['gbps']:.2f}", *(f"{known[f'{name}_ns']:.1f}" for name in _WAITS)])
-    title = f"Gb/s; waits in ns, {clock.cycle_ns:g} to a cycle: a link of {clock.rate_gbps:g} Gb/s"
+    title = f"throughput in Gb/s, waits in ns; {clock.cycle_ns:g} ns per cycle on a link of {clock.rate_gbps:g} Gb/s"
     screen.print(table(title, [">VL", ">Gb/s", ">mean wait", ">p50", ">p99", ">longest wait"], rows))

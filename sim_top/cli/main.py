@@ -1,4 +1,4 @@
-"""The command line: ``vlane VERB ...``."""
+"""Entry point of the command line: ``vlane VERB ...``."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ _OF_A_BLOCK = {"area", "cosim", "coverage", "evidence", "export", "mutate", "pla
 VERBS = {
     name: Verb(f"vlane.sim_top.cli.{'block_verbs.' if name in _OF_A_BLOCK else ''}{name}", first_sentence)
     for name, first_sentence in {
-        "fabric": "A fabric captured from its subnet manager.",
-        "dtable": "Deficit Tables.",
-        "vlarb": "Arbitration tables of InfiniBand.",
+        "fabric": "Inspect and check a fabric captured from its subnet manager.",
+        "dtable": "Plan Deficit Tables.",
+        "vlarb": "Explain and plan InfiniBand VL arbitration tables.",
         "voqsw": "Plan virtual output queuing in software: SL2VL tables and path SLs.",
         "cosim": "Run hardware against golden and compare every output in every cycle.",
-        "prove": "Prove the block's properties, by k-induction or to a depth, small and full size.",
-        "plants": "Plant bugs of one line, one at a time, and tell what notices each: the proof, the lockstep.",
-        "mutate": "Run mutants of the block through the lockstep; list survivors.",
-        "coverage": "Tell which lines, branches and toggles of the block's Verilog its lockstep reaches.",
-        "upsets": "Flip bits of the block's state, one in a run, and tell what becomes of its outputs.",
+        "prove": "Prove the block's properties, by k-induction or to a bounded depth, at small and full size.",
+        "plants": "Plant one-line bugs, one at a time, and report which ones the proofs and the lockstep detect.",
+        "mutate": "Run mutants of the block through the lockstep and list survivors.",
+        "coverage": "Report the lines, branches and toggles of the block's Verilog that its lockstep reaches.",
+        "upsets": "Flip bits of the block's state, one per run, and classify the effect on its outputs.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
-        "study": "Run a paper's study and hold its figures against the published ones.",
+        "study": "Run a paper's study and compare its figures with the published ones.",
         "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
-        "compare": "Compare the runs that two results both have.",
-        "soak": "Run instances of a block, switches at random, against golden.",
-        "evidence": "Add up the cycles that soaks compared, block by block, and tell how many are of the RTL of today.",
-        "export": "Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench"
+        "compare": "Compare the runs that are in both results.",
+        "soak": "Run many instances of a block (random instances for switches) against golden.",
+        "evidence": "Sum the cycles compared in recorded soaks, by block, and report how many match the current RTL.",
+        "export": "Write the block's Verilog, port table, FuseSoC core and, on request, a testbench"
         " that needs no Python.",
-        "area": "Synthesise blocks and estimate their speed.",
-        "schema": "Print the JSON schema of a kind of file, for editors, or the keys that it may have.",
-        "configs": "List the examples that are shipped, or copy one, or all, with the files that they name.",
+        "area": "Synthesise blocks and estimate their clock frequency.",
+        "schema": "Print the JSON schema of a kind of file, for editors, or its keys as tables.",
+        "configs": "List the shipped examples, or copy one or all of them with the files that they name.",
     }.items()
 }
-"""Verbs of the command line."""
+"""Verbs of the command line, by name."""
 
 
 class _Verbs(LoadedVerbs):
@@ -77,10 +77,10 @@ def _every_verb(
 
 
 def main() -> NoReturn:
-    """Run the command line.
+    """Run the command line and exit.
 
-    Bad input is one line on stderr and exit status 2, a failed check exit status 1. A signal that ends the command is
-    one line and exit status 128 plus its number.
+    Bad input gives one line on stderr and exit status 2, a failed check exit status 1. A signal gives one line and exit
+    status 128 plus its number.
     """
     os.environ.update(guarded_variables())
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrix is multiplied, and its threads cost 0.1 s to start
@@ -98,10 +98,10 @@ def _run() -> NoReturn:
         tell_why(str(error))
         sys.exit(1)
     except MemoryError:
-        tell_why("what is asked for does not fit into memory")
+        tell_why("out of memory: the requested instance or network is too large for this machine")
         sys.exit(2)
     except RecursionError:
-        tell_why("what is asked for is nested too deep")
+        tell_why("the input is nested too deep")
         sys.exit(2)
     except Interrupted as stop:
         tell_why("interrupted")

@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options shared by several verbs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,27 @@ from vlane.units import MOST_CYCLES
 MOST_SEED = (1 << 63) - 1
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", metavar="K=V", help="Parameter of the instance; repeatable.")
+]
 RateOption = Annotated[
     str | None,
-    typer.Option("--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X), for ns and Gb/s."),
+    typer.Option(
+        "--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X); adds results in ns and Gb/s."
+    ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, max=MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
+    int, typer.Option(min=0, max=MOST_SEED, help="Seed of random tables and traffic; equal seeds give equal runs.")
 ]
 
 PluginFiles = Annotated[
     list[Path] | None,
-    typer.Option("--plugin", metavar="FILE", help="Python file of plug-ins to run first (docs/plugins.md)."),
+    typer.Option("--plugin", metavar="FILE", help="Python file of plug-ins to load (docs/plugins.md); repeatable."),
 ]
 
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="K=V", help="Another value of a key, as buffers.blocks=256.")
+    list[str] | None,
+    typer.Option("--set", metavar="K=V", help="Change a key of the study, such as buffers.blocks=256; repeatable."),
 ]
 
 
@@ -41,76 +46,76 @@ def key_and_text(word: str, option: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        If it is none.
+        If the word has no ``=``.
     """
     key, equals, text = word.partition("=")
     if not equals:
-        raise InputError(option, "KEY=VALUE, as buffers.blocks=256", word)
+        raise InputError(option, "KEY=VALUE, such as buffers.blocks=256", word)
     return key.strip(), text
 
 
 def changes_of(words: list[str]) -> dict[str, Any]:
-    """Return the values that ``--set`` gives keys of a study.
+    """Return the values of study keys that ``--set`` gives, by dotted key.
 
     Raises
     ------
     InputError
-        If one has no value, or is given twice.
+        If a word has no value, or a key is given twice.
     """
     changes: dict[str, Any] = {}
     for word in words:
         key, text = key_and_text(word, "--set")
         if key in changes:
-            raise InputError(f"--set {key}", "given once", "twice")
+            raise InputError(f"--set {key}", "given once", "twice", problem="is given twice")
         changes[key] = parse_value(text, f"--set {key}")
     return changes
 
 
 def load_plugins(files: list[Path] | None) -> None:
-    """Run files of plug-ins.
+    """Load files of plug-ins.
 
     Raises
     ------
     InputError
-        If one cannot be run, registers nothing, or registers a name that is taken.
+        If a file fails to run, registers nothing, or registers a name that is taken.
     """
     for file in files or []:
         load_file(file)
 
 
 def clock_at(rate: str | None) -> LinkClock | None:
-    """Return what a cycle is on a link that carries a block in each, at the rate of ``--rate``; ``None`` without it.
+    """Return the clock of a link at the rate of ``--rate``, one block per cycle; ``None`` without ``--rate``.
 
     Raises
     ------
     InputError
-        If it is no rate.
+        If the rate is not valid.
     """
     return None if rate is None else LinkClock(rate_of(rate, "--rate"))
 
 
 def check_cycles(option: str, cycles: int, least: int = 1) -> None:
-    """Refuse a run of so few cycles that it compares nothing, or of so many that nobody sees its end.
+    """Reject a number of cycles that is too small to compare anything, or would run for days.
 
     Raises
     ------
     InputError
-        Naming the option.
+        If the number is out of range; names the option.
     """
     if not least <= cycles <= MOST_CYCLES:
-        raise InputError(option, f"{least} to {MOST_CYCLES}, a day's work", cycles)
+        raise InputError(option, f"{least} to {MOST_CYCLES}", cycles)
 
 
 def numbers_of(option: str, text: str, most: int) -> tuple[int, ...]:
-    """Return the numbers of 0 to ``most`` that an option lists, in order, each once; none for an empty text.
+    """Return the distinct numbers, 0 to ``most``, that an option lists, in ascending order; empty for an empty text.
 
     Raises
     ------
     InputError
-        Naming the option and the word that is no such number.
+        If a word is not such a number; names the option and the word.
     """
     words = [word.strip() for word in text.split(",")] if text else []
     for word in words:
         if not (word.isascii() and word.isdigit() and len(word) < 4 and int(word) <= most):
-            raise InputError(option, f"numbers of 0 to {most}, divided by commas", word)
+            raise InputError(option, f"numbers from 0 to {most}, separated by commas", word)
     return tuple(sorted({int(word) for word in words}))

@@ -1,4 +1,4 @@
-"""``vlane plot``: any column of a study's results against any other."""
+"""``vlane plot``: plots of any column of a study's results against any other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.toml_text import split_values
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, note, screen
@@ -24,18 +24,25 @@ app = App()
 
 @app.command(epilog="Example: vlane plot build/studies/tree43_ib --x load --y accepted --by sl --out accepted.png")
 def plot(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder of a study's results, or a Parquet file.")],
-    x: Annotated[str, typer.Option(metavar="COLUMN", help="Column along the x axis.")] = "load",
-    y: Annotated[str, typer.Option(metavar="COLUMN", help="Column that is drawn.")] = "latency_mean_cycles",
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder of results, or a Parquet file.")],
+    x: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the x axis.")] = "load",
+    y: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the y axis.")] = "latency_mean_cycles",
     by: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A curve for each of its values; if left out, of all that differ."),
+        typer.Option(
+            metavar="COLUMN", help="Column with one curve per value; repeatable. [default: all varying parameters]"
+        ),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=V[,V]", help="Only rows with one of these values.")
+        list[str] | None, typer.Option(metavar="COLUMN=V[,V]", help="Use only rows with these values; repeatable.")
     ] = None,
-    table: Annotated[str, typer.Option(metavar="TABLE", help="In a folder: results, links, flows, runs.")] = "results",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture or page; RESULTS/plot.png.")] = None,
+    table: Annotated[
+        str, typer.Option(metavar="TABLE", help="Table of the folder: results, links, flows or runs.")
+    ] = "results",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Picture or page to write (.png, .svg, .html). [default: RESULTS/plot.png]"),
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Draw one column of results against another: means over seeds, 95 % intervals."""
@@ -43,14 +50,14 @@ def plot(
         raise unknown_word("--table", _TABLES, table)
     is_folder = results.is_dir()
     if not is_folder and table != "results":
-        raise InputError("--table", "left out with a Parquet file", table)
+        raise misplaced("--table", "with a Parquet file: name a folder of results")
     file = results / (RESULTS if table == "results" else f"{table}.parquet") if is_folder else results
     frame = read_table(file)
     rows = asked_rows(where or [], "--where")
     curves = curves_of(frame, x=x, y=y, by=by, where=rows, option="--")
     picture = write_curves(curves, out or file.parent / "plot.png")
     if curves.averaged:
-        note(f"means over {', '.join(curves.averaged)}: --by tells them apart, --where chooses")
+        note(f"means over {', '.join(curves.averaged)} (--by draws a curve for each value, --where selects values)")
     if as_json:
         emit_json(
             {
@@ -66,19 +73,20 @@ def plot(
 
 
 def asked_rows(words: list[str], option: str) -> dict[str, list[Any]]:
-    """Return the values of columns that words of an option ask for.
+    """Return the values by column that the words of an option select.
 
     Raises
     ------
     InputError
-        Naming the option.
+        If a word is not ``COLUMN=VALUE``, or a column is given twice; names the option.
     """
     rows: dict[str, list[Any]] = {}
     for word in words:
         column, equals, text = word.partition("=")
         if not equals:
-            raise InputError(option, "COLUMN=VALUE, as sl=0", word)
+            raise InputError(option, "COLUMN=VALUE, such as sl=0", word)
         if column in rows:
-            raise InputError(f"{option} {column}", "given once, with all values", "twice")
+            problem = "is given twice: list all values in one option"
+            raise InputError(f"{option} {column}", "given once", "twice", problem=problem)
         rows[column] = split_values(text, f"{option} {column}")
     return rows

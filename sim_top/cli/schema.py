@@ -1,4 +1,4 @@
-"""``vlane schema``: the keys of the files that people write, for editors and for people."""
+"""``vlane schema``: JSON schemas and key tables of the input files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
@@ -22,19 +22,19 @@ app = App()
 @app.command(epilog="Example: vlane schema study --out study.schema.json")
 def schema(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of file: study, tables, plan, wants or map.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the schema there.")] = None,
-    keys: Annotated[bool, typer.Option("--keys", help="Print the keys as tables instead.")] = False,  # noqa: FBT002
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the schema to a file.")] = None,
+    keys: Annotated[bool, typer.Option("--keys", help="Print the keys as tables instead of a schema.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Print the JSON schema of a kind of file, for editors, or the keys that it may have.
+    """Print the JSON schema of a kind of file, for editors, or its keys as tables.
 
-    An editor that knows JSON schemas (Even Better TOML, taplo) completes and checks a file whose first line is
+    An editor with JSON schema support (Even Better TOML, taplo) completes and checks a file whose first line is
     "#:schema study.schema.json".
     """
     made = schema_of(kind)
     if keys:
         if out is not None:
-            raise InputError("--out", "left out with --keys", "given")
+            raise misplaced("--out", "with --keys")
         _print_keys(sections_of(kind), as_json=as_json)
         return
     if out is None:
@@ -67,4 +67,4 @@ def _print_keys(sections: tuple[FileSection, ...], *, as_json: bool) -> None:
         return
     for each in sections:
         rows = [[key.name, key.may_be, key.default, key.about] for key in each.keys]
-        screen.print(table(f"{each.heading}: {each.about}", ["key", "may be", "default", "meaning"], rows))
+        screen.print(table(f"{each.heading}: {each.about}", ["key", "values", "default", "meaning"], rows))

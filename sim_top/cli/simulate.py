@@ -1,4 +1,4 @@
-"""``vlane simulate``: runs of a network study, kept and drawn."""
+"""``vlane simulate``: runs of a network study, stored and plotted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.toml_text import split_values
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.network.division import MOST_PARTS
 from vlane.paths import build_dir
 from vlane.rates import LinkClock, rate_of
 from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, changes_of, key_and_text, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
-from vlane.sim_top.output.console import emit_json, note, screen, table
+from vlane.sim_top.output.console import emit_json, note, say, screen, table
 from vlane.sim_top.output.interrupts import Interrupted
+from vlane.sim_top.scenario.congestion_settings import marking_remark
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_files
@@ -38,39 +39,45 @@ _COUNTS = {
     "fecns": "with FECN",
     "cnps": "CNPs sent",
     "becns": "CNPs received",
-    "held": "held",
+    "held": "held back",
     "lost": "lost",
     "logged": "logged",
     "withheld": "blocks withheld",
 }
-"""Counts of congestion control that are shown, and their titles."""
-_UNITS = "flits per cycle and host; cycles; growth of what waits"
+"""Column titles of the displayed counts of congestion control."""
+_UNITS = "rates in flits per cycle and host; latencies in cycles; growth of the backlog"
 
 
 @app.command(epilog="Example: vlane simulate sim_top/configs/tree43_ib.toml --sweep buffers.blocks=256,1792 --jobs 2")
 def simulate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
-    cores: Annotated[int, typer.Option(min=1, max=MOST_PARTS, help="Cores that make each run together.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Number of concurrent runs.")] = 1,
+    cores: Annotated[int, typer.Option(min=1, max=MOST_PARTS, help="Number of cores that share each run.")] = 1,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, tcp://HOST:PORT, whose workers run.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; build/studies/NAME.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")
+    ] = None,
     precision: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Run on until means are sure to this share; run.precision.")
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Extend runs until the 95 % intervals of means are within this share (run.precision)."
+        ),
     ] = None,
     rate: RateOption = None,
     changes: Changes = None,
     sweeps: Annotated[
         list[str] | None,
-        typer.Option("--sweep", metavar="K=V,V,...", help="Values of a key to be run, each with each of the others."),
+        typer.Option("--sweep", metavar="K=V,V,...", help="Values of a key to run; repeat for all combinations."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
-    trace: Annotated[bool, typer.Option("--trace", help="Write every packet that left its NIC (Parquet).")] = False,  # noqa: FBT002
+    resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the folder.")] = False,  # noqa: FBT002
+    trace: Annotated[bool, typer.Option("--trace", help="Write every packet sent by a NIC (Parquet).")] = False,  # noqa: FBT002
     plugin: PluginFiles = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Run every load and seed of a study. Exit status 1 if a network gets stuck or a run's process dies twice."""
+    """Run every load and seed of a study. Exit status 1 if a network deadlocks or a run's process dies twice."""
     start = time.perf_counter()
     load_plugins(plugin)
     axes = _axes(sweeps or [])
@@ -78,7 +85,7 @@ def simulate(
     sweep = make_sweep(asked, axes)
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
-        raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
+        raise misplaced("--jobs", "with --scheduler: its workers set the number of concurrent runs")
     if out is not None:
         refuse_other_files(out)
     cluster = Cluster(scheduler) if scheduler else None
@@ -98,11 +105,12 @@ def simulate(
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:
         raise CheckFailedError(
-            f"two processes ended while they made the run of {error}; {_kept(sweep, folder, len(finished))}"
+            f"two processes died during the run of {error}; {_kept(sweep, folder, len(finished))}"
         ) from None
     except Interrupted as stop:
         tell_why(f"interrupted; {_kept(sweep, folder, len(finished))}")
         raise typer.Exit(stop.status) from None
+    remarks = _remarks(runs, sweep)
     seconds, clocks = time.perf_counter() - start, {run.clock for run in runs}
     clock = clocks.pop() if len(clocks) == 1 else None
     if as_json:
@@ -113,12 +121,15 @@ def simulate(
                 "cycle_ns": clock and clock.cycle_ns,  # none if it is swept: each run has its own
                 "rate_gbps": clock and clock.rate_gbps,
                 "seconds": round(seconds, 3),
+                "remarks": remarks,
                 "results": str(folder / RESULTS),
                 "pictures": [str(picture) for picture in pictures],
             }
         )
         return
     _print(runs, is_replay=not sweep.points[0].world.study.traffic)
+    for remark in remarks:
+        say(remark, style="yellow")
     for file in (folder / RESULTS, *pictures):
         screen.print(str(file), markup=False, soft_wrap=True)
 
@@ -126,18 +137,19 @@ def simulate(
 def _asked(
     study: StudyFile, words: list[str], swept: Collection[str], precision: float | None, rate: str | None
 ) -> StudyFile:
-    """Return a study with what the command line changes; what is swept is given nowhere else."""
+    """Return the study with the changes of the command line; a swept key cannot also be set."""
     changes = changes_of(words)
     for key in changes:
         if key in swept:
-            raise InputError(f"--set {key}", f"left out with --sweep {key}", "given")
+            raise misplaced(f"--set {key}", f"with --sweep {key}")
     for option, key, given in (("--precision", "run.precision", precision), ("--rate", RATE, rate)):
         if given is not None and key in {*changes, *swept}:
-            raise InputError(option, f"left out with {key} in --set or --sweep", "given")
+            raise misplaced(option, f"with {key} in --set or --sweep")
     if precision is not None:
-        if not 0 < precision < 1 or not study.study.traffic:
-            must = "above 0 and below 1" if study.study.traffic else "left out without traffic"
-            raise InputError("--precision", must, precision)
+        if not study.study.traffic:
+            raise misplaced("--precision", "without [[traffic]]")
+        if not 0 < precision < 1:
+            raise InputError("--precision", "above 0 and below 1", precision)
         changes["run.precision"] = precision
     if rate is not None:
         changes[RATE] = rate_of(rate, "--rate")
@@ -145,20 +157,22 @@ def _asked(
 
 
 def _axes(words: list[str]) -> dict[str, list[Any]]:
-    """Return the values of each key that is swept."""
+    """Return the values of each swept key."""
     axes: dict[str, list[Any]] = {}
     for word in words:
         key, text = key_and_text(word, "--sweep")
         if key in axes:
-            raise InputError(f"--sweep {key}", "given once", "twice")
+            raise InputError(
+                f"--sweep {key}", "given once", "twice", problem="is given twice: list all values in one option"
+            )
         axes[key] = split_values(text, f"--sweep {key}")
     return axes
 
 
 def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> list[Path]:
-    """Draw a replay, or curves over several loads, and write the page; return the files. A sweep has neither.
+    """Draw a replay, or curves over several loads, and write the page. Return the written files, none for a sweep.
 
-    A single load has no curve. What the folder holds of earlier runs and these do not have is removed.
+    A single load has no curves. Pictures and pages of earlier runs that do not apply to these runs are removed.
     """
     world, picture, page = sweep.points[0].world, folder / "study.png", folder / "study.html"
     if len(sweep.points) > 1:
@@ -178,18 +192,31 @@ def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> li
     return [*made, write_study_page(page, world, results, links, title=title)]
 
 
+def _remarks(runs: list[MadeRun], sweep: Sweep) -> list[str]:
+    """Return remarks about settings that had no effect in a point of a sweep."""
+    remarks = []
+    for point in sweep.points:
+        counts = [run.result.congestion for run in runs if run.parameters == point.parameters]
+        marked = [each.marked for each in counts if each is not None]
+        if point.world.congestion is not None and marked:
+            remark = marking_remark(point.world.study, point.world.congestion, marked)
+            which = f"{shown_changes(point.parameters)}: " if point.parameters else ""
+            remarks += [f"congestion control: {which}{remark}"] if remark else []
+    return remarks
+
+
 def _kept(sweep: Sweep, folder: Path, finished: int) -> str:
-    return f"{finished} of {sweep.run_count} runs are kept in {folder}, --resume goes on from there"
+    return f"{finished} of {sweep.run_count} runs are stored in {folder}; continue with --resume"
 
 
 def _told(run: MadeRun, finished: int, whole: int) -> None:
     result, which = run.result, f"{shown_changes(run.parameters)}, " if run.parameters else ""
-    speed = f"{result.flit_hops_per_second / 1e6:.1f} million flit-hops a second"
+    speed = f"{result.flit_hops_per_second / 1e6:.1f} million flit-hops per second"
     note(f"{finished} of {whole}: {which}load {result.load!r}, seed {result.seed}, {speed}")
 
 
 def _document(run: MadeRun) -> dict[str, Any]:
-    """Return a run without its course over time."""
+    """Return the JSON document of a run, without its time series."""
     clock = {"cycle_ns": run.clock.cycle_ns, "rate_gbps": run.clock.rate_gbps}
     document = {"parameters": dict(run.parameters), **clock, **asdict(run.result)}
     for level in document["per_sl"]:
@@ -198,7 +225,7 @@ def _document(run: MadeRun) -> dict[str, Any]:
 
 
 def _print(runs: list[MadeRun], *, is_replay: bool) -> None:
-    """Print a table for each point."""
+    """Print the tables of each point of the sweep."""
     for parameters, made in groupby(runs, lambda run: run.parameters):
         words = [shown_changes(parameters)] * bool(parameters)
         _print_point(list(made), "; ".join([*words, _UNITS]), is_replay=is_replay)
@@ -217,14 +244,14 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
             *_latencies(level),
             f"{level.backlog_growth:.4f}",
             f"{level.backlog_growth_ci95:.4f}",
-            "yes" if level.saturated else "" if level.decided else "cannot tell",
+            "yes" if level.saturated else "" if level.decided else "undecided",
             *[f"{run.cycles:,}", "" if level.precise or level.saturated else "not reached"] * with_precision,
         ]
         for run in runs
         for level in run.per_sl
     ]
     columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
-    more = [">run", "precision"] * with_precision
+    more = [">cycles", "precision"] * with_precision
     columns += [">growth", ">± 95 %", "saturated", *more]
     screen.print(table(title, columns, rows))
     _print_deadlines(runs)
@@ -233,7 +260,7 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
 
 
 def _print_deadlines(runs: list[RunResult]) -> None:
-    """Print how packets of connections met their deadlines D, if any have."""
+    """Print the packets of connections that met parts of their deadline D, if any have deadlines."""
     rows = [
         [
             str(run.seed),
@@ -248,13 +275,13 @@ def _print_deadlines(runs: list[RunResult]) -> None:
         for level in run.deadlines
     ]
     if rows:
-        columns = [">seed", ">SL", ">connections", ">packets", *(f">in {word}" for word in _SHOWN_PARTS)]
-        title = "packets of connections within parts of their deadline D; latency over D"
+        columns = [">seed", ">SL", ">connections", ">packets", *(f">within {word}" for word in _SHOWN_PARTS)]
+        title = "packets within fractions of their deadline D; latencies divided by D"
         screen.print(table(title, [*columns, ">99.9 % below", ">largest"], rows))
 
 
 def _print_congestion(runs: list[RunResult]) -> None:
-    """Print what congestion control did, in runs that have it."""
+    """Print the counts of congestion control for runs with it."""
     rows = [
         [
             f"{run.load:g}",
@@ -266,12 +293,12 @@ def _print_congestion(runs: list[RunResult]) -> None:
         if run.congestion is not None
     ]
     if rows:
-        columns = [">load", ">seed", *(f">{words}" for words in _COUNTS.values()), ">CNPs of all"]
-        screen.print(table("congestion control, packets since the start of the run", columns, rows))
+        columns = [">load", ">seed", *(f">{words}" for words in _COUNTS.values()), ">CNP share"]
+        screen.print(table("congestion control: packets since the start of the run", columns, rows))
 
 
 def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) -> None:
-    """Print the same rates and latencies in Gb/s and ns."""
+    """Print rates in Gb/s and latencies in ns."""
     rows = [
         [
             "replay" if is_replay else f"{run.load:g}",
@@ -285,12 +312,14 @@ def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) ->
         for level in run.per_sl
     ]
     columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
-    title = f"Gb/s per host; ns, {clock.cycle_ns:g} to a cycle: links of {clock.rate_gbps:g} Gb/s"
+    title = (
+        f"rates in Gb/s per host, latencies in ns; {clock.cycle_ns:g} ns per cycle on links of {clock.rate_gbps:g} Gb/s"
+    )
     screen.print(table(title, columns, rows))
 
 
 def _latencies(level: PerSL, unit: float = 1) -> list[str]:
-    """Return mean, interval, p50, p99 and longest in cycles of so many units; a saturated level has none of its own."""
+    """Return mean, interval, p50, p99 and longest latency, in cycles times ``unit``; "grows" for a saturated level."""
     if level.saturated:
         return ["grows", "", "", "", ""]
     means = [level.latency_mean_cycles, level.latency_ci95_cycles]

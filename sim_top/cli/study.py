@@ -1,4 +1,4 @@
-"""``vlane study``: a paper's study, its figures beside the published ones."""
+"""``vlane study``: a paper's study, with its figures next to the published ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.paths import build_dir
 from vlane.sim_top.cli.options import AsJson
@@ -35,28 +35,38 @@ app = App()
 
 @app.command(epilog="Example: vlane study dtable --quick")
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"The study: {', '.join(STUDIES)}.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs: minutes instead of hours.")] = False,  # noqa: FBT002
-    part: Annotated[str | None, typer.Option(metavar="PART", help="Part of the study; its first unless given.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"Study: {', '.join(STUDIES)}.")],
+    quick: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quick", help="Make fewer and shorter runs: minutes instead of hours.")
+    ] = False,
+    part: Annotated[
+        str | None, typer.Option(metavar="PART", help="Part of the study. [default: its first part]")
+    ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="COLUMN=V[,V]", help="Make these runs only, as network=tree43 or seed=1,2."),
+        typer.Option(
+            "--only",
+            metavar="COLUMN=V[,V]",
+            help="Make only these runs, such as network=tree43 or seed=1,2; repeatable.",
+        ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Number of concurrent runs.")] = 1,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, tcp://HOST:PORT, whose workers run.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; build/studies/NAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the summary.")] = False,  # noqa: FBT002
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")
+    ] = None,
     summary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Table of finished runs; DIR/summary.parquet unless given.")
+        Path | None, typer.Option(metavar="FILE", help="Table of finished runs. [default: DIR/summary.parquet]")
     ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Run a paper's study and hold its figures against the published ones.
+    """Run a paper's study and compare its figures with the published ones.
 
-    Exit status 1 if a figure that was measured lies outside its bound, a network gets stuck or a run's process dies
-    twice.
+    Exit status 1 if a measured figure is outside its bound, a network deadlocks or a run's process dies twice.
     """
     start = time.perf_counter()
     made = study_by_name(name)
@@ -64,7 +74,7 @@ def study(
     if part not in made.parts:
         raise unknown_word("--part", list(made.parts), part)
     if scheduler and jobs > 1:
-        raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
+        raise misplaced("--jobs", "with --scheduler: its workers set the number of concurrent runs")
     if scheduler:
         require_extra("scale")
     cases = made.cases(part, quick)
@@ -81,7 +91,7 @@ def study(
     def words() -> str:
         wanted = len({(case.digest, load, seed) for case in chosen for load in case.loads for seed in case.seeds})
         left = sum(len(loads) for _, _, loads in missing_runs(chosen, kept))
-        return f"{wanted - left} of {wanted} runs are kept in {file}, --resume goes on from there"
+        return f"{wanted - left} of {wanted} runs are stored in {file}; continue with --resume"
 
     if missing:
         note(f"{missing} runs are missing")
@@ -92,7 +102,7 @@ def study(
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:
-        raise CheckFailedError(f"two processes ended while they made the run of {error}; {words()}") from None
+        raise CheckFailedError(f"two processes died during the run of {error}; {words()}") from None
     except Interrupted as stop:
         tell_why(f"interrupted; {words()}")
         raise typer.Exit(stop.status) from None
@@ -107,7 +117,7 @@ def study(
 
 
 def _chosen(cases: Sequence[Case], words: list[str]) -> list[Case]:
-    """Return the cases with what is asked for only: of a label, loads or seeds."""
+    """Return the cases reduced to the selected labels, loads and seeds."""
     chosen = list(cases)
     for column, values in asked_rows(words, "--only").items():
         option = f"--only {column}"
@@ -121,7 +131,7 @@ def _chosen(cases: Sequence[Case], words: list[str]) -> list[Case]:
             continue
         if column not in cases[0].labels:
             raise unknown_word("--only", ["load", "seed", *cases[0].labels], column)
-        asked = [str(value) for value in values]  # a label may be a number, as that of a network
+        asked = [str(value) for value in values]  # a label may be a number, such as a network's
         _check_known(option, sorted({case.labels[column] for case in cases}, key=lambda word: (len(word), word)), asked)
         chosen = [case for case in chosen if case.labels[column] in asked]
     return [case for case in chosen if case.loads and case.seeds]
@@ -158,11 +168,11 @@ def _document(outcome: Outcome, *, quick: bool, seconds: float, file: Path, page
 
 def _print(outcome: Outcome) -> None:
     rows = [_row(figure) for figure in outcome.figures]
-    columns = ["figure", ">published", ">ours", ">least", ">greatest", ">seeds", "bound", ""]
+    columns = ["figure", ">published", ">measured", ">least", ">greatest", ">seeds", "bound", "verdict"]
     screen.print(table(f"{outcome.study.title}; {outcome.part}, {outcome.length}", columns, rows))
     told = [figure.holds for figure in outcome.figures if figure.holds is not None]
     without = sum(not figure.values for figure in outcome.figures)
-    words = f"{sum(told)} of {len(told)} figures hold, {without} were not measured"
+    words = f"{sum(told)} of {len(told)} measured figures are within their bounds, {without} figures were not measured"
     style = {None: "yellow", True: "green", False: "red"}[outcome.holds]
     say(f"{words}; {outcome.runs:,} of {outcome.wanted:,} runs", style=style)
 

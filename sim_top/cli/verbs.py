@@ -1,4 +1,4 @@
-"""Verbs of the command line: how they are called, and how one ends that does not do what it was asked for."""
+"""Verbs of the command line: loading, calling and errors."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from vlane.errors import InputError, closest, unknown_word
+from vlane.errors import InputError, closest, missing_value, unknown_word
 from vlane.extras import MissingExtraError
 from vlane.shown import harmless
 from vlane.sim_top.output.console import complain
 from vlane.sim_top.output.interrupts import Interrupted
 
 _EXACT = 1 << 53
-"""Whole numbers below it are the same in every reader of JSON."""
+"""Limit below which all JSON readers represent whole numbers exactly."""
 
 
 class CheckFailedError(Exception):
-    """A check failed before there was a document to say so: exit status 1."""
+    """Check that failed before the verb had a document to print: exit status 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb that is loaded when it is called.
+    """Verb that is imported when it is called.
 
     Parameters
     ----------
     module : str
-        Module of the verb, whose ``app`` holds it.
+        Module of the verb, whose ``app`` attribute holds the verb.
     help : str
-        First sentence of what the verb says of itself, for the list of verbs.
+        First sentence of the verb's help, for the list of verbs.
     """
 
     module: str
@@ -46,7 +46,7 @@ class Verb:
 
 
 class App(typer.Typer):
-    """A group of verbs whose refusals are ours; an app of one verb is that verb."""
+    """Group of verbs that reports errors in vlane's format. An app with one verb is that verb."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(
@@ -61,12 +61,12 @@ class App(typer.Typer):
         )
 
     def command(self, *given: Any, **more: Any) -> Callable[[Any], Any]:
-        """Return what adds a function as a verb."""
+        """Return the decorator that adds a function as a verb."""
         return super().command(*given, cls=_Verb, **more)
 
 
 class _Verbs(TyperGroup):
-    """Verbs by name; one that is not there is refused with the one that was meant."""
+    """Verbs by name. An unknown verb is rejected with the closest known verb."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and self.get_command(ctx, args[0]) is None:
@@ -76,7 +76,7 @@ class _Verbs(TyperGroup):
 
 
 class LoadedVerbs(_Verbs):
-    """Verbs whose modules are imported one at a time, when the verb is called: each loads libraries of its own."""
+    """Verbs whose modules are imported when the verb is called, because each imports large libraries."""
 
     verbs: ClassVar[Mapping[str, Verb]] = {}
 
@@ -85,7 +85,7 @@ class LoadedVerbs(_Verbs):
         return list(self.verbs)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
-        """Import the verb's module; return the verb, or ``None`` if there is none of this name."""
+        """Import the verb's module and return the verb, or ``None`` if no verb has this name."""
         if cmd_name not in self.verbs:
             return None
         command = typer.main.get_command(import_module(self.verbs[cmd_name].module).app)
@@ -93,25 +93,25 @@ class LoadedVerbs(_Verbs):
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
-        """Write the list of verbs without importing any."""
+        """Write the list of verbs without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
 
 
 class _Verb(TyperCommand):
-    """A verb; one word too many is refused by its name."""
+    """Verb that rejects surplus arguments by name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.allow_extra_args = True
         rest = super().parse_args(ctx, args)
         if rest:
-            raise InputError("arguments", f"those of {ctx.command_path} --help", f"one more: {rest[0]}")
+            raise unexpected_argument(rest[0], ctx.command_path)
         return rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # typer would end without a word
+        except KeyboardInterrupt:  # typer would exit without a message
             raise Interrupted(signal.SIGINT) from None
         except MissingExtraError as error:
             tell_why(str(error), command=ctx.command_path)
@@ -119,7 +119,7 @@ class _Verb(TyperCommand):
 
 
 def tell_why(message: str, error: InputError | None = None, *, command: str = "vlane") -> None:
-    """Write to stderr why a verb ends: one line, and an error's details; with ``--json`` one JSON object."""
+    """Write the reason of a failure to stderr: one line and an error's details, or with ``--json`` one JSON object."""
     if "--json" in sys.argv[1:]:
         complain(json.dumps({**_document(error), "message": harmless(message)}))
         return
@@ -145,7 +145,7 @@ def _document(error: InputError | None) -> dict[str, Any]:
 
 
 def refused_call(error: Exception) -> InputError | None:
-    """Return what the parser of the command line refuses as a refusal; ``None`` if it is no such thing."""
+    """Return the ``InputError`` for an error of the command-line parser, ``None`` for any other error."""
     kind, parameter = type(error).__name__, getattr(error, "param", None)
     if not hasattr(error, "format_message"):
         return None
@@ -154,9 +154,10 @@ def refused_call(error: Exception) -> InputError | None:
     if kind == "NoSuchOption":
         word = error.option_name  # type: ignore[attr-defined]
         known = [name for option in options for name in option.opts if name.startswith("-")]
-        return InputError(word, f"an option of {verb}", "unknown", meant=closest(word, known))
+        problem = f": unknown option (see `{verb} --help`)"
+        return InputError(word, f"an option of {verb}", "unknown", problem=problem, meant=closest(word, known))
     if kind == "MissingParameter" and parameter is not None:
-        return InputError(_name(parameter), f"given ({str(parameter.help).removesuffix('.')})", "missing")
+        return missing_value(_name(parameter), str(parameter.help).removesuffix("."))
     if kind == "BadParameter" and parameter is not None and type(error.__cause__).__name__ == "ValidationError":
         from vlane.documents.refusal import WORDS  # noqa: PLC0415 - pydantic raised it, so it is loaded by now
 
@@ -166,12 +167,21 @@ def refused_call(error: Exception) -> InputError | None:
     if kind == "BadOptionUsage":
         word = error.option_name  # type: ignore[attr-defined]
         is_flag = any(each.startswith(f"{word}=") for each in sys.argv)
-        return InputError(word, f"given {'without' if is_flag else 'with'} a value", "with one" if is_flag else "alone")
-    return InputError("call", f"as {verb} --help says", error.format_message())
+        must, got = ("given without a value", "with one") if is_flag else ("given with a value", "without one")
+        return InputError(word, must, got, problem="takes no value" if is_flag else "needs a value")
+    message = str(error.format_message()).removesuffix(".")
+    problem = f": {message} (see `{verb} --help`)"
+    return InputError("command line", f"as {verb} --help describes", message, problem=problem)
+
+
+def unexpected_argument(word: str, verb: str) -> InputError:
+    """Return the error about a surplus argument of a verb."""
+    problem = f": unexpected argument (see `{verb} --help`)"
+    return InputError(word, "left out", "given", problem=problem)
 
 
 def _name(parameter: Any) -> str:
-    """Return an option's longest name, or what an argument is called in the help."""
+    """Return an option's longest name, or an argument's name in the help."""
     if parameter.param_type_name == "option":
         return max(parameter.opts, key=len)
     return (parameter.metavar or parameter.name).strip("[].").upper()

@@ -1,4 +1,4 @@
-"""``vlane vlarb``: what the arbitration tables of a fabric give each service level, and tables for what is wanted."""
+"""``vlane vlarb``: shares and waits given by a fabric's arbitration tables, and tables planned for requirements."""
 
 from __future__ import annotations
 
@@ -11,69 +11,139 @@ import typer
 from vlane.documents.files import write_whole
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
-from vlane.fabric.model import Fabric
+from vlane.fabric.dumps.opensm_conf import OP_VLS, OpenSMConf, read_opensm_conf
+from vlane.fabric.finding import Finding
+from vlane.fabric.model import Fabric, Kind
+from vlane.fabric.option_findings import line_findings, list_findings, reduced_findings
 from vlane.planning.vlarb_plan import PlannedLevel, VLArbPlan, opensm_lines, plan_vlarb
 from vlane.planning.vlarb_wants import Wants, read_wants
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.schedulers.vlarb import VLArbTable
 from vlane.sim_top.cli.options import AsJson, numbers_of
 from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike, explain
+from vlane.sim_top.fabric.vlarb_explained import ASSUMED_MTU, LevelGets, PortsAlike, explain, explain_options
 from vlane.sim_top.fabric.vlarb_page import in_words, shown_wait, write_vlarb_page
 from vlane.sim_top.output.console import emit_json, say, screen, table
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
+from vlane.units import MTUS
 
-app = App(help="Arbitration tables of InfiniBand.")
+_ASSUMED_VLS = 8
+_COMMON_ENTRIES = 8
+"""Entries of a list that ports of every kind were seen to hold."""
+
+app = App(help="Explain and plan InfiniBand VL arbitration tables.")
 
 
 @app.callback()
 def _group() -> None:
-    """Arbitration tables of InfiniBand."""
+    """Explain and plan InfiniBand VL arbitration tables."""
 
 
 @app.command("explain", epilog="Example: vlane vlarb explain --fabric tests/data/two_switch --rate 'EDR 4X'")
 def explain_tables(
-    fabric: Annotated[Path, typer.Option(metavar="DIR", help="A captured fabric.")],
+    conf: Annotated[
+        Path | None, typer.Argument(metavar="[OPENSM_CONF]", help="Options of OpenSM, instead of a captured fabric.")
+    ] = None,
+    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="A captured fabric.")] = None,
     rate: Annotated[
         str, typer.Option("--rate", metavar="GBPS", help="Data rate of every link, in Gb/s or by name (EDR 4X).")
     ] = str(DEFAULT_RATE),
     sls: Annotated[
-        str, typer.Option("--sls", metavar="SL,SL", help="Service levels that send; all 16 unless given.")
+        str, typer.Option("--sls", metavar="SL,SL", help="Service levels that send. [default: all 16]")
     ] = "",
+    mtu: Annotated[
+        int | None, typer.Option("--mtu", metavar="BYTES", help="MTU of all ports, with OPENSM_CONF. [default: 4096]")
+    ] = None,
+    vls: Annotated[
+        int | None, typer.Option("--vls", metavar="N", help="Data lanes, with OPENSM_CONF. [default: max_op_vls, or 8]")
+    ] = None,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Explain what each service level of a fabric gets today: share of a full link, Gb/s, longest wait."""
+    """Explain the share of a full link, the rate and the longest wait of each service level."""
+    if conf is None and fabric is None:
+        raise InputError("OPENSM_CONF or --fabric", "given", "left out")
+    if conf is not None and fabric is not None:
+        raise InputError("--fabric", "left out with OPENSM_CONF", str(fabric))
+    for option, value, known in (("--mtu", mtu, MTUS), ("--vls", vls, tuple(OP_VLS.values()))):
+        if value is not None and fabric is not None:
+            raise InputError(option, "left out with --fabric, which says it of every port", value)
+        if value is not None and value not in known:
+            raise InputError(option, f"one of {', '.join(map(str, known))}", value)
     clock = LinkClock(rate_of(rate, "--rate"))
-    loaded = _fabric_with_tables(fabric)
-    groups = explain(loaded, numbers_of("--sls", sls, SL_COUNT - 1) or range(SL_COUNT))
-    files = [write_vlarb_page(loaded, groups, clock, page)] if page else []
+    sending = numbers_of("--sls", sls, SL_COUNT - 1) or range(SL_COUNT)
+    remarks: list[Finding] = []
+    assumed: list[str] = []
+    if conf is not None:
+        options = read_opensm_conf(conf)
+        name, assumed = options.file, _assumed(options, mtu, vls)
+        groups = explain_options(options, sending, mtu=mtu or ASSUMED_MTU, data_vls=_data_vls(options, vls))
+        remarks = _remarks(options, _data_vls(options, vls))
+    else:
+        loaded = _fabric_with_tables(fabric or Path())
+        name, groups = loaded.name, explain(loaded, sending)
+    files = [write_vlarb_page(name, groups, clock, page)] if page else []
     if as_json:
         emit_json(
             {
-                "fabric": loaded.name,
+                "fabric": None if conf else name,
+                "conf": name if conf else None,
                 "rate_gbps": clock.rate_gbps,
-                "ports": [_group_document(loaded, each, clock) for each in groups],
+                "ports": [_group_document(each, clock) for each in groups],
+                "remarks": [{"code": each.code, "where": each.where, "message": each.message} for each in remarks],
+                "assumed": assumed,
                 "pages": [str(file) for file in files],
             }
         )
         return
+    for remark in remarks:
+        say(f"{remark.code} {remark.where}: {remark.message}", style="yellow")
     for each in groups:
-        _print(loaded, each, clock)
+        _print(each, clock)
+    for line in assumed:
+        say(f"assumed: {line}")
     for file in files:
         screen.print(str(file), markup=False, soft_wrap=True)
 
 
+def _data_vls(conf: OpenSMConf, vls: int | None) -> int:
+    return vls or conf.max_op_vls or _ASSUMED_VLS
+
+
+def _remarks(conf: OpenSMConf, data_vls: int) -> list[Finding]:
+    """Return the lines that OpenSM reads otherwise than they are written, each once for all types of ports."""
+    remarks = list(line_findings(conf))
+    if not conf.qos:
+        remarks.append(Finding("QOS_OFF", conf.file, "qos is not TRUE: OpenSM programs none of these tables"))
+    for kind in Kind:
+        if kind is not Kind.ROUTER or conf.sets(kind):
+            found = (*list_findings(conf, kind), *reduced_findings(conf, kind, data_vls))
+            remarks += [each._replace(where=each.where.rpartition(" (")[0]) for each in found]
+    return list(dict.fromkeys(remarks))
+
+
+def _assumed(conf: OpenSMConf, mtu: int | None, vls: int | None) -> list[str]:
+    """Return the properties of ports that neither the options nor the command line give."""
+    assumed = [] if mtu else [f"MTU {ASSUMED_MTU} (--mtu gives another)"]
+    if not (vls or conf.max_op_vls):
+        assumed.append(f"{_ASSUMED_VLS} data lanes (--vls gives another number)")
+    lists = (each for kind in Kind for each in (conf.configured(kind).high, conf.configured(kind).low) if each.line)
+    longest = max((len(conf.configured(Kind.CA).pairs(each)) for each in lists), default=0)
+    if longest > _COMMON_ENTRIES:
+        assumed.append(f"ports hold lists of {longest} entries; OpenSM drops what is beyond the capacity of a port")
+    return assumed
+
+
 @app.command("plan", epilog="Example: vlane vlarb plan sim_top/configs/vlarb_wants.toml --out table.toml")
 def plan_tables(
-    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Wants: a TOML file with [link] and [[level]].")],
+    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Requirements (TOML) with [link] and [[level]].")],
     fabric: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A captured fabric, whose tables of today are shown beside.")
+        Path | None, typer.Option(metavar="DIR", help="Captured fabric whose present tables are shown for comparison.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write both lists there, as a table file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the planned tables to a table file.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plan arbitration tables from least shares and longest waits of service levels, or say which cannot be met."""
+    """Plan arbitration tables from least shares, longest waits and upper bounds of service levels."""
     wants = read_wants(file)
     planned = plan_vlarb(wants)
     loaded = _fabric_with_tables(fabric) if fabric else None
@@ -89,7 +159,7 @@ def plan_tables(
                 "sl2vl": list(planned.sl2vl),
                 "opensm": opensm_lines(planned, wants.data_vls),
                 "levels": [_level_document(each, wants.clock) for each in planned.levels],
-                "today": [_group_document(loaded, each, wants.clock) for each in groups] if loaded else None,
+                "today": [_group_document(each, wants.clock) for each in groups] if loaded else None,
                 "file": str(out) if out else None,
             }
         )
@@ -97,21 +167,20 @@ def plan_tables(
     _print_plan(planned, wants)
     if loaded:
         for each in groups:
-            _print(loaded, each, wants.clock)
+            _print(each, wants.clock)
 
 
 def _fabric_with_tables(folder: Path) -> Fabric:
-    """Return a captured fabric, or refuse one without arbitration tables."""
+    """Return a captured fabric that has arbitration tables."""
     fabric = load_fabric(folder)
     if not fabric.vlarb:
-        raise InputError(
-            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=str(folder)
-        )
+        problem = ": the capture has no arbitration tables (smpquery-vlarb.txt)"
+        raise InputError("--fabric", "a capture with arbitration tables", "none", source=str(folder), problem=problem)
     return fabric
 
 
 def _bound_us(blocks: float, clock: LinkClock) -> float | None:
-    """Return a longest wait in us, or nothing if it has no bound."""
+    """Return a longest wait in us, ``None`` if it is unbounded."""
     return None if isinf(blocks) else clock.ns(blocks) / 1000
 
 
@@ -128,6 +197,7 @@ def _level_document(level: PlannedLevel, clock: LinkClock) -> dict[str, Any]:
         "vl": level.vl,
         "priority": "high" if level.wanted.high else "low",
         "share_wanted": None if share is None else float(share),
+        "at_most": None if level.wanted.at_most is None else float(level.wanted.at_most),
         "share": float(level.share),
         "rate_gbps": float(level.share) * clock.rate_gbps,
         "wait_wanted_us": None if wait is None else float(wait),
@@ -143,14 +213,25 @@ def _print_plan(planned: VLArbPlan, wants: Wants) -> None:
             "" if each["wait_wanted_us"] is None else f"{each['wait_wanted_us']:.4g}",
             "no bound" if each["wait_bound_us"] is None else f"{each['wait_bound_us']:.4g}",
         ]
-        shares = [wanted, f"{100 * each['share']:.2f} %", f"{each['rate_gbps']:,.3g}"]
+        most = "" if each["at_most"] is None else f"{100 * each['at_most']:.2f} %"
+        shares = [wanted, most, f"{100 * each['share']:.2f} %", f"{each['rate_gbps']:,.3g}"]
         rows.append([str(each["sl"]), str(each["vl"]), each["priority"], *shares, *waits])
-    columns = [">SL", ">VL", "list", ">share wanted", ">share", ">Gb/s", ">wait wanted (us)", ">longest wait (us)"]
+    columns = [
+        ">SL",
+        ">VL",
+        "list",
+        ">share wanted",
+        ">at most",
+        ">share",
+        ">Gb/s",
+        ">wait wanted (us)",
+        ">longest wait (us)",
+    ]
     screen.print(table(f"{wants.rate_gbps:g} Gb/s, MTU {wants.mtu}", columns, rows))
     for line in opensm_lines(planned, wants.data_vls):
         screen.print(line, markup=False, soft_wrap=True)
     if planned.sl2vl[0] == VL_DROP:
-        say("SL 0, which subnet management uses, is dropped: give it a [[level]]", style="yellow")
+        say("warning: SL 0 is dropped, but subnet management uses it: add a [[level]] with sl = 0", style="yellow")
 
 
 def _lists(table: VLArbTable) -> dict[str, Any]:
@@ -161,11 +242,12 @@ def _lists(table: VLArbTable) -> dict[str, Any]:
     }
 
 
-def _group_document(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> dict[str, Any]:
+def _group_document(group: PortsAlike, clock: LinkClock) -> dict[str, Any]:
     return {
-        "ports": [fabric.show(port) for port in group.ports],
+        "ports": list(group.names),
         "mtu": group.mtu,
         **_lists(group.table),
+        "limit_source": group.limit_source,
         "levels": [
             {
                 "sl": level.sl,
@@ -182,11 +264,11 @@ def _group_document(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> dict
     }
 
 
-def _print(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> None:
+def _print(group: PortsAlike, clock: LinkClock) -> None:
     rows = [_row(level, clock) for level in group.levels]
     columns = [">SL", ">VL", ">share", ">from", ">to", ">Gb/s", ">longest wait (us)"]
-    title = f"{fabric.show_all(list(group.ports))}, MTU {group.mtu}"
-    screen.print(table(title, columns, rows))
+    screen.print(table(f"{group.label}, MTU {group.mtu}", columns, rows))
+    say(f"LimitOfHighPriority {group.table.limit_of_high_priority}, from {group.limit_source}")
     for level in group.levels:
         if not level.served or isinf(level.wait_blocks):
             say(f"SL {level.sl}: {in_words(level, clock)}", style="yellow")

@@ -1,4 +1,4 @@
-"""``vlane voqsw``: service levels and SL2VL tables that keep packets for different outputs on different VLs."""
+"""``vlane voqsw``: SLs and SL2VL tables that keep packets for different outputs on different VLs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, missing_value, unknown_word
 from vlane.fabric.capture import CAPTURED, load_fabric
 from vlane.fabric.dumps.written import DUMPS, write_dumps
 from vlane.fabric.model import Fabric, Port
@@ -45,12 +45,12 @@ app = App()
 _MOST_LEVELS = 1 << 16
 _CHANGED = ("opensm-lfts.dump", "opensm-sl2vl.dump", "path-sl.csv")
 _KEPT = ("ibnetdiscover.txt", "smpquery-vlarb.txt", "smpquery-portinfo.txt", "opensm.conf")
-"""Files of a captured fabric that are copied as they are."""
+"""Files of a captured fabric that are copied unchanged."""
 
 
 @dataclass(frozen=True)
 class _Network:
-    """What is planned for: its routes, and the fabric that it was or becomes."""
+    """Network to plan for, with its routes and the captured or generated fabric."""
 
     topology: Topology
     routes: Routes
@@ -59,7 +59,7 @@ class _Network:
     folder: Path | None
 
     def sl_of(self, paths: Paths) -> Ints:
-        """Return the SL that each path has before VOQsw, 0 where nothing says it."""
+        """Return the SL of each path before VOQsw, 0 where the fabric records none."""
         if self.path_sl is None:
             return np.zeros(len(paths.source), np.int64)
         return self.path_sl[paths.source, paths.target].astype(np.int64)
@@ -67,7 +67,7 @@ class _Network:
 
 @dataclass(frozen=True)
 class _Checked:
-    """What the checks found, of tables if there are any."""
+    """Findings of the checks, on the tables if they were made."""
 
     clashes: list[Clash]
     misplaced: list[Misplaced]
@@ -81,21 +81,27 @@ class _Checked:
 
 @app.command(epilog="Example: vlane voqsw --topology irregular:16 --sls 8 --vls 8 --seed 5 --out build/voqsw")
 def voqsw(
-    topology: Annotated[str | None, typer.Option(metavar="T", help=f"A network: {', '.join(FORMS.values())}.")] = None,
-    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Or a captured fabric.")] = None,
-    study: Annotated[Path | None, typer.Option(metavar="FILE", help="Or the network of a study file.")] = None,
-    sls: Annotated[int, typer.Option(help="Service levels that may be used; more than 16 are counted only.")] = 8,
-    vls: Annotated[int, typer.Option(help="VLs that may be used.")] = 8,
-    aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs that are not to be used.")] = "",
-    aside_vls: Annotated[str, typer.Option(metavar="VL,VL", help="VLs that are not to be used.")] = "",
+    topology: Annotated[str | None, typer.Option(metavar="T", help=f"Network: {', '.join(FORMS.values())}.")] = None,
+    fabric: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of a captured fabric, instead of --topology.")
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Study file whose network is planned, instead of --topology.")
+    ] = None,
+    sls: Annotated[int, typer.Option(help="Number of service levels to use; above 16, the plan is only counted.")] = 8,
+    vls: Annotated[int, typer.Option(help="Number of VLs to use.")] = 8,
+    aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs to leave unused.")] = "",
+    aside_vls: Annotated[str, typer.Option(metavar="VL,VL", help="VLs to leave unused.")] = "",
     search: Annotated[
-        str, typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs.")
+        str, typer.Option(metavar="WAY", help="Search: growth (the paper's), largest, or colouring (fewest SLs).")
     ] = "growth",
     rest: Annotated[
-        str, typer.Option(metavar="WAY", help="SLs of paths without considered 4-tuples: lowest or spread.")
+        str, typer.Option(metavar="WAY", help="SL of paths outside the planned 4-tuples: lowest or spread.")
     ] = "lowest",
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Chooses the cables of a random network.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables, as a captured fabric.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of a random network's cables.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the tables to a folder, as a captured fabric.")
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Plan virtual output queuing in software: SL2VL tables and path SLs. Exit status 1 if a check fails."""
@@ -106,11 +112,11 @@ def voqsw(
         raise unknown_word("--rest", RESTS, rest)
     lanes = lanes_left(vls, numbers_of("--aside-vls", aside_vls, 14))
     sl_aside = numbers_of("--aside-sls", aside_sls, SL_COUNT - 1)
-    levels_left(1, sl_aside)  # refuses if none is left, of levels that are only counted too
+    levels_left(1, sl_aside)  # raises if no SL is left, even if SLs are only counted
     counted = sls > SL_COUNT - len(sl_aside)
     if counted and (out is not None or sls > _MOST_LEVELS):
         most = SL_COUNT - len(sl_aside) if out is not None else _MOST_LEVELS
-        raise InputError("--sls", f"1 to {most}{' with --out: a packet has 4 bits of SL' if out else ''}", sls)
+        raise InputError("--sls", f"1 to {most}{' with --out (an SL has 4 bits)' if out else ''}", sls)
     levels = None if counted else levels_left(sls, sl_aside)
     network = _network(topology, fabric, study, lanes, seed)
     paths = follow_paths(as_cabled(network.topology, network.routes), network.routes.lft)
@@ -156,12 +162,9 @@ def voqsw(
 def _network(word: str | None, folder: Path | None, study: Path | None, lanes: tuple[int, ...], seed: int) -> _Network:
     given = [name for name, each in (("--topology", word), ("--fabric", folder), ("--study", study)) if each]
     if len(given) != 1:
-        must = "given: one of --topology, --fabric and --study"
-        raise InputError(
-            given[1] if given else "network",
-            must if not given else f"left out with {given[0]}",
-            "given" if given else "missing",
-        )
+        if given:
+            raise misplaced(given[1], f"with {given[0]}")
+        raise missing_value("network", "give one of --topology, --fabric and --study")
     if word is not None:
         data_vls = lanes_for(lanes)
         topology, routes = named_network(word, tuple(sl % data_vls for sl in range(SL_COUNT)), seed=seed)
@@ -174,7 +177,8 @@ def _network(word: str | None, folder: Path | None, study: Path | None, lanes: t
         with refusals_of_study(study):
             world = make_world(read_study_file(study).study, study.parent)
         if world.routes.kind.by_channel:
-            raise InputError("switch.kind", "ib: Omni-Path's tables are by channel", "opa", source=str(study))
+            problem = "opa cannot be used: VOQsw needs SL2VL tables, and Omni-Path has tables by channel"
+            raise InputError("switch.kind", "ib", "opa", source=str(study), problem=problem)
         if world.study.network.topology != "fabric":
             try:
                 return _made(world.topology, cast("Routes", world.routes), lanes_for(lanes))
@@ -185,18 +189,20 @@ def _network(word: str | None, folder: Path | None, study: Path | None, lanes: t
 
 
 def _made(topology: Topology, routes: Routes, data_vls: int) -> _Network:
-    as_cabled(topology, routes)  # refuses what no tables can say
+    as_cabled(topology, routes)  # raises for routes that no tables can express
     return _Network(topology, routes, None, as_fabric(topology, routes, data_vls=data_vls), None)
 
 
 def _captured(folder: Path, lanes: tuple[int, ...]) -> _Network:
     fabric = load_fabric(folder)
     if not fabric.lfts:
-        raise InputError("fabric", "one with forwarding tables", "without", source=str(folder))
+        problem = ": the capture has no forwarding tables"
+        raise InputError("fabric", "one with forwarding tables", "none", source=str(folder), problem=problem)
     captured = from_fabric(fabric)
     least = min(fabric.data_vls_of(Port(guid, port)) for guid, node in fabric.nodes.items() for port in node.links)
     if max(lanes) >= least:
-        raise InputError("--vls", f"of VL 0 to {least - 1}, which every port runs", f"up to VL {max(lanes)}")
+        problem = f"uses VL {max(lanes)}, but some ports run only VL 0 to {least - 1}"
+        raise InputError("--vls", f"VLs 0 to {least - 1}", f"VL {max(lanes)}", problem=problem)
     return _Network(captured.topology, captured.routes, captured.path_sl, fabric, folder)
 
 
@@ -209,7 +215,7 @@ def _planned(
     search: str,
     rest: str,
 ) -> tuple[VOQswPlan, VOQswTables | None, _Checked]:
-    """Return plan, tables and what the checks say: with layers if there would be a credit loop without."""
+    """Return plan, tables and findings. If the plan would create a credit loop, plan with layers instead."""
     plan, routes = plan_voqsw(tuples, sls, search, rest=rest), network.routes
     if levels is None:
         return plan, None, _check(network, plan, None, lanes)
@@ -223,7 +229,7 @@ def _planned(
 
 
 def _check(network: _Network, plan: VOQswPlan, tables: VOQswTables | None, lanes: tuple[int, ...]) -> _Checked:
-    """Follow every path again, by the tables alone."""
+    """Follow every path again, using only the tables."""
     if tables is None:
         return _Checked(find_clashes(plan.tuples, plan.considered, plan.path_level), [], [], [])
     paths = follow_paths(as_cabled(network.topology, network.routes), network.routes.lft)
@@ -239,12 +245,15 @@ def _check(network: _Network, plan: VOQswPlan, tables: VOQswTables | None, lanes
 
 def _write(made: Fabric, folder: Path | None, out: Path) -> list[Path]:
     if folder is not None and out.exists() and out.resolve() == folder.resolve():
-        raise InputError("--out", "another folder than the fabric's", str(out))
+        problem = f": {out} is the fabric's own folder; choose another"
+        raise InputError("--out", "another folder than the fabric's", str(out), problem=problem)
     kept = [name for name in _KEPT if (folder / name).is_file()] if folder else []
     written = (*_CHANGED, *kept) if folder else DUMPS
     stay = [name for name in CAPTURED if name not in written and (out / name).exists()]
     if stay:
-        raise InputError("--out", "a folder without another fabric's files", stay[0], source=str(out))
+        problem = f": the folder holds {stay[0]} of another fabric; choose another folder"
+        must = "a folder without another fabric's files"
+        raise InputError("--out", must, stay[0], source=str(out), problem=problem)
     if folder is None:
         return write_dumps(made, out)
     files = write_dumps(made, out, _CHANGED)
@@ -263,25 +272,25 @@ def _print(document: dict[str, Any], files: list[Path]) -> None:
     of_full = "" if document["full"] else f", {document['sls_for_full']} for full VOQ"
     rows = [
         ["switches, hosts, paths", f"{document['switches']}, {document['hosts']}, {document['paths']}"],
-        ["SLs, VLs that may be used", f"{document['sls']}, {document['vls']}"],
+        ["SLs, VLs available", f"{document['sls']}, {document['vls']}"],
         ["SLs used", f"{document['sls_used']}{of_full}"],
         *([["layers", str(document["layers"])]] if document["layers"] > 1 else []),
-        ["4-tuples considered", f"{document['tuples_considered']} of {document['tuples']}"],
-        ["share of VOQ, by paths", f"{100 * document['voq_share']:.1f} %"],
+        ["4-tuples planned", f"{document['tuples_considered']} of {document['tuples']}"],
+        ["share of VOQ (by paths)", f"{100 * document['voq_share']:.1f} %"],
     ]
     screen.print(table(document["topology"], ["", ">"], rows))
     if document["unreachable_pairs"]:
         say(f"note: {document['unreachable_pairs']} pairs have no path")
     if not document["tables_checked"]:
-        say("counted only: a packet has 4 bits of SL")
+        say("counted only: an SL has 4 bits, so no tables are made")
     elif document["ok"]:
-        loop = "a credit loop, which was there before" if document["credit_loop"] else "no credit loop"
-        say(f"checked along every path: one VL for each switch, input, output and SL; every VL as planned; {loop}")
+        loop = "a credit loop that existed before" if document["credit_loop"] else "no credit loop"
+        say(f"checked along every path: one VL per switch, input, output and SL; every VL as planned; {loop}")
     if not document["ok"] and document["credit_loop"]:
         steps = " -> ".join(f"{each['switch']} port {each['port']} VL {each['vl']}" for each in document["credit_loop"])
-        say(f"fails: a credit loop that was not there: {steps}; nothing is written", style="red")
+        say(f"fails: the tables create a credit loop: {steps}; no file was written", style="red")
     for name in ("clashes", "misplaced"):
         if document[name]:
-            say(f"fails: {len(document[name])} {name}, first {document[name][0]}", style="red")
+            say(f"fails: {len(document[name])} {name}, the first at {document[name][0]}", style="red")
     for file in files:
         screen.print(str(file), markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Code coverage of a block: what of its Verilog the qualification reaches, and why the rest is not reached."""
+"""Code coverage of a block: points of its Verilog reached by the qualification, and reasons for the others."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from vlane.tb.machinery.synthesis.constants import constant_bits, net_of
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many points of a kind there are, and what became of them.
+    """Points of one kind, by result.
 
     Parameters
     ----------
     points : int
-        All of them.
+        Total number of points.
     reached : int
-        Those that the run reached.
+        Points reached by the run.
     constant : int
-        Not reached, and proven to be out of reach: a bit that never changes.
+        Points not reached and proven unreachable: a bit that never changes.
     judged : int
-        Not reached, with a reason that a person wrote.
+        Points not reached and waived with a written reason.
     """
 
     points: int
@@ -37,34 +37,34 @@ class Count:
 
     @property
     def open(self) -> int:
-        """Points that nobody has judged."""
+        """Points that are neither reached, proven unreachable nor waived."""
         return self.points - self.reached - self.constant - self.judged
 
     @property
     def percent(self) -> float:
-        """Reached ones of those that are not proven to be out of reach."""
+        """Percentage of points reached, not counting those proven unreachable."""
         real = self.points - self.constant
         return 100.0 * self.reached / real if real else 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCoverage:
-    """What a run reached.
+    """Coverage of one run.
 
     Parameters
     ----------
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     outcome : Outcome
-        Of the lockstep.
+        Result of the lockstep.
     counts : mapping of str to Count
-        By kind.
+        Counts by kind of point.
     judged : mapping of str to tuple of Point
-        What was not reached, by the reason.
+        Points not reached and waived, by reason.
     open : tuple of Point
-        What was not reached, without one.
+        Points not reached, without a waiver.
     refuted : tuple of Point
-        What was reached although it was judged to stay.
+        Points reached in spite of a waiver.
     """
 
     parameters: Mapping[str, Any]
@@ -76,19 +76,19 @@ class CodeCoverage:
 
     @property
     def passed(self) -> bool:
-        """Whether hardware and golden agree, nothing is open and every reason stands."""
+        """Whether hardware and golden agree, no point is open and no waiver is refuted."""
         return self.outcome.mismatch is None and not self.open and not self.refuted
 
 
 def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int) -> CodeCoverage:
-    """Run the qualification of a block against golden and sort every point of its code.
+    """Run a block's qualification against golden and classify every coverage point of its Verilog.
 
-    What a person judged is of the instance of which mutants are made; other instances have no reasons.
+    Waivers apply only to the instance for mutation testing.
 
     Raises
     ------
     RuntimeError
-        If a bit changed that is proven constant.
+        If a bit that is proven constant changed.
     """
     model = compile_covered(block.make(parameters), block.name)
     source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
@@ -129,13 +129,13 @@ def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, s
 
 
 def _is_out_of_reach(point: Point, values: Mapping[Bit, str]) -> bool:
-    """Return whether the bit that decides is proven constant, and not at the value with which a branch is taken."""
+    """Return whether the deciding bit is proven constant at a value that never takes the branch."""
     value = values.get(point.bit) if point.bit else None
     return value is not None and value != point.needed
 
 
 def _reasons(left: Sequence[Point], holes: Iterable[Hole | Untaken], nets: Mapping[Bit, Hashable]) -> dict[Point, str]:
-    """Return why points stay, of those that are judged; a reason holds for every name of a bit."""
+    """Return the reasons of waived points. A reason applies to every alias of a bit."""
     of_edge = {
         (nets[point.bit], edge): hole.reason
         for hole in holes
@@ -156,7 +156,7 @@ def _reasons(left: Sequence[Point], holes: Iterable[Hole | Untaken], nets: Mappi
 
 
 def _refuted(points: Iterable[Point], left: Sequence[Point], holes: Iterable[Hole | Untaken]) -> tuple[Point, ...]:
-    """Return what was reached and should stay; of branches of which too few stay all that may be meant."""
+    """Return the waived points that were reached; all candidates if too few branches of a waiver stay untaken."""
     bits = [hole for hole in holes if isinstance(hole, Hole)]
     branches = [hole for hole in holes if isinstance(hole, Untaken) and len(_fits(left, hole)) < hole.count]
     return tuple(

@@ -1,4 +1,4 @@
-"""A block against golden: run a stimulus through hardware, every output of every cycle compared."""
+"""Block against golden: drives a stimulus through the hardware and compares every output in every cycle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vlane.tb.machinery.synthesis.netlist import compile_netlist
 FAULT_COUNT = 256
 _FAULT_SEED = 1
 MUST_BE_ZERO = ("overflows", "leaked_blocks")
-"""Counts of an audit; anything else in it is only told."""
+"""Counts of an audit that fail a run unless they are 0; other counts are only reported."""
 
 Make = Callable[[Layout, Layout], Stimulus]
 Observe = Callable[[int, Words, Words], None]
@@ -34,20 +34,20 @@ Observe = Callable[[int, Words, Words], None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run.
+    """Description of a run.
 
     Parameters
     ----------
     block : Block
-        The block.
+        Block to run.
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     seed : int
-        Repeats it.
+        Seed of the stimulus.
     make : callable
-        Makes the stimulus for given places of inputs and outputs; each call a new one, equal to the last.
+        Constructor of the stimulus from the layouts of inputs and outputs. All stimuli it returns are equal.
     told : mapping
-        What tells the cocotb bench to make the same.
+        Arguments from which the cocotb bench constructs the same stimulus.
     """
 
     block: Block
@@ -59,34 +59,34 @@ class Job:
 
 @dataclass(slots=True)
 class CosimResult:
-    """A finished run.
+    """Result of a run.
 
     Parameters
     ----------
     engine, simulator : str
-        How it ran.
+        Engine and simulator.
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     cycles, decisions, mismatches : int
-        Cycles compared, decisions taken, differences (the run stops at the first).
+        Number of cycles compared, of golden's decisions, and of differences (the run stops at the first).
     seconds : float
-        Wall time, compilation apart.
+        Wall time without compilation.
     seed : int
-        Repeats it.
+        Seed of the stimulus.
     rules : tuple of Rule
-        What was counted.
+        Counted rules.
     coverage : Coverage
-        What happened of what the plan is meant to show.
+        Coverage of the rules and crosses that apply.
     mismatch : str
-        The first difference: cycle, inputs, both decisions.
+        First difference: cycle, inputs, both decisions.
     mismatch_cycle : int or None
-        Its cycle.
+        Cycle of the first difference.
     fault : str
-        The planted mutant.
+        Planted mutant.
     audit : dict of str to int
-        What a stimulus that audits found; see ``MUST_BE_ZERO``.
+        Counts of a stimulus that audits (see ``MUST_BE_ZERO``).
     tables : list
-        What each table of a fabric or file did, if the block reports that.
+        Results of each table of a fabric or file, for blocks that report them.
     """
 
     engine: str
@@ -107,22 +107,22 @@ class CosimResult:
 
     @property
     def cycles_per_second(self) -> float:
-        """Compared cycles per second of wall time."""
+        """Cycles compared per second of wall time."""
         return self.cycles / self.seconds if self.seconds else 0.0
 
     @property
     def failed_audits(self) -> list[str]:
-        """Counts of the audit that must be 0 but are not."""
+        """Audit counts that must be 0 but are not."""
         return [name for name in MUST_BE_ZERO if self.audit.get(name)]
 
     @property
     def failed(self) -> bool:
-        """Whether outputs differ, the audit failed, or a run that is judged did not show all that applies."""
+        """Whether outputs differ, the audit failed, or a judged run did not trigger everything that applies."""
         return bool(self.mismatches or self.failed_audits or self.coverage.failed)
 
 
 def qualification_job(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int, **beside: Any) -> Job:
-    """Return the job that runs the block's qualification; ``beside`` goes to its stimulus as it is."""
+    """Return the job of the block's qualification; ``beside`` is passed to the stimulus."""
     return Job(
         block,
         parameters,
@@ -147,10 +147,10 @@ def cosim_native(
     netlist: str = "",
     observer: Callable[[CompiledModel], Observe] | None = None,
 ) -> tuple[CosimResult, Stimulus]:
-    """Run a job through the compiled hardware, with a mutant planted in it if one is given.
+    """Run a job through the compiled hardware, optionally with a planted mutant.
 
-    With ``netlist``, one of ``NETLISTS``, the hardware is what synthesis makes of it. ``observer`` gets the model and
-    returns what sees every batch that agreed.
+    With ``netlist``, one of ``NETLISTS``, run the synthesised netlist. ``observer`` receives the model and returns a
+    callback that receives every batch that agreed.
     """
     component, name = job.block.make(job.parameters), job.block.name
     if netlist:
@@ -181,9 +181,9 @@ def cosim_native(
 
 
 def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> CosimResult:
-    """Run a job through the block's cocotb bench, with a mutant planted in the hardware if one is given.
+    """Run a job through the block's cocotb bench, optionally with a planted mutant.
 
-    If it fails under Verilator it is run again with a wave, from which the first signal that differs is read.
+    If the run fails under Verilator, repeat it with a wave and read the first differing signal from the wave.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> 
 
 
 class _Planted:
-    """A source that also drives the select input of a mutant."""
+    """Stimulus that also drives the select input of a mutant."""
 
     def __init__(self, source: Stimulus, model: CompiledModel, planted: Mutant) -> None:
         self.source, self.select, self.number = source, model.inputs[SELECT], planted.number

@@ -1,4 +1,4 @@
-"""A study's network with switches in hardware, against golden alone: the same packets in the same cycles."""
+"""Network with switches in hardware against golden: compares all deliveries and their cycles."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from vlane.golden.network.network import DONE, Network, run
+from vlane.golden.network.network import DONE, run
 from vlane.golden.network.runs import run_to
+from vlane.golden.network.state import Network
 from vlane.golden.switches.marking import Marking
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.sim_top.blocks import BLOCKS
@@ -32,36 +33,36 @@ _IDLE_ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class MixedResult:
-    """What both runs did.
+    """Results of both runs.
 
     Parameters
     ----------
     engine : str
         ``native`` or ``cocotb``.
     switches : tuple of int
-        Those in hardware.
+        Switches in hardware.
     parameters : dict
-        Of the hardware.
+        Parameters of the hardware.
     cycles : int
-        Of each run.
+        Number of cycles of each run.
     deliveries : int
-        Packets that golden's run delivered.
+        Number of packets delivered in golden's run.
     digest_golden, digest_hardware : str
-        Of every delivery and its cycle.
+        Digests of all deliveries with their cycles.
     bad_flits : int
-        Flits that came out of the hardware other than they went in.
+        Number of flits corrupted by the hardware.
     dropped : int
-        Packets that the hardware dropped.
+        Number of packets dropped by the hardware.
     golden_dropped : int
-        Packets that golden dropped at the same switches.
+        Number of packets dropped by golden at the same switches.
     marked, golden_marked : int
-        Packets that got FECN at these switches, in hardware and in golden's run, until the last cycle.
+        Number of packets marked with FECN at these switches, by hardware and by golden.
     cnps, held : int
-        CNPs that hosts sent, and packets that waited for their flow, in golden's run.
+        Number of CNPs sent by hosts, and of packets held back for their flow, in golden's run.
     golden_seconds, mixed_seconds : float
-        CPU time of the runs, compilation apart.
+        CPU times of the runs without compilation.
     mismatch : str
-        The first signal that differs, read from a wave of the run; under cocotb only.
+        First differing signal, read from a wave of the run (cocotb only).
     """
 
     engine: str
@@ -84,7 +85,7 @@ class MixedResult:
 
     @property
     def agrees(self) -> bool:
-        """Whether every delivery was the same, in the same cycle, bit for bit."""
+        """Whether all deliveries, drops and marks are equal, bit for bit and cycle by cycle."""
         same = (self.digest_golden, self.golden_dropped, self.golden_marked, 0)
         return same == (self.digest_hardware, self.dropped, self.marked, self.bad_flits)
 
@@ -99,26 +100,28 @@ def cosim_network(
     seed: int,
     engine: str = "native",
 ) -> MixedResult:
-    """Run a study's network twice, once with those switches in hardware, and compare.
+    """Run a study's network twice, once with the given switches in hardware, and compare.
 
     Parameters
     ----------
     parameters : mapping
-        Those of ``hardware_parameters``.
+        Result of ``hardware_parameters``.
     engine : str
-        ``native``, or ``cocotb``: a cocotb bench carries the network around the switches.
+        ``native``, or ``cocotb``, whose bench simulates the golden network around the hardware switches.
 
     Raises
     ------
     StuckError
-        If nothing moves any more.
+        If no flit moves any more.
     """
     plain, packets = make_network(world, load=load, seed=seed), new_packets(_POOL)
     run(plain, packets, 0)
     start = time.thread_time()
     changes = faults_of(world)
     reason, packets = run_to(plain, packets, cycles - 1, changes=changes)
-    marked = _marked(plain, switches)  # what starts in the last cycle is on a link of the hardware's in the next one
+    marked = _marked(
+        plain, switches
+    )  # a packet that starts in the last cycle reaches the hardware's link one cycle later
     if reason == DONE:
         reason, packets = run_to(plain, packets, cycles, changes=changes)
     golden_seconds = time.thread_time() - start
@@ -162,7 +165,7 @@ def cosim_network(
 
 
 def _marked(net: Network, switches: Sequence[int]) -> int:
-    """Return the packets that golden's switches marked."""
+    """Return the number of packets marked by golden's switches."""
     marking, bits = net.out_ports.marking, net.switches.inputs.port_bits
     if not isinstance(marking, Marking):
         return 0
@@ -172,7 +175,7 @@ def _marked(net: Network, switches: Sequence[int]) -> int:
 def _run_native(
     world: World, net: Network, switches: Sequence[int], parameters: Mapping[str, Any], cycles: int
 ) -> MixedRun:
-    """Run a network at rest with devices that hold the study's tables."""
+    """Run a network, initially idle, with compiled devices that hold the study's tables."""
     block = switch_block(world)
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(compile_model(BLOCKS[block].make(parameters), block))
@@ -205,7 +208,7 @@ def _run_native(
 
 
 def _wait_for_period(device: CompiledModel, cycles: int, ports: int) -> None:
-    """Run a switch until its periods begin, as golden's do in cycle 0."""
+    """Run a switch until its periods begin, so that they are in phase with golden's, which begin in cycle 0."""
     rows = np.zeros((min(cycles, _IDLE_ROWS), device.input_words), np.uint64)
     device.inputs["ready"].put(rows, (1 << ports) - 1)
     for done in range(0, cycles, _IDLE_ROWS):

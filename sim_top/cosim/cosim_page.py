@@ -1,4 +1,4 @@
-"""The page of a cosimulation: whether hardware and golden agree, what each table did, which rules happened."""
+"""Page of a cosimulation: verdict, result of each table, counts of rules."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from vlane.sim_top.output.curves import Bars, Chart, drawn
 from vlane.sim_top.output.page import Cell, Column, Drawing, Page, Section, Table, Verdict, embedded, short
 
 _MOST_DRAWN = 24
-"""Tables that are drawn; the rows of all are listed."""
+"""Largest number of tables with drawings; the rows of all tables are listed."""
 _SHOWN_CYCLES = 5000
 _MOST_WORDS = 8000
 _LISTS = {"high": 1, "low": 0, "vl15": 3}
-"""Lists, and the colour of each."""
+"""Colour index of each list."""
 _WIDTH, _LEFT, _ROW = 900, 60, 26
 
 
 def cosim_page(result: CosimResult, *, title: str, wave: Path | None, clock: LinkClock | None) -> Page:
-    """Return the page of a result; with a clock, times and rates stand beside cycles and shares."""
+    """Return the page of a result; with a clock, including times and rates next to cycles and shares."""
     sections = []
     if result.tables:
         rows = [_row(table.where, lane, clock) for table in result.tables for lane in table.lanes]
-        sections.append(Section("What each lane got", [Table(_CAPTION, _columns(clock), rows)]))
+        sections.append(Section("Service of each lane", [Table(_CAPTION, _columns(clock), rows)]))
     drawn_tables = [table for table in result.tables if table.lanes and table.events]
     sections += [
         Section(short(table.where), [_service(table, clock), _shares(table)], [_lists(table)])
@@ -37,26 +37,24 @@ def cosim_page(result: CosimResult, *, title: str, wave: Path | None, clock: Lin
         sections[0] = Section(
             sections[0].heading,
             sections[0].parts,
-            [f"The first {_MOST_DRAWN} of {len(drawn_tables)} tables are drawn."],
+            [f"Only the first {_MOST_DRAWN} of {len(drawn_tables)} tables have drawings."],
         )
     undrawn = [table for table in result.tables if not (table.lanes and table.events)]
     if undrawn:
         columns = [Column("where", is_number=False), Column("lists", is_number=False)]
         table_of_lists = Table(
-            "Tables that were too short a time in use to be measured",
-            columns,
-            [(it.where, _lists(it)) for it in undrawn],
+            "Tables used too briefly to be measured", columns, [(it.where, _lists(it)) for it in undrawn]
         )
         sections.append(Section("Other tables", [table_of_lists]))
-    sections.append(Section("Rules that happened", [_rules(result)]))
+    sections.append(Section("Counts of rules", [_rules(result)]))
     if result.coverage.crosses:
-        sections.append(Section("What happened together", [_crosses(result)]))
+        sections.append(Section("Counts of crosses", [_crosses(result)]))
     return Page(title, sections, _verdicts(result), _facts(result, wave, clock))
 
 
 _CAPTION = (
-    "Every lane full: shares of its list by weight, with 64-byte and with MTU packets; with MTU packets, of the link, "
-    "and the longest wait of a head packet"
+    "Every lane backlogged: share of the list by weight, with 64-byte and with MTU packets; share of the link and "
+    "longest wait of a head packet with MTU packets"
 )
 
 
@@ -67,16 +65,16 @@ def _verdicts(result: CosimResult) -> list[Verdict]:
     said = [Verdict("good", "Hardware and golden agree in every cycle.")]
     missing = ", ".join(result.coverage.missing)
     said += [Verdict("bad", "The audit failed.", ", ".join(failed))] * bool(failed)
-    return [*said, *[Verdict("bad", "Not everything that applies happened.", missing)] * result.coverage.failed]
+    return [*said, *[Verdict("bad", "The run did not trigger all applicable rules.", missing)] * result.coverage.failed]
 
 
 def _facts(result: CosimResult, wave: Path | None, clock: LinkClock | None) -> list[tuple[str, str]]:
-    simulated = f" ({shown_ns(clock.ns(result.cycles))} of a link of {clock.rate_gbps:g} Gb/s)" if clock else ""
+    simulated = f" ({shown_ns(clock.ns(result.cycles))} on a link of {clock.rate_gbps:g} Gb/s)" if clock else ""
     facts = [
         ("Compared", f"{result.cycles:,} cycles{simulated}, every output in each"),
         ("Decisions", f"{result.decisions:,}"),
-        ("How sure", result.coverage.words() or "nothing applies"),
-        ("Speed", f"{result.cycles_per_second:,.0f} cycles a second; {result.engine}, {result.simulator}"),
+        ("Coverage", result.coverage.words() or "no rule applies"),
+        ("Speed", f"{result.cycles_per_second:,.0f} cycles per second; {result.engine}, {result.simulator}"),
         ("Parameters", ", ".join(f"{name} {value}" for name, value in result.parameters.items()) or "none"),
         ("Seed", str(result.seed)),
     ]
@@ -92,11 +90,11 @@ def _columns(clock: LinkClock | None) -> list[Column]:
         Column("weight share, %", form=".1f"),
         Column("64-byte packets, %", form=".1f"),
         Column("MTU packets, %", form=".1f"),
-        Column("of the link, %", form=".1f"),
+        Column("share of the link, %", form=".1f"),
         Column("packets"),
         Column("longest wait, cycles"),
     ]
-    return [*columns, Column("ns", form=",.1f"), Column("Gb/s", form=".2f")] if clock else columns
+    return [*columns, Column("longest wait, ns", form=",.1f"), Column("Gb/s", form=".2f")] if clock else columns
 
 
 def _row(where: str, lane: LaneResult, clock: LinkClock | None) -> tuple[object, ...]:
@@ -107,7 +105,7 @@ def _row(where: str, lane: LaneResult, clock: LinkClock | None) -> tuple[object,
 
 
 def _lists(table: TableResult) -> str:
-    """Return both lists in words."""
+    """Return both lists as text."""
 
     def shown(entries: Sequence[tuple[int, int]]) -> str:
         return " ".join(f"{vl}:{weight}" for vl, weight in entries if weight) or "empty"
@@ -120,11 +118,11 @@ def _shares(table: TableResult) -> Drawing:
     kinds = {"weight": "weight_share", "64 bytes": "share_small", "MTU": "share_full"}
     heights = {name: [100 * getattr(lane, attribute) for lane in table.lanes] for name, attribute in kinds.items()}
     chart = Chart("Share of the list, %", "list and VL", "%", bars=Bars(groups, heights))
-    return drawn([chart], caption="Configured, and granted with packets of 64 bytes and of the MTU")
+    return drawn([chart], caption="Configured, and measured with packets of 64 bytes and of the MTU")
 
 
 def _service(table: TableResult, clock: LinkClock | None) -> Drawing:
-    """Return which lane held the link when, one row for each lane."""
+    """Return a timeline of the link's occupancy, one row per lane."""
     lanes = sorted({event.vl for event in table.events})
     events = [event for event in table.events if event.cycle < _SHOWN_CYCLES]
     end = max((event.cycle + event.blocks for event in events), default=1)
@@ -160,14 +158,14 @@ def _service(table: TableResult, clock: LinkClock | None) -> Drawing:
             )
     parts.append(Markup('<path class="axis" d="M{} {}H{}"/>').format(_LEFT, bottom, _WIDTH - 12))
     content = Markup(
-        '<svg viewBox="0 0 {} {}" role="img" aria-label="Which lane holds the link" font-size="12">{}</svg>'
+        '<svg viewBox="0 0 {} {}" role="img" aria-label="Occupancy of the link by lane" font-size="12">{}</svg>'
     ).format(_WIDTH, bottom + 26, Markup("").join(parts))
-    caption = "Which lane holds the link, by cycle (one 64-byte block each): every lane full, MTU packets"
+    caption = "Occupancy of the link by lane and cycle (one 64-byte block each): every lane backlogged, MTU packets"
     return Drawing("service", caption, content, data=embedded({"tips": []}))
 
 
 def _box(x: float, y: float, width: float, height: float = 18) -> str:
-    """Return a rectangle as a path."""
+    """Return a rectangle as an SVG path."""
     return f"M{x:.1f} {y:g}h{width:.1f}v{height:g}h{-width:.1f}z"
 
 
@@ -175,13 +173,15 @@ def _rules(result: CosimResult) -> Table:
     rows = []
     for rule in result.rules:
         count, applies = result.coverage.counts.get(rule.name, 0), rule.name in result.coverage.applicable
-        times = Cell(f"{count:,}", is_number=True) if count or applies else Cell("cannot", is_number=True, order=-1)
+        times = (
+            Cell(f"{count:,}", is_number=True) if count or applies else Cell("not applicable", is_number=True, order=-1)
+        )
         rows.append((rule.decision, rule.name, rule.text, times))
-    columns = [*(Column(name, is_number=False) for name in ("decision", "rule", "what happened")), Column("times")]
-    return Table("Every rule of the contract, and how often it happened in this run", columns, rows)
+    columns = [*(Column(name, is_number=False) for name in ("decision", "rule", "meaning")), Column("count")]
+    return Table("Rules of the contract, and their counts in this run", columns, rows)
 
 
 def _crosses(result: CosimResult) -> Table:
-    columns = [Column("events of one cycle", is_number=False), Column("times")]
+    columns = [Column("events in the same cycle", is_number=False), Column("count")]
     rows = [(name, count) for name, count in result.coverage.crosses.items()]
-    return Table("Events that must happen in one cycle, and how often they did in this run", columns, rows)
+    return Table("Events that must coincide in a cycle, and their counts in this run", columns, rows)

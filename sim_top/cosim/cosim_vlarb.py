@@ -1,4 +1,4 @@
-"""What the VL arbiter did with the tables of a plan: shares, waits, and the service order."""
+"""Results of the VL arbiter for the tables of a plan: shares, waits and service order."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _SIZE_BITS, _MOST_BLOCKS = 7, 127
 
 @dataclass(frozen=True, slots=True)
 class LaneResult:
-    """What one lane got from one list of a table.
+    """Service of one lane by one list of a table.
 
     Parameters
     ----------
     vl : int
-        The lane.
+        Lane.
     list : str
         ``high`` or ``low``.
     weight : int
-        Sum of its weights in the list.
+        Sum of the lane's weights in the list.
     weight_share : float
-        Of the list's weights.
+        Lane's fraction of the list's weights.
     share_small, share_full : float
-        Of the list's blocks, every lane full, with 64-byte and with MTU packets.
+        Lane's fraction of the list's blocks, all lanes backlogged, with 64-byte and with MTU packets.
     link_share : float
-        Of all blocks, with MTU packets.
+        Fraction of all blocks, with MTU packets.
     packets : int
-        That started from this list, with MTU packets.
+        Number of packets granted from this list, with MTU packets.
     longest_wait_cycles : int
-        Of a head packet of the lane that this list ended, with MTU packets on a link of one block per cycle; or of one
-        that nothing had ended when the traffic did, if it was longer than all that were ended.
+        Longest wait of a head packet of the lane that this list granted, with MTU packets on a link of one block per
+        cycle. A longer wait that had not ended with the traffic counts instead.
     """
 
     vl: int
@@ -61,16 +61,16 @@ class LaneResult:
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """A packet that started, for the picture of the service order.
+    """Started packet, for the picture of the service order.
 
     Parameters
     ----------
     cycle : int
-        Since the first one shown.
+        Cycle, counted from the start of the phase.
     vl, blocks : int
-        Its lane and size.
+        Lane and size.
     list : str
-        Where its grant came from.
+        List that granted the packet.
     """
 
     cycle: int
@@ -81,20 +81,20 @@ class ServiceEvent:
 
 @dataclass(slots=True)
 class TableResult:
-    """What one table did.
+    """Results of one table.
 
     Parameters
     ----------
     where : str
-        Ports that have it.
+        Ports with this table.
     high, low : list of [VL, weight]
-        Its lists.
+        Entries of the two lists.
     limit : int
         LimitOfHighPriority.
     lanes : list of LaneResult
-        Per list and lane.
+        Results by list and lane.
     events : list of ServiceEvent
-        The first packets with every lane full and MTU packets.
+        First packets of the phase with all lanes backlogged and MTU packets.
     """
 
     where: str
@@ -106,7 +106,7 @@ class TableResult:
 
 
 class _Events:
-    """Collects the first packets of the MTU phase of every table."""
+    """Collector of the first packets in each table's phase of MTU packets."""
 
     def __init__(self, plan: Plan, model: CompiledModel) -> None:
         self.model, self.data_vls = model, plan.parameters["data_vls"]
@@ -134,7 +134,7 @@ class _Events:
 
 
 def job_of_plan(plan: Plan, *, seed: int) -> Job:
-    """Return the job that runs a plan."""
+    """Return the job of a plan."""
     return Job(
         BLOCKS[IB_ARBITER],
         plan.parameters,
@@ -147,7 +147,7 @@ def job_of_plan(plan: Plan, *, seed: int) -> Job:
 
 
 def cosim_tables(plan: Plan, *, seed: int, planted: Mutant | None = None) -> CosimResult:
-    """Run a plan through the compiled hardware and report what its tables did."""
+    """Run a plan through the compiled hardware and report the results of its tables."""
     collected: list[_Events] = []
 
     def observer(model: CompiledModel) -> _Events:
@@ -197,10 +197,10 @@ def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceE
 
 
 def longest_wait(waits: NDArray[np.int64], code: ListCode) -> int:
-    """Return the longest wait to be told of a lane and a list, of its longest waits by list.
+    """Return the longest wait to report for a lane and a list, from the lane's longest waits by list.
 
-    Those under no list had not ended with the traffic: one that is longer than all others belongs to every list that
-    has the lane, as any of them could have ended it.
+    ``ListCode.NONE`` holds the longest wait that had not ended with the traffic. If it exceeds all others, it is
+    reported for every list with the lane, because any of them could have ended it.
     """
     open_ = int(waits[ListCode.NONE])
     return open_ if open_ > waits[ListCode.HIGH :].max() else int(waits[code])

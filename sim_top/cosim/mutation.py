@@ -1,4 +1,4 @@
-"""The mutation check of a block: how many planted faults the lockstep notices."""
+"""Mutation testing of a block: the share of planted faults that the lockstep detects."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from vlane.tb.machinery.synthesis.mutate import SELECT, Mutant, list_mutants, mu
 
 _WORKERS = 2
 _AT_A_TIME = 4096
-"""Cycles after which a mutant that differs ends."""
+"""Number of cycles run between comparisons of a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
 class MutationRun:
-    """What became of the mutants.
+    """Result of mutation testing.
 
     Parameters
     ----------
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     mutants : int
-        How many.
+        Number of mutants.
     survivors : tuple of Mutant
-        Neither killed nor proven equivalent.
+        Mutants neither killed nor proven equivalent.
     equivalent : tuple of Mutant
-        Not killed, and proven to be no fault.
+        Mutants not killed and proven equivalent.
     seconds : float
-        Wall time, compilation included.
+        Wall time with compilation.
     """
 
     parameters: Mapping[str, Any]
@@ -46,12 +46,12 @@ class MutationRun:
 
     @property
     def killed(self) -> int:
-        """Mutants the lockstep noticed."""
+        """Number of mutants that the lockstep detected."""
         return self.mutants - len(self.survivors) - len(self.equivalent)
 
     @property
     def killed_percent(self) -> float:
-        """Killed ones of those that are not proven equivalent."""
+        """Percentage of killed mutants, not counting those proven equivalent."""
         real = self.mutants - len(self.equivalent)
         return 100.0 * self.killed / real if real else 100.0
 
@@ -65,14 +65,14 @@ def mutation_run(
     seed: int,
     tell: Callable[[str], None] = lambda _: None,
 ) -> MutationRun:
-    """Make mutants, run all of them through the qualification traffic, and prove what survivors it can.
+    """Run mutants through the qualification traffic and try to prove survivors equivalent.
 
-    ``tell`` is called with lines about how far it is.
+    ``tell`` receives progress lines.
 
     Raises
     ------
     RuntimeError
-        If the model without a mutant does not agree with golden: then nothing can be said.
+        If the model without a mutant differs from golden.
     """
     start = time.perf_counter()
     mutants = list_mutants(block.make(parameters), block.name, count=count, seed=seed)
@@ -80,12 +80,12 @@ def mutation_run(
     source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
     recorded = source.record(model.input_words, model.output_words)  # golden runs once for all mutants
     if _killed(model, recorded, 0):
-        raise RuntimeError("select 0 differs from golden: the mutants prove nothing")
+        raise RuntimeError("the unmutated design differs from golden: mutation testing is impossible")
     shares = [mutants[worker::_WORKERS] for worker in range(_WORKERS)]
     with ThreadPoolExecutor(_WORKERS) as pool:
         alive = pool.map(lambda share: _survivors(model, recorded, share), shares)
     survivors = sorted((mutant for share in alive for mutant in share), key=lambda mutant: mutant.number)
-    tell(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants are killed; the others may be equivalent")
+    tell(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants are killed; checking the others for equivalence")
     equivalent = prove_equivalent(block.make(parameters), block.name, survivors, tell)
     return MutationRun(
         parameters,
@@ -109,7 +109,7 @@ def _killed(model: CompiledModel, recorded: tuple[Words, Words], number: int) ->
         model.inputs[SELECT].put(chosen, number)
         try:
             agrees = np.array_equal(model.run(chosen), expected[at : at + _AT_A_TIME])
-        except RuntimeError:  # it oscillates: nobody could miss that
+        except RuntimeError:  # it oscillates, which any bench detects
             return True
         if not agrees:
             return True

@@ -1,4 +1,4 @@
-"""Switches in hardware under cocotb: a top with all of them, and a bench that carries golden's network around it."""
+"""Switches in hardware under cocotb: a top module with all of them, and a bench that runs golden's network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.sim_top.cosim.network_hardware import Cabled, cable, period_of, switch_block
@@ -31,7 +31,7 @@ from vlane.tb.networks.network_top import TOP, network_top
 _BENCH = "vlane.tb.networks.bench"
 _RESET_CYCLES = 2
 _DEPTH = 2
-"""Levels of modules in a wave: the top, and the ports of the switches."""
+"""Depth of modules in a wave: the top and the ports of the switches."""
 
 
 def run_under_cocotb(
@@ -43,12 +43,12 @@ def run_under_cocotb(
     cycles: int,
     expected: MixedRun,
 ) -> MixedRun:
-    """Run a network with its hardware in a simulator; if it is not as expected, look for the first signal that differs.
+    """Run a network with its hardware in a simulator. On a difference, rerun with a wave and find the first signal.
 
     Raises
     ------
     StuckError
-        If nothing moves any more.
+        If no flit moves any more.
     """
     block = switch_block(world)
     component = BLOCKS[block].make(parameters)
@@ -102,15 +102,15 @@ def _run(text: str, carried: CarriedNetwork, *, trace_depth: int) -> tuple[str, 
 
 
 def _line(log: str, word: str) -> str:
-    """Return the JSON that a bench logged behind a word, or nothing."""
+    """Return the JSON text that a bench logged after a word, or an empty text."""
     found = re.search(rf"{word} (\{{.*\}})", log)
     return found.group(1) if found else ""
 
 
 def _boot_together(cabled: Cabled, inputs: Mapping[str, Field], parameters: Mapping[str, Any]) -> Words:
-    """Return rows that reset all switches and program them, all ready in the same cycle.
+    """Return rows that reset and program all switches so that all become ready in the same cycle.
 
-    Their periods begin with the first cycle behind these, as golden's do in cycle 0.
+    The switches' periods begin with the first cycle after these rows, like golden's in cycle 0.
     """
     longest = max(map(len, cabled.boots))
     length = longest + -longest % period_of(parameters)

@@ -1,4 +1,4 @@
-"""Switches in hardware for a study's network: their parameters, their cables, their tables, their faults."""
+"""Switches in hardware for a study's network: parameters, cables, tables and faults."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from vlane.congestion.cc_marker import OF_INPUTS, OF_OUTPUT
 from vlane.credits.credit_schemes import FCP
 from vlane.errors import InputError
 from vlane.golden.network.congestion import Congestion
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.parameters import refused_parameter
 from vlane.schedulers.registry import LINE_RATE, SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.scenario.equipment import captured_paces
 from vlane.sim_top.scenario.faults import faults_of, in_order
 from vlane.sim_top.scenario.setting_writes import setting_writes
 from vlane.sim_top.scenario.swaps import swaps_of, writes_of_swap
@@ -44,18 +45,18 @@ from vlane.units import BLOCK_BYTES
 
 
 class Cabled(NamedTuple):
-    """A network at rest whose cables lead to switches in hardware.
+    """Idle network whose cables lead to switches in hardware.
 
     Parameters
     ----------
     net : Network
-        The rest of the network.
+        Golden part of the network.
     hardware : Hardware
-        What is at the ports; the devices, and the function that runs one, are still to be given.
+        Interface to the devices; the devices and their step function are still unset.
     faults : deque of Change
-        Those of the study.
+        Faults of the study.
     boots : list of array of uint64, (writes, words)
-        By switch, rows that program it.
+        Rows that program each switch, by switch.
     """
 
     net: Network
@@ -65,8 +66,20 @@ class Cabled(NamedTuple):
 
 
 def switch_block(world: World) -> str:
-    """Return the block that a study's switches are."""
+    """Return the name of the block of a study's switches."""
     return world.routes.kind.block
+
+
+def _check_rates(world: World) -> None:
+    """Refuse cables of different rates, which switches in hardware do not have."""
+    slow = next((number for number, each in enumerate(world.study.cable) if each.relative_rate != 1), None)
+    if slow is not None:
+        must = "1 for switches in hardware"
+        raise InputError(f"cable.{slow}.relative_rate", must, world.study.cable[slow].relative_rate)
+    if paces := captured_paces(world.rates):
+        switch, port = next(iter(paces))
+        captured = f"{world.rates[switch, port]} at {world.topology.show_switch(switch)} port {port + 1}"
+        raise InputError("network", "a capture whose cables have one rate, for switches in hardware", captured)
 
 
 def hardware_parameters(world: World) -> dict[str, Any]:
@@ -75,7 +88,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the study asks for what the hardware has not.
+        If the hardware does not support a setting of the study.
     """
     study, settings, buffers, kind = world.study, world.settings, world.buffers, world.routes.kind
     _check_form(kind, study.switch.allocation, study.switch.crossbar)
@@ -87,26 +100,22 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         if given != only:
             raise InputError(field, f"{only} for switches in hardware", given)
     if world.routes.by_lane:
-        raise InputError(
-            "network.routing",
-            "one whose VL tables go by SL, for switches in hardware",
-            getattr(study.network, "routing", ""),
-        )
+        routing = getattr(study.network, "routing", "")
+        problem = f": switches in hardware map SL to VL, but {routing} maps the incoming VL"
+        raise InputError("network.routing", "one with VL tables by SL", routing, problem=problem)
     levels, most = world.routes.nic_vl.shape[1], world.routes.kind.levels
     if levels > most:
         raise InputError("voqsw.sls", f"1 to {most} for switches in hardware", levels)
     if len(world.routes.rule):
         most, count = FIRST_MULTICAST - 1, int(world.routes.lids[:, 1].sum())
-        raise InputError("network", f"of up to {most} LIDs, for switches in hardware", count)
+        problem = f": {count} LIDs exceed the limit of switches in hardware, {most}"
+        raise InputError("network", f"of up to {most} LIDs", count, problem=problem)
     if study.link.credits not in kind.hardware_credits:
         must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
         raise InputError("link.credits", must, study.link.credits)
     if settings.scheduler not in SCHEDULERS:
         raise InputError("scheduler.name", "one that has hardware, for switches in hardware", settings.scheduler)
-    slow = next((number for number, each in enumerate(study.cable) if each.relative_rate != 1), None)
-    if slow is not None:
-        must = "1 for switches in hardware"
-        raise InputError(f"cable.{slow}.relative_rate", must, study.cable[slow].relative_rate)
+    _check_rates(world)
     central = world.central or buffers
     for field, values, hint in (
         ("buffers.minimum_blocks", buffers.minimum, ""),
@@ -116,7 +125,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         ("switch.central_maximum_blocks", central.maximum, ""),
     ):
         if len(set(values)) > 1:
-            raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
+            raise InputError(field, f"{hint}equal for all VLs for switches in hardware", list(values))
     entries, line_rate = settings.parameters.get("entries"), settings.parameters.get("form") == LINE_RATE
     fixed = SCHEDULERS[settings.scheduler].switch_parameters(entries or 1, line_rate=line_rate)
     if settings.parameters != fixed:
@@ -155,14 +164,14 @@ def hardware_parameters(world: World) -> dict[str, Any]:
 
 
 def period_of(parameters: Mapping[str, Any]) -> int:
-    """Return the cycles after which flow-control packets and the sweep of the measure begin again, in hardware."""
+    """Return the period of the hardware's flow-control packets and measuring sweep, in cycles."""
     told = parameters["fcp_period"] if parameters.get("credit") == FCP.name else 1
     by_inputs = parameters.get("measure") == OF_INPUTS
     return math.lcm(told, parameters["ports"] * parameters["data_vls"] if by_inputs else 1)
 
 
 def _check_form(kind: SwitchKind, allocation: str, crossbar: str) -> None:
-    """Refuse a form of switches that there is not in hardware."""
+    """Reject a form of switch that does not exist in hardware."""
     forms = kind.hardware_forms
     crossbars = dict.fromkeys(each.crossbar for each in forms)
     if crossbar not in crossbars:
@@ -176,7 +185,7 @@ def _check_form(kind: SwitchKind, allocation: str, crossbar: str) -> None:
 def cable(
     world: World, net: Network, switches: Sequence[int], parameters: Mapping[str, Any], device_ports: Sequence[Port]
 ) -> Cabled:
-    """Cable a network at rest to switches in hardware whose components have those ports."""
+    """Connect an idle network to switches in hardware whose components have these ports."""
     ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.cable["far"]
     words = parameters["data_bits"] // 64
     inputs, outputs = (row_layout(device_ports, inputs=each) for each in (True, False))
@@ -206,7 +215,7 @@ def cable(
 
 
 def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:
-    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs."""
+    """Return rows that program a switch: forwarding table, SL maps and output schedulers."""
     routes, settings = world.routes, world.settings
     ports = np.where(routes.lft[switch] == UNASSIGNED, UNASSIGNED, routes.lft[switch] + 1)
     tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
@@ -224,7 +233,7 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
 
 
 def _marking(given: Congestion | None) -> dict[str, Any]:
-    """Return the parameters of marking, if there is any."""
+    """Return the parameters of congestion marking; empty without marking."""
     if given is None:
         return {}
     measure = OF_INPUTS if given.by_inputs else OF_OUTPUT
@@ -237,7 +246,7 @@ def _marking(given: Congestion | None) -> dict[str, Any]:
 
 
 def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
-    """Return the faults of a network with some switches in hardware: their program ports are written too."""
+    """Return the study's faults, extended by the writes to the program ports of the hardware switches."""
     found = list(faults_of(world, switches))
     for number, switch in enumerate(switches):
         written = _table_writes(world, switch)
@@ -248,7 +257,7 @@ def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int
 
 
 def _table_writes(world: World, switch: int) -> dict[int, TableWrite]:
-    """Return what a switch's program ports are given, by cycle: forwarding table, schedulers, marking."""
+    """Return the writes to a switch's program ports by cycle: forwarding table, schedulers, marking."""
     written: dict[int, TableWrite] = {}
     for entry in world.study.rewrite:
         if entry.switch == switch:

@@ -1,4 +1,4 @@
-"""What a run of a network with switches in hardware leaves to be compared."""
+"""Comparable result of a network run with switches in hardware."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MixedRun:
-    """What one run did.
+    """Result of one run.
 
     Parameters
     ----------
     digest : str
-        Of every delivery and its cycle.
+        Digest of all deliveries with their cycles.
     bad_flits, dropped, marked : int
-        Flits that came out of the hardware other than they went in; packets that it dropped, and that it marked.
+        Number of flits corrupted by the hardware, and of packets it dropped and marked.
     seconds : float
-        CPU time, compilation apart.
+        CPU time without compilation.
     mismatch : str
-        The first signal that differs, if that was looked for.
+        First differing signal, if it was searched for.
     """
 
     digest: str

@@ -1,4 +1,4 @@
-"""What a cosimulation of the VL arbiter runs: which tables, through which traffic, for how long."""
+"""Plans for cosimulating the VL arbiter: tables, traffic and length."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PARTS = {SMALL: 20, FULL: 35, "back to back": 15, "random": 20, "few lanes": 10
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """A table and where it is in use.
+    """Table with the ports that use it.
 
     Parameters
     ----------
     table : VLArbTable
         The table.
     where : str
-        Ports that have it, or the file it came from.
+        Ports with this table, or the file that holds it.
     """
 
     table: VLArbTable
@@ -41,18 +41,18 @@ class TableUse:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run.
+    """Run of the arbiter.
 
     Parameters
     ----------
     parameters : mapping
-        Of the arbiter.
+        Parameters of the arbiter.
     uses : tuple of TableUse
-        The tables that are reported on; the first ones of ``tables``.
+        Tables to report on; the first tables of ``tables``.
     tables : tuple of VLArbTable
         All tables of the traffic.
     phases : tuple of Phase
-        The traffic.
+        Phases of the traffic.
     """
 
     parameters: Mapping[str, Any]
@@ -64,19 +64,18 @@ class Plan:
 def plan_for_fabric(folder: Path, *, cycles: int, resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Plan:
     """Return the plan for every distinct table of a captured fabric.
 
-    ``resolve`` gets the parameters of the fabric's ports and returns those of the arbiter.
+    ``resolve`` maps the parameters of the fabric's ports to those of the arbiter.
 
     Raises
     ------
     InputError
-        If the folder is no fabric or has no arbitration tables.
+        If the folder is not a capture or has no arbitration tables.
     """
     fabric = load_fabric(folder)
     uses = tuple(TableUse(table, _ports(fabric, ports)) for table, ports in fabric.distinct_tables().items())
     if not uses:
-        raise InputError(
-            "fabric", "a capture with smpquery-vlarb.txt", "one without arbitration tables", source=str(folder)
-        )
+        problem = ": the capture has no arbitration tables (smpquery-vlarb.txt)"
+        raise InputError("fabric", "a capture with arbitration tables", "none", source=str(folder), problem=problem)
     ports = {
         "data_vls": fabric.data_vls,
         "entries": max(1, *(max(len(use.table.high), len(use.table.low)) for use in uses)),
@@ -91,7 +90,7 @@ def plan_for_table(file: Path, *, cycles: int, parameters: Mapping[str, Any]) ->
     Raises
     ------
     InputError
-        If the file cannot be used or its table does not fit the arbiter.
+        If the file is rejected or its table does not fit the arbiter.
     """
     table = read_vlarb_table(file)
     longest = table.shape()["entries"]
@@ -107,7 +106,7 @@ def _ports(fabric: Fabric, ports: list[Any]) -> str:
 
 
 def _plan(parameters: Mapping[str, Any], uses: tuple[TableUse, ...], cycles: int) -> Plan:
-    """Give every table its part of the cycles, and every kind of traffic its part of that."""
+    """Divide the cycles equally among the tables, and each table's cycles among the kinds of traffic."""
     program = 2 * parameters["entries"] + 2
     each = cycles // len(uses)
     phases: list[Phase] = []

@@ -1,4 +1,4 @@
-"""Planted bugs of the blocks: what notices each, the proof or the lockstep."""
+"""Planted bugs of the blocks, each run against the proofs and the lockstep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlane.tb.machinery.native.children import child_environment
 from vlane.tb.machinery.plants.plant import Plant
 
 LEAST_PLANTS = 5
-"""Planted bugs that a block must have."""
+"""Smallest number of planted bugs per block."""
 
 _WORKERS = 2
 _PROOF_MINUTES = 3
@@ -27,22 +27,22 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class PlantRun:
-    """What became of a planted bug.
+    """Result of a planted bug.
 
     Parameters
     ----------
     block : str
-        The block.
+        Name of the block.
     plant : Plant
-        The bug.
+        Planted bug.
     verdict : str
-        Of the proof.
+        Verdict of the proof.
     failed : str
-        Property that the proof refuted; empty if it passed.
+        Property that the proof refuted; empty if the proof passed.
     proof_seconds : float
         Wall time of the proof.
     mismatch_cycle : int or None
-        Cycle of the first difference that the lockstep saw; none if it saw none.
+        Cycle of the first difference in the lockstep, ``None`` without a difference.
     lockstep_seconds : float
         Wall time of the lockstep.
     """
@@ -57,17 +57,17 @@ class PlantRun:
 
     @property
     def by_proof(self) -> bool:
-        """Whether the proof does not hold."""
+        """Whether the proof detected the bug."""
         return self.verdict in {"FAIL", "UNKNOWN"}
 
     @property
     def noticed(self) -> bool:
-        """Whether anything noticed it."""
+        """Whether the proof or the lockstep detected the bug."""
         return self.by_proof or self.mismatch_cycle is not None
 
 
 def try_plants(blocks: Iterable[Block]) -> Iterator[PlantRun]:
-    """Plant the bugs of blocks, one at a time in a process of its own, and tell what noticed each, in their order."""
+    """Plant the blocks' bugs, each in a process of its own, and yield the results in order."""
     with ThreadPoolExecutor(_WORKERS) as pool:
         yield from pool.map(lambda each: _try(*each), [(b, plant) for b in blocks for plant in plants(b.name)])
 
@@ -92,12 +92,12 @@ def _try(block: Block, plant: Plant) -> PlantRun:
 
 
 def _vlane(plant: Plant, *words: str) -> dict[str, Any]:
-    """Return the document of a command of vlane with the plant in place.
+    """Return the JSON document of a vlane command with the bug planted.
 
     Raises
     ------
     RuntimeError
-        If there is none.
+        If the command prints no document.
     """
     change = [plant.file, plant.line, plant.instead]
     done = subprocess.run(

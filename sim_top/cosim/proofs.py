@@ -1,4 +1,4 @@
-"""Proofs of a block of the catalogue, and the covers of their premises."""
+"""Proofs of a catalogue block, and reachability covers of their premises."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vlane.tb.machinery.synthesis.netlist import prove_netlist
 
 @dataclass(frozen=True, slots=True)
 class ProvenInstance:
-    """An instance with the verdict on it.
+    """Instance with its verdict.
 
     Parameters
     ----------
     instance : Instance
-        What was to be proven.
+        Instance and properties to prove.
     proof : Proof
-        The verdict.
+        Verdict.
     covers : tuple of Cover
-        Of the properties that no instance before it has.
+        Covers of the properties that no earlier instance has.
     """
 
     instance: Instance
@@ -32,23 +32,23 @@ class ProvenInstance:
 
     @property
     def holds(self) -> bool:
-        """Whether all is proven, and every premise was met."""
+        """Whether all properties are proven and all premises are reachable."""
         return self.proof.verdict == "PASS" and all(each.reached == each.assertions for each in self.covers)
 
 
 def prove_block(
     block: Block, instances: tuple[Instance, ...], *, covers: bool, timeout_seconds: int, fresh: bool = False
 ) -> Iterator[ProvenInstance]:
-    """Prove every property of instances of a block, one after the other.
+    """Prove the properties of a block's instances, one instance after the other.
 
     Parameters
     ----------
     covers : bool
-        Whether the premises of each property are looked for too, in the first of the instances that has it.
+        Whether to prove the premises of each property reachable, in the first instance that has the property.
     timeout_seconds : int
-        Time after which a proof is given up.
+        Time limit of a proof.
     fresh : bool
-        Run the solver even if a verdict is in the cache.
+        Whether to run the solver even if the verdict is cached.
     """
     seen: set[str] = set()
     for instance in instances:
@@ -65,6 +65,6 @@ def prove_block(
 def prove_block_netlist(
     block: Block, parameters: Mapping[str, Any], netlist: str, *, timeout_seconds: int, fresh: bool = False
 ) -> Proof:
-    """Prove that what synthesis makes of an instance of a block is that instance."""
+    """Prove that the synthesised netlist of an instance is equivalent to its RTL."""
     component = block.make(parameters)
     return prove_netlist(component, block.name, netlist, timeout_seconds=timeout_seconds, fresh=fresh)

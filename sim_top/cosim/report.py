@@ -1,4 +1,4 @@
-"""The report of a cosimulation: pictures of service order and shares, and the page."""
+"""Report of a cosimulation: pictures of service order and shares, and the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": Fa
 
 
 def service_picture(table: TableResult, file: Path) -> bytes:
-    """Draw which lane held the link when, every lane full, MTU packets; return the picture (PNG)."""
+    """Draw the link's occupancy by lane with all lanes backlogged and MTU packets; return the picture (PNG)."""
     lanes = sorted({event.vl for event in table.events}) or [0]
     with styled(_STYLE):
         figure = new_figure(figsize=(9, 1.2 + 0.3 * len(lanes)), dpi=_DPI, layout="constrained")
@@ -47,12 +47,12 @@ def service_picture(table: TableResult, file: Path) -> bytes:
         axes.set_ylim(len(lanes) - 0.5, -0.5)
         axes.set_xlim(left=0)
         axes.set_xlabel("cycle (one 64-byte block each)")
-        axes.set_title("Which lane holds the link", loc="left")
+        axes.set_title("Occupancy of the link by lane", loc="left")
         return write_png(figure, file, option="--page")
 
 
 def shares_picture(table: TableResult, file: Path) -> bytes:
-    """Draw each lane's share of its list: by weight, with small packets, with MTU packets; return the picture (PNG)."""
+    """Draw each lane's share of its list, by weight and with small and MTU packets; return the picture (PNG)."""
     with styled(_STYLE):
         figure = new_figure(figsize=(9, 2.8), dpi=_DPI, layout="constrained")
         axes = figure.subplots()
@@ -67,7 +67,7 @@ def shares_picture(table: TableResult, file: Path) -> bytes:
             axes.bar(places, heights, 0.25, label=label, color=colour)
         axes.set_xticks(range(len(table.lanes)), [f"{lane.list}\nVL {lane.vl}" for lane in table.lanes])
         axes.set_ylabel("% of the list's blocks")
-        axes.set_title("Share of the list: configured and granted", loc="left")
+        axes.set_title("Share of the list: configured and measured", loc="left")
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
         return write_png(figure, file, option="--page")
 
@@ -75,25 +75,25 @@ def shares_picture(table: TableResult, file: Path) -> bytes:
 def write_page(
     result: CosimResult, folder: Path, *, title: str, wave: Path | None, clock: LinkClock | None = None
 ) -> Path:
-    """Write ``index.html`` and pictures beside it; return the page.
+    """Write ``index.html`` and its pictures into a folder; return the page.
 
     Parameters
     ----------
     result : CosimResult
-        What came out.
+        Result to show.
     folder : Path
-        Made if it is missing.
+        Output folder, created if missing.
     title : str
-        Of the page.
+        Title of the page.
     wave : Path or None
-        The wave that was written.
+        Written wave file.
     clock : LinkClock or None
-        What a cycle is in time, if a rate was given.
+        Clock of the link, if a rate was given.
 
     Raises
     ------
     InputError
-        Naming ``--page``, if something cannot be written.
+        If a file cannot be written; names ``--page``.
     """
     usable_folder(folder, option="--page")
     for index, table in enumerate(result.tables):

@@ -1,4 +1,4 @@
-"""Instances of a block in lockstep, switches at random; a switch that fails is made smaller for as long as it fails."""
+"""Random instances of a block in lockstep; an instance that fails is reduced as long as it fails."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from vlane.credits.credit_schemes import FCP, RETURNS
 from vlane.errors import InputError
 from vlane.schedulers.registry import DEFAULT, SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS, find_block
+from vlane.sim_top.cosim.soak_draws import draw_parameters, values_of
 from vlane.switches.switch_kinds import SWITCH_KINDS
 from vlane.tb.machinery.native.lockstep import run_lockstep
 from vlane.tb.machinery.native.model import compile_model
@@ -25,27 +26,29 @@ _HALF = 0.5
 _BY_FCP = 0.3
 _OTHER_FORM = 0.4
 _MARKS = 0.3
-_MOST_DRAWS = 100_000
+_MOST_DRAWS = 10_000
 """Points that are drawn, at most, for one with the values that are asked for."""
+_SERIES = 50
+"""Points of which every choice and every flag has every value; the second half of them fills the gaps of the first."""
 _SEEDS = 1 << 16
 _LONG = 10_000_000
-"""Cycles from which a compiler that takes longer makes up for it."""
+"""Number of cycles above which a slower, better-optimising compilation pays off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One instance and its traffic.
+    """Instance with its traffic.
 
     Parameters
     ----------
     block : str
-        Its name.
+        Name of the block.
     parameters : mapping
-        Of the switch.
+        Parameters of the instance.
     cycles : int
-        Compared at most.
+        Largest number of cycles to compare.
     seed : int
-        Of tables and traffic.
+        Seed of tables and traffic.
     """
 
     block: str
@@ -57,48 +60,67 @@ class Point:
 def points_of(
     block: str, *, count: int, cycles: int, seed: int, wanted: Mapping[str, Any], full_size: bool
 ) -> Iterator[Point]:
-    """Return instances of a block and their traffic, the same for equal arguments; more of them begin with the same.
+    """Yield random instances of a block and their traffic, the same for equal arguments; a longer run begins with them.
+
+    Each 50 instances together have every value of every choice and flag that the wanted values leave open.
 
     Parameters
     ----------
     block : str
-        A switch's parameters are drawn at random; another block has its defaults and those of its mutants in turn.
+        Name of the block.
     count : int
-        How many.
+        Number of instances.
     cycles : int
-        Of each.
+        Number of cycles of each.
     seed : int
-        Of what is drawn, and of the seeds of tables and traffic.
+        Seed of the random choices, including the seeds of tables and traffic.
     wanted : mapping
-        Values that every instance has.
+        Values that every instance must have.
     full_size : bool
-        Give every instance the parameters of the largest one.
+        Whether every instance has the parameters of the largest one.
 
     Raises
     ------
     InputError
-        If no instance is drawn, among many, that has the values that are wanted, or the block has none with them.
+        If no random instance has the wanted values, or the block rejects them.
     """
     found, source = find_block(block), random.Random(seed)  # noqa: S311 - a repeatable choice
+    open_values: list[tuple[str, Any]] = []
     for number in range(count):
-        if block in SWITCHES and not full_size:
-            yield _drawn(source, block, wanted, cycles)
-        else:
-            shape = found.full_size if full_size else ({}, found.mutated)[number % 2]
-            yield Point(block, dict(found.shape.over(shape, wanted)), cycles, source.randrange(_SEEDS))
+        if full_size:
+            yield Point(block, dict(found.shape.over(found.full_size, wanted)), cycles, source.randrange(_SEEDS))
+            continue
+        if number % _SERIES == 0:
+            open_values = [(name, each) for name, values in values_of(found.shape).items() for each in values]
+            open_values = [(name, each) for name, each in open_values if name not in wanted]
+        point = None
+        while point is None and open_values and number % _SERIES >= _SERIES // 2:
+            point = _drawn(source, block, {**wanted, **dict(open_values[:1])}, cycles)
+            open_values = open_values[point is None :]  # no instance with the wanted values has this one
+        point = point or _drawn(source, block, wanted, cycles)
+        if point is None:
+            found.shape.over({}, wanted)  # refuses what no instance may have
+            given = " ".join(f"{name}={value}" for name, value in wanted.items())
+            raise InputError("--param", "values that random instances have together", given)
+        parameters = {**found.defaults(), **point.parameters}
+        open_values = [(name, each) for name, each in open_values if parameters[name] != each]
+        yield point
 
 
-def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles: int) -> Point:
+def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles: int) -> Point | None:
+    """Return a random instance with the wanted values; ``None`` if none is found."""
+    if block not in SWITCHES:
+        parameters = draw_parameters(source, BLOCKS[block].shape, wanted)
+        return Point(block, dict(parameters), cycles, source.randrange(_SEEDS)) if parameters else None
     for _ in range(_MOST_DRAWS):
         point = random_point(source, block, cycles=cycles)
-        if all(point.parameters.get(name) == value for name, value in wanted.items()):
+        if wanted.items() <= {**BLOCKS[block].defaults(), **point.parameters}.items():
             return point
-    given = " ".join(f"{name}={value}" for name, value in wanted.items())
-    raise InputError("--param", "values that random instances have together", given)
+    return None
 
 
 def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
-    """Return an instance that the component accepts: ports, VLs, buffers from tight to roomy, a scheduler, tables."""
+    """Return a random switch that the component accepts: ports, VLs, buffers from tight to roomy, scheduler, tables."""
     kind = _KINDS[block]
     ports, lanes = source.randint(2, 10 if kind.has_centre else 6), source.randint(2, 5)
     if kind.most_vls > MAX_DATA_VLS and source.random() < _MANY_LANES:
@@ -114,7 +136,7 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
         "entries": source.choice((lanes, 8, 16)),
         "line_rate": scheduler.has_line_rate and source.random() < _HALF,
         "lids": source.randint(3, 40),
-        "data_bits": 64 * source.choice((1, 1, 2)),
+        "data_bits": 64 * source.choice((1, 1, 2, 3)),
     }
     for prefix in ("", "central_") if kind.has_centre else ("",):
         minimum = largest + source.choice((0, 0, 1, source.randint(0, 6)))
@@ -148,9 +170,9 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
 
 
 def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has_rooms: bool) -> dict[str, Any]:
-    """Return whether a switch marks, and what changes with it: buffers and flits must be large enough.
+    """Return random marking parameters, with buffers and flits large enough for marking.
 
-    A switch whose inputs have rooms, which VLs share, may starve them.
+    A switch whose VLs share input buffers may also have credit starvation.
     """
     if source.random() >= _MARKS:
         return {"marking": False, "measure": OF_OUTPUT}
@@ -184,7 +206,15 @@ def run_point(point: Point) -> str:
 
 
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
-    """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
+    """Return a smaller point that fails too: each parameter in turn is reduced as far as the point still fails."""
+    if point.block not in SWITCHES:
+        shape = BLOCKS[point.block].shape
+        usual, words = shape.defaults(), values_of(shape)
+        return _reduced(
+            point,
+            {each: (usual[each],) if each in words else _small_numbers(*shape.bounds_of(each)) for each in usual},
+            fails,
+        )
     smaller: dict[str, tuple[Any, ...]] = {
         "ports": (2, 3, 4, 5),
         "data_vls": (2, 3),
@@ -214,6 +244,15 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
         candidate = Point(point.block, {**point.parameters, **unmarked}, point.cycles, point.seed)
         point = candidate if fails(candidate) else point
         smaller["starving"] = (False,)
+    return _reduced(point, smaller, fails)
+
+
+def _small_numbers(least: int, most: int) -> tuple[int, ...]:
+    return tuple(least + more for more in (0, 1, 3, 7) if least + more <= most)
+
+
+def _reduced(point: Point, smaller: Mapping[str, tuple[Any, ...]], fails: Callable[[Point], str]) -> Point:
+    """Return the point with the first of the values given for each parameter, in order, with which it still fails."""
     for name, values in smaller.items():
         for value in values:
             present = point.parameters[name]

@@ -1,4 +1,4 @@
-"""What soaks compared, kept in a file, one line of JSON for each instance: records of several sittings add up."""
+"""Records of soaks: a file with one JSON line per compared instance, accumulated over several soaks."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _DIGITS = 16
 
 
 class SoakRecord(BaseModel):
-    """An instance that agreed with golden in every cycle.
+    """Instance that agreed with golden in every cycle.
 
     Parameters
     ----------
     block : str
-        Its name.
+        Name of the block.
     parameters : mapping
-        All of them.
+        All parameters of the instance.
     full_size : bool
-        Whether it has the parameters of the block's largest one.
+        Whether the instance has the parameters of the block's largest instance.
     cycles : int
-        That were compared.
+        Number of compared cycles.
     seed : int
-        Of tables and traffic.
+        Seed of tables and traffic.
     rtl : str
-        Digest of its Verilog.
+        Digest of the instance's Verilog.
     day : date
-        When the comparison ended.
+        Date of the comparison.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,7 +58,7 @@ class SoakRecord(BaseModel):
 
     @classmethod
     def of(cls, point: Point, *, rtl: str) -> Self:
-        """Return the record of a point that agreed today."""
+        """Return a record, dated today, of a point that agreed."""
         block = find_block(point.block)
         parameters = block.defaults() | dict(point.parameters)
         full_size = parameters.items() >= {**block.full_size, **block.shape.fit_form(parameters)}.items()
@@ -74,26 +74,26 @@ class SoakRecord(BaseModel):
 
     @property
     def compared(self) -> str:
-        """What was compared: two records in which it is equal are of the same cycles of the same RTL."""
+        """Identity of the comparison: equal for two records of the same cycles of the same RTL."""
         return json.dumps(self.model_dump(exclude={"day"}), sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What was compared of a block in one form.
+    """Totals of a block in one form.
 
     Parameters
     ----------
     block, form : str
-        Its name and form; no form if it has one only.
+        Name and form of the block; an empty form if it has only one.
     cycles, full_size_cycles : int
-        Compared, and those of them at full size.
+        Number of compared cycles, in all and at full size.
     present_cycles : int
-        Those of them whose RTL is that of today.
+        Number of compared cycles of the current RTL.
     instances, seeds, shapes : int
-        Instances, and how many different seeds and sets of parameters they had.
+        Numbers of instances, of distinct seeds and of distinct parameter sets.
     first, last : date
-        Days of the first and the last record.
+        Dates of the first and the last record.
     """
 
     block: str
@@ -109,7 +109,7 @@ class Total:
 
 
 def rtl_of(block: str, parameters: Mapping[str, Any]) -> str:
-    """Return the digest of the Verilog that an instance has today; none if the block no longer has such an instance."""
+    """Return the digest of an instance's current Verilog; empty if the block no longer has such an instance."""
     try:
         component = find_block(block).make(parameters)
     except (TypeError, InputError):
@@ -118,16 +118,16 @@ def rtl_of(block: str, parameters: Mapping[str, Any]) -> str:
 
 
 def read_records(file: Path) -> tuple[SoakRecord, ...]:
-    """Return the records of a file; none if it does not exist yet.
+    """Return the records of a file; none if the file does not exist.
 
     Raises
     ------
     InputError
-        If it cannot be read, or a line is no record.
+        If the file cannot be read or a line is not a record.
     """
     if not file.exists():
         return ()
-    lines = whole_text(file, "the file of records").splitlines()
+    lines = whole_text(file, "record file").splitlines()
     return tuple(_record(line, file, number) for number, line in enumerate(lines, 1))
 
 
@@ -135,9 +135,9 @@ def _record(line: str, file: Path, number: int) -> SoakRecord:
     try:
         content = json.loads(line, object_pairs_hook=given_once)
     except ValueError as error:
-        raise InputError(
-            "the record", "one JSON object, each key given once", line, source=str(file), line=number
-        ) from error
+        problem = ": not a JSON object with unique keys"
+        must = "a JSON object with unique keys"
+        raise InputError("record", must, line, source=str(file), line=number, problem=problem) from error
     try:
         record = checked(SoakRecord, Document(str(file), "", content))
         find_block(record.block)
@@ -147,19 +147,20 @@ def _record(line: str, file: Path, number: int) -> SoakRecord:
 
 
 def add_records(file: Path, *records: SoakRecord) -> None:
-    """Append records to a file, which is made if there is none; with no record it is only made sure that this works.
+    """Append records to a file, creating it if necessary. Without records, only check that the file is writable.
 
     Raises
     ------
     InputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a") as out:
             out.write("".join(f"{record.model_dump_json()}\n" for record in records))
     except OSError as error:
-        raise InputError("the file of records", "one that can be written", _reason(error), source=str(file)) from error
+        problem = f"cannot be written: {_reason(error)}"
+        raise InputError("record file", "writable", _reason(error), source=str(file), problem=problem) from error
 
 
 def _reason(error: Exception) -> str:
@@ -167,7 +168,7 @@ def _reason(error: Exception) -> str:
 
 
 def totals(records: Iterable[SoakRecord]) -> Iterator[Total]:
-    """Return what records add up to, block by block and form by form; one that is there twice counts once."""
+    """Yield the totals of records by block and form, counting duplicates once."""
 
     def kind(record: SoakRecord) -> tuple[str, str]:
         return record.block, str(record.parameters.get("form", ""))

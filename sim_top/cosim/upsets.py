@@ -1,7 +1,7 @@
-"""Upsets of a block: a bit of its state is flipped in a run, and its outputs are compared from then on.
+"""Upsets of a block: flips a bit of its state during a run and compares its outputs from then on.
 
-From the upset on nothing is written into tables and nothing is reset, with the upset and without: a table is written
-once in its life, and an upset in it must not be gone because a test writes all the time.
+After the upset, neither run writes tables or resets. A real table is written once, so a write must not repair the
+upset.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.synthesis.upsets import FLIP, StateBit, upset_model
 
 WATCHED = 2048
-"""Cycles for which outputs are compared after an upset."""
+"""Number of cycles compared after an upset."""
 QUIET = 512
-"""Cycles at the end of these in which a block that has recovered agrees."""
+"""Number of final cycles in which a recovered block agrees."""
 LONGEST = 8192
-"""Cycles of a trace, at most: an upset is in a random one after the first ``_FIRST``."""
+"""Largest length of a trace in cycles. Upsets hit random cycles after the first ``_FIRST``."""
 _FIRST = 256
 _TRACES, _MOST_BITS, _WORKERS = 8, 1024, 2
 _PARTS = (*(slice(begin, begin + 256) for begin in range(0, WATCHED - QUIET, 256)), slice(WATCHED - QUIET, WATCHED))
-"""Cycles after each of which the state is compared with that of the run without the upset."""
+"""Intervals of cycles; after each, the state is compared with that of the unflipped run."""
 _WRITES = re.compile(r"rst|swap|apply|.*__enable")
-"""Inputs that are 0 after the upset: writes of tables and limits, what puts them in force, and reset."""
+"""Inputs held at 0 after the upset: table and limit writes, their activation, and reset."""
 
 
 class Effect(StrEnum):
-    """What becomes of an upset.
+    """Effect of an upset on the outputs.
 
-    The other inputs go on as if nothing had happened, whatever the block puts out.
+    The other inputs continue unchanged, whatever the block outputs.
     """
 
     DETECTED = "detected"
-    """The block showed it on its output ``upset``."""
+    """The block reported the upset on its output ``upset``."""
     NONE = "no effect"
-    """Every output is as without it, within ``WATCHED`` cycles: a bit that nobody looked at may be flipped still."""
+    """All outputs are unchanged for ``WATCHED`` cycles; an unread bit may still be flipped."""
     RECOVERED = "recovered"
-    """Outputs differed for a while, and agree in the last ``QUIET`` of these cycles."""
+    """Outputs differed temporarily and agree in the last ``QUIET`` cycles."""
     STUCK = "stuck"
-    """Outputs stay as they are to the end, where they should not."""
+    """Outputs are frozen until the end although they should change."""
     DIFFERENT = "different"
-    """Outputs still differ at the end: as a table is another one, or as a schedule goes on from another place."""
+    """Outputs still differ at the end, for example because a table or the position in a schedule changed."""
 
 
 class _Upset(NamedTuple):
@@ -62,16 +62,16 @@ class _Upset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Upsets:
-    """What became of the upsets of a block.
+    """Results of a block's upsets.
 
     Parameters
     ----------
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     state_bits, flipped_bits : int
-        Its bits of state after optimisation, and those that were flipped, each at least once.
+        Number of state bits after optimisation, and of bits flipped at least once.
     effects : mapping of str to Counter
-        Of each register, how many upsets had which effect.
+        Number of upsets by effect, for each register.
     """
 
     parameters: Mapping[str, Any]
@@ -81,22 +81,22 @@ class Upsets:
 
     @property
     def total(self) -> Counter[Effect]:
-        """How many upsets had which effect."""
+        """Number of upsets by effect, over all registers."""
         return sum(self.effects.values(), Counter())
 
 
 def upsets(block: Block, parameters: Mapping[str, Any], *, count: int, seed: int) -> Upsets:
-    """Flip bits of a block's state, one in a run, at random cycles of the qualification's traffic.
+    """Flip bits of a block's state, one per run, at random cycles of the qualification traffic.
 
     Raises
     ------
     RuntimeError
-        If the model differs from golden without an upset: then nothing can be said.
+        If the model differs from golden without an upset.
     """
     model, bits, state_bits = upset_model(block.make(parameters), block.name, most=_MOST_BITS, seed=seed)
     traces = [_trace(block, parameters, model, seed + number) for number in range(_TRACES)]
     if any(not np.array_equal(_from_start(model, rows), expected) for rows, expected in traces):
-        raise RuntimeError("without an upset it differs from golden: upsets would tell nothing")
+        raise RuntimeError("the design differs from golden without an upset: upsets cannot be judged")
     source = random.Random(f"{block.name} {seed}")  # noqa: S311 - no secrets
     drawn = sorted((_drawn(source, traces, bits) for _ in range(count)), key=_moment)
     shares = [drawn[count * worker // _WORKERS : count * (worker + 1) // _WORKERS] for worker in range(_WORKERS)]
@@ -109,7 +109,7 @@ def upsets(block: Block, parameters: Mapping[str, Any], *, count: int, seed: int
 
 
 def _trace(block: Block, parameters: Mapping[str, Any], model: CompiledModel, seed: int) -> tuple[Words, Words]:
-    """Return rows of inputs, with nothing flipped, and of the outputs that follow."""
+    """Return rows of inputs and of the resulting outputs, without upsets."""
     source = block.qualify(parameters, cycles=LONGEST, seed=seed, inputs=model.inputs, outputs=model.outputs)
     rows, expected = source.record(model.input_words, model.output_words)
     return rows[:LONGEST], expected[:LONGEST]
@@ -130,7 +130,7 @@ def _moment(upset: _Upset) -> tuple[int, int]:
 
 
 def _run(model: CompiledModel, traces: Sequence[tuple[Words, Words]], share: Sequence[_Upset]) -> list[Effect]:
-    """Return the effects of upsets, which are in the order of their moments: a trace is run once up to the last."""
+    """Return the effects of upsets sorted by time, so that each trace is run only once."""
     effects, at, trace = [], 0, -1
     with CompiledModel(model.library, model.ports) as sound, CompiledModel(model.library, model.ports) as upset:
         for each in share:
@@ -147,9 +147,9 @@ def _run(model: CompiledModel, traces: Sequence[tuple[Words, Words]], share: Seq
 
 
 def _effect(sound: CompiledModel, upset: CompiledModel, rows: Words, bit: int) -> Effect:
-    """Return what a bit that is flipped at the end of the first cycle does to the outputs after it.
+    """Flip a bit at the end of the first cycle and return the effect on the outputs after it.
 
-    Once both are in the same state they stay equal, and no more cycles are run.
+    The runs end early once both devices are in the same state.
     """
     given = rows.copy()
     for name, field in sound.inputs.items():

@@ -1,4 +1,4 @@
-"""Waves: a short stretch of a run as VCD, and a VCD read back as rows that golden can replay."""
+"""Waves: writing the first cycles of a run as VCD, and reading a VCD as rows for golden."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from vlane.tb.machinery.native.wrapper import DRIVER
 
 
 def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
-    """Run the first cycles of a job through a traced model and write every signal; return the cycles.
+    """Run the first cycles of a job through a traced model and write every signal; return the number of cycles.
 
-    Inputs and outputs of cycle ``n`` have settled at time ``2 n``, as the clock rises (but at time 0).
+    Inputs and outputs of cycle ``n`` are settled at time ``2 n``, when the clock rises (except at time 0).
 
     Raises
     ------
     InputError
-        Naming ``--waves``, if the file cannot be written.
+        If the file cannot be written; names ``--waves``.
     """
     model = compile_model(job.block.make(job.parameters), job.block.name, traced=True)
     stimulus = job.make(model.inputs, model.outputs)
@@ -49,7 +49,7 @@ def _trace(model: CompiledModel, stimulus: Stimulus, file: Path, cycles: int) ->
 
 
 def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[int]]:
-    """Return the value of the named ports in every cycle of a wave that ``write_wave`` left.
+    """Return the values of the named ports in every cycle of a wave from ``write_wave``.
 
     Raises
     ------

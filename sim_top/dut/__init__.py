@@ -1,1 +1,1 @@
-"""Somebody else's RTL against golden: its ports, the map to ours, the lockstep and what it reports."""
+"""Foreign RTL against golden: ports, port map, lockstep and report."""

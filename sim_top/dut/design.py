@@ -1,4 +1,4 @@
-"""Verilog that somebody else wrote: its ports, and the library that is compiled of it."""
+"""Foreign Verilog: its ports, and the library compiled from it."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _HEAD = """
 #include <stdexcept>
 #include <string>
 
-// What is not reset begins at random, from this seed.
+// Seed of the random initial values of registers without reset.
 extern "C" { uint32_t vlane_seed = 1; }
 
 static std::string vlane_said;
 static bool vlane_closing = false;
 
-// A design that stops, or does not settle, ends its run, not the process.
+// A design that stops or does not settle ends its run, not the process.
 static void vlane_ends(const char* why, const char* file, int line) {
     if (vlane_closing) return;  // in a final block: the run is over anyhow
     vlane_said = std::string(why) + " at " + (file ? file : "") + ":" + std::to_string(line);
@@ -76,7 +76,7 @@ extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* 
     return 0;
 }
 
-// A device whose initial blocks end the run is none.
+// Returns no device if its initial blocks end the run.
 extern "C" void* vlane_new_guarded(const char* wave_file) {
     try {
         return vlane_new(wave_file);
@@ -94,7 +94,7 @@ extern "C" void vlane_delete_guarded(void* device) {
 extern "C" const char* vlane_why() { return vlane_said.c_str(); }
 
 #if TRACED
-// Waves from here on.
+// Start writing waves.
 extern "C" void vlane_wave(void* device, const char* file) {
     auto& d = *static_cast<Device*>(device);
     d.wave.reset(new VerilatedVcdC);
@@ -106,36 +106,36 @@ extern "C" void vlane_wave(void* device, const char* file) {
 
 
 class DesignError(RuntimeError):
-    """The design ended its own run: it does not settle, or calls ``$stop`` or ``$finish``."""
+    """Error: the design ended its run because it does not settle or calls ``$stop`` or ``$finish``."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A module in Verilog or SystemVerilog files, elaborated.
+    """Elaborated module of Verilog or SystemVerilog files.
 
     Parameters
     ----------
     files : tuple of Path
-        The files, in the order in which they are read.
+        Files in reading order.
     top : str
-        The module.
+        Name of the module.
     parameters : mapping
-        Of the module; others have their defaults.
+        Parameters of the module; omitted parameters take their defaults.
 
     Attributes
     ----------
     text : str
-        The files after the preprocessor; its lines still know where they come from.
+        Preprocessed files, with line directives.
     ports : tuple of Port
-        The module's ports.
+        Ports of the module.
     members : dict of str to str
-        Their names in C++.
+        C++ names of the ports.
 
     Raises
     ------
     InputError
-        If a file cannot be read, the tool refuses the Verilog (file, line and the first of its errors), there is no
-        such module or parameter, or a port is neither a packed input nor a packed output.
+        If a file cannot be read, the tool rejects the Verilog (names file, line and first error), the module or a
+        parameter does not exist, or a port is neither a packed input nor a packed output.
     """
 
     files: tuple[Path, ...]
@@ -156,13 +156,15 @@ class Design:
         for kind, said, high, low in _PORT.findall(header):
             name = _plain_name(said)
             if kind == "INOUT":
-                raise InputError("--top", "a module of inputs and outputs", f"one with the inout {name}")
+                problem = f": {self.top} has the inout port {name}; only inputs and outputs are supported"
+                raise InputError("--top", "a module without inout ports", name, problem=problem)
             members[name] = said.lstrip("&")
             ports.append(Port(name, int(high) - int(low) + 1, is_input=kind == "IN"))
         for reference, macro in _OTHER.findall(header):
             said = reference or macro
-            must = "a module of packed ports (a module around it may connect them)"
-            raise InputError("--top", must, f"one with the port {_plain_name(said)}")
+            name = _plain_name(said)
+            problem = f": port {name} of {self.top} is not packed; wrap the module in one with packed ports"
+            raise InputError("--top", "a module with packed ports", name, problem=problem)
         object.__setattr__(self, "ports", tuple(ports))
         object.__setattr__(self, "members", members)
 
@@ -176,7 +178,7 @@ class Design:
         return self._tool(command, Path("/")).stdout
 
     def _elaborated(self) -> str:
-        """Return the header that says which ports there are."""
+        """Elaborate the module and return the part of the generated header that declares its ports."""
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "design.v").write_text(self.text)
             self._tool([*self._flags(), "--top-module", self.top, "-Mdir", "obj", "design.v"], Path(folder))
@@ -196,42 +198,45 @@ class Design:
                 timeout=_SECONDS,
             )
         except subprocess.TimeoutExpired:
-            must = f"Verilog that is elaborated within {_SECONDS} s"
-            raise InputError("--dut", must, "one that takes longer", source=str(self.files[0])) from None
+            problem = f": the elaboration did not finish within {_SECONDS} s"
+            raise InputError(
+                "--dut", "quick to elaborate", "slow", source=str(self.files[0]), problem=problem
+            ) from None
         if done.returncode:
             raise self._refusal(done.stderr + done.stdout)
         return done
 
     def _refusal(self, said: str) -> InputError:
-        """Return the tool's first error as ours."""
+        """Return the tool's first error as an ``InputError``."""
         if "was not found in design" in said and "--top-module" in said:
             known = _modules(self.text)
             must = f"a module of the files ({', '.join(known)})" if known else "a module of the files"
             return InputError("--top", must, self.top, meant=closest(self.top, known))
         unknown = re.search(r"Parameters from the command line were not found in the design: (\w+)", said)
         if unknown:
-            return InputError(f"parameters.{unknown[1]}", f"a parameter of {self.top}", "unknown")
+            problem = f": {self.top} has no such parameter"
+            return InputError(f"parameters.{unknown[1]}", f"a parameter of {self.top}", "unknown", problem=problem)
         found = _ERROR.search(said)
         if found is None:
-            return InputError("--dut", "Verilog that the tool accepts", said.strip()[-200:], source=str(self.files[0]))
+            return _rejected(said.strip()[-200:], str(self.files[0]), 0)
         source, line = found["file"] or str(self.files[0]), int(found["line"] or 0)
         if source.endswith("design.v"):
             source, line = str(self.files[0]), 0
-        return InputError("--dut", "Verilog that the tool accepts", found["text"], source=source, line=line)
+        return _rejected(found["text"], source, line)
 
     def compiled(self, ports: tuple[Port, ...], clock: str, *, falling: bool, traced: bool = False) -> ForeignModel:
-        """Return the design as a library that runs rows of these ports.
+        """Compile the design into a library that takes rows of these ports.
 
         Parameters
         ----------
         ports : tuple of Port
-            The inputs that are driven and the outputs that are read.
+            Driven inputs and read outputs.
         clock : str
-            The clock.
+            Clock port.
         falling : bool
-            Whether the design works at its falling edge.
+            Whether the falling edge is the active one.
         traced : bool
-            Whether waves can be written.
+            Whether to support waves.
         """
         wrapper = wrapper_text(ports, traced=traced, foreign=(_CLASS, self.members))
         clock = f"top->{self.members[clock]}"
@@ -240,7 +245,7 @@ class Design:
         wrapper = wrapper.replace(
             start, f"context->randReset(2);\n        context->randSeed(vlane_seed);\n        {start}"
         )
-        text = _LINE.sub(lambda at: f'`line {at[1]} "{Path(at[2]).name}"', self.text)  # the same wherever it lies
+        text = _LINE.sub(lambda at: f'`line {at[1]} "{Path(at[2]).name}"', self.text)  # independent of the folder
         library = compile_library(
             text, _HEAD + wrapper + _TAIL, self.top, flags=(*self._flags(), *_BUILD), traced=traced, name="design"
         )
@@ -248,12 +253,13 @@ class Design:
             return ForeignModel(library, ports)
         except OSError as error:
             said = str(error).rpartition(": ")[2]
-            must = "a design whose functions are all written in Verilog"
-            raise InputError("--dut", must, said, source=str(self.files[0])) from None
+            problem = f": the design calls functions that are not written in Verilog: {said}"
+            must = "a design without foreign functions"
+            raise InputError("--dut", must, said, source=str(self.files[0]), problem=problem) from None
 
 
 class ForeignModel(CompiledModel):
-    """A foreign design, compiled; what its reset leaves alone begins at random."""
+    """Compiled foreign design. Registers without reset have random initial values."""
 
     def __init__(self, library: Path, ports: tuple[Port, ...]) -> None:
         super().__init__(library, ports)
@@ -263,12 +269,12 @@ class ForeignModel(CompiledModel):
         return self
 
     def begin(self, seed: int) -> None:
-        """Restart from power-on, with random registers of this seed."""
+        """Restart from power-on, with random register contents from a seed."""
         ctypes.c_uint32.in_dll(self._code, "vlane_seed").value = seed % _LARGEST + 1
         self.restart()
 
     def wave_from_here(self, file: Path) -> None:
-        """Write a VCD of all following cycles (traced models only)."""
+        """Start writing a VCD of all following cycles (traced models only)."""
         self._code.vlane_wave.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
         self._code.vlane_wave(self._device, os.fsencode(file))
 
@@ -278,9 +284,9 @@ class ForeignModel(CompiledModel):
         Raises
         ------
         DesignError
-            If the design ends its own run.
+            If the design ends its run.
         """
-        if self._device is None:  # its initial blocks ended it
+        if self._device is None:  # its initial blocks ended the run
             raise self._ended()
         try:
             return super().run(rows, out)
@@ -293,7 +299,7 @@ class ForeignModel(CompiledModel):
 
 @contextlib.contextmanager
 def stdout_elsewhere() -> Iterator[None]:
-    """Let what a design prints go to stderr: stdout is for results."""
+    """Redirect the design's prints to stderr, because stdout is for results."""
     libc = ctypes.CDLL(None)
     try:
         kept = os.dup(1)
@@ -310,35 +316,44 @@ def stdout_elsewhere() -> Iterator[None]:
 
 
 def _check_file(file: Path) -> None:
-    """Refuse what is no file, or none that can be Verilog: the tool reads it more than once."""
+    """Reject a path that is not a regular file of plausible size; tools read files repeatedly, pipes only once."""
     try:
         about = file.stat()
         if stat.S_ISREG(about.st_mode):
             file.open("rb").close()
     except OSError as error:
-        raise InputError("--dut", "a file that can be read", error.strerror or "unreadable", source=str(file)) from None
+        reason = error.strerror or "unreadable"
+        problem = f": cannot read the file: {reason}"
+        raise InputError("--dut", "a readable file", reason, source=str(file), problem=problem) from None
     except ValueError:
-        raise InputError("--dut", "a name that a file can have", str(file)) from None
+        raise InputError("--dut", "a valid file name", str(file)) from None
     if not stat.S_ISREG(about.st_mode):
-        raise InputError("--dut", "a regular file", "a folder, pipe or device", source=str(file))
+        problem = ": not a regular file"
+        raise InputError("--dut", "a regular file", "a folder, pipe or device", source=str(file), problem=problem)
     if not 0 < about.st_size <= _MOST_BYTES:
-        raise InputError("--dut", f"of 1 to {_MOST_BYTES} bytes", about.st_size, source=str(file))
+        must, problem = f"1 to {_MOST_BYTES} bytes", f": the file has {about.st_size} bytes, the limit is {_MOST_BYTES}"
+        problem = problem if about.st_size else ": the file is empty"
+        raise InputError("--dut", must, about.st_size, source=str(file), problem=problem)
+
+
+def _rejected(said: str, source: str, line: int) -> InputError:
+    return InputError("--dut", "valid Verilog", said, source=source, line=line, problem=f": {said}")
 
 
 def _modules(text: str) -> list[str]:
-    """Return the modules that a text seems to have, comments aside."""
+    """Return the names of the modules declared in a text, ignoring comments."""
     without = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     return list(dict.fromkeys(re.findall(r"^\s*module\s+(?:automatic\s+)?([A-Za-z_][\w$]*)", without, re.MULTILINE)))
 
 
 def _literal(value: int | str) -> str:
-    """Return a parameter as the tool takes it."""
+    """Return a parameter value in the tool's syntax."""
     if isinstance(value, str):
         return f'"{value}"'
     return str(value) if -_LARGEST <= value <= _LARGEST else f"64'sd{value}" if value >= 0 else f"-64'sd{-value}"
 
 
 def _plain_name(said: str) -> str:
-    """Return the name of a port in Verilog."""
+    """Return the Verilog name of a port."""
     name = re.sub(r"[&()]|\[.*", "", said).removeprefix("__SYM__")
     return re.sub(r"__0([0-9A-F]{2})", lambda code: chr(int(code[1], 16)), name)

@@ -1,4 +1,4 @@
-"""Golden beside a foreign design, one cycle a call: for benches that drive the design themselves."""
+"""Golden following a foreign design one cycle per call, for benches that drive the design themselves."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from vlane.sim_top.dut.wiring import DECISION, RESET, ZERO, Wiring
 
 
 class Golden(Protocol):
-    """What ``vlane.oracle`` returns."""
+    """Interface of the object that ``vlane.oracle`` returns."""
 
     def step(self, **inputs: Any) -> Any:
-        """Run one clock cycle; the outputs have ``ports()``."""
+        """Run one clock cycle and return the outputs, which have ``ports()``."""
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Neighbouring bits that go to neighbouring bits."""
+    """Consecutive bits of the design that map to consecutive bits of the block."""
 
     their: int
     our: int
@@ -32,12 +32,12 @@ class _Run:
 
 
 class OneRow:
-    """A wiring for one cycle at a time, in whole numbers: rows as ``Wiring`` has them, of one number each.
+    """Wiring for one cycle at a time; a row is one whole number with the layout of ``Wiring``.
 
     Parameters
     ----------
     wiring : Wiring
-        The wiring.
+        Wiring to apply.
     """
 
     def __init__(self, wiring: Wiring) -> None:
@@ -54,7 +54,7 @@ class OneRow:
         self._without = _mask(place for _, places in wiring.too_narrow for place in places.tolist())
 
     def inputs(self, their: int) -> dict[str, int]:
-        """Return our inputs by name for a row of theirs."""
+        """Return the block's inputs by name for a row of the design's inputs."""
         their ^= self._inverted
         ours = 0
         for run in self._inputs:
@@ -62,19 +62,19 @@ class OneRow:
         return {**_ports(self._wiring.inputs, ours), **self._wiring.absent}
 
     def expected(self, outputs: Mapping[str, int], *, shown: bool = True) -> tuple[int, int]:
-        """Return the row of their outputs that golden's mean, and the bits of it that count.
+        """Return the row of the design's outputs that matches golden's outputs, and the mask of bits to compare.
 
         Parameters
         ----------
         outputs : mapping
-            Ours by name.
+            Golden's outputs by name.
         shown : bool
-            Whether a grant may be shown: the design looks at ``ready`` together with the requests, and it was there.
+            Whether a grant may be visible; false if the design samples ``ready`` with the requests and it was low.
 
         Raises
         ------
         InputError
-            If a value does not fit into a port of theirs.
+            If a value does not fit into a port of the design.
         """
         wiring = self._wiring
         ours = 0
@@ -121,7 +121,7 @@ def _runs(source: NDArray[np.int64]) -> list[_Run]:
 
 @dataclass(frozen=True)
 class _Due:
-    """What must be seen in a later cycle."""
+    """Expected outputs of a later cycle."""
 
     cycle: int
     sampled: int
@@ -130,24 +130,25 @@ class _Due:
 
 
 class Follower:
-    """Golden in step with a design that somebody else drives.
+    """Golden in step with a design that a bench drives.
 
     Parameters
     ----------
     wiring : Wiring
-        The map, checked against both sides.
+        Map, checked against both sides.
     golden : Golden
-        The oracle of the block; nothing else may step it.
+        Oracle of the block; nothing else may step it.
     prepare : callable, optional
-        Programs golden's table at the start and after every reset: for a design that has its table built in.
+        Function that programs golden's table, called at the start and after every reset, for a design with a built-in
+        table.
 
     Attributes
     ----------
     cycles, checked, decisions, resets : int
-        Cycles sampled; those in which something was compared; grants that golden gave, or cycles, for a block that does
-        not grant; cycles of reset.
+        Cycles sampled; cycles in which an output was compared; golden's grants (cycles for a block without grants);
+        cycles in reset.
     difference : Difference or None
-        The first one.
+        First difference.
     """
 
     def __init__(self, wiring: Wiring, golden: Golden, prepare: Callable[[], object] | None = None) -> None:
@@ -166,16 +167,16 @@ class Follower:
     def cycle(
         self, inputs: Mapping[str, int], outputs: Mapping[str, int], unknown: Mapping[str, int] | None = None
     ) -> Difference | None:
-        """Take what the design's ports were just before an active clock edge; return a difference in this cycle.
+        """Take the design's port values from just before an active clock edge; return a difference found in this cycle.
 
-        Until the first reset, if the design has one, nothing is compared.
+        If the design has a reset, nothing is compared before the first reset.
 
         Parameters
         ----------
         inputs, outputs : mapping
-            The design's ports by their names.
+            Values of the design's ports by name.
         unknown : mapping, optional
-            Bits of outputs that are neither 0 nor 1.
+            Masks of output bits that are neither 0 nor 1.
         """
         wiring = self.wiring
         now, self.cycles = self.cycles, self.cycles + 1
@@ -199,7 +200,7 @@ class Follower:
         return found
 
     def _advance(self, now: int, ours: dict[str, int], *, resets: bool) -> None:
-        """Let golden take a cycle, and note what the design must show, and when."""
+        """Step golden by one cycle, and queue the expected outputs with the cycle in which they are due."""
         timing = self._timing
         if resets:
             self.resets += 1
@@ -210,7 +211,7 @@ class Follower:
             if timing.latency == 0:
                 self._owe(now, shown.ports(), ours)
             return
-        if self._offered is not None and self._offered[0] == now:  # the design looks at ready with this grant
+        if self._offered is not None and self._offered[0] == now:  # the design samples ready together with this grant
             heads = {name: value for name, value in self._offered[1].items() if name.startswith("heads__")}
             self._golden.step(**{**ours, **heads, "hold_data": self._offered[1]["hold_data"]})
             self.decisions += ours["ready"]

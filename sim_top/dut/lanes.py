@@ -1,4 +1,4 @@
-"""Lanes of a scheduler and the VLs they carry, and the output of a foreign design that names a lane."""
+"""Lanes of a scheduler with their VLs, and the output of a foreign design that names a lane."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from vlane.sim_top.dut.ports import Bits
 
 @dataclass(frozen=True, slots=True)
 class LaneWires:
-    """An output of theirs that names the granted lane: a bit for each, or its number."""
+    """Output of the design that names the granted lane, one-hot or as a number."""
 
     places: NDArray[np.int64]
     onehot: bool
 
 
 class Lanes:
-    """The lanes of a port and the VL of each.
+    """Lanes of a port with their VLs.
 
     Parameters
     ----------
     data_vls : int
-        Data lanes of the port; 0 for a block without lanes.
+        Number of data lanes of the port; 0 for a block without lanes.
     vl15 : bool
-        Whether it has VL15.
+        Whether the port has VL15.
     """
 
     def __init__(self, data_vls: int, *, vl15: bool) -> None:
@@ -42,7 +42,7 @@ class Lanes:
         return self._numbers[np.minimum(vls, len(self._numbers) - 1).astype(np.int64)]
 
     def vls_named(self, bits: Bits, *, onehot: bool) -> int | list[int]:
-        """Return the VL that a lane's bits name, or all of them."""
+        """Return the VL that the bits of a lane output name, or a list of all VLs for a one-hot output."""
         by_lane = {lane: vl for vl, lane in self.by_vl.items()}
         if onehot:
             return [by_lane[lane] for lane in np.flatnonzero(bits).tolist()]

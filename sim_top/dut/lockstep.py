@@ -1,4 +1,4 @@
-"""A foreign design and golden side by side, up to the first difference."""
+"""Lockstep of a foreign design and golden, up to the first difference."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Stimulus
 
 BEFORE = 5
-"""Cycles that are shown before a difference."""
+"""Number of cycles shown before a difference."""
 _WAVE_BEFORE, _WAVE_AFTER = 200, 50
-"""Cycles of a wave around a difference."""
+"""Numbers of cycles of a wave before and after a difference."""
 _WAVE_FIRST = 2000
-"""Cycles of a wave without one."""
+"""Number of cycles of a wave without a difference."""
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """An output that differs.
+    """Output that differs.
 
     Parameters
     ----------
     output : str
-        The block's.
+        Output of the block.
     expected, got : int, list of int or None
-        What golden says and what the design says, as the block means it; a list of VLs if the design's grant has a bit
-        for each lane.
+        Values of golden and of the design, in the block's encoding; a list of VLs if the design's grant is one-hot.
     dut_ports : dict
-        By name of the design's port: ``expected`` and ``got``, as they are on it.
+        Values ``expected`` and ``got`` on the design's ports, by port.
     """
 
     output: str
@@ -58,13 +57,13 @@ class Cycle:
     Parameters
     ----------
     cycle : int
-        Counted from the first after power-on.
+        Cycle number, counted from power-on.
     golden_cycle : int or None
         Golden's cycle whose answer is due.
     inputs, dut_inputs : dict of str to int
-        By the block's names and by the design's.
+        Inputs by the block's names and by the design's names.
     dut_outputs : dict of str to int
-        What the design shows.
+        Outputs of the design.
     """
 
     cycle: int
@@ -76,18 +75,18 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference.
+    """First difference of a run.
 
     Parameters
     ----------
     cycle : int
-        The design's cycle.
+        Cycle of the design.
     golden_cycle : int
-        Golden's, whose inputs the design was given ``latency`` cycles before.
+        Golden's cycle, whose inputs the design received ``latency`` cycles earlier.
     outputs : list of Wrong
-        What differs.
+        Differing outputs.
     cycles : list of Cycle
-        Those before it, and it.
+        Preceding cycles and the differing cycle.
     """
 
     cycle: int
@@ -96,7 +95,7 @@ class Difference:
     cycles: list[Cycle]
 
     def document(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return the difference as a JSON object."""
         *before, now = (asdict(each) for each in self.cycles)
         return {
             "cycle": self.cycle,
@@ -110,32 +109,32 @@ class Difference:
 
     def __str__(self) -> str:
         said = "; ".join(
-            f"{wrong.output}: golden {_said(wrong.expected)}, {'/'.join(wrong.dut_ports)} says {_said(wrong.got)}"
+            f"{wrong.output}: golden {_said(wrong.expected)}, {'/'.join(wrong.dut_ports)} {_said(wrong.got)}"
             for wrong in self.outputs
         )
-        return f"cycle {self.cycle} (golden's {self.golden_cycle}): {said}"
+        return f"cycle {self.cycle} (golden's cycle {self.golden_cycle}): {said}"
 
 
 @dataclass
 class ForeignResult:
-    """A finished run.
+    """Result of a run.
 
     Parameters
     ----------
     cycles, dut_cycles : int
-        Golden's cycles, and those of the design.
+        Numbers of cycles of golden and of the design.
     checked : int
-        Golden's cycles whose answer was compared; a reset clears those on their way.
+        Number of golden's cycles whose answer was compared; a reset discards answers in flight.
     decisions : int
-        Decisions or look-ups of golden.
+        Number of golden's decisions or look-ups.
     seconds : float
-        Wall time, compilation apart.
+        Wall time without compilation.
     coverage : Coverage
-        What happened of what the traffic is meant to show.
+        Coverage of the rules and crosses that apply.
     difference : Difference or None
-        The first one; the run ends there.
+        First difference, which ends the run.
     ended : str
-        Why the design ended its own run; empty if it did not.
+        Reason why the design ended its run; empty if it did not.
     """
 
     cycles: int
@@ -149,33 +148,33 @@ class ForeignResult:
 
     @property
     def agrees(self) -> bool:
-        """Whether the design did in every cycle what golden does."""
+        """Whether the design agreed with golden in every cycle."""
         return self.difference is None and not self.ended
 
 
 @dataclass
 class ForeignRun:
-    """A foreign design, the map to a block, and what they are run with.
+    """Foreign design with the map to a block and the settings of the run.
 
     Parameters
     ----------
     block : Block
         The block.
     parameters : mapping
-        Of its instance.
+        Parameters of the block's instance.
     given : DutMap
-        The map.
+        Port map.
     design : Design
-        The design.
+        Foreign design.
     cycles, seed : int
-        Golden's cycles; repeats the run.
+        Number of golden's cycles, and seed of the stimulus.
     table : Path, optional
-        Table that is programmed, or that the design has built in.
+        Table to program, or the design's built-in table.
 
     Raises
     ------
     InputError
-        If the map does not fit, or the table.
+        If the map or the table does not fit.
     """
 
     block: Block
@@ -201,12 +200,12 @@ class ForeignRun:
         return self.design.compiled(self.wiring.dut_ports, clock.port, falling=clock.edge == "falling", traced=traced)
 
     def run(self) -> ForeignResult:
-        """Run the design beside golden up to the first difference, or to the end.
+        """Run the design against golden until the first difference or the end.
 
         Raises
         ------
         InputError
-            If the traffic uses what the design lacks.
+            If the traffic needs a port that the design lacks.
         """
         traffic, warm_up = self._traffic(), self._traffic().stimulus
         stimulus, wiring = traffic.stimulus, self.wiring
@@ -234,14 +233,14 @@ class ForeignRun:
                 ended = str(error)
             seconds = time.perf_counter() - start
         if not (checked or ended):
-            ended = "nothing was compared: no output of the map counted in any cycle"
+            ended = "nothing was compared: the conditions of the mapped outputs were never met"
         if difference is not None:
             stimulus = self._until(difference.golden_cycle)
         coverage = coverage_of(stimulus, counted, complete=difference is None and not ended)
         return ForeignResult(counted, done, checked, stimulus.decisions, seconds, coverage, difference, ended)
 
     def _until(self, cycle: int) -> Stimulus:
-        """Return the stimulus as it is after a cycle of golden: what it counted is up to there."""
+        """Return the stimulus, with its counts, as it is after a cycle of golden."""
         traffic = self._traffic()
         left = traffic.unseen + cycle + 1
         rows = np.zeros((ROWS, self.wiring.inputs.words), np.uint64)
@@ -251,7 +250,7 @@ class ForeignRun:
         return traffic.stimulus
 
     def _difference(self, history: list[tuple[int, Batch, Words]], at: int) -> Difference:
-        """Return what differs in cycle ``at`` of the last batch."""
+        """Return the difference in cycle ``at`` of the last batch."""
         first, batch, got = history[-1]
         cycles = []
         for begin, each, shown in history:
@@ -286,14 +285,14 @@ class ForeignRun:
         )
 
     def write_wave(self, file: Path, difference: Difference | None) -> tuple[int, int]:
-        """Write the design's signals around a difference, or from the start; return the first cycle and the last.
+        """Write the design's signals around a difference, or from the start; return the first and the last cycle.
 
-        Inputs and outputs of cycle ``n`` of those written have settled at time ``2 n``.
+        Inputs and outputs of the ``n``-th written cycle are settled at time ``2 n``.
 
         Raises
         ------
         InputError
-            Naming ``--waves``, if the file cannot be written.
+            If the file cannot be written; names ``--waves``.
         """
         least = max(0, difference.cycle - _WAVE_BEFORE) if difference else 0
         most = difference.cycle + _WAVE_AFTER if difference else _WAVE_FIRST - 1

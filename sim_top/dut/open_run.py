@@ -1,4 +1,4 @@
-"""From the words of the command line, or their equals in Python, to a run that is ready."""
+"""Construction of a run of a foreign design from command-line words or their Python equivalents."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ def open_run(
     seed: int = 1,
     table: Path | None = None,
 ) -> ForeignRun:
-    """Return a run of somebody else's module against a block.
+    """Return a run of a foreign module against a block.
 
     Parameters
     ----------
     block : Block
-        The block.
+        Block to compare with.
     files : sequence of Path
-        Verilog.
+        Verilog files.
     top : str
-        The module.
+        Top module.
     file : Path or None
-        The map; without one the design has the block's ports by their names.
+        Port map; without a map the design has the block's port names.
     param : sequence of str
-        ``K=V`` words: parameters of the block's instance, before those of the map.
+        ``K=V`` words with parameters of the block's instance; they override those of the map.
     cycles, seed : int
-        Golden's cycles; repeats the run.
+        Number of golden's cycles, and seed of the stimulus.
     table : Path, optional
         Table file.
 
     Raises
     ------
     InputError
-        If something cannot be used.
+        If the design, the map, a parameter or the table is rejected.
     """
     given = read_map(file) if file else None
     parameters = instance_parameters(block, given, param)
@@ -62,33 +62,40 @@ def _design(files: Sequence[Path], top: str, given: DutMap | None) -> Design:
         return Design(tuple(files), top)
     for name, value in given.parameters.items():
         if isinstance(value, str) and not _TEXT.fullmatch(value):
-            raise given.refusal(("parameters", name), "text without quotes, backslashes and control characters", value)
+            raise given.refusal(("parameters", name), "text without quotes, backslashes or control characters", value)
     try:
         return Design(tuple(files), top, given.parameters)
     except InputError as error:
         section, _, name = error.field.partition(".")
-        raise given.refusal((section, name), error.must, error.got) if name else error from None
+        raise given.placed(error, (section, name)) if name else error from None
 
 
 def instance_parameters(block: Block, given: DutMap | None, param: Sequence[str] = ()) -> Mapping[str, Any]:
-    """Return the parameters of the block's instance: ``K=V`` words, else what the map says, else the defaults.
+    """Return the parameters of the block's instance: from ``K=V`` words, else from the map, else defaults.
 
     Raises
     ------
     InputError
-        If the map is for another block, or a parameter is refused.
+        If the map is for another block, or a parameter is rejected.
     """
     if given is None:
         return block.parameters(list(param))
     told = dict(given.block)
     name = told.pop("name", block.name)
     if name != block.name:
-        raise given.refusal(("block", "name"), f"{block.name}, the block that is run", name)
+        problem = f": the map is for {name}, but the command runs {block.name}"
+        raise given.refusal(("block", "name"), block.name, name, problem=problem)
     defaults = block.defaults()
     for key, value in told.items():
         if key not in defaults:
-            must = f"a known key (name, {', '.join(defaults)})"
-            raise given.refusal(("block", key), must, "unknown", meant=closest(key, ["name", *defaults]))
+            known = ["name", *defaults]
+            raise given.refusal(
+                ("block", key),
+                f"a known key ({', '.join(known)})",
+                "unknown",
+                problem=f": unknown key (known: {', '.join(known)})",
+                meant=closest(key, known),
+            )
         if type(value) is not type(defaults[key]):
             raise given.refusal(("block", key), _KINDS[type(defaults[key])], value)
     try:
@@ -97,7 +104,7 @@ def instance_parameters(block: Block, given: DutMap | None, param: Sequence[str]
         key = error.field.removeprefix("--param ")
         if key not in told or any(word.startswith(f"{key}=") for word in param):
             raise
-        raise given.refusal(("block", key), error.must, error.got, meant=error.meant) from None
+        raise given.placed(error, ("block", key)) from None
 
 
 _TEXT = re.compile(r"[ !#-\[\]-~]*")
@@ -105,7 +112,7 @@ _KINDS = {int: "a whole number", bool: "true or false", str: "text"}
 
 
 def same_names(block: Block, parameters: Mapping[str, Any]) -> DutMap:
-    """Return the map to a design with the block's own ports, as ``vlane export`` writes them."""
+    """Return the map of a design with the block's own port names, as ``vlane export`` writes them."""
     inputs, outputs = block_rows(block, parameters)
     return DutMap.model_validate(
         {

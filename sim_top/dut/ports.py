@@ -1,4 +1,4 @@
-"""The ports of a block as a map sees them: where their bits are, and how many elements they have."""
+"""Ports of a block for a map: position of their bits and number of elements."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from vlane.tb.machinery.native.parts import note_use
 from vlane.tb.machinery.native.rows import Field, Port, Words, row_layout, row_words
 
 Bits = NDArray[np.uint8]
-"""Bits of rows, (cycles, bits); bit 0 of a row is the lowest of its first word."""
+"""Bits of rows, shape (cycles, bits); bit 0 of a row is the lowest bit of its first word."""
 
 _WORD_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class BlockPort:
-    """One port of a block.
+    """Port of a block.
 
     Parameters
     ----------
     name : str
-        Name in its Verilog.
+        Verilog name.
     bits : int
         Width.
     first : int
-        Its lowest bit in the row.
+        Index of the port's lowest bit in the row.
     elements : int
-        Elements of equal width: those of an array, or the bits.
+        Number of elements of equal width: the elements of an array, otherwise the bits.
     is_array : bool
-        Whether it is an array; else it is a number or a bit for each of something, which its shape does not tell.
+        Whether the port is an array; otherwise it is a number or a bit vector.
     """
 
     name: str
@@ -47,16 +47,16 @@ class BlockPort:
 
 
 class PortRow:
-    """The inputs, or the outputs, of a design in a row of words.
+    """Inputs or outputs of a design in a row of words.
 
     Parameters
     ----------
     ports : iterable of Port
-        All ports.
+        All ports of the design.
     inputs : bool
-        Which of them.
+        Whether the row holds the inputs.
     elements : mapping
-        How many elements a port has; its bits if it is not there.
+        Number of elements by port; the width for a port that is not listed.
     """
 
     def __init__(self, ports: tuple[Port, ...], *, inputs: bool, elements: Mapping[str, int] | None = None) -> None:
@@ -71,12 +71,12 @@ class PortRow:
         }
 
     def values(self, row: Words) -> dict[str, int]:
-        """Return the ports of one row."""
+        """Return the values of the ports in one row."""
         return {name: each.value(row) for name, each in self.layout.items()}
 
 
 def block_rows(block: Block, parameters: Mapping[str, Any]) -> tuple[PortRow, PortRow]:
-    """Return the inputs, reset first, and the outputs of an instance of a block."""
+    """Return the inputs (reset first) and the outputs of an instance of a block."""
     component = block.make(parameters)
     note_use(component)  # only its signature is needed
     ports = component_ports(component)
@@ -89,7 +89,7 @@ def block_rows(block: Block, parameters: Mapping[str, Any]) -> tuple[PortRow, Po
 
 
 def bits_of_rows(rows: Words) -> Bits:
-    """Return the bits of rows, and behind them one that is 0."""
+    """Return the bits of rows, followed by one bit that is 0."""
     bits = np.zeros((len(rows), _WORD_BITS * rows.shape[1] + 1), np.uint8)
     if rows.size:
         packed = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), 8 * rows.shape[1])
@@ -98,11 +98,11 @@ def bits_of_rows(rows: Words) -> Bits:
 
 
 def rows_of_bits(bits: Bits) -> Words:
-    """Return bits, a whole number of words, as rows."""
+    """Return rows from bits, whose number is a multiple of the word size."""
     packed = np.packbits(np.ascontiguousarray(bits), axis=1, bitorder="little")
     return packed.view(np.uint64).reshape(len(bits), bits.shape[1] // _WORD_BITS)
 
 
 def shown_bits(count: int) -> str:
-    """Return a number of bits in words."""
+    """Return a number of bits as text."""
     return f"{count} bit{'s' if count > 1 else ''}"

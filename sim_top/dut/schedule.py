@@ -1,4 +1,4 @@
-"""Cycles of a foreign design: when it is given a row, and when what golden says of that row must be seen."""
+"""Schedule of a foreign design's cycles: input rows, and the cycle in which golden's answer to each is due."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vlane.sim_top.dut.wiring import RESET, Wiring
 from vlane.tb.machinery.native.rows import Words
 
 ROWS = 4096
-"""Of golden, at a time."""
+"""Number of golden's cycles per batch."""
 _SETTLE = 4
-"""Cycles of reset after power-on, at least."""
+"""Smallest number of reset cycles after power-on."""
 _NO_ROW = -1
 
 
@@ -26,15 +26,15 @@ class Batch:
     Parameters
     ----------
     rows : array of uint64
-        Our inputs.
+        Inputs of the block.
     dut_rows : array of uint64
-        Theirs.
+        Inputs of the design.
     expected, care : array of uint64
-        Their outputs, and the bits of them that count.
+        Expected outputs of the design, and the mask of bits to compare.
     origin : array of int64
-        Golden's cycle whose answer is due in each, -1 if none is.
+        Golden's cycle whose answer is due in each cycle, -1 if none is due.
     counted : int
-        Golden's cycles that begin in these.
+        Number of golden's cycles that begin in this batch.
     """
 
     rows: Words
@@ -45,12 +45,12 @@ class Batch:
     counted: int
 
     def compared(self, count: int) -> int:
-        """Return in how many of the first cycles some bit counts."""
+        """Return the number of cycles among the first ``count`` in which some bit is compared."""
         return int(((self.origin[:count] >= 0) & self.care[:count].any(axis=1)).sum())
 
 
 class _Delay:
-    """What is due in later cycles, from batch to batch."""
+    """Queue of answers due in later cycles, kept from batch to batch."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._latency = wiring.map.timing.latency
@@ -67,10 +67,10 @@ class _Delay:
         values: tuple[Words, Words, NDArray[np.int64]],
         resets: NDArray[np.int64],
     ) -> tuple[Words, Words, NDArray[np.int64]]:
-        """Return what is due in the next ``count`` cycles.
+        """Return the answers due in the next ``count`` cycles.
 
-        ``values`` begin in cycles ``at`` and are due ``latency`` later, unless a reset comes until then, which clears
-        what is on its way and may mask what is shown; ``resets`` says for each cycle whether the reset is active.
+        ``values`` begin in cycles ``at`` and are due ``latency`` cycles later. A reset in between discards them,
+        because it clears the pipeline and may mask outputs. ``resets`` is 1 in each cycle with an active reset.
         """
         later = self._latency
         expected, care = (
@@ -91,12 +91,12 @@ class _Delay:
 
 
 def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
-    """Yield the cycles of a run: a reset, memories filled, golden's cycles, and those until the last answers are due.
+    """Yield the cycles of a run: reset, memory initialisation, golden's cycles, and the last answers.
 
     Raises
     ------
     InputError
-        If the traffic uses what the design lacks.
+        If the traffic needs a port that the design lacks.
     """
     delay, timing = _Delay(wiring), wiring.map.timing
     reset = wiring.map.reset
@@ -148,10 +148,11 @@ def _resets(wiring: Wiring, rows: Words) -> NDArray[np.int64]:
 
 
 def _spread(wiring: Wiring, rows: Words) -> tuple[Words, NDArray[np.int64]]:
-    """Return the design's cycles for golden's, and the first cycle of each of golden's.
+    """Return the design's cycles for golden's cycles, and the index of the first cycle of each.
 
-    A reset lasts as long as the design needs. With ``every`` above 1 further cycles follow each other; what acts in one
-    (``ready``, writes, swaps) acts in the first of them, or where ``ready`` belongs to the grant, in the cycle of it.
+    A reset lasts as long as the design needs. With ``every`` above 1, further cycles follow each of golden's. Inputs
+    with an effect (``ready``, writes, swaps) are active in the first of them, or in the cycle of the grant if
+    ``timing.ready`` is ``grant``.
     """
     timing, reset = wiring.map.timing, wiring.map.reset
     resetting = reset.cycles if reset else 1
@@ -170,7 +171,7 @@ def _spread(wiring: Wiring, rows: Words) -> tuple[Words, NDArray[np.int64]]:
 
 
 def _between(wiring: Wiring, rows: Words) -> Words:
-    """Return rows in which nothing acts; what the design lacks stays at its value."""
+    """Return rows without active inputs; inputs that the design lacks keep their constant value."""
     quiet = rows.copy()
     for name, field in wiring.inputs.layout.items():
         if name in {"ready", "swap"} or name.endswith("__enable"):

@@ -1,4 +1,4 @@
-"""The stimulus of a block, without what a foreign design has no ports for."""
+"""Stimulus of a block, restricted to the ports that a foreign design has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import misplaced, missing_value
 from vlane.schedulers.programs import program_writes, read_program
 from vlane.schedulers.registry import IB_ARBITER, LINE_RATE, SCHEDULERS
 from vlane.sim_top.blocks import Block
@@ -23,21 +23,21 @@ from vlane.tb.schedulers.stimulus_egress import EgressStimulus
 from vlane.tb.schedulers.traffic import CERTAIN, Phase, new_statistics, varied
 
 _EMPTY = 62
-"""A lane that gets a packet with chance 2**-62 per cycle stays empty."""
+"""Exponent of the packet probability, 2**-62 per cycle, of a lane that stays empty."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Traffic:
-    """What a foreign design is given.
+    """Traffic for a foreign design.
 
     Parameters
     ----------
     stimulus : Stimulus
-        Golden and its traffic.
+        Golden with its traffic.
     unseen : int
-        Cycles at its start that golden alone runs: a table is written that the design has built in.
+        Number of initial cycles that only golden runs, to write the table that the design has built in.
     before : array of uint64
-        Rows of our inputs that the design alone is given first: its memories get golden's contents.
+        Rows of the block's inputs that only the design runs first, to give its memories golden's contents.
     """
 
     stimulus: Stimulus
@@ -48,23 +48,23 @@ class Traffic:
 def foreign_traffic(
     block: Block, parameters: Mapping[str, Any], wiring: Wiring, *, cycles: int, seed: int, table: Path | None
 ) -> Traffic:
-    """Return the block's qualification, as far as the map lets the design take part.
+    """Return the block's qualification, restricted to the design's ports.
 
-    Without ``wild`` no input is given that the contract forbids; without a reset none is given; an input that the
-    design lacks stays at its value where a kind of traffic decides it. Each call returns a new one, equal to the last.
+    Without ``wild``, no input violates the contract. Without a reset, no reset is applied. An input that the design
+    lacks keeps its constant value if the traffic allows it. All results of equal calls are equal and independent.
 
     Raises
     ------
     InputError
-        If a table is needed and not given, or given and not used, or does not fit.
+        If a required table is missing, a table is not usable, or the table does not fit.
     """
     built_in = (
         block.name in SCHEDULERS and bool(SCHEDULERS[block.name].section) and _absent(wiring, "program__enable", 0)
     )
     if built_in and table is None:
-        raise InputError("--table", "given, as the design has its table built in (absent.program__enable)", "missing")
+        raise missing_value("--table", "the design has a built-in table (absent.program__enable); golden needs it too")
     if built_in and parameters.get("form") == LINE_RATE:
-        raise wiring.map.refusal(("absent", "program__enable"), f"left out with form {LINE_RATE}", "given")
+        raise wiring.map.misplaced(("absent", "program__enable"), f"with form {LINE_RATE}")
     made = _stimulus(block, parameters, wiring, cycles, seed, table)
     edits = _edits(wiring, built_in=built_in)
     made.phases = tuple(_edited(phase, edits) for phase in made.phases)
@@ -79,7 +79,7 @@ def foreign_traffic(
 
 
 def _absent(wiring: Wiring, name: str, value: int) -> bool:
-    """Return whether the design lacks an input, and it stays at a value."""
+    """Return whether the design lacks an input and the map holds it at this value."""
     return wiring.absent.get(name) == value
 
 
@@ -91,7 +91,7 @@ def _stimulus(
         return block.qualify(parameters, cycles=cycles, seed=seed, **places)
     with_table = [each.name for each in SCHEDULERS.values() if each.section]
     if block.name not in with_table:
-        raise InputError("--table", f"given with {', '.join(with_table)}", str(table))
+        raise misplaced("--table", f"with {block.name}: only {', '.join(with_table)} have tables")
     tables = read_program(table, SCHEDULERS[block.name])
     writes = program_writes(tables, block.name, parameters, str(table))
     if block.name != IB_ARBITER:
@@ -105,7 +105,7 @@ def _stimulus(
 
 
 def _edits(wiring: Wiring, *, built_in: bool) -> dict[str, Any]:
-    """Return what every phase has in place of its own, by the name of the field."""
+    """Return the fields of every phase that the map overrides, by name."""
     edits: dict[str, Any] = {}
     if wiring.map.reset is None or built_in:
         edits["reset"] = 0
@@ -132,13 +132,13 @@ def _edited(phase: Any, edits: Mapping[str, Any]) -> Any:
 
 
 def _contents(block: Block, parameters: Mapping[str, Any], wiring: Wiring) -> Words:
-    """Return the writes that give a design's memories what golden's hold after power-on."""
+    """Return the writes that give a design's memories golden's power-on contents."""
     writes = [] if "program__enable" in wiring.absent else power_on_writes(block.name, parameters)
     rows = np.zeros((len(writes), wiring.inputs.words), np.uint64)
     put_writes(wiring.inputs.layout, writes, rows)
     for name, value in wiring.absent.items():
         wiring.inputs.layout[name].put(rows, value)
-    for row, write in zip(rows, writes, strict=True):  # a write needs what the design lacks: refused by its rows
+    for row, write in zip(rows, writes, strict=True):  # a write to a missing input is rejected by check_rows
         for name in write.keys() & wiring.absent.keys():
             wiring.inputs.layout[name].put(row, write[name])
     return rows

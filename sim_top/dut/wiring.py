@@ -1,4 +1,4 @@
-"""A map checked against both sides, and rows carried across it in either direction."""
+"""Port map checked against both sides, and conversion of rows in both directions."""
 
 from __future__ import annotations
 
@@ -16,56 +16,57 @@ from vlane.sim_top.dut.ports import BlockPort, PortRow, bits_of_rows, block_rows
 from vlane.tb.machinery.native.rows import Port, Words
 
 RESET = "rst"
-"""Our reset, which is active high and synchronous."""
+"""Reset of the block, active high and synchronous."""
 DECISION = ("grant", "vl", "list", "blocks")
 """Outputs of a scheduler that are 0 without a grant."""
 ZERO = -1
-"""The place of a bit that is always 0: behind the last of a row."""
+"""Index of a constant 0 bit after the last bit of a row."""
 
 
 class Wiring:
-    """What connects a block's ports with those of a foreign design.
+    """Connections between a block's ports and those of a foreign design.
 
     Parameters
     ----------
     block : Block
         The block.
     parameters : mapping
-        Of its instance.
+        Parameters of the block's instance.
     given : DutMap
-        The map.
+        Port map.
     top : str
-        The foreign module.
+        Foreign module.
     ports : tuple of Port
-        Its ports.
+        Ports of the foreign module.
 
     Attributes
     ----------
     inputs, outputs : PortRow
-        The block's.
+        Ports of the block.
     dut_inputs, dut_outputs, dut_ports : PortRow, PortRow, tuple of Port
-        Theirs, and the ports in them; no clock, and no output that the map does not name.
+        Ports of the design as rows, and as a tuple; without the clock and without outputs that the map omits.
     compared, left_out, decides : list of str, list of str, bool
-        Outputs that are compared, and those that the design lacks; whether the block is one that grants.
+        Compared outputs; outputs that the design lacks; whether the block grants.
     absent : dict of str to int
-        Inputs that the design lacks, and what they stay at.
+        Constant values of inputs that the design lacks.
     lanes : Lanes
-        Of the port; none if the block does not grant.
+        Lanes of the port; none if the block does not grant.
     source, inverted : array
-        For each bit of a row of their inputs: the bit of ours, ``ZERO`` if none, and whether it is turned.
+        For each bit of a row of the design's inputs: the index of the block's bit (``ZERO`` if none), and whether it is
+        inverted.
     expected_source, expected_inverted, cared : array
-        The same for their outputs, and whether the bit is compared.
+        The same for the design's outputs, and whether the bit is compared.
     conditions : list of (array, array, int)
-        Places of their outputs that count only where bits of our outputs have a value.
+        Indices of the design's output bits that are compared only while bits of the block's outputs have a given value.
     too_narrow : list of (str, array)
-        Places of our outputs for which they have no bits.
+        Indices of the block's output bits that have no bit in the design, by output.
     lane : LaneWires or None
-        The output that names the lane.
+        Output that names the granted lane.
 
     Raises
     ------
     InputError
-        Naming the first key of the map that fits neither side, or not both.
+        If the map does not fit; names the first offending key.
     """
 
     def __init__(
@@ -98,10 +99,10 @@ class Wiring:
         self.compared = [name for name in self.outputs.ports if name in told]
         self.left_out = [name for name in self.outputs.ports if name not in told]
 
-    # What fits
+    # Checks
 
     def _check_names(self) -> None:
-        """Refuse keys that are no ports of ours, and inputs of ours that are not accounted for."""
+        """Reject keys that are not ports of the block, and inputs of the block that the map omits."""
         given, refusal = self.map, self.map.refusal
         wired = [name for name in self.inputs.ports if name != RESET]
         for section, names, known in (
@@ -111,17 +112,18 @@ class Wiring:
         ):
             for name in names:
                 if name not in known:
-                    must = f"a known key ({', '.join(known)})"
-                    raise refusal((section, name), must, "unknown", meant=closest(name, known))
+                    must, problem = f"a known key ({', '.join(known)})", f": unknown port (known: {', '.join(known)})"
+                    raise refusal((section, name), must, "unknown", problem=problem, meant=closest(name, known))
         for name in wired:
             if name in given.inputs and name in given.absent:
-                raise refusal(("absent", name), "left out, as it is in inputs", "given")
+                raise given.misplaced(("absent", name), "together with an entry in [inputs]")
             if name not in given.inputs and name not in given.absent:
-                raise refusal(("inputs", name), "given, or in absent what it stays at", "missing")
+                problem = "is missing: connect the input, or give its constant value in [absent]"
+                raise refusal(("inputs", name), "given", "missing", problem=problem)
         if not self.decides:
             for key, usual in (("every", 1), ("ready", "either"), ("between", "hold")):
                 if getattr(given.timing, key) != usual:
-                    raise refusal(("timing", key), "left out for a block that does not grant", "given")
+                    raise given.misplaced(("timing", key), "for a block without grants")
         for name, wire in given.outputs.items():
             for key in ("when", "unless"):
                 told = getattr(wire, key)
@@ -129,10 +131,10 @@ class Wiring:
                     must = f"an output of the block ({', '.join(self.outputs.ports)})"
                     raise refusal(("outputs", name, key), must, told, meant=closest(told, self.outputs.ports))
             if wire.encoding != "number" and not (self.decides and name == "vl"):
-                raise refusal(("outputs", name, "encoding"), "number, but for vl of a scheduler", wire.encoding)
+                raise refusal(("outputs", name, "encoding"), "number except for vl of a scheduler", wire.encoding)
 
     def _port(self, path: tuple[str | int, ...], name: str, *, is_input: bool) -> Port:
-        """Return a port of theirs."""
+        """Return a port of the design."""
         known = [port.name for port in self._theirs.values() if port.is_input == is_input]
         found = self._theirs.get(name)
         kind = "input" if is_input else "output"
@@ -142,19 +144,20 @@ class Wiring:
         return found
 
     def _take(self, path: tuple[str | int, ...], name: str) -> None:
-        """Note that a port of theirs is connected; refuse it the second time."""
+        """Mark a port of the design as connected; reject a second connection."""
         if name in self._taken:
-            raise self.map.refusal(path, f"connected once ({self._taken[name]} has it)", name)
+            problem = f": port {name} is already connected by {self._taken[name]}"
+            raise self.map.refusal(path, "an unconnected port", name, problem=problem)
         self._taken[name] = ".".join(map(str, path))
 
     def _places(
         self, section: str, ours: BlockPort, wire: InputWire, row: PortRow
     ) -> tuple[list[tuple[int, int]], list[int]]:
-        """Return (their place, our place or ``ZERO``) of each bit of theirs, and our places that have no bit there."""
+        """Return (design's bit, block's bit or ``ZERO``) pairs, and the block's bits that the design lacks."""
         elements = 1 if wire.resize and not ours.is_array and wire.ports is None else ours.elements
         bits = ours.bits // elements
         if elements == 1 and ours.bits > 1 and wire.order == "high_first":
-            raise self.map.refusal((section, ours.name, "order"), "left out with resize", wire.order)
+            raise self.map.misplaced((section, ours.name, "order"), "with resize")
         their = self._elements(section, ours, wire, row, elements=elements, bits=bits)
         if wire.order == "high_first":
             their = their[::-1]
@@ -168,11 +171,11 @@ class Wiring:
     def _elements(
         self, section: str, ours: BlockPort, wire: InputWire, row: PortRow, *, elements: int, bits: int
     ) -> list[tuple[int, int]]:
-        """Return the lowest bit and the width of each element of theirs, as they are ordered."""
+        """Return the lowest bit and the width of each of the design's elements, in the order of the map."""
         is_input, key = section == "inputs", "port" if wire.ports is None else "ports"
         path = (section, ours.name, key)
         if wire.ports is not None and len(wire.ports) != elements:
-            raise self.map.refusal(path, f"a list of {elements}", f"one of {len(wire.ports)}")
+            raise self.map.refusal(path, f"a list of {elements} ports", f"{len(wire.ports)} ports")
         count = elements if wire.ports is None else 1
         total = bits * count
         found = []
@@ -181,12 +184,11 @@ class Wiring:
             width = self._port(at, name, is_input=is_input).bits
             self._take(at, name)
             if width != total and not wire.resize:
-                raise self.map.refusal(
-                    at, f"a port of {shown_bits(total)}, or with resize = true", f"{name} of {shown_bits(width)}"
-                )
+                problem = f": port {name} has {shown_bits(width)}, not {total}; set resize = true to allow this"
+                raise self.map.refusal(at, f"a port of {shown_bits(total)}", name, problem=problem)
             if width % count:
-                must = f"a port of {count} elements of equal width"
-                raise self.map.refusal(at, must, f"{name} of {shown_bits(width)}")
+                problem = f": port {name} has {shown_bits(width)}, which do not divide into {count} equal elements"
+                raise self.map.refusal(at, f"a port of {count} equal elements", name, problem=problem)
             first, each = row.ports[name].first, width // count
             found += [(first + element * each, each) for element in range(count)]
         return found
@@ -195,12 +197,14 @@ class Wiring:
         given, row = self.map, self.dut_inputs
         clock = self._port(("clock",), given.clock.port, is_input=True)
         if clock.bits != 1:
-            raise given.refusal(("clock",), "a port of 1 bit", f"{clock.name} of {shown_bits(clock.bits)}")
+            problem = f": port {clock.name} has {shown_bits(clock.bits)}, not 1"
+            raise given.refusal(("clock",), "a port of 1 bit", clock.name, problem=problem)
         if given.reset is not None:
             port = self._port(("reset", "port"), given.reset.port, is_input=True)
             self._take(("reset", "port"), port.name)
             if port.bits != 1:
-                raise given.refusal(("reset", "port"), "a port of 1 bit", f"{port.name} of {shown_bits(port.bits)}")
+                problem = f": port {port.name} has {shown_bits(port.bits)}, not 1"
+                raise given.refusal(("reset", "port"), "a port of 1 bit", port.name, problem=problem)
             self._connect(row.ports[port.name].first, self.inputs.ports[RESET].first, given.reset.active == "low")
         self._resized: list[tuple[str, NDArray[np.int64]]] = []
         for name, wire in given.inputs.items():
@@ -214,29 +218,29 @@ class Wiring:
             bits = self._port(path, name, is_input=True).bits
             self._take(path, name)
             if value >> bits:
-                raise given.refusal(path, f"below {1 << bits}, for {shown_bits(bits)}", value)
+                raise given.refusal(path, f"below {1 << bits} for a port of {shown_bits(bits)}", value)
             for bit in range(bits):
                 self._connect(row.ports[name].first + bit, ZERO, bool(value >> bit & 1))
         for name in row.ports:
             if name not in self._taken:
-                must = f"given, or another key that connects this input of {self.top}"
-                raise given.refusal(("constants", name), must, "missing")
+                problem = f"is missing: connect this input of {self.top} in [inputs], or give its value here"
+                raise given.refusal(("constants", name), "given", "missing", problem=problem)
         self.absent = {name: self._value_of(name) for name in given.absent}
 
     def _connect(self, their: int, our: int, inverted: bool) -> None:  # noqa: FBT001 - one of three of a kind
         self.source[their], self.inverted[their] = our, inverted
 
     def _value_of(self, name: str) -> int:
-        """Return what a port that the design lacks stays at."""
+        """Return the constant value of a port that the design lacks."""
         port, whole = self.inputs.ports[name], self.map.absent[name]
         given, count = (whole.value or 0, 1) if whole.each is None else (whole.each, port.elements)
         bits = port.bits // count
         if given >> bits:
-            raise self.map.refusal(("absent", name), f"below {1 << bits}, for {shown_bits(bits)}", given)
+            raise self.map.refusal(("absent", name), f"below {1 << bits} for {shown_bits(bits)}", given)
         return sum(given << bits * element for element in range(count))
 
     def _wire_outputs(self) -> LaneWires | None:
-        """Connect the outputs; return the one that names the lane."""
+        """Connect the outputs; return the output that names the lane."""
         lane = None
         for name, wire in self.map.outputs.items():
             if wire.encoding != "number":
@@ -256,26 +260,28 @@ class Wiring:
             for key, wanted in (("when", 1), ("unless", 0)):
                 if (told := getattr(wire, key)) is not None:
                     if told in {name, wire.when if key == "unless" else None}:
-                        raise self.map.refusal(("outputs", name, key), "another output, or it never counts", told)
+                        problem = ": an output cannot be its own condition"
+                        problem = problem if told == name else ": when and unless must name different outputs"
+                        raise self.map.refusal(("outputs", name, key), "another output", told, problem=problem)
                     self.conditions.append((places, self._condition((name, key), told, elements), wanted))
         return lane
 
     def _condition(self, at: tuple[str, str], told: str, elements: list[int]) -> NDArray[np.int64]:
-        """Return the place of the bit that each place of an output depends on."""
+        """Return the index of the bit on which each bit of an output depends."""
         port, count = self.outputs.ports[told], max(elements) + 1
         if port.bits not in {1, count}:
-            must = f"an output of 1 bit or {count}"
-            raise self.map.refusal(("outputs", *at), must, f"{told} of {shown_bits(port.bits)}")
+            problem = f": output {told} has {shown_bits(port.bits)}, not 1 or {count}"
+            raise self.map.refusal(("outputs", *at), f"an output of 1 or {count} bits", told, problem=problem)
         return np.array([port.first + (element if port.bits > 1 else 0) for element in elements], np.int64)
 
     def _wire_lane(self, wire: OutputWire) -> LaneWires:
-        """Return an output that names the granted lane."""
+        """Return the output that names the granted lane."""
         count, onehot = len(self.lanes.by_vl), wire.encoding == "onehot"
         path = ("outputs", "vl", "port" if wire.ports is None else "ports")
         if wire.ports is not None and not onehot:
-            raise self.map.refusal(path, "left out with encoding lane, for port", "given")
+            raise self.map.misplaced(path, "with encoding lane: use port")
         if wire.ports is not None and len(wire.ports) != count:
-            raise self.map.refusal(path, f"a list of {count}, the lanes there are", f"one of {len(wire.ports)}")
+            raise self.map.refusal(path, f"a list of {count} ports, one per lane", f"{len(wire.ports)} ports")
         places: list[int] = []
         for index, name in enumerate(wire.names):
             at = path if wire.ports is None else (*path, index)
@@ -283,8 +289,9 @@ class Wiring:
             self._take(at, name)
             least = 1 if wire.ports is not None else count if onehot else (count - 1).bit_length()
             if width < least or (onehot and width > least):
-                must = f"a port of {shown_bits(least)}" + ("" if onehot else " or more") + f", for {count} lanes"
-                raise self.map.refusal(at, must, f"{name} of {shown_bits(width)}")
+                must = f"{shown_bits(least)}{'' if onehot else ' or more'} for {count} lanes"
+                problem = f": port {name} has {shown_bits(width)}, expected {must}"
+                raise self.map.refusal(at, f"a port of {must}", name, problem=problem)
             first = self.dut_outputs.ports[name].first
             places += range(first, first + width)
         if wire.order == "high_first":
@@ -294,36 +301,42 @@ class Wiring:
     # Rows
 
     def check_rows(self, rows: Words, cycle: int) -> None:
-        """Refuse rows of ours that use what the design lacks; ``cycle`` is the number of the first.
+        """Reject rows of the block's inputs that need a port missing in the design.
+
+        The first row belongs to ``cycle``.
 
         Raises
         ------
         InputError
-            Naming the port, and the first cycle.
+            If there is such a row; the error names the port and the first cycle.
         """
         for name, value in self.absent.items():
             port = self.inputs.ports[name]
             wanted = np.array([value >> bit & 1 for bit in range(port.bits)], np.uint8)
             given = bits_of_rows(rows)[:, port.first : port.first + port.bits]
-            self._refuse_first(("absent", name), given != wanted, "what the traffic leaves it at", rows, cycle)
+            words = "is constant in the design, but the traffic drives"
+            self._refuse_first(("absent", name), given != wanted, words, rows, cycle)
         for name, places in self._resized:
             over = bits_of_rows(rows)[:, places] != 0
-            self._refuse_first(("inputs", name), over, "as wide as the traffic needs", rows, cycle)
+            self._refuse_first(("inputs", name), over, "is too narrow: the traffic drives", rows, cycle)
 
-    def _refuse_first(self, path: tuple[str, str], bits: NDArray[np.bool_], must: str, rows: Words, cycle: int) -> None:
-        """Refuse the first row with a bit that is wrong."""
+    def _refuse_first(
+        self, path: tuple[str, str], bits: NDArray[np.bool_], words: str, rows: Words, cycle: int
+    ) -> None:
+        """Reject the first row with a wrong bit."""
         wrong = np.flatnonzero(bits.any(axis=1))
         if len(wrong):
             at = int(wrong[0])
             value = self.inputs.layout[path[1]].value(rows[at])
-            raise self.map.refusal(path, must, f"{value:#x} in cycle {cycle + at}")
+            got = f"{value:#x} in cycle {cycle + at}"
+            raise self.map.refusal(path, "a value that the traffic allows", got, problem=f"{words} {got}")
 
     def dut_rows(self, rows: Words) -> Words:
-        """Return rows of our inputs as rows of theirs."""
+        """Return rows of the block's inputs as rows of the design's inputs."""
         return rows_of_bits(bits_of_rows(rows)[:, self.source] ^ self.inverted)
 
     def our_rows(self, dut_rows: Words) -> Words:
-        """Return rows of their inputs as rows of ours; what they lack is at its value."""
+        """Return rows of the design's inputs as rows of the block's inputs; missing inputs are constant."""
         bits = np.zeros((len(dut_rows), 64 * self.inputs.words + 1), np.uint8)
         theirs = bits_of_rows(dut_rows)[:, :-1] ^ self.inverted
         carried = self.source != ZERO
@@ -334,17 +347,17 @@ class Wiring:
         return rows
 
     def expected(self, rows: Words, outputs: Words) -> tuple[Words, Words]:
-        """Return what golden's outputs are at their ports, and which bits of them count.
+        """Return golden's outputs as rows of the design's outputs, and masks of the bits to compare.
 
         Parameters
         ----------
         rows, outputs : array of uint64
-            Our inputs, and golden's outputs, of the same cycles.
+            The block's inputs and golden's outputs, for the same cycles.
 
         Raises
         ------
         InputError
-            If a value does not fit into a port of theirs.
+            If a value does not fit into a port of the design.
         """
         if self.map.timing.ready == "request":
             outputs = outputs.copy()
@@ -372,16 +385,17 @@ class Wiring:
         return rows_of_bits(theirs), rows_of_bits(care)
 
     def refuse_narrow(self, outputs: int) -> NoReturn:
-        """Refuse a row of our outputs, a number, of which a value does not fit into their port."""
+        """Reject a row of golden's outputs, as a number, with a value that does not fit into the design's port."""
         for name, places in self.too_narrow:
             if any(outputs >> int(place) & 1 for place in places):
                 port = self.outputs.ports[name]
                 value = outputs >> port.first & (1 << port.bits) - 1
-                raise self.map.refusal(("outputs", name), "as wide as its values", value)
+                problem = f": the design's port is too narrow for the value {value}"
+                raise self.map.refusal(("outputs", name), "wide enough for its values", value, problem=problem)
         raise AssertionError("every value fits")
 
     def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
-        """Return a row of their outputs by our outputs; a one-hot grant is the list of the VLs it names."""
+        """Return a row of the design's outputs as values of the block's outputs; a one-hot grant as a list of VLs."""
         bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self.expected_inverted
         found: dict[str, int | list[int]] = {}
         for name in self.map.outputs:

@@ -1,1 +1,1 @@
-"""A scheduler alone: arrivals in, departures out."""
+"""One scheduler at an output port: arrivals in, departures out."""

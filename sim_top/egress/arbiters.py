@@ -1,4 +1,4 @@
-"""The schedulers as arbiters of one output port: golden, and compiled hardware, programmed alike."""
+"""Schedulers as arbiters of one output port: golden and compiled hardware, programmed identically."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vlane.tb.machinery.native.model import CompiledModel
 
 _NO_HOLD = False
 _CYCLES_OF_A_TURN = 8
-"""More than a turn takes in the line-rate forms when packets wait that fit."""
+"""Upper bound of the cycles per visit in the line-rate forms while fitting packets wait."""
 
 
 def _patience(name: str, form: str) -> int:
-    """Return the cycles without a grant after which a port that waits goes on waiting."""
+    """Return the number of ready cycles without a grant to wait while a fitting packet waits."""
     patience = find_scheduler(name).patience
     return _CYCLES_OF_A_TURN * max(patience, MAX_ENTRIES) if form == LINE_RATE else patience
 
@@ -36,16 +36,16 @@ def _rest(form: str) -> int:
 
 
 class GoldenArbiter:
-    """A golden scheduler with its table programmed.
+    """Golden scheduler with its table programmed.
 
     Parameters
     ----------
     name : str
-        One of ``vlane.schedulers.plugged.scheduler_names()``.
+        Scheduler, one of ``vlane.schedulers.plugged.scheduler_names()``.
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     writes : list of (select, index, requester or VL, weight)
-        What is programmed first.
+        Writes to program first.
     """
 
     def __init__(self, name: str, parameters: Mapping[str, Any], writes: Sequence[Write]) -> None:
@@ -86,18 +86,18 @@ class GoldenArbiter:
 
 
 class HardwareArbiter:
-    """A compiled scheduler; its table is programmed through its own port.
+    """Compiled scheduler, programmed through its program port.
 
     Parameters
     ----------
     model : CompiledModel
-        The hardware.
+        Compiled hardware.
     name : str
-        One of ``vlane.schedulers.plugged.scheduler_names()``.
+        Scheduler, one of ``vlane.schedulers.plugged.scheduler_names()``.
     form : str
-        Of the scheduler, where it has any.
+        Form of the scheduler; empty if it has only one.
     writes : list of (select, index, requester or VL, weight)
-        What is programmed first.
+        Writes to program first.
     """
 
     def __init__(self, model: CompiledModel, name: str, form: str, writes: Sequence[Write]) -> None:
@@ -137,7 +137,7 @@ class HardwareArbiter:
         return rows
 
     def _put(self, rows: NDArray[np.uint64], name: str, value: int) -> None:
-        """Set a port, if this scheduler has it: not all have a swap, weights or a program port."""
+        """Set a port if this scheduler has it; swap, weights and program port are optional."""
         if name in self._model.inputs:
             self._model.inputs[name].put(rows, value)
 

@@ -1,7 +1,7 @@
-"""One output port: queues per lane, a scheduler, a link of one block per cycle.
+"""One output port: a queue per lane, a scheduler, and a link of one block per cycle.
 
-A packet that arrives in cycle t may start in t; it holds the link for its blocks. A stretch in which nothing
-can start is skipped once more cycles of it would change nothing: the arbiter says how many that takes.
+A packet that arrives in cycle t may start in cycle t, and occupies the link for one cycle per block. Idle cycles are
+skipped once the arbiter's state no longer changes; ``patience`` and ``rest`` bound the cycles until then.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from vlane.units import blocks_of
 
 
 class PortHeads(NamedTuple):
-    """What the arbiter sees in a cycle.
+    """Inputs of the arbiter in a cycle.
 
     Parameters
     ----------
     request, fits : int
-        Bits per lane, VL15 last.
+        Bit masks by lane, VL15 last.
     blocks : list of int
         Sizes of the head packets.
     behind : int
-        Bits per data lane: behind the head is another packet that fits after it.
+        Bit mask by data lane: a second packet follows the head and fits after it.
     behind_blocks : list of int
-        Sizes of those.
+        Sizes of the second packets.
     """
 
     request: int
@@ -41,16 +41,16 @@ class PortHeads(NamedTuple):
 
 
 class Arbiter(Protocol):
-    """Golden or hardware, cycle by cycle."""
+    """Interface of golden and hardware arbiters, cycle by cycle."""
 
     @property
     def patience(self) -> int:
-        """Ready cycles, of those in which some packet fits, after which one without a grant changes nothing."""
+        """Number of ready cycles without a grant, while a packet fits, after which the state no longer changes."""
         ...
 
     @property
     def rest(self) -> int:
-        """Ready cycles, of those in which no packet fits, after which one more changes nothing."""
+        """Number of ready cycles, while no packet fits, after which the state no longer changes."""
         ...
 
     def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
@@ -58,22 +58,22 @@ class Arbiter(Protocol):
         ...
 
     def busy_cycles(self, heads: Sequence[PortHeads]) -> None:
-        """Run cycles in which the link is not ready, given what is seen in each."""
+        """Run cycles in which the link is not ready, with the port's heads in each."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EgressRun:
-    """A finished run.
+    """Result of a run.
 
     Parameters
     ----------
     departures : list of Departure
-        In order.
+        Departures in order.
     per_vl : list of LaneSummary
-        For every lane that arrivals named.
+        Summaries of all lanes with arrivals.
     window : Window or None
-        In which the shares are counted; ``None`` if they are of the whole run.
+        Window over which shares are counted; ``None`` for the whole run.
     """
 
     departures: list[Departure]
@@ -82,7 +82,7 @@ class EgressRun:
 
     @property
     def counted_cycles(self) -> int:
-        """Cycles of the stretch in which the shares are counted, to the end of its last packet; 0 if nothing left."""
+        """Length of the window over which shares are counted, to the end of its last packet; 0 without departures."""
         window = self.window
         counted = self.departures[window.first : window.end] if window else self.departures
         if not counted:
@@ -96,18 +96,18 @@ class EgressRun:
 def run_egress(
     arbiter: Arbiter, arrivals: list[Arrival], credits_in: list[Credit] | None, *, data_vls: int
 ) -> EgressRun:
-    """Run arrivals through a port until nothing more can leave.
+    """Run arrivals through a port until no more packet can leave.
 
     Parameters
     ----------
     arbiter : Arbiter
-        With its table loaded.
+        Arbiter with its table loaded.
     arrivals : list of Arrival
-        In order of cycle; lanes below ``data_vls`` or 15.
+        Arrivals in order of cycle, on lanes below ``data_vls`` or on VL15.
     credits_in : list of Credit or None
-        In order of cycle; lanes they do not name, or all of them, are unlimited.
+        Credits in order of cycle; lanes without credits are unlimited.
     data_vls : int
-        Data lanes of the arbiter.
+        Number of data lanes of the arbiter.
     """
     port = _Queues(arrivals, credits_in or [], data_vls)
     departures: list[Departure] = []
@@ -143,7 +143,7 @@ _UNLIMITED = 1 << 62
 
 
 class _Queues:
-    """What waits at the port, and the room of the next node."""
+    """Queues of the port, and the receiver's free space in blocks."""
 
     def __init__(self, arrivals: list[Arrival], credits_in: list[Credit], data_vls: int) -> None:
         self.data_vls = data_vls
@@ -154,12 +154,12 @@ class _Queues:
         self._data_queues = [queue for vl, queue in self.queues.items() if vl != VL15]
 
     def next_event(self, cycle: int) -> int | None:
-        """Return the next cycle after ``cycle`` in which something arrives; ``None`` if nothing does."""
+        """Return the next cycle after ``cycle`` with an arrival or credit; ``None`` if there is none."""
         times = [coming[0].cycle for coming in (self.coming, self.credits_coming) if coming]
         return max(min(times), cycle + 1) if times else None
 
     def advance(self, cycle: int) -> bool:
-        """Let what is due come in; tell whether anything did."""
+        """Process arrivals and credits up to a cycle; return whether there were any."""
         before = len(self.coming) + len(self.credits_coming)
         while self.coming and self.coming[0].cycle <= cycle:
             packet = self.coming.popleft()
@@ -170,12 +170,12 @@ class _Queues:
         return len(self.coming) + len(self.credits_coming) != before
 
     def heads_in(self, cycle: int) -> PortHeads:
-        """Let what is due in a cycle come in; return what is seen."""
+        """Process arrivals and credits up to a cycle; return the heads."""
         self.advance(cycle)
         return self.heads()
 
     def heads(self) -> PortHeads:
-        """Return what is seen."""
+        """Return the arbiter's inputs."""
         request, fits, behind = 0, 0, 0
         blocks, behind_blocks = ([0] * (self.data_vls + 1) for _ in range(2))
         for vl, queue in self.queues.items():
@@ -191,7 +191,7 @@ class _Queues:
         return PortHeads(request, fits, blocks, behind, behind_blocks)
 
     def is_backlogged(self) -> bool:
-        """Return whether a packet of every data lane that arrivals name is waiting."""
+        """Return whether every data lane with arrivals has a packet waiting."""
         return self._data_queues != [] and all(self._data_queues)
 
     def take(self, vl: int) -> Arrival:

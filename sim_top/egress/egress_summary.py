@@ -1,4 +1,4 @@
-"""What each lane of an output port got: its share while every lane had something to send, and its waits."""
+"""Summary of each lane of an output port: share while every lane is backlogged, and waits."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 
 class Departure(NamedTuple):
-    """A packet that left.
+    """Departed packet.
 
     Parameters
     ----------
     cycle : int
-        Of its first flit.
+        Cycle of the first flit.
     vl, bytes : int
-        The packet.
+        Lane and size of the packet.
     list : str
-        ``high``, ``low``, ``vl15`` or ``none``.
+        List that granted the packet: ``high``, ``low``, ``vl15`` or ``none``.
     """
 
     cycle: int
@@ -26,14 +26,14 @@ class Departure(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A stretch of cycles in which, whenever the link was free, a packet of every named data lane was waiting.
+    """Interval in which every data lane with arrivals had a packet waiting whenever the link was free.
 
     Parameters
     ----------
     first_cycle, last_cycle : int
-        The first and the last of those in which the link was free.
+        First and last cycle with a free link.
     first, end : int
-        The departures that started in it: from ``first`` up to, not with, ``end``.
+        Range of departures in the window: from ``first`` up to but excluding ``end``.
     """
 
     first_cycle: int
@@ -43,22 +43,22 @@ class Window(NamedTuple):
 
 
 class LaneSummary(NamedTuple):
-    """What a lane got.
+    """Summary of a lane.
 
     Parameters
     ----------
     vl, packets, bytes : int
-        Lane, packets and bytes that left.
+        Lane, packets and bytes sent.
     share : float
-        Of the bytes that left in the window, or of all if there is no window.
+        Fraction of the bytes sent in the window, or in the whole run without a window.
     window_packets, window_bytes : int
-        Packets and bytes that the share counts.
+        Packets and bytes counted in the share.
     mean_wait_cycles : float
-        From arrival to the first flit.
+        Mean wait from arrival to first flit.
     p50_wait_cycles, p99_wait_cycles, max_wait_cycles : int
-        The waits that half of the packets, 99 of 100 and all of them did not exceed.
+        Waits not exceeded by 50, 99 and 100 per cent of the packets.
     left_behind : int
-        Packets that never left: no entry serves them, or no credit came.
+        Packets never sent, because no entry serves them or no credit came.
     """
 
     vl: int
@@ -75,12 +75,12 @@ class LaneSummary(NamedTuple):
 
 
 class WindowFinder:
-    """Finds the window in which most bytes left, cycle by cycle in which the link is free.
+    """Search for the window in which most bytes were sent.
 
     Parameters
     ----------
     departures : list of Departure
-        Filled as the run goes on.
+        Departures of the run, appended while it proceeds.
     """
 
     def __init__(self, departures: list[Departure]) -> None:
@@ -90,7 +90,7 @@ class WindowFinder:
         self._bytes = 0
 
     def look(self, cycle: int, *, backlogged: bool) -> None:
-        """Take a cycle in which the link is free, before its packet starts."""
+        """Record a cycle with a free link, before its packet starts."""
         if not backlogged:
             self._close()
         elif self._open is None:
@@ -99,7 +99,7 @@ class WindowFinder:
             self._open = self._open._replace(last_cycle=cycle)
 
     def found(self) -> Window | None:
-        """Return the window at the end of the run; ``None`` if in none a packet left."""
+        """Return the window at the end of the run; ``None`` if no window has departures."""
         self._close()
         return self._best
 
@@ -115,9 +115,9 @@ class WindowFinder:
 def summaries(
     departures: Sequence[Departure], waits: dict[int, list[int]], behind: dict[int, int], window: Window | None
 ) -> list[LaneSummary]:
-    """Return the summary of every lane that ``behind`` names with its packets that never left.
+    """Return the summary of every lane in ``behind``, the number of unsent packets by lane.
 
-    ``waits`` are of the packets that left, by lane.
+    ``waits`` are the waits of the sent packets by lane.
     """
     counted = departures[window.first : window.end] if window else departures
     whole = sum(each.bytes for each in counted)
@@ -144,5 +144,5 @@ def summaries(
 
 
 def _rank(ordered: list[int], percent: int) -> int:
-    """Return the least value that so many per cent of the values do not exceed; 0 of none."""
+    """Return the smallest value not exceeded by ``percent`` per cent of the values; 0 without values."""
     return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else 0

@@ -1,13 +1,13 @@
-"""A FuseSoC core of the exported files."""
+"""FuseSoC core of the exported files."""
 
 from __future__ import annotations
 
 
 def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
-    """Return what a FuseSoC core of an exported module says, behind its first line.
+    """Return the text of the FuseSoC core of an exported module, without its first line.
 
-    Targets: ``default``, the module for whoever depends on it; ``lint``, without warnings under ``-Wall``; ``sim``, if
-    there is a testbench.
+    Targets: ``default`` is the module for dependants, ``lint`` runs without warnings under ``-Wall``, and ``sim``
+    exists if there is a testbench.
     """
     lines = [
         f"name: vlane:qos:{name}:{version}",

@@ -1,4 +1,4 @@
-"""Export of a block: Verilog, a table of its ports, a FuseSoC core, waivers, a testbench, a register map."""
+"""Export of a block: Verilog, port table, FuseSoC core, waivers, testbench, register map."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from amaranth.lib.wiring import FlippedSignature
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.hdl.registers.axi_lite import BUS_PREFIX, AxiLite
 from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters
@@ -40,14 +40,14 @@ _MOST_BYTES = 1 << 27
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written, or was there already.
+    """Exported files, newly written or unchanged.
 
     Parameters
     ----------
     files : list of Path
-        Verilog first, then the port table, the core, the waivers, and the register map and the testbench.
+        Verilog, port table, core, waivers, then register map and testbench.
     ports : list of dict
-        Name, direction, bits and meaning.
+        Name, direction, bits and meaning of each port.
     """
 
     files: list[Path]
@@ -65,32 +65,32 @@ def export_block(
     registered: bool = False,
     force: bool = False,
 ) -> Exported:
-    """Write the Verilog, the port table, the waivers and a FuseSoC core of a block (``docs/export.md``): all or none.
+    """Write Verilog, port table, waivers and a FuseSoC core of a block, all or none (``docs/export.md``).
 
     Parameters
     ----------
     block : Block
-        What is exported.
+        Block to export.
     parameters : Parameters
-        Of the instance, checked.
+        Checked parameters of the instance.
     folder : Path
-        Where the files go.
+        Output folder.
     name : str, optional
-        Of the module, the files and the core; without one the block's, with ``_axi_lite`` behind it if registered.
+        Name of the module, the files and the core; by default the block's, with suffix ``_axi_lite`` if registered.
     bench_cycles : int
-        If not 0, also a testbench that checks so many cycles against golden.
+        Number of cycles that a testbench compares with golden; 0 for no testbench.
     seed : int
-        Chooses what the testbench does.
+        Seed of the testbench's stimulus.
     registered : bool
-        The block stands behind AXI4-Lite registers; their map is written too.
+        Whether the block sits behind AXI4-Lite registers, whose map is also written.
     force : bool
-        Replace files whose content differs.
+        Whether to overwrite files whose content differs.
 
     Raises
     ------
     InputError
-        If the name cannot be a module's, if the testbench is too long, if the folder cannot be used, or if a file would
-        be replaced without ``force``.
+        If the name is not a valid module name, the testbench is too long, the folder is not usable, or a file would be
+        overwritten without ``force``.
     """
     if name is not None:
         check_module_name("--name", name)
@@ -109,7 +109,7 @@ def export_block(
     name = name or block.name + ("_axi_lite" if registered else "")
     ports = component_ports(component)
     _check_length(bench_cycles, ports)
-    if os.path.lexists(folder):  # else it is made when all is there to be written
+    if os.path.lexists(folder):  # a missing folder is created once all contents exist
         usable_folder(folder, option="--out")
     table = _port_table(ports, meanings)
     written = {
@@ -132,29 +132,27 @@ def export_block(
 
 
 def documented_ports(component: Any) -> list[dict[str, Any]]:
-    """Return name, direction, bits and meaning of every port of a component's Verilog, the clock first."""
+    """Return name, direction, bits and meaning of every Verilog port of a component, the clock first."""
     return _port_table(component_ports(component), _meanings(component))
 
 
 def _check_length(cycles: int, ports: tuple[Port, ...]) -> None:
-    """Refuse a testbench whose files would be too long, before anything is computed."""
+    """Reject a testbench whose files would be too long, before computing anything."""
     size = row_bytes(row_layout(ports, inputs=True), row_layout(ports, inputs=False))
     most = min(_MOST_CYCLES, _MOST_BYTES // size)
     if not 0 <= cycles <= most:
-        raise InputError("--testbench", f"0 to {most} cycles for an instance with these ports", cycles)
+        raise InputError("--testbench", f"0 to {most} cycles for this instance", cycles)
 
 
 def _check_size(recording: Recording) -> None:
     size = row_bytes(recording.inputs, recording.outputs) * len(recording.rows)
     if size > 2 * _MOST_BYTES:
-        raise InputError(
-            "--testbench", f"left out for an instance whose tables take {recording.first} cycles to write", "given"
-        )
+        raise misplaced("--testbench", f"for this instance: writing its tables takes {recording.first} cycles")
 
 
 def _port_table(ports: tuple[Port, ...], meanings: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return name, direction, bits and meaning of every port, the clock first."""
-    known = {"clk": "Clock; everything happens at its rising edge.", "rst": "Reset, synchronous."}
+    known = {"clk": "Clock; the rising edge is active.", "rst": "Synchronous reset."}
     return [
         {
             "name": port.name,
@@ -174,7 +172,7 @@ def _page(name: str, parameters: Parameters, latency: int, table: list[dict[str,
             "",
             f"Parameters: {given}. Latency: {latency} cycles.",
             "",
-            "| parameter | value | may be | meaning |",
+            "| parameter | value | accepted values | meaning |",
             "|---|---|---|---|",
             *(f"| `{row[0]}` | {row[1]} | {row[2]} | {row[3]} |" for row in parameters.described()),
             "",
@@ -187,7 +185,7 @@ def _page(name: str, parameters: Parameters, latency: int, table: list[dict[str,
 
 
 def _meanings(component: Any) -> dict[str, str]:
-    """Meaning by port name, from the Members of the docstrings of the component and of its nested interfaces."""
+    """Return meanings by port name, from the Members sections of the component and its nested interfaces."""
     found = _members(type(component))
     for name, member in component.signature.members.items():
         if member.is_signature:

@@ -1,4 +1,4 @@
-"""What every exported file begins with: licence, what it is, parameters, and the command that makes it again."""
+"""Headers of exported files: licence, title, parameters, and the command that regenerates the file."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SLASHES = ("", "// ", "\n")
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """The head of the files of one export; it holds no date and no path, so equal exports are equal files.
+    """Header of the files of one export. It has no date and no path, so equal exports give equal files.
 
     Parameters
     ----------
     title : str
-        What was exported, one line.
+        One-line description of the exported object.
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     command : str
-        The command that makes the files again.
+        Command that regenerates the files.
     """
 
     title: str
@@ -40,7 +40,7 @@ class FileHead:
     command: str
 
     def on(self, file: str, content: str) -> str:
-        """Return a file's content with its head, in the comments of its kind."""
+        """Return a file's content with the header as comments of the file type."""
         given = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         lines = [
             "SPDX-License-Identifier: BSD-2-Clause",
@@ -56,9 +56,9 @@ class FileHead:
 
 
 def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[str, str | None], what: str = "") -> str:
-    """Return the command that exports an instance into the current folder; options that are ``None`` are left out.
+    """Return the command that exports an instance into the current folder; ``None`` options are omitted.
 
-    ``what`` is exported of the block, if not its Verilog.
+    ``what`` is the exported object if it is not the Verilog, for example ``oracle``.
     """
     usual = {**block.defaults(), **block.shape.fit_form(parameters)}
     words = ["vlane", "export", *([what] if what else []), block.name, "--out", "."]

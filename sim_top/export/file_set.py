@@ -1,4 +1,4 @@
-"""Files of one folder that are written together: all of them or none, and nothing is overwritten silently."""
+"""Atomic writing of several files into one folder, without silent overwriting."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from vlane.errors import InputError
 
 
 def write_together(folder: Path, files: Mapping[str, str | bytes], *, option: str, force: bool) -> list[Path]:
-    """Write files into a folder, made if it is missing; return their paths, in order.
+    """Write files into a folder, created if missing, all or none; return their paths in order.
 
-    A file that is there with the same content is left as it is. What was there stays until all new contents are
-    written beside it. A link stays; what it leads to is written.
+    Files with equal content are left untouched. All new contents are first written to temporary files in the folder,
+    then renamed. The target of a symbolic link is replaced, not the link.
 
     Parameters
     ----------
     folder : Path
-        Where they go.
+        Output folder.
     files : mapping of str to str or bytes
         Contents by name.
     option : str
-        Option that named the folder.
+        Option that named the folder, for errors.
     force : bool
-        Replace files whose content differs.
+        Whether to overwrite files whose content differs.
 
     Raises
     ------
     InputError
-        If a file is there with other content and ``force`` is not given, if something that is no file has its name,
-        or if it cannot be written; then none is written.
+        If a file has other content and ``force`` is not set, a name belongs to something other than a file, or writing
+        fails. No file is then written.
     """
     usable_folder(folder, option=option)
     wanted = {
@@ -57,19 +57,23 @@ def write_together(folder: Path, files: Mapping[str, str | bytes], *, option: st
 
 
 def _is_there(file: Path, content: bytes, option: str, *, force: bool) -> bool:
-    """Return whether a file has its content already; refuse what must not be replaced."""
+    """Return whether a file already has its content; reject a file that must not be overwritten."""
     try:
         if not os.path.lexists(file):
             return False
         if not file.is_file():
-            raise InputError(option, "a folder in which this is a regular file", "something else", source=str(file))
+            problem = ": not a regular file, so it cannot be overwritten"
+            raise InputError(option, "a regular file", "something else", source=str(file), problem=problem)
         same = file.read_bytes() == content
     except OSError as error:
         raise _unusable(option, file, error) from None
     if not same and not force:
-        raise InputError("--force", "given to replace a file whose content differs", "left out", source=str(file))
+        problem = "is needed: the file exists with different content"
+        raise InputError("--force", "given", "left out", source=str(file), problem=problem)
     return same
 
 
 def _unusable(option: str, file: Path, error: OSError) -> InputError:
-    return InputError(option, "a folder that can be written", error.strerror or "unusable", source=str(file))
+    reason = error.strerror or "unusable"
+    problem = f": cannot write: {reason}"
+    return InputError(option, "a writable folder", reason, source=str(file), problem=problem)

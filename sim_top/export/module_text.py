@@ -1,4 +1,4 @@
-"""Verilog that is exported: plain assignments and clocked processes, the same for every simulator and tool."""
+"""Exported Verilog: continuous assignments and clocked processes, portable across simulators and tools."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ write_verilog -norename design.v
 
 
 def module_text(component: Any, name: str) -> str:
-    """Return a component as Verilog modules, ``name`` and ``name.PART`` for each of its parts.
+    """Return a component as Verilog modules: ``name``, and ``name.PART`` for each submodule.
 
-    Combinational logic is continuous assignments, never ``always @*``: that would need an initial value to run at all
-    in four-state simulators, and would hide unknown values in its branches.
+    Combinational logic is written as continuous assignments, not ``always @*``, which needs an initial event in
+    four-state simulators and hides unknown values in its branches.
     """
     folder = run_yosys("exported", {"design.il": to_rtlil(component, name, emit_src=False)}, _SCRIPT, result="design.v")
     said, _, text = (folder / "design.v").read_text().partition("\n")
     if not said.startswith("/*"):
-        raise RuntimeError(f"yosys began its Verilog with {said!r}")
+        raise RuntimeError(f"unexpected first line of yosys' Verilog: {said!r}")
     return text.lstrip("\n")

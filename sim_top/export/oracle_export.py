@@ -1,4 +1,4 @@
-"""Export of an oracle: a C library compiled from golden, its header, a DPI-C package, a page (``docs/oracle.md``)."""
+"""Export of an oracle: golden as a C library, its header, a DPI-C package and a page (``docs/oracle.md``)."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ _FLAGS = (
     "-Wno-sign-compare",
     "-Werror",
 )
-"""The code is golden's: it names a parameter that one kind of a block does not use, as golden does."""
+"""Unused names are allowed, because golden has parameters that some forms of a block do not use."""
 _LINK_FLAGS = ("-shared", "-nodefaultlibs", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none")
-"""The library needs the C library and nothing else."""
+"""The library depends only on the C library."""
 
 
 def export_oracle(
     block: Block, parameters: Parameters, folder: Path, *, name: str | None = None, force: bool = False
 ) -> tuple[list[Path], list[dict[str, Any]]]:
-    """Write the oracle of a block as a C library: all files or none. Equal exports are equal files.
+    """Write the oracle of a block as a C library, all files or none. Equal exports give equal files.
 
     Parameters
     ----------
     block : Block
-        What is exported.
+        Block to export.
     parameters : Parameters
-        Of the instance, checked.
+        Checked parameters of the instance.
     folder : Path
-        Where the files go.
+        Output folder.
     name : str, optional
-        What files, functions and types begin with; without one the block's, with ``_oracle`` behind it.
+        Prefix of files, functions and types; by default the block's name with suffix ``_oracle``.
     force : bool
-        Replace files whose content differs.
+        Whether to overwrite files whose content differs.
 
     Returns
     -------
@@ -73,11 +73,11 @@ def export_oracle(
     Raises
     ------
     InputError
-        If the name cannot be used, if there is no C++ compiler, if the folder cannot be used, or if a file would be
-        replaced without ``force``.
+        If the name is not usable, there is no C++ compiler, the folder is not usable, or a file would be overwritten
+        without ``force``.
     """
     name = f"{block.name}_oracle" if name is None else check_oracle_name("--name", name)
-    if os.path.lexists(folder):  # else it is made when all is there to be written
+    if os.path.lexists(folder):  # a missing folder is created once all contents exist
         usable_folder(folder, option="--out")
     shape, make = ORACLES[block.name]
     made = make(shape(**parameters))
@@ -105,13 +105,14 @@ def export_oracle(
 
 
 def _link(name: str, header_text: str, source: str) -> dict[str, bytes]:
-    """Return a shared and a static library by the names of their files."""
+    """Return a shared and a static library by file name."""
     compiler, archiver = _tool("CXX", "c++", "g++"), _tool("AR", "ar", "binutils")
     shared, static = f"lib{name}.so", f"lib{name}.a"
     try:
         made = tempfile.TemporaryDirectory(prefix="vlane_")
     except OSError as error:
-        raise InputError("TMPDIR", "a folder that can be written", error.strerror or "unusable") from None
+        reason = error.strerror or "unusable"
+        raise InputError("TMPDIR", "a writable folder", reason, problem=f": cannot write: {reason}") from None
     with made as work:
         at = Path(work)
         (at / f"{name}.h").write_text(header_text)
@@ -123,17 +124,19 @@ def _link(name: str, header_text: str, source: str) -> dict[str, bytes]:
 
 
 def _tool(variable: str, usual: str, package_name: str) -> list[str]:
-    """Return the command that a variable of the environment names, or the usual one."""
+    """Return the command that an environment variable names, or the usual command."""
     given = os.environ.get(variable, "")
     try:
         words = shlex.split(given) or [usual]
     except ValueError as error:
-        raise InputError(variable, "a command as a shell takes it", f"{given} ({error})") from None
+        problem = f": not a valid shell command: {given} ({error})"
+        raise InputError(variable, "a valid shell command", given, problem=problem) from None
     try:
         subprocess.run([*words, "--version"], capture_output=True, check=False)
     except OSError:
-        must = f"a program that is installed, such as {usual} (apt-get install {package_name})"
-        raise InputError(variable, must, shlex.join(words)) from None
+        got = shlex.join(words)
+        problem = f": {got} is not installed; try {usual} (apt-get install {package_name})"
+        raise InputError(variable, "an installed program", got, problem=problem) from None
     return words
 
 
@@ -142,7 +145,8 @@ def _run(variable: str, command: Sequence[str], where: Path) -> None:
     if done.returncode:
         raise InputError(
             variable,
-            "a tool that takes what vlane gives it",
-            f"one that ends with status {done.returncode}",
+            "a tool that succeeds",
+            f"exit status {done.returncode}",
+            problem=f": {command[0]} failed with exit status {done.returncode}",
             details=(done.stdout + done.stderr).splitlines()[-20:],
         )

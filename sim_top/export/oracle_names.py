@@ -1,4 +1,4 @@
-"""Ports of an oracle as C and SystemVerilog have them."""
+"""Names of an oracle's ports in C and SystemVerilog."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _C_WORDS = frozenset(
     wchar_t and_eq bitand bitor not_eq or_eq xor_eq errno free malloc memcpy memset main linux unix i386
     """.split()  # noqa: SIM905 - a list that people read
 )
-"""Words that C or C++ keep for themselves and SystemVerilog does not."""
+"""Reserved words of C or C++ that SystemVerilog does not reserve."""
 
 
 def check_oracle_name(option: str, name: str) -> str:
-    """Return a name that a package, files, a library, types and functions may begin with.
+    """Return a name that is valid as prefix of a package, files, a library, types and functions.
 
     Raises
     ------
     InputError
-        If it is no plain identifier, or a word that SystemVerilog, C, C++ or Python keeps for itself.
+        If it is not a plain identifier, or is reserved in SystemVerilog, C, C++ or Python.
     """
     check_module_name(option, name)
     if name in _C_WORDS:
-        raise InputError(option, "no reserved word of C or C++", name)
+        raise InputError(option, "an unreserved word", name, problem=f": {name} is a reserved word of C or C++")
     return name
 
 
 def field_name(port: Port) -> str:
-    """Return the name of a port in a structure of SystemVerilog, escaped where it is a reserved word."""
+    """Return the name of a port in a SystemVerilog structure, escaped if it is a reserved word."""
     return f"\\{port.name} " if port.name in RESERVED else port.name
 
 
 def first_bits(ports: Iterable[Port]) -> list[int]:
-    """Return the first bit of each port where all follow each other without gaps."""
+    """Return the index of each port's first bit when the ports are packed without gaps."""
     found, used = [], 0
     for port in ports:
         found.append(used)
@@ -49,6 +49,6 @@ def first_bits(ports: Iterable[Port]) -> list[int]:
 
 
 def code_names(ports: Sequence[Port]) -> list[tuple[str, int, int]]:
-    """Return the names of the values of ports, the port's name before each; the values; the bits that they have."""
+    """Return (name, value, width) of every named port value; names begin with the port's name."""
     coded = [(port, code) for port in ports if port.codes is not None for code in port.codes]
     return [(f"{port.name}_{code.name}".upper(), int(code), port.bits) for port, code in coded]

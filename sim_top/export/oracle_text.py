@@ -1,4 +1,4 @@
-"""The header, the SystemVerilog package, the page and the C++ source of an exported oracle."""
+"""Texts of an exported oracle: C header, SystemVerilog package, page and C++ source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADER = """#ifndef @GUARD@
 extern "C" {
 #endif
 
-/* One instance of the block. Instances share nothing; each may be used by one thread at a time. */
+/* One instance of the block. Instances share no state; use each from one thread at a time. */
 typedef struct @NAME@ @NAME@;
 
 /* Inputs of a clock cycle. Bits beyond a port's width have no effect. */
@@ -44,22 +44,22 @@ typedef struct @NAME@_outputs {
 } @NAME@_outputs;
 
 @CODES@
-/* Return a new instance after power-on, NULL if there is no memory. The functions below must be given an instance. */
+/* Return a new instance in its power-on state, NULL if out of memory. The functions below need an instance. */
 @API@ @NAME@ *@NAME@_create(void);
 
 /* Free an instance; NULL is allowed. */
 @API@ void @NAME@_destroy(@NAME@ *oracle);
 
-/* Return an instance to the state after power-on. A step with rst = 1 is the hardware's reset. */
+/* Return an instance to its power-on state. A step with rst = 1 is the hardware reset. */
 @API@ void @NAME@_reset(@NAME@ *oracle);
 
-/* Run one clock cycle: all outputs follow from the state and the inputs, then the clock rises. */
+/* Run one clock cycle: compute the outputs from state and inputs, then clock the state. */
 @API@ void @NAME@_step(@NAME@ *oracle, const @NAME@_inputs *given, @NAME@_outputs *shown);
 
-/* The same for DPI-C: all ports behind each other without gaps, the first one lowest, as bit vectors. */
+/* Step for DPI-C: all ports packed into bit vectors without gaps, the first port lowest. */
 @API@ void @NAME@_step_bits(void *oracle, const uint32_t *given, uint32_t *shown);
 
-/* Return the version of vlane that made this library, and the parameters as "K=V K=V". */
+/* Return the vlane version that generated this library, and the parameters as "K=V K=V". */
 @API@ const char *@NAME@_version(void);
 @API@ const char *@NAME@_parameters(void);
 
@@ -67,7 +67,7 @@ typedef struct @NAME@_outputs {
 }
 #endif
 
-/* Bits of words; the functions below use them for ports of several elements. */
+/* Bit fields of words, used below for ports with several elements. */
 static inline uint64_t @NAME@_get_bits(const uint64_t *words, unsigned first, unsigned bits) {
     unsigned word = first >> 6, shift = first & 63;
     uint64_t value = words[word] >> shift;
@@ -87,12 +87,12 @@ static inline void @NAME@_put_bits(uint64_t *words, unsigned first, unsigned bit
 @ELEMENTS@
 #endif
 """
-_SET = """/* Set element 0 to {last} of {port}; there is no other. */
+_SET = """/* Set an element, 0 to {last}, of {port}; other indices are ignored. */
 static inline void {name}_set_{port}({name}_inputs *to, unsigned index, uint64_t value) {{
     if (index < {count}u) {name}_put_bits({base}to->{port}, {bits}u * index, {bits}u, value);
 }}
 """
-_GET = """/* Return element 0 to {last} of {port}; any other is 0. */
+_GET = """/* Return an element, 0 to {last}, of {port}; 0 for other indices. */
 static inline uint64_t {name}_get_{port}(const {name}_outputs *of, unsigned index) {{
     return index < {count}u ? {name}_get_bits({base}of->{port}, {bits}u * index, {bits}u) : 0;
 }}
@@ -179,7 +179,7 @@ _PACKAGE = """package @NAME@;
 @OUTPUTS@
   } outputs_t;
 @CODES@
-  // Run one clock cycle: all outputs follow from the state and the inputs, then the clock rises.
+  // Run one clock cycle: compute the outputs from state and inputs, then clock the state.
   function automatic outputs_t step(chandle oracle, inputs_t given);
     bit [@SHOWN@:0] shown;
     @NAME@_step_bits(oracle, given, shown);
@@ -190,7 +190,7 @@ endpackage
 
 
 def header(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
-    """Return the C header, which C++ takes too."""
+    """Return the C header, which is also valid C++."""
     elements = [_element(_SET, name, port) for port in inputs] + [_element(_GET, name, port) for port in outputs]
     codes = [f"#define {name.upper()}_{code} {value}\n" for code, value, _ in code_names([*inputs, *outputs])]
     return _filled(
@@ -213,9 +213,9 @@ def cpp_source(
     parameters: Parameters,
     version: str,
 ) -> str:
-    """Return the C++ source of a library: golden's code, and the functions of the header."""
+    """Return the C++ source of a library: golden's code and the functions of the header."""
     image = native.image
-    used = int(np.flatnonzero(image)[-1]) + 1 if image.any() else 1  # what follows is zeros
+    used = int(np.flatnonzero(image)[-1]) + 1 if image.any() else 1  # the rest is 0
     return _filled(
         _SOURCE,
         CODE=native.code,
@@ -250,15 +250,16 @@ def package(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
 
 _PAGE = """# @NAME@
 
-What `@BLOCK@` does in each clock cycle, as a C library made from vlane's golden model. Parameters: @PARAMETERS@.
+Cycle-accurate reference model of `@BLOCK@` as a C library, generated from vlane's golden model.
+Parameters: @PARAMETERS@.
 
     cc bench.c -L. -l@NAME@ -Wl,-rpath,$PWD -o bench     # with the shared library
-    cc bench.c lib@NAME@.a -o bench                      # with the static one
-    c++ -std=c++20 -O2 -fwrapv -c @NAME@.cpp              # the same, from its source
+    cc bench.c lib@NAME@.a -o bench                      # with the static library
+    c++ -std=c++20 -O2 -fwrapv -c @NAME@.cpp              # from its source
     verilator --binary @NAME@.sv bench.sv $PWD/lib@NAME@.a
 
-The header documents the functions. A field of the structures is a `uint64_t`, or an array of them, the lowest bits
-first, where the port is wider than 64 bits. Outputs are those of the cycle of the inputs.
+The header documents the functions. A field of the structures is a `uint64_t`, or an array with the lowest bits
+first if the port is wider than 64 bits. Outputs belong to the same cycle as the inputs.
 
 | port | direction | bits | elements | meaning |
 |---|---|---|---|---|
@@ -308,7 +309,7 @@ def _elements(port: Port) -> str:
 
 
 def _fields(ports: Sequence[Port]) -> str:
-    """Return the fields of a packed structure, whose last one is lowest."""
+    """Return the fields of a packed structure, whose last field is lowest."""
     return "\n".join(f"    bit [{port.width - 1}:0] {field_name(port)};  // {port.about}" for port in reversed(ports))
 
 

@@ -1,4 +1,4 @@
-"""A register map for people, for C and for Python, all from one description."""
+"""Files of a register map: Markdown, C header and Python module from one description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ACCESS = {Constant: "read", Status: "read", Command: "write ones", Setting: "re
 
 
 def register_files(registers: RegisterMap, name: str) -> dict[str, str]:
-    """Return the files by name: a Markdown page, a C header whose names begin with ``name``, a Python module."""
+    """Return the files by name: a Markdown page, a C header with prefix ``name``, a Python module."""
     files = f"{name}_registers"
     return {
         f"{files}.md": _page(registers),
@@ -21,8 +21,8 @@ def _page(registers: RegisterMap) -> str:
     lines = [
         f"# Registers of {registers.name}",
         "",
-        f"AXI4-Lite, {registers.address_bits} address bits, words of 32 bits. A write of part of a word, and whatever",
-        "the table does not allow, is answered SLVERR and changes nothing.",
+        f"AXI4-Lite, {registers.address_bits} address bits, words of 32 bits. Partial writes of a word and accesses",
+        "that the table does not allow get the response SLVERR and have no effect.",
         "",
         "| address | register | entries | access | value |",
         "|---|---|---|---|---|",
@@ -37,17 +37,17 @@ def _page(registers: RegisterMap) -> str:
 
 
 def _value(register: Register) -> str:
-    """Say what the value of a register, or of an entry, means."""
+    """Return the meaning of a register's value, or of an entry's value."""
     if not isinstance(register, Window):
         if isinstance(register, Status) and register.element_bits:
-            return f"{register.meaning}: a word each, up to {register.words}"
+            return f"{register.meaning}: one word per element, up to {register.words}"
         return register.meaning + (f", up to {register.words} words" if register.words > 1 else "")
     parts = [f"[{part.low + part.bits - 1}:{part.low}] {part.meaning}" for part in register.fields]
     if len(register.index) > 1:
         number = ", ".join(f"[{part.low + part.bits - 1}:{part.low}] {part.name}" for part in register.index)
-        parts.append(f"number of an entry: {number}")
+        parts.append(f"entry index: {number}")
     if register.entry_words > 1:
-        parts.append("the higher word, written last, writes both")
+        parts.append("write the higher word last; it commits both")
     return f"{register.meaning}: {'; '.join(parts)}"
 
 
@@ -58,10 +58,10 @@ def _constants(registers: RegisterMap) -> list[tuple[str, str, str]]:
         name = register.name.upper()
         found.append((name, f"{at:#x}", register.meaning))
         if isinstance(register, Constant):
-            found.append((f"{name}_VALUE", f"{register.value:#x}", "what it reads"))
+            found.append((f"{name}_VALUE", f"{register.value:#x}", "read value"))
         if isinstance(register, Window):
             found.append((f"{name}_ENTRIES", str(register.entries), ""))
-            found.append((f"{name}_STRIDE", str(WORD_BYTES * register.entry_words), "bytes from entry to entry"))
+            found.append((f"{name}_STRIDE", str(WORD_BYTES * register.entry_words), "bytes between entries"))
             for part in register.index if len(register.index) > 1 else ():
                 found += _field(f"{name}_INDEX_{part.name.upper()}", part)
             for part in register.fields:

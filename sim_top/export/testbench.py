@@ -1,4 +1,4 @@
-"""A testbench in plain SystemVerilog that checks an exported block against golden, in any simulator, without Python."""
+"""SystemVerilog testbench that compares an exported block with golden in any simulator, without Python."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _WORD_BITS = 64
 _WORD_DIGITS = 16
 
 _BENCH = """// Checks {top} against {cycles} cycles of the golden model: every output in every cycle.
-// It begins with {before} cycles of reset and preparation, in which {early}.
-// Reads {top}_inputs.hex and {top}_outputs.hex from the folder it runs in; ends with PASS, or with $fatal.
+// The first {before} cycles are reset and preparation; in them {early}.
+// Reads {top}_inputs.hex and {top}_outputs.hex from the working directory; ends with PASS or $fatal.
 module {top}_tb;
   reg clk;
   reg [{given}:0] inputs [0:{last}];
@@ -40,26 +40,26 @@ module {top}_tb;
       #5 clk = 0;
     end
     if (failures != 0) $fatal(1, "FAIL: {top} differs from golden");
-    $display("PASS: {top} is golden in {cycles} cycles");
+    $display("PASS: {top} agrees with golden in {cycles} cycles");
     $finish;
   end
 endmodule
 """
 _CHECK = """        if ({when}shown_{name} !== golden[{low} +: {bits}]) begin
-          $display("cycle %0d: {name} is %h, golden has %h", cycle - {first}, shown_{name}, golden[{low} +: {bits}]);
+          $display("cycle %0d: {name} is %h, golden %h", cycle - {first}, shown_{name}, golden[{low} +: {bits}]);
           failures = failures + 1;
         end"""
 _VALID = {"rdata": "rvalid", "rresp": "rvalid", "bresp": "bvalid"}
-"""Outputs of the bus that mean something only beside another."""
+"""Outputs of the bus that are valid only with another output."""
 
 
 def row_bytes(inputs: dict[str, Field], outputs: dict[str, Field]) -> int:
-    """Return the characters that a cycle takes in the files of a testbench."""
+    """Return the number of characters per cycle in the files of a testbench."""
     return _WORD_DIGITS * (row_words(inputs) + row_words(outputs)) + 2
 
 
 def testbench_files(top: str, recording: Recording) -> dict[str, str]:
-    """Return the files of a testbench by name: the bench, and what goes in and must come out, a row a cycle."""
+    """Return the files of a testbench by name: the bench, and one row per cycle of inputs and expected outputs."""
     inputs, outputs, first = recording.inputs, recording.outputs, recording.first
     connected = [f",\n    .{_named(name)}(row[{_low(field)} +: {field.bits}])" for name, field in inputs.items()]
     connected += [f",\n    .{_named(name)}(shown_{name})" for name in outputs]
@@ -90,7 +90,7 @@ def testbench_files(top: str, recording: Recording) -> dict[str, str]:
 
 
 def _when(recording: Recording, name: str) -> str:
-    """Return when an output is compared, as the beginning of a condition."""
+    """Return the prefix of the condition under which an output is compared."""
     if name not in recording.early:
         return f"cycle >= {recording.first} && " if recording.first > recording.shown else ""
     beside = _VALID.get(name.removeprefix(BUS_PREFIX))

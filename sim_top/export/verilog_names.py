@@ -1,4 +1,4 @@
-"""Names that a module may have: plain identifiers, which files, C and Python can have too."""
+"""Valid module names: plain identifiers that are also valid in file names, C and Python."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ RESERVED = frozenset(
     wire with within wor xnor xor std
     """.split()  # noqa: SIM905 - a list that people read
 )
-"""Words that SystemVerilog (IEEE 1800-2017, annex B) keeps for itself, and its package ``std``."""
+"""Reserved words of SystemVerilog (IEEE 1800-2017, annex B), and its package ``std``."""
 
 
 def check_module_name(option: str, name: str) -> str:
-    """Return a module's name.
+    """Return a module's name, checked.
 
     Raises
     ------
     InputError
-        If it is no plain identifier, or a word that (System)Verilog, C or Python keeps for itself.
+        If it is not a plain identifier, or is reserved in (System)Verilog, C or Python.
     """
     if not _PLAIN.fullmatch(name):
         raise InputError(option, _MUST, name or "empty")
     if name in RESERVED or keyword.iskeyword(name):
-        raise InputError(option, "no reserved word", name)
+        raise InputError(option, "an unreserved word", name, problem=f": {name} is a reserved word")
     return name

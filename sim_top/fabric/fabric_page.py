@@ -1,4 +1,4 @@
-"""The page of a captured fabric: what the check found, the network with the paths of every link, its tables."""
+"""The page of a captured fabric: findings, the network with the paths of every link, tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from vlane.documents.files import usable_folder
 from vlane.fabric.check import FabricReport
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.trace import Trace
+from vlane.fabric.verdict import counts, verdict
 from vlane.fabric.waits import LANES
 from vlane.fabric.wiring import NOWHERE, Ints
 from vlane.schedulers.vlarb import VLArbEntry
@@ -28,7 +29,7 @@ def write_fabric_page(fabric: Fabric, report: FabricReport, trace: Trace, folder
     fabric : Fabric
         The capture.
     report : FabricReport
-        What was found in it.
+        Findings of its check.
     trace : Trace
         The paths of its pairs.
     folder : Path
@@ -58,23 +59,19 @@ def write_fabric_page(fabric: Fabric, report: FabricReport, trace: Trace, folder
 
 
 def _verdict(report: FabricReport, *, ok: bool) -> Verdict:
-    severities = [finding.severity for finding in report.warnings]
-    counts = [
-        ("CREDIT_LOOP", f"{len(report.loops)} credit loops"),
-        ("UNREACHABLE", f"{report.unreachable_pairs:,} unreachable pairs"),
-        ("VL_UNSERVED", f"{len(report.unserved)} unserved lanes"),
-    ]
-    said = [text + (" (not checked)" if code in report.not_checked else "") for code, text in counts]
-    said += [f"{severities.count('warning')} warnings", f"{severities.count('note')} notes"]
-    if ok and report.not_checked:
-        return Verdict("warn", "Holds as far as it was checked.", ", ".join(said))
-    return Verdict("good" if ok else "bad", "Holds." if ok else "Fails.", ", ".join(said))
+    said = verdict(report, ok=ok)
+    return Verdict(
+        "bad" if not ok else "warn" if report.not_checked else "good",
+        f"{said[0].upper()}{said[1:]}.",
+        ", ".join(counts(report)),
+    )
 
 
 def _facts(fabric: Fabric, report: FabricReport, trace: Trace) -> list[tuple[str, str]]:
     pairs, switches = sum(report.path_sls.values()), fabric.of_kind(Kind.SWITCH)
     routers = len(fabric.of_kind(Kind.ROUTER))
-    hosts = f"{len(fabric.of_kind(Kind.CA)):,} hosts" + (f", {routers:,} routers" if routers else "")
+    hosts = f"{len(fabric.hosts):,} hosts" + (f", {routers:,} routers" if routers else "")
+    hosts += f", {len(fabric.devices):,} adapters of devices" if fabric.devices else ""
     used = int((_pairs(trace) > 0).sum())
     return [
         ("Network", f"{len(switches):,} switches, {hosts}, {fabric.cables:,} cables"),
@@ -93,7 +90,7 @@ def _assumed(report: FabricReport) -> list[str]:
 
 def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
     order = {"error": 0, "warning": 1, "note": 2}
-    words = [Column(name, is_number=False) for name in ("severity", "code", "where", "what")]
+    words = [Column(name, is_number=False) for name in ("severity", "code", "place", "finding")]
     rows = [
         (
             Cell(finding.severity, is_number=False, order=order[finding.severity]),
@@ -103,7 +100,7 @@ def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
         )
         for finding in report.warnings
     ]
-    made: list[Table | Drawing] = [Table("What the check found", words, rows)] if rows else []
+    made: list[Table | Drawing] = [Table("Findings of the check", words, rows)] if rows else []
     if report.loops:
         columns = [
             Column("loop"),

@@ -1,41 +1,38 @@
-"""What the arbitration tables of a captured fabric give each service level: shares of a full link, longest waits."""
+"""Shares of a full link and longest waits of service levels, from a captured fabric or from the options of OpenSM."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
-import numpy as np
-
+from vlane.fabric.dumps.opensm_conf import OpenSMConf
 from vlane.fabric.model import Fabric, Kind, Port
-from vlane.golden.schedulers import vlarb
-from vlane.golden.schedulers.bank import new_scheduler
-from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.planning.vlarb_waits import longest_wait
-from vlane.schedulers.vlarb import VLArbTable
+from vlane.schedulers.vlarb import MAX_ENTRIES, VL15, VLArbTable
+from vlane.schedulers.vlarb_service import saturated_service
 from vlane.tables.sl2vl import VL_DROP
 from vlane.units import mtu_blocks
 
-_ASSUMED_MTU = 4096
-_MOST_DECISIONS = 200_000
+ASSUMED_MTU = 4096
+"""MTU of ports of which nothing says it."""
+_TYPES = {Kind.SWITCH: "switches", Kind.CA: "adapters", Kind.ROUTER: "routers"}
 
 
 @dataclass(frozen=True)
 class LevelGets:
-    """What a service level gets at some ports.
+    """Share and wait of a service level at some ports.
 
     Parameters
     ----------
     sl : int
         The level.
     vls : tuple of int
-        Lanes that its packets take there; several if that depends on where they come from; 15 stands for dropped.
+        Lanes of the level's packets there; several if the lane depends on the input port; 15 stands for dropped.
     share : float
-        Of a link that every level wants more of, if all send packets of the MTU.
+        Share of a saturated link, if all levels send packets of the MTU.
     least, most : float
-        The same if its own packets, or those of all others, are of one block instead.
+        Least and most of ``share`` and of the shares with packets of one block in this level, or in all other levels.
     wait_blocks : float
         Longest wait of a packet for its turn, in blocks of 64 bytes; infinite if there is no bound.
     """
@@ -49,12 +46,12 @@ class LevelGets:
 
     @property
     def dropped(self) -> bool:
-        """Whether its packets go nowhere, wherever they come from."""
+        """Whether the packets of the level are dropped, from every input port."""
         return set(self.vls) == {VL_DROP}
 
     @property
     def served(self) -> bool:
-        """Whether it is sent at all."""
+        """Whether the level sends at all."""
         return not self.dropped and self.most > 0
 
 
@@ -64,37 +61,94 @@ class PortsAlike:
 
     Parameters
     ----------
-    ports : tuple of Port
-        In order.
+    names : tuple of str
+        The ports, or the types of ports.
+    label : str
+        Short form of the names.
     table : VLArbTable
-        Theirs.
+        Lists and limit.
     mtu : int
-        In bytes; 4096 if nothing says it.
+        In bytes.
+    limit_source : str
+        Source of the limit: ``PortInfo``, a line of ``opensm.conf``, or OpenSM's default.
     levels : tuple of LevelGets
-        Those that send, by SL.
+        Levels that send, by SL.
     """
 
-    ports: tuple[Port, ...]
+    names: tuple[str, ...]
+    label: str
     table: VLArbTable
     mtu: int
+    limit_source: str
     levels: tuple[LevelGets, ...]
 
 
 def explain(fabric: Fabric, sls: Sequence[int]) -> list[PortsAlike]:
-    """Return what every port's table gives the service levels that send, equal ports once.
+    """Return shares and waits of the service levels that send at every kind of port of a captured fabric.
 
     Levels that share a lane share what the lane gets: each has the lane's share.
     """
     used = tuple(sls)
-    alike: dict[tuple[VLArbTable, int, int, tuple[tuple[int, ...], ...]], list[Port]] = {}
+    alike: dict[tuple[VLArbTable, int, int, tuple[tuple[int, ...], ...], str], list[Port]] = {}
     for port in sorted(fabric.vlarb):
         if port.number and port.number in fabric.nodes[port.guid].links:
             lanes = tuple(_lanes(fabric, port, sl) for sl in used)
-            mtu = fabric.mtu_of(port) or _ASSUMED_MTU
-            alike.setdefault((fabric.table_of(port), fabric.data_vls_of(port), mtu, lanes), []).append(port)
+            key = (
+                fabric.table_of(port),
+                fabric.data_vls_of(port),
+                fabric.mtu_of(port) or ASSUMED_MTU,
+                lanes,
+                fabric.limit_source(port),
+            )
+            alike.setdefault(key, []).append(port)
     return [
-        PortsAlike(tuple(ports), table, mtu, tuple(_levels(table, data_vls, mtu, dict(zip(used, lanes, strict=True)))))
-        for (table, data_vls, mtu, lanes), ports in alike.items()
+        PortsAlike(
+            tuple(map(fabric.show, ports)),
+            fabric.show_all(ports),
+            table,
+            mtu,
+            source,
+            tuple(_levels(table, data_vls, mtu, dict(zip(used, lanes, strict=True)))),
+        )
+        for (table, data_vls, mtu, lanes, source), ports in alike.items()
+    ]
+
+
+def explain_options(conf: OpenSMConf, sls: Sequence[int], *, mtu: int, data_vls: int) -> list[PortsAlike]:
+    """Return shares and waits at the ports that OpenSM programs from its options alone.
+
+    Parameters
+    ----------
+    conf : OpenSMConf
+        The options.
+    sls : sequence of int
+        Levels that send.
+    mtu, data_vls : int
+        Of every port. Ports are taken to hold lists of 64 entries.
+    """
+    alike: dict[tuple[VLArbTable, tuple[int, ...], str], list[str]] = {}
+    for kind, name in _TYPES.items():
+        if kind is Kind.ROUTER and not conf.sets(kind):
+            continue
+        configured = conf.configured(kind)
+        option, lists = configured.limit_option(), []
+        for listed in (configured.high, configured.low):
+            entries = configured.programmed_list(listed, cap=MAX_ENTRIES, vls=data_vls)
+            used = max((place for place, entry in enumerate(entries, 1) if entry.weight), default=0)
+            lists.append(entries[:used])
+        source = f"{conf.file}:{option.line} {option.name}" if option else "OpenSM's default"
+        table = VLArbTable(lists[0], lists[1], configured.limit())
+        alike.setdefault((table, configured.programmed_row(data_vls), source), []).append(name)
+    return [
+        PortsAlike(
+            tuple(names),
+            ", ".join(names),
+            table,
+            mtu,
+            source,
+            tuple(_levels(table, data_vls, mtu, {sl: (row[sl],) for sl in sls})),
+        )
+        for (table, row, source), names in alike.items()
     ]
 
 
@@ -130,7 +184,9 @@ def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tupl
 
 
 def saturated_shares(table: VLArbTable, sizes: Mapping[int, int], *, data_vls: int) -> dict[int, float]:
-    """Return each lane's share of a link of which all lanes given want more than there is, by golden's arbiter.
+    """Return each lane's share of a link of which all lanes given want more than there is.
+
+    The share is exact: it is that of a whole period of the service order, however long the period is.
 
     Parameters
     ----------
@@ -148,24 +204,9 @@ def saturated_shares(table: VLArbTable, sizes: Mapping[int, int], *, data_vls: i
     >>> saturated_shares(table, {0: 2, 1: 2, 2: 2}, data_vls=4)
     {0: 0.25, 1: 0.75, 2: 0.0}
     """
-    parameters: dict[str, Any] = {**table.shape(), "vl15": False}
-    writes = table.writes({**parameters, "data_vls": data_vls})
-    state = new_scheduler("vlarb", data_vls=data_vls, writes=writes, **parameters)
-    blocks = np.zeros(data_vls + 1, np.int64)
-    for lane, size in sizes.items():
-        blocks[lane] = size
-    heads = Heads(sum(1 << lane for lane in sizes), (1 << data_vls) - 1, blocks, 0, blocks)
-    rules = np.zeros(vlarb.RULE_COUNT, np.int64)
-    sent = dict.fromkeys(sizes, 0)
-    seen: dict[bytes, dict[int, int]] = {}
-    for _ in range(_MOST_DECISIONS):  # decisions repeat themselves as soon as the state does: the share is exact
-        before = seen.setdefault(state.regs.tobytes(), dict(sent))
-        if any(sent[lane] != before[lane] for lane in sent):
-            sent = {lane: count - before[lane] for lane, count in sent.items()}
-            break
-        lane, _, granted = vlarb.step(state, heads, True, False, NO_WRITE, False, rules)  # noqa: FBT003 - as of hardware
-        if not granted:
-            break
-        sent[int(lane)] += sizes[int(lane)]
-    whole = sum(sent.values())
-    return {lane: count / whole if whole else 0.0 for lane, count in sent.items()}
+    by_vl, sent = [0] * (VL15 + 1), [0] * (VL15 + 1)
+    for lane, blocks in sizes.items():
+        by_vl[lane] = blocks if lane < data_vls else 0
+    saturated_service(*table.columns(), by_vl, sent)
+    whole = sum(sent)
+    return {lane: sent[lane] / whole if whole else 0.0 for lane in sizes}

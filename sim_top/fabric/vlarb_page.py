@@ -1,4 +1,4 @@
-"""The page that explains a fabric's arbitration tables to people who do not know them."""
+"""The page that explains arbitration tables to people who do not know the terms."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from vlane.documents.files import usable_folder
-from vlane.fabric.model import Fabric
 from vlane.rates import LinkClock
 from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike
 from vlane.sim_top.output.page import Cell, Column, Page, Section, Table, Verdict, write
 
 _LAST = 1e300
-"""In the order of waits."""
+"""Sorts waits without a bound after all others."""
 _TURNS = (
     "Every packet carries a service level, a number from 0 to 15 that whoever sends it has chosen. At every port a "
     "level is carried in a lane, a queue of its own; levels in one lane share it. A table of the port says how the "
@@ -39,7 +38,7 @@ _COLUMNS = (
 
 
 def in_words(level: LevelGets, clock: LinkClock) -> str:
-    """Return in a sentence what a level gets."""
+    """Return the share and the wait of a level in a sentence."""
     if level.dropped:
         return "packets of this level are dropped here"
     if not level.served:
@@ -54,14 +53,14 @@ def in_words(level: LevelGets, clock: LinkClock) -> str:
 
 
 def shown_wait(level: LevelGets, clock: LinkClock) -> str:
-    """Return the longest wait in us, as people read it."""
+    """Return the longest wait in us, rounded for readers."""
     if isinf(level.wait_blocks):
         return "no bound"
     us = clock.ns(level.wait_blocks) / 1000
     return f"{us:,.0f}" if us >= 100 else f"{us:.3g}"
 
 
-def write_vlarb_page(fabric: Fabric, groups: Sequence[PortsAlike], clock: LinkClock, folder: Path) -> Path:
+def write_vlarb_page(name: str, groups: Sequence[PortsAlike], clock: LinkClock, folder: Path) -> Path:
     """Write ``index.html`` into a folder; return it.
 
     Raises
@@ -71,9 +70,9 @@ def write_vlarb_page(fabric: Fabric, groups: Sequence[PortsAlike], clock: LinkCl
     """
     usable_folder(folder, option="--page")
     reading = Section("How to read this", texts=(_TURNS, _MEANING))
-    sections = [reading, *(_section(fabric, each, clock) for each in groups)]
+    sections = [reading, *(_section(each, clock) for each in groups)]
     facts = [("Cables", f"{clock.rate_gbps:g} Gb/s"), ("Kinds of ports", str(len(groups)))]
-    page = Page(f"{fabric.name}: what each service level gets", sections, [_verdict(groups)], facts)
+    page = Page(f"{name}: what each service level gets", sections, [_verdict(groups)], facts)
     return write(page, folder / "index.html", option="--page")
 
 
@@ -88,13 +87,13 @@ def _verdict(groups: Sequence[PortsAlike]) -> Verdict:
     return Verdict("good", "Every level gets its turn within a time that is known.")
 
 
-def _section(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> Section:
-    names = [fabric.show(port) for port in group.ports]
+def _section(group: PortsAlike, clock: LinkClock) -> Section:
+    names = group.names
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    caption = f"Packets of up to {group.mtu} bytes; the ports are {shown}"
+    limit = f"LimitOfHighPriority {group.table.limit_of_high_priority} is from {group.limit_source}"
+    caption = f"Packets of up to {group.mtu} bytes; the ports are {shown}; {limit}"
     rows = [_row(level, clock) for level in group.levels]
-    more = f" and {len(names) - 1} ports like it" if len(names) > 1 else ""
-    return Section(f"{names[0]}{more}", [Table(caption, _COLUMNS, rows)])
+    return Section(group.label, [Table(caption, _COLUMNS, rows)])
 
 
 def _row(level: LevelGets, clock: LinkClock) -> list[Any]:

@@ -1,1 +1,1 @@
-"""What goes out of a command: screen, streams, progress, pictures; and how it is interrupted."""
+"""Output of commands: screen, streams, progress, pictures; and interruption by signals."""

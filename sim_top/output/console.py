@@ -1,4 +1,4 @@
-"""What goes to the screen: one JSON document on stdout, or tables for a person; progress on stderr."""
+"""Screen output: one JSON document or tables on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _notes = Console(stderr=True, highlight=False)
 
 
 def emit_json(document: dict[str, Any]) -> None:
-    """Write one JSON document to stdout; bytes of names that were no UTF-8 stand as their escapes."""
+    """Write one JSON document to stdout. Bytes of names that are not UTF-8 appear as escapes."""
     sys.stdout.write(json.dumps(_encodable(document), indent=2) + "\n")
 
 
@@ -38,26 +38,30 @@ def _encodable(value: Any) -> Any:
 
 
 def say(text: str, *, style: str | None = None, end: str = "\n") -> None:
-    """Write a line to stdout, of any length, whatever is in it."""
+    """Write one line of arbitrary length to stdout, with control characters escaped."""
     screen.print(Text(harmless(text), style=style or ""), end=end, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Write a line of progress to stderr, if it can be written."""
+    """Write a line of progress to stderr; a failure to write is ignored."""
     with contextlib.suppress(OutputError):
         _notes.print(Text(harmless(text)), style="dim", soft_wrap=True)
 
 
 def complain(line: str) -> None:
-    """Write a line to stderr, if it can be written: there is nobody else to tell, and exit statuses stay."""
+    """Write a line to stderr; a failure to write is ignored, so that the exit status stays."""
     with contextlib.suppress(OutputError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    """Return a table; columns whose name starts with ``>`` are aligned to the right."""
-    made = Table(title=Text(harmless(title)), title_justify="left", title_style="bold")
+    """Return a table; without a header if all column names are empty.
+
+    Columns whose name starts with ``>`` are right-aligned.
+    """
+    has_header = any(column.lstrip(">") for column in columns)
+    made = Table(title=Text(harmless(title)), title_justify="left", title_style="bold", show_header=has_header)
     for column in columns:
         made.add_column(Text(harmless(column.lstrip(">"))), justify="right" if column.startswith(">") else "left")
     for row in rows:

@@ -1,4 +1,4 @@
-"""Curves and bars of a page, as SVG: axes, bands, marks that are told apart by colour and form."""
+"""Curves and bars of a page as SVG: axes, bands, and marks that differ in colour and shape."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _STRIP = 26
 _SIZE = 5.0
 _CHARACTERS_ACROSS = 70
 _LONGEST_WORD = 24
-"""That find place along the sideways axis; of a word there."""
+"""Number of characters that fit along the horizontal axis, and largest length of one label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark of a curve.
+    """Mark of a curve.
 
     Parameters
     ----------
     x : float
-        Place.
+        Horizontal value.
     y : float or None
-        Height; None stands in the strip at the upper edge.
+        Vertical value; ``None`` places the mark in the strip at the upper edge.
     fill : str
         ``full``, ``none`` (hollow) or ``half``.
     words : str
-        What is told of it, in lines.
+        Text of the tooltip.
     interval : tuple or None
-        Lower and upper end of a bar through it.
+        Lower and upper end of an error bar.
     """
 
     x: float
@@ -49,22 +49,22 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A curve: lines, bands around them, marks.
+    """Curve with lines, bands and marks.
 
     Parameters
     ----------
     name : str
-        In the legend.
+        Label in the legend.
     number : int
-        Of its colour and the form of its marks; curves of one number are hidden and shown together.
+        Index of colour and mark shape; curves with the same number are hidden and shown together.
     lines : sequence of points
-        Each a stretch of (x, y).
+        Line segments, each a sequence of (x, y).
     bands : sequence of points
-        Each a stretch of (x, low, high).
+        Band segments, each a sequence of (x, low, high).
     marks : sequence of Mark
-        Any.
+        Marks of the curve.
     dotted : bool
-        Whether its lines are.
+        Whether the lines are dotted.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Groups of bars: ``heights[name]`` has a height for each of the ``groups``."""
+    """Groups of bars: ``heights[name]`` has one height for each of the ``groups``."""
 
     groups: Sequence[str]
     heights: Mapping[str, Sequence[float]]
@@ -85,24 +85,24 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A panel.
+    """Panel with axes and curves or bars.
 
     Parameters
     ----------
     title, x_name, y_name : str
-        What it shows; what its axes are, with units.
+        Title and axis labels, with units.
     curves : sequence of Curve
-        What is drawn; or ``bars``.
+        Curves to draw, unless ``bars`` is given.
     is_logarithmic : bool
-        Of the upward axis.
+        Whether the vertical axis is logarithmic.
     right : tuple of (str, float) or None
-        Name of a second upward axis, and what one of the first is on it.
+        Label of a second vertical axis, and its value at 1 on the first.
     strip : str
-        What is said of the strip for marks without a height.
+        Label of the strip for marks without a vertical value.
     bars : Bars or None
-        Instead of curves.
+        Bars to draw instead of curves.
     words : sequence of str
-        What the places 0, 1, ... of the sideways axis stand for, if they are no numbers.
+        Labels of the positions 0, 1, ... on the horizontal axis, if the values are not numbers.
     """
 
     title: str
@@ -135,7 +135,7 @@ def drawn(charts: Sequence[Chart], *, caption: str = "", notes: Sequence[str] = 
 
 
 def _form(number: int) -> str:
-    """Return the form of a mark as a path around (0, 0)."""
+    """Return the shape of a mark as an SVG path around (0, 0)."""
     r = _SIZE
     return (
         f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z",
@@ -151,7 +151,7 @@ def _form(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """From values to places along an axis."""
+    """Mapping from values to positions along an axis."""
 
     low: float
     high: float
@@ -166,7 +166,7 @@ class _Scale:
         return round(self.start + (at - low) / (high - low) * (self.end - self.start), 1)
 
     def ticks(self) -> list[float]:
-        """Return round values, in order."""
+        """Return round values in ascending order."""
         if self.is_logarithmic:
             powers = range(math.floor(math.log10(self.low)) - 1, math.ceil(math.log10(self.high)) + 1)
             found = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
@@ -188,7 +188,7 @@ def _round_step(least: float) -> float:
 
 
 def _range(values: Sequence[float], *, is_logarithmic: bool) -> Point:
-    """Return the ends of an axis with some air."""
+    """Return the ends of an axis with some margin."""
     if is_logarithmic:
         positive = [each for each in values if each > 0] or [1.0]
         low, high = min(positive), max(positive)
@@ -282,7 +282,7 @@ def _sideways_axis(across: _Scale) -> Markup:
 
 def _words_axis(across: _Scale, words: Sequence[str]) -> Markup:
     longest = min(max(map(len, words)), _LONGEST_WORD)
-    step = -(-len(words) * (longest + 1) // _CHARACTERS_ACROSS)  # the others stand in the marks' words
+    step = -(-len(words) * (longest + 1) // _CHARACTERS_ACROSS)  # the tooltips name the others
     return Markup("").join(
         _text(across(place), _HEIGHT - _BOTTOM + 16, short(word, _LONGEST_WORD), "middle", "minor")
         for place, word in list(enumerate(words))[::step]

@@ -1,4 +1,4 @@
-"""The processes that this process started, and those that they started, from Linux's ``/proc``."""
+"""Descendant processes of this process, from Linux's ``/proc``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AGAIN_SECONDS = 0.2
 def descendants() -> list[int]:
     """Return the ids of all live descendants of this process that do not ignore SIGTERM.
 
-    Python's resource tracker ignores SIGTERM; it ends when this process does.
+    Python's resource tracker ignores SIGTERM; it exits with this process.
     """
     children: dict[int, list[int]] = {}
     deaf: set[int] = set()
@@ -43,18 +43,18 @@ def descendants() -> list[int]:
 
 
 def adopt_orphans(*, wanted: bool) -> None:
-    """Make descendants stay descendants when their parent ends, or stop that.
+    """Make this process the parent of orphaned descendants, or stop doing so.
 
-    A program that ``make`` starts just before SIGTERM ends ``make`` would be out of reach otherwise.
+    Otherwise a program that ``make`` starts just before SIGTERM ends ``make`` could not be signalled.
     """
     with contextlib.suppress(AttributeError):  # not on Linux
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
 
 
 def end_descendants() -> None:
-    """Send SIGTERM to all descendants and wait up to two seconds until they have ended.
+    """Send SIGTERM to all descendants and wait up to two seconds until they have exited.
 
-    Processes that start meanwhile get no signal: a pool would start all that it has left, one after the other.
+    Processes started meanwhile get no signal, because a pool would then start all its remaining tasks one by one.
     """
     last = time.monotonic() + _PATIENCE_SECONDS
     ending = descendants()
@@ -66,7 +66,7 @@ def end_descendants() -> None:
 
 
 def keep_ending_descendants(ended: threading.Event) -> None:
-    """Send SIGTERM to all descendants from a thread, again and again, until ``ended`` is set.
+    """Send SIGTERM to all descendants repeatedly from a thread until ``ended`` is set.
 
     Threads of a pool may start further programs while the main thread unwinds.
     """

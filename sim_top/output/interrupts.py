@@ -1,4 +1,4 @@
-"""Signals that end a command: an exception unwinds it, and the programs that it started are ended."""
+"""Signals that end a command: an exception unwinds it, and its child processes are terminated."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """A signal ends this command.
+    """Exception raised when a signal ends the command.
 
     Parameters
     ----------
     number : int
-        The signal.
+        Signal number.
     """
 
     def __init__(self, number: int) -> None:
@@ -30,12 +30,11 @@ class Interrupted(BaseException):
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise ``Interrupted`` on the first SIGINT, SIGTERM or SIGHUP while the context lasts.
+    """Raise ``Interrupted`` on the first SIGINT, SIGTERM or SIGHUP within the context.
 
-    A signal that was ignored before stays ignored: shells ignore SIGINT for commands in the background, and nohup
-    ignores SIGHUP. The processes that this process started get SIGTERM before the exception is raised, and again
-    until the context ends. Further signals have no effect until then. The context has no effect in other threads than
-    the main thread, where Python runs the handlers of signals.
+    Ignored signals stay ignored: shells ignore SIGINT for background commands, and nohup ignores SIGHUP. Descendants of
+    this process get SIGTERM before the exception is raised, and repeatedly until the context ends. Further signals have
+    no effect until then. The context has an effect only in the main thread, where Python runs signal handlers.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -65,12 +64,12 @@ def interruptible() -> Iterator[None]:
 
 
 def _do_nothing(_: int, __: FrameType | None) -> None:
-    """Handle a signal after the first one."""
+    """Ignore a signal after the first one."""
 
 
 @contextlib.contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Block SIGINT while the context lasts; processes that are started in the context never receive Ctrl-C."""
+    """Block SIGINT within the context; processes started in the context never receive Ctrl-C."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

@@ -1,4 +1,4 @@
-"""The network of a page: switches, hosts, and every link with its load as colour."""
+"""Drawing of a network on a page: switches, hosts, and every link coloured by its load."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Link:
     Parameters
     ----------
     source, target : int
-        Switches from 0, hosts behind the last switch.
+        Node numbers: switches from 0, then hosts.
     source_port, target_port : int
-        From 1; 0 of hosts.
+        Port numbers from 1; 0 for hosts.
     values : tuple of float or None
-        For each of the choices; None where nothing is known.
+        One value per choice; ``None`` if unknown.
     """
 
     source: int
@@ -43,26 +43,26 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the values are.
+    """Meaning and range of the links' values.
 
     Parameters
     ----------
     name : str
-        With its unit, for the legend.
+        Label of the legend, with unit.
     most : float
-        Value at the upper end of the colours.
+        Value at the upper end of the colour scale.
     ends : tuple of str
-        Words at both ends of the colours.
+        Labels of both ends of the colour scale.
     words : str
-        Of a value, which stands for ``{}`` times ``factor``.
+        Tooltip text of a value; ``{}`` stands for the value times ``factor``.
     factor : float
-        See ``words``.
+        Factor applied in ``words``.
     nothing : str
-        Words of None.
+        Text for an unknown value.
     second : str
-        Words of the value in another unit, if there are any.
+        Tooltip text of the value in a second unit; empty for none.
     second_factor : float
-        Of those.
+        Factor applied in ``second``.
     """
 
     name: str
@@ -70,13 +70,13 @@ class Scale:
     ends: tuple[str, str]
     words: str
     factor: float = 1.0
-    nothing: str = "nothing is known"
+    nothing: str = "unknown"
     second: str = ""
     second_factor: float = 1.0
 
 
 def step_of(value: float | None, most: float) -> str:
-    """Return the class of a link's colour: ``q0`` to ``q9``, or ``qn`` for none.
+    """Return the CSS class of a link's colour: ``q0`` to ``q9``, or ``qn`` for an unknown value.
 
     Examples
     --------
@@ -101,24 +101,24 @@ def drawn_network(
     caption: str = "",
     choice_name: str = "",
 ) -> Drawing:
-    """Return a network, drawn by level, on a grid or as springs leave it.
+    """Return the drawing of a network, laid out by level, on a grid or by springs.
 
     Parameters
     ----------
     names, host_names : sequence of str
-        Of switches and hosts, as they are shown.
+        Labels of switches and hosts.
     host_switches : sequence of int
-        Where each host hangs.
+        Switch of each host.
     links : sequence of Link
         Both directions of every cable.
     scale : Scale
-        What their values are.
+        Meaning and range of the links' values.
     choices : sequence of str
-        What a reader chooses among, as loads; each link has a value for each.
+        Choices for the reader, for example loads; each link has one value per choice.
     chosen : int
-        What is shown first.
+        Index of the choice shown first.
     torus : sequence of int
-        Sizes of a torus' dimensions, if it is one.
+        Sizes of a torus' dimensions; empty for other networks.
     """
     switches = len(names)
     with_hosts = len(host_switches) <= _MOST_HOSTS
@@ -131,7 +131,7 @@ def drawn_network(
     )
     layout = _layout(switches, cables, host_switches, torus, with_hosts=with_hosts)
     shown, notes = _shown(links, switches, with_hosts=with_hosts)
-    shown.sort(key=lambda each: _order(each[0].values[chosen]))  # busy ones on top
+    shown.sort(key=lambda each: _order(each[0].values[chosen]))  # busy links on top
     kept = _kept(len(shown), len(choices) or 1, chosen)
     at = np.concatenate([layout.switches, layout.hosts])
     bent = bool(torus) and len(layout.switches) > 2
@@ -174,7 +174,7 @@ def drawn_network(
     if not with_hosts:
         notes.append(f"The {len(host_switches):,} hosts and their links are not drawn.")
     if len(kept) < len(choices):
-        notes.append(f"{len(kept)} of {len(choices)} are kept for choice.")
+        notes.append(f"{len(kept)} of {len(choices)} choices are available on this page.")
     legend = _legend(scale, [choices[choice] for choice in kept] if choices else [], kept.index(chosen), choice_name)
     return Drawing("network", caption, content, legend, notes, data)
 
@@ -191,7 +191,7 @@ def _layout(
 
 
 def _shown(links: Sequence[Link], switches: int, *, with_hosts: bool) -> tuple[list[tuple[Link, int, int]], list[str]]:
-    """Return the links that are drawn, each with its place among those of its pair and how many it stands for."""
+    """Return the drawn links, each with its index and number of parallel links, and notes."""
     drawn = [it for it in links if with_hosts or (it.source < switches and it.target < switches)]
     pairs: dict[tuple[int, int], list[Link]] = {}
     for link in drawn:
@@ -199,7 +199,7 @@ def _shown(links: Sequence[Link], switches: int, *, with_hosts: bool) -> tuple[l
     if len(drawn) <= _MOST_LINKS:
         return [(link, lane, 1) for same in pairs.values() for lane, link in enumerate(same)], []
     merged = [(max(same, key=_highest), 0, len(same)) for same in pairs.values()]
-    notes = ["Parallel links are drawn as one, with the value of the busiest."] if len(merged) < len(drawn) else []
+    notes = ["Parallel links are drawn as one link with the highest value."] if len(merged) < len(drawn) else []
     if len(merged) > _MOST_LINKS:
         notes.append(f"The busiest {_MOST_LINKS:,} of {len(merged):,} links are drawn.")
         busiest = sorted(range(len(merged)), key=lambda at: (-_highest(merged[at][0]), at))[:_MOST_LINKS]
@@ -216,7 +216,7 @@ def _order(value: float | None) -> float:
 
 
 def _kept(links: int, choices: int, chosen: int) -> list[int]:
-    """Return the choices whose values a page has room for: the one shown first, the ends, and others evenly between."""
+    """Return the choices whose values fit on a page: the first one shown, both ends, and others evenly between."""
     room = max(1, min(choices, _MOST_VALUES // max(links, 1)))
     if room == 1:
         return [chosen]
@@ -224,7 +224,7 @@ def _kept(links: int, choices: int, chosen: int) -> list[int]:
 
 
 def _fitting(names: Sequence[str]) -> list[str]:
-    """Return names as they are shown, all the shorter the less room they have together."""
+    """Return the names as shown, shortened as far as their total size requires."""
     shown = [short(name) for name in names]
     size = sum(len(embedded(name)) for name in shown)
     if size <= _MOST_NAME_BYTES:
@@ -238,7 +238,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _path(at: np.ndarray, link: Link, lane: int, width: float, *, bent: bool) -> str:
-    """Return a line beside the middle of a cable, on the right of the way it goes; far ends of a torus by a bow."""
+    """Return the path of a link, offset to the right of its direction; long links of a torus are curved."""
     start, end = at[link.source], at[link.target]
     along = end - start
     length = float(np.hypot(*along)) or 1.0

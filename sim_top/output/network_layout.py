@@ -1,4 +1,4 @@
-"""Where the switches and hosts of a network are drawn: by level, on a grid, or as springs would leave them."""
+"""Positions of a network's switches and hosts in a drawing: by level, on a grid, or by springs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Places = NDArray[np.float64]
 _SWEEPS = 4
 _PRINCIPAL_STEPS = 60
 _MOST_SPRUNG = 1500
-"""Switches that springs are computed for; more stand on a circle."""
+"""Largest number of switches for the spring layout; larger networks are drawn as a circle."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places on a sheet.
+    """Positions on a sheet.
 
     Parameters
     ----------
     width, height : float
-        Of the sheet.
+        Size of the sheet.
     switches : array of float, (switches, 2)
-        x and y of each.
+        Position (x, y) of each switch.
     hosts : array of float, (hosts, 2)
-        Of each host; without rows if they are not drawn.
+        Position of each host; without rows if hosts are not drawn.
     by_level : bool
-        Whether hosts stand in a row of their own.
+        Whether hosts have a row of their own.
     """
 
     width: float
@@ -42,7 +42,7 @@ class Layout:
 
 
 def layered(switches: int, cables: Sequence[tuple[int, int]], hosts: Sequence[int]) -> list[int] | None:
-    """Return the level of each switch, 0 where hosts are; None unless every cable joins a level with the next."""
+    """Return the level of each switch, 0 for switches with hosts; ``None`` unless every cable joins adjacent levels."""
     near: list[set[int]] = [set() for _ in range(switches)]
     for one, other in cables:
         near[one].add(other)
@@ -60,7 +60,7 @@ def layered(switches: int, cables: Sequence[tuple[int, int]], hosts: Sequence[in
 def level_layout(
     levels: Sequence[int], cables: Sequence[tuple[int, int]], hosts: Sequence[int], *, with_hosts: bool
 ) -> Layout:
-    """Return switches in rows by their level, hosts below; rows are ordered so that few cables cross."""
+    """Return switches in rows by level with hosts below; rows are sorted to reduce crossings."""
     switches, top = len(levels), max(levels)
     rows = [[switch for switch in range(switches) if levels[switch] == level] for level in range(top + 1)]
     place = np.zeros(switches)
@@ -70,7 +70,7 @@ def level_layout(
     for one, other in cables:
         near[one].append(other)
         near[other].append(one)
-    if len({*map(len, rows)}) > 1:  # trees of equal rows are clearest as they are numbered
+    if len({*map(len, rows)}) > 1:  # trees with equal rows are clearest in numerical order
         for _ in range(_SWEEPS):
             for level, row in enumerate(rows[1:], start=1):
                 row.sort(key=lambda switch: _mean([place[it] for it in near[switch] if levels[it] == level - 1]))
@@ -104,7 +104,7 @@ def _below(at: Places, hosts: Sequence[int], width: float, height: float) -> Pla
 
 
 def grid_layout(size: Sequence[int], hosts: Sequence[int], *, with_hosts: bool) -> Layout:
-    """Return the switches of a torus: two dimensions across and down, the others as depth, each plane shifted a bit."""
+    """Return the layout of a torus: two dimensions as a grid, further dimensions as shifted planes."""
     columns, rows = size[0], size[1] if len(size) > 1 else 1
     planes = math.prod(size[2:])
     cell = max(40.0, min(110.0, 1500 / columns))
@@ -126,7 +126,7 @@ def grid_layout(size: Sequence[int], hosts: Sequence[int], *, with_hosts: bool) 
 def spring_layout(
     switches: int, cables: Sequence[tuple[int, int]], hosts: Sequence[int], *, with_hosts: bool
 ) -> Layout:
-    """Return the switches as springs along the cables and forces between all leave them; always the same."""
+    """Return a deterministic layout with springs along the cables and repulsion between all switches."""
     side = max(520.0, min(1600.0, 110 * math.sqrt(switches)))
     turn = 2 * np.pi * np.arange(switches) / max(switches, 1)
     at = np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -147,9 +147,9 @@ def spring_layout(
 
 
 def _sprung(at: Places, cables: set[tuple[int, int]]) -> Places:
-    """Return places of least stress, by majorisation (Gansner, Koren and North, Graph Drawing 2004).
+    """Return positions of least stress, by majorisation (Gansner, Koren and North, Graph Drawing 2004).
 
-    Distances on the sheet become those along cables, as with Kamada and Kawai; networkx' own needs SciPy.
+    Distances on the sheet approximate path lengths, as with Kamada and Kawai; networkx' implementation needs SciPy.
     """
     count, distance = len(at), _distances(len(at), cables)
     weight = 1 / np.maximum(distance, 1) ** 2
@@ -165,7 +165,7 @@ def _sprung(at: Places, cables: set[tuple[int, int]]) -> Places:
 
 
 def _distances(count: int, cables: set[tuple[int, int]]) -> Places:
-    """Return cables from switch to switch; one more than the most between those that are not connected."""
+    """Return path lengths between switches; for unconnected pairs one more than the largest."""
     joined = np.zeros((count, count), np.float32)
     for one, other in cables:
         joined[one, other] = joined[other, one] = 1
@@ -184,7 +184,7 @@ def _distances(count: int, cables: set[tuple[int, int]]) -> Places:
 
 
 def _principal(distance: Places, begin: Places) -> Places:
-    """Return the two principal coordinates of distances (classical scaling), where the descent begins."""
+    """Return the two principal coordinates of distances (classical scaling), the start of the descent."""
     squared = distance**2
     centred = -0.5 * (squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean())
     vectors = begin
@@ -196,7 +196,7 @@ def _principal(distance: Places, begin: Places) -> Places:
 
 
 def _around(at: Places, hosts: Sequence[int], radius: float, direction: float | None = None) -> Places:
-    """Return hosts around their switches, in a direction, or away from the middle of the sheet."""
+    """Return hosts around their switches, in a given direction or away from the centre of the sheet."""
     if not len(hosts):
         return np.zeros((0, 2))
     middle, each = at.mean(axis=0), Counter(hosts)

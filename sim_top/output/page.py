@@ -1,7 +1,7 @@
-"""Pages: one self-contained HTML file each, of tables and drawings, in one frame (``docs/pages.md``).
+"""Pages: self-contained HTML files of tables and drawings in one frame (``docs/pages.md``).
 
-A page asks for nothing from outside, runs one script of ours, and holds less than a megabyte: what writes one bounds
-its rows and links. Every text is escaped, and shown harmless (``vlane.shown``), whoever wrote it.
+A page loads nothing from outside, runs one script, and stays below one megabyte because the writer limits rows and
+links. Every text is escaped and made harmless (``vlane.shown``).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from vlane.documents.files import write_whole
 from vlane.shown import harmless
 
 MOST_BYTES = 1_000_000
-"""Of a page."""
+"""Largest size of a page."""
 MOST_ROWS = 500
-"""Of a table."""
+"""Largest number of rows of a table."""
 _MOST_TABLE_BYTES = 75_000
 _CELL_BYTES = 22
-"""Of a table's cells, and of what is around the text of one."""
+"""Largest total size of a table's cells, and the overhead of one cell."""
 _MOST_CHARACTERS = 60
 _ONE_LINE = 36
 _MOST_IN_CELL = 400
@@ -34,7 +34,7 @@ _FOLDER = Path(__file__).parent / "pages"
 
 
 def short(text: str, most: int = _MOST_CHARACTERS) -> str:
-    r"""Return a text that is harmless and no longer than a page has room for.
+    r"""Return a text with control characters escaped, shortened to ``most`` characters.
 
     Examples
     --------
@@ -47,18 +47,18 @@ def short(text: str, most: int = _MOST_CHARACTERS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
+    """Column of a table.
 
     Parameters
     ----------
     name : str
-        With its unit.
+        Heading, with unit.
     is_number : bool
-        Whether its cells are numbers, which stand right.
+        Whether the cells are numbers, which are right-aligned.
     meaning : str
-        What is told where somebody points at it.
+        Tooltip of the heading.
     form : str
-        Format of its numbers.
+        Format of the numbers.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as it is shown; what it is sorted by, if that is not what it shows."""
+    """Cell with its displayed text, and a sort key if it differs from the text."""
 
     text: str
     is_number: bool
@@ -77,26 +77,26 @@ class Cell:
 
     @property
     def kind(self) -> str:
-        """Class of the cell: a number stands right, a long text wraps, a short one does not."""
+        """CSS class of the cell: numbers are right-aligned, long texts wrap, short texts do not."""
         return "n" if self.is_number else "long" if len(self.text) > _ONE_LINE else "name"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that readers sort.
+    """Sortable table.
 
     Parameters
     ----------
     caption : str
-        What its rows are.
+        Description of the rows.
     columns : sequence of Column
-        In order.
+        Columns in order.
     rows : sequence of sequence
-        Of values: text, numbers, None for nothing, or a ``Cell``; as many are shown as there is room for.
+        Rows of values: text, number, ``None`` for an empty cell, or ``Cell``. Rows beyond the size limit are omitted.
     rest : str
-        Where the other rows are.
+        Place where the omitted rows can be found.
     whole : int
-        Rows in all, if only the first are given.
+        Total number of rows, if only the first are given.
     """
 
     kind: ClassVar[str] = "table"
@@ -108,7 +108,7 @@ class Table:
 
     @cached_property
     def shown_rows(self) -> list[list[Cell]]:
-        """The cells of the rows that are shown, as many as a page has room for."""
+        """Cells of the displayed rows, limited by the size of a page."""
         made: list[list[Cell]] = []
         room = _MOST_TABLE_BYTES
         for row in self.rows[:MOST_ROWS]:
@@ -121,7 +121,7 @@ class Table:
 
     @property
     def left_out(self) -> str:
-        """What is said of rows that are not shown."""
+        """Sentence about omitted rows; empty if all are shown."""
         whole, shown = max(self.whole, len(self.rows)), len(self.shown_rows)
         if whole <= shown:
             return ""
@@ -142,20 +142,20 @@ def _cell(value: Any, column: Column) -> Cell:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Drawings in SVG, with a legend and what is said where somebody points.
+    """SVG drawings with a legend and tooltips.
 
     Parameters
     ----------
     kind : str
         ``curves`` or ``network``.
     caption : str
-        What they show.
+        Description of the drawings.
     content, legend : Markup
-        The drawings; what stands above them.
+        Drawings, and the legend above them.
     notes : sequence of str
-        What stands below them.
+        Lines below the drawings.
     data : Markup
-        What the script needs, of ``embedded``.
+        Data for the script, from ``embedded``.
     """
 
     kind: str
@@ -168,7 +168,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: its heading, paragraphs, then tables and drawings."""
+    """Part of a page: heading, paragraphs, then tables and drawings."""
 
     heading: str
     parts: Sequence[Table | Drawing] = ()
@@ -177,7 +177,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a page says first: ``good``, ``bad`` or ``warn``, in words, and what belongs to it."""
+    """Headline of a page: kind (``good``, ``bad`` or ``warn``), text and details."""
 
     kind: str
     text: str
@@ -186,18 +186,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Page:
-    """A page.
+    """Page with verdicts, facts and sections.
 
     Parameters
     ----------
     title : str
-        Of what it is.
+        Title of the page.
     verdicts : sequence of Verdict
-        What came out.
+        Results.
     facts : sequence of (str, str)
-        What was measured, how long, how sure.
+        Settings and measurements, as (name, value).
     sections : sequence of Section
-        In order.
+        Sections in order.
     """
 
     title: str
@@ -207,25 +207,25 @@ class Page:
 
     @property
     def made_by(self) -> str:
-        """The last line."""
+        """Footer of the page."""
         return f"vlane {vlane.__version__}"
 
 
 def embedded(data: Any) -> Markup:
-    """Return data as JSON that can stand in a script element, whatever text is in it."""
+    """Return data as JSON that is safe inside a script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704 - no character that HTML knows is left
+    return Markup(text)  # noqa: S704 - no HTML metacharacter is left
 
 
 def write(page: Page, file: Path, *, option: str) -> Path:
-    """Write a page, whole or not at all; return its file.
+    """Write a page atomically; return its file.
 
     Raises
     ------
     InputError
-        Naming the option, if the file cannot be written.
+        If the file cannot be written; names the option.
     """
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, finalize=_shown, trim_blocks=True, keep_trailing_newline=True

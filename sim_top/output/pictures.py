@@ -1,6 +1,6 @@
-"""What pictures share: how they are begun and written, colours, marks.
+"""Shared parts of pictures: creation, writing, colours and marks.
 
-Matplotlib is imported when a picture is begun, not before: most commands draw none.
+Matplotlib is imported when a picture is created, because most commands draw none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
-"""Told apart by people who see few colours (Okabe and Ito)."""
+"""Colours distinguishable with colour vision deficiency (Okabe and Ito)."""
 _MARKS = ("o", "s", "^", "v", "D", "P", "X", "*")
 
 
@@ -29,12 +29,12 @@ def colour(number: int) -> str:
 
 
 def look(number: int) -> dict[str, Any]:
-    """Return mark and colour of a curve, as matplotlib's arguments."""
+    """Return mark and colour of a curve as matplotlib arguments."""
     return {"marker": _MARKS[number % len(_MARKS)], "color": colour(number)}
 
 
 def new_figure(**given: Any) -> Figure:
-    """Return a figure without anything; ``given`` are matplotlib's arguments."""
+    """Return an empty figure; ``given`` are matplotlib arguments."""
     _load()
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -45,23 +45,23 @@ def new_figure(**given: Any) -> Figure:
 
 
 def styled(settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context in which matplotlib has these settings: for all that is done with a figure."""
+    """Return a context with these matplotlib settings; use it around all operations on a figure."""
     return _load().rc_context(dict(settings))
 
 
 def _load() -> Any:
-    """Import matplotlib, which reads a file of settings in the working directory, without that file."""
+    """Import matplotlib without its settings file in the working directory."""
     with WithoutFile("matplotlibrc"):
         return importlib.import_module("matplotlib")
 
 
 def write_png(figure: Figure, file: Path, *, option: str = "--out") -> bytes:
-    """Write a picture, whole or not at all, and return it.
+    """Write a picture atomically and return its bytes.
 
     Raises
     ------
     InputError
-        Naming the option, if the file cannot be written.
+        If the file cannot be written; names the option.
     """
     made = io.BytesIO()
     figure.savefig(made, format="png")

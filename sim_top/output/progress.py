@@ -1,4 +1,4 @@
-"""What the layers below say of work that takes long, shown on stderr."""
+"""Progress of long work, logged by the lower layers and shown on stderr."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTES = _Notes(logging.INFO)
 
 
 def show_progress() -> None:
-    """Say from now on what is compiled, in a process that would else be silent; not beside JSON."""
+    """Show log messages about compilation on stderr from now on, except with ``--json``."""
     if "--json" in sys.argv[1:]:
         return
     logger = logging.getLogger("vlane")

@@ -1,4 +1,4 @@
-"""What a command prints goes out, or the command ends as a shell's user expects."""
+"""Standard streams: complete output before exit, and conventional behaviour on closed pipes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 CLOSED_PIPE = 141
-"""Exit status when nobody reads the output any more: what a shell shows of a program that SIGPIPE ended."""
+"""Exit status after a closed output pipe: the status that shells report for SIGPIPE."""
 
 
 class OutputError(Exception):
-    """What was printed could not be written. No ``OSError``, which libraries take for one of their own files."""
+    """Output could not be written. Not an ``OSError``, which libraries would attribute to their own files."""
 
     def __init__(self, cause: OSError) -> None:
         self.cause = cause
@@ -23,7 +23,7 @@ class OutputError(Exception):
 
 
 class _Output:
-    """A stream, as it is, whose errors say that they are its own."""
+    """Stream wrapper whose write errors are ``OutputError``."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -50,11 +50,11 @@ class _Output:
 
 @contextlib.contextmanager
 def output_guarded() -> Iterator[None]:
-    """Have all that is printed go out before the command ends.
+    """Flush all output before the command ends.
 
-    A character that the terminal cannot show is written as an escape. If nobody reads any more, the command ends
-    quietly with ``CLOSED_PIPE``; if the output cannot be written, as to a full disk, with one line and exit status 2.
-    What is told on stderr is no result: it may be lost.
+    Characters that the terminal cannot show are escaped. If the reader closed the pipe, the command exits silently with
+    ``CLOSED_PIPE``; if the output cannot be written, for example to a full disk, with one line and exit status 2.
+    Output on stderr may be lost, because it is not a result.
     """
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (_Output(_showing_all(stream)) for stream in streams)
@@ -68,7 +68,7 @@ def output_guarded() -> Iterator[None]:
         if isinstance(error.cause, BrokenPipeError):
             sys.exit(CLOSED_PIPE)
         with contextlib.suppress(OutputError):
-            sys.stderr.write(f"vlane: stdout must be something that can be written, not {error}\n")
+            sys.stderr.write(f"vlane: cannot write to stdout: {error}\n")
         sys.exit(2)
     finally:
         try:
@@ -79,7 +79,7 @@ def output_guarded() -> Iterator[None]:
 
 
 def _showing_all(stream: Any) -> Any:
-    """Return a stream that can show any text; nowhere if it was closed before this process began."""
+    """Return a stream that accepts any text; the null device if the stream was closed before this process started."""
     if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):
@@ -88,7 +88,7 @@ def _showing_all(stream: Any) -> Any:
 
 
 def _give_up(stream: Any) -> None:
-    """Lose what is still to be written, before Python tries once more at its end."""
+    """Discard unwritten output, before Python tries to flush it at exit."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

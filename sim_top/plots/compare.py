@@ -1,6 +1,6 @@
-"""Comparison of two tables of results: the same runs matched, and differences with how sure they are.
+"""Comparison of two tables of results: runs are matched, and differences get intervals and verdicts.
 
-``docs/results.md`` has the rules.
+``docs/results.md`` describes the rules.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from typing import Any
 
 import polars as pl
 
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.sim_top.study.students_t import students_t
 from vlane.study.file import shown_value
 
 MEASURES = ("offered", "accepted", "latency_mean_cycles", "latency_p50", "latency_p99", "backlog_growth", "saturated")
-"""Columns that are compared."""
-DIFFERENT, PERHAPS, NOISE, EQUAL, UNSURE = "different", "perhaps different", "within noise", "equal", "cannot tell"
+"""Compared columns."""
+DIFFERENT, PERHAPS, NOISE, EQUAL, UNSURE = "different", "perhaps different", "within noise", "equal", "undecided"
 _CONFIDENCE = 0.95
 _BATCHES = 20
 _RESOLUTION = 0.03
-"""Of percentiles, which come from a histogram."""
+"""Relative resolution of percentiles, which come from a histogram."""
 _OWN = {"latency_mean_cycles": ("latency_ci95_cycles", _BATCHES - 1), "backlog_growth": ("backlog_growth_ci95", 38)}
-"""Columns with the run's own interval, and its degrees of freedom."""
+"""Columns with an interval from a single run: its column and degrees of freedom."""
 _PARTS = {"offered": "offered_parts", "accepted": "accepted_parts"}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs between two results.
+    """Differences between two results.
 
     Parameters
     ----------
     differences : DataFrame
-        A row per place (parameters that vary, load, SL) and column: ``first``, ``second``, ``difference`` (second less
-        first), ``ci95``, half the width of its 95 % interval (null: it has none), ``seeds`` and ``verdict``.
+        One row per place (varying parameters, load, SL) and column: ``first``, ``second``, ``difference`` (second minus
+        first), ``ci95`` (half the width of its 95 % interval, null without an interval), ``seeds`` and ``verdict``.
     runs, equal_runs : int
-        Runs that both have; those of them with the same deliveries in the same cycles.
+        Number of runs in both results, and number of them with identical deliveries in identical cycles.
     only_first, only_second : int
-        Runs that have no counterpart.
+        Numbers of runs without a counterpart.
     compared : dict of str to tuple
-        Parameters that have one value in each: what is compared; ``None`` where a result has no such parameter.
+        Parameters that have one value in each result, with both values; ``None`` where a result lacks the parameter.
     """
 
     differences: pl.DataFrame
@@ -54,18 +54,18 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether any difference is more than noise."""
+        """Whether any difference is significant."""
         return DIFFERENT in self.differences["verdict"]
 
     @property
     def ok(self) -> bool:
-        """Whether none is."""
+        """Whether no difference is significant."""
         return not self.differs
 
 
 @dataclass(frozen=True)
 class _Side:
-    """A place's rows of one result, by seed."""
+    """Rows of one result at one place, by seed."""
 
     rows: dict[int, dict[str, Any]]
 
@@ -74,24 +74,26 @@ class _Side:
 
 
 def compare_levels(first: pl.DataFrame, second: pl.DataFrame) -> Comparison:
-    """Return the differences from one table of levels to another.
+    """Return the differences between two tables of levels.
 
     Raises
     ------
     InputError
-        If a table is not one of levels, a parameter varies in one and is unknown in the other, or no run is in both.
+        If a table is not a table of levels, a parameter varies in one and is missing in the other, or no run is in
+        both.
     """
     tables = (first, second)
     for table in tables:
         missing = [name for name in ("load", "seed", "sl", "run_digest", *MEASURES) if name not in table.columns]
         if missing:
-            raise InputError(f"column {missing[0]}", "there, as in results.parquet", "missing")
+            raise missing_value(f"column {missing[0]}", "the file is not a results.parquet")
     varying, compared = _parameters(first, second)
     keys = [*varying, "load"]
     sides = [_by_run(table, keys) for table in tables]
     common = [run for run in sides[0] if run in sides[1]]
     if not common:
-        raise InputError("results", "of some equal runs (parameters, load and seed)", "of none")
+        problem = "have no run in common (equal parameters, load and seed)"
+        raise InputError("results", "with common runs", "none", problem=problem)
     equal = [run for run in common if _digest(sides[0][run]) == _digest(sides[1][run])]
     found = []
     for place in dict.fromkeys(run[:-1] for run in common):
@@ -119,11 +121,11 @@ def compare_levels(first: pl.DataFrame, second: pl.DataFrame) -> Comparison:
 
 
 _NOTHING = {**dict.fromkeys(MEASURES), "offered": 0.0, "accepted": 0.0, "saturated": False, "decided": True}
-"""A level of which a run saw no packet."""
+"""Row of a level without packets in a run."""
 
 
 def _parameters(first: pl.DataFrame, second: pl.DataFrame) -> tuple[list[str], dict[str, tuple[Any, Any]]]:
-    """Return the parameters that runs are matched by, and those that have one value in each table."""
+    """Return the parameters by which runs are matched, and those with one value in each table."""
     names = [table.columns[: table.columns.index("load")] for table in (first, second)]
     varying, compared = [], {}
     for name in dict.fromkeys([*names[0], *names[1]]):
@@ -137,13 +139,14 @@ def _parameters(first: pl.DataFrame, second: pl.DataFrame) -> tuple[list[str], d
             varying.append(name)
         else:
             several = values[0] if name in names[0] else values[1]
-            must = "of one value where the other results have no such parameter; choose one"
-            raise InputError(f"parameter {name}", must, ", ".join(map(shown_value, several)))
+            got = ", ".join(map(shown_value, several))
+            problem = f"has several values ({got}) but is missing in the other results; select one value"
+            raise InputError(f"parameter {name}", "a single value", got, problem=problem)
     return varying, compared
 
 
 def _by_run(table: pl.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], dict[int, dict[str, Any]]]:
-    """Return by place and seed the levels of each run."""
+    """Return the levels of each run, by place and seed."""
     wanted = {*keys, "seed", "sl", "decided", "run_digest", *MEASURES, *_PARTS.values()}
     wanted |= {own for own, _ in _OWN.values()}
     runs: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
@@ -151,8 +154,9 @@ def _by_run(table: pl.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], dict[
         run = (*(row[key] for key in keys), row["seed"])
         levels = runs.setdefault(run, {})
         if row["sl"] in levels:
-            got = f"two of load {row['load']:g}, seed {run[-1]}"
-            raise InputError("results", "of one run for each load and seed", got)
+            got = f"load {row['load']:g}, seed {run[-1]}"
+            problem = f"contain several runs with {got}; select one"
+            raise InputError("results", "one run for each load and seed", got, problem=problem)
         levels[row["sl"]] = row
     return runs
 
@@ -162,7 +166,7 @@ def _digest(levels: dict[int, dict[str, Any]]) -> str:
 
 
 def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, is_equal: bool) -> dict[str, Any]:
-    """Return means, their difference, its standard error and degrees of freedom; a saturated level has no latency."""
+    """Return means, difference, standard error and degrees of freedom; latencies of saturated levels have none."""
     of_both = [first.values(column, seeds), second.values(column, seeds)]
     pairs = [(one, other) for one, other in zip(*of_both, strict=True) if one is not None and other is not None]
     grown = any(side.rows[seed]["saturated"] for side in (first, second) for seed in seeds)
@@ -175,25 +179,26 @@ def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, i
         return {**made, "is_certain": _is_unanimous(first) and _is_unanimous(second) and means[0] != means[1]}
     if len(pairs) == 1:
         return {**made, "error": _own(first, second, seeds, column)}
-    # Percentiles are whole bins of a histogram: seeds that differ by the same bin say less than their spread, none.
+    # Percentiles are bins of a histogram: if seeds differ by the same number of bins, their spread is 0,
+    # and the bin width bounds the error.
     resolution = _RESOLUTION * max(map(abs, means)) if column in {"latency_p50", "latency_p99"} else 0.0
     return {**made, "error": _paired(pairs, resolution)}
 
 
 def _is_unanimous(side: _Side) -> bool:
-    """Return whether all seeds are surely saturated, or all surely steady."""
+    """Return whether all seeds are decided and agree on saturation."""
     said = {(row["saturated"], row["decided"]) for row in side.rows.values()}
     return len(said) == 1 and all(decided for _, decided in said)
 
 
 def _paired(pairs: list[tuple[float, float]], resolution: float) -> tuple[float, int]:
-    """Return the standard error of the mean of differences, and its degrees of freedom: equal seeds, equal traffic."""
+    """Return standard error and degrees of freedom of the mean difference, with runs of a seed paired."""
     spread = max(stdev(other - one for one, other in pairs), resolution)
     return spread / sqrt(len(pairs)), len(pairs) - 1
 
 
 def _own(first: _Side, second: _Side, seeds: list[int], column: str) -> tuple[float, int] | None:
-    """Return the same of a single run each, from the runs' own intervals or batches; ``None`` without."""
+    """Return standard error and degrees of freedom of single runs, from their intervals or batches, or ``None``."""
     errors = []
     for side in (first, second):
         row = next(side.rows[seed] for seed in seeds)
@@ -213,7 +218,7 @@ def _own(first: _Side, second: _Side, seeds: list[int], column: str) -> tuple[fl
 
 
 def _judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows with intervals and verdicts: all verdicts together are wrong with 5 % at most (Bonferroni)."""
+    """Add intervals and verdicts to the rows; the probability of any false verdict is at most 5 % (Bonferroni)."""
     counted = sum(1 for row in found if row.get("error") is not None and not row["is_equal"])
     strict = 1 - (1 - _CONFIDENCE) / max(1, counted)
     return [_verdict(row, strict) for row in found]

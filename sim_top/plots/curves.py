@@ -1,4 +1,4 @@
-"""Curves of any two columns of a table of results: means over seeds, how sure they are, what has no value."""
+"""Curves of any two columns of a table of results: means over seeds with intervals."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from vlane.study.file import shown_value
 
 _MOST_CURVES = 40
 _MOST = 1e300
-"""A number that is as large is in no table."""
+"""Bound above all numbers in tables."""
 _PLACE = "place of the word"
 _KEYS = ("load", "seed", "sl")
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A value at a place.
+    """Point of a curve.
 
     Parameters
     ----------
     x : float
-        The place; of words their number.
+        Horizontal value; the index of the word for text columns.
     value : float or None
-        Mean over seeds; ``None`` if there is none, or it is a latency of a saturated level.
+        Mean over seeds; ``None`` without values, or for a latency of a saturated level.
     ci95 : float or None
-        Half the width of its 95 % interval: over seeds, or with one seed the run's own.
+        Half the width of the 95 % interval: over seeds, or the run's own with one seed.
     saturated, decided : bool
-        Whether any seed is saturated; whether it is known of all.
+        Whether any seed is saturated, and whether saturation is decided for all seeds.
     seeds : int
-        Seeds that have a value.
+        Number of seeds with a value.
     """
 
     x: float
@@ -54,16 +54,16 @@ class Curve:
     Parameters
     ----------
     label : str
-        What tells it from the others; empty if it is the only one.
+        Values that distinguish the curve; empty for a single curve.
     points : tuple of CurvePoint
-        By place.
+        Points in order of x.
     """
 
     label: str
     points: tuple[CurvePoint, ...]
 
     def document(self, curves: Curves) -> dict[str, Any]:
-        """Return the curve for JSON, words as words."""
+        """Return the curve as a JSON document, with words for text columns."""
         points = [asdict(point) for point in self.points]
         for point in points if curves.words else []:
             point["x"] = curves.words[int(point["x"])]
@@ -72,18 +72,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class Curves:
-    """What is drawn.
+    """Curves to draw.
 
     Parameters
     ----------
     x, y : str
         Columns.
     words : tuple of str
-        What the places stand for, if the column holds words.
+        Labels of the horizontal positions for a text column.
     curves : tuple of Curve
-        At least one.
+        At least one curve.
     averaged : tuple of str
-        Columns other than the seed whose values are averaged over.
+        Columns other than the seed over which values are averaged.
     is_latency : bool
         Whether saturated levels have no value.
     """
@@ -97,12 +97,12 @@ class Curves:
 
 
 def chosen(table: pl.DataFrame, where: Mapping[str, Any], *, option: str = "where") -> pl.DataFrame:
-    """Return the rows that have some values; a list of values means any of them.
+    """Return the rows with the given values; a list of values selects any of them.
 
     Raises
     ------
     InputError
-        Naming the option, if a column is unknown, a value is not of its type, or no row is left.
+        If a column is unknown, a value has the wrong type, or no row is left; names the option.
     """
     for column, given in where.items():
         if column not in table.columns:
@@ -113,18 +113,18 @@ def chosen(table: pl.DataFrame, where: Mapping[str, Any], *, option: str = "wher
         if kept.is_empty():
             some = ", ".join(shown_value(value) for value in table[column].unique(maintain_order=True).head(8))
             got = ", ".join(map(shown_value, values))
-            raise InputError(f"{option} {column}", f"in a row at least, where it is {some}", got)
+            raise InputError(f"{option} {column}", f"a value of the results ({some})", got)
         table = kept
     return table
 
 
 def _of_type(kind: Any, values: list[Any], name: str) -> pl.Series:
-    """Return values as those of a column can be compared with them."""
+    """Return values in a type that is comparable with a column."""
     if kind == pl.String:
         return pl.Series([value if isinstance(value, str) else shown_value(value) for value in values])
     is_flag = kind == pl.Boolean
     if not is_flag and not kind.is_numeric():
-        raise InputError(name, "a column of numbers, words or flags", str(kind))
+        raise InputError(name, "a column of numbers, text or booleans", str(kind))
     for value in values:
         if not isinstance(value, int | float) or isinstance(value, bool) != is_flag:
             raise InputError(name, "true or false" if is_flag else "a number", value)
@@ -142,37 +142,37 @@ def curves_of(
     where: Mapping[str, Any] | None = None,
     option: str = "",
 ) -> Curves:
-    """Return one column against another.
+    """Return the curves of one column against another.
 
     Parameters
     ----------
     table : DataFrame
-        Results with a row per run and level, link or flow, or per run.
+        Results with one row per run and level, link or flow, or per run.
     x, y : str
-        Columns; ``y`` holds numbers or flags, which count as 0 and 1.
+        Columns; ``y`` holds numbers, or booleans that count as 0 and 1.
     by : sequence of str, optional
-        A curve for each combination of their values. If left out, of all parameters, load and SL that have several
-        values among the rows. Rows of a curve that differ in anything else are averaged, those of a seed first.
+        Columns whose value combinations get one curve each; by default all parameters, load and SL that vary. Rows of a
+        curve that differ in anything else are averaged, first within each seed.
     where : mapping of str to object, optional
-        Only rows with these values.
+        Values that select rows.
     option : str
-        What stands before the names of these arguments where they come from.
+        Prefix of the argument names in errors.
 
     Raises
     ------
     InputError
-        If a column is unknown or does not suit, no row is left, or the curves are too many.
+        If a column is unknown or has the wrong type, no row is left, or there are too many curves.
     """
     if table.is_empty():
-        raise InputError("results", "a table with a row at least", "empty")
+        raise InputError("results", "not empty", "empty", problem="contain no row")
     for name, column in (("x", x), ("y", y), *(("by", each) for each in by or ())):
         if column not in table.columns:
             raise unknown_word(f"{option}{name}", table.columns, column)
     kind = table.schema[y]
     if not kind.is_numeric() and kind != pl.Boolean:
-        raise InputError(f"{option}y", "a column of numbers", f"{y}, of {kind}")
+        raise InputError(f"{option}y", "a column of numbers", f"{y} of type {kind}")
     if not (table.schema[x].is_numeric() or table.schema[x] in (pl.String, pl.Boolean)):
-        raise InputError(f"{option}x", "a column of numbers or words", f"{x}, of {table.schema[x]}")
+        raise InputError(f"{option}x", "a column of numbers or text", f"{x} of type {table.schema[x]}")
     table = chosen(table, where or {}, option=f"{option}where")
     keys = [name for name in _key_columns(table) if name != "seed"]
     split = list(by) if by is not None else [name for name in keys if name not in (x, y) and _varies(table, name)]
@@ -195,8 +195,8 @@ def curves_of(
         points = [_point(at, list(same), is_latency=is_latency) for at, same in groupby(rows, lambda row: row["x"])]
         curves.append(Curve(label, tuple(points)))
     if len(curves) > _MOST_CURVES:
-        must = f"of at most {_MOST_CURVES} curves; name other columns, or fewer rows with where"
-        raise InputError(f"{option}by", must, f"{', '.join(split)}: {len(curves)}")
+        problem = f": {', '.join(split)} give {len(curves)} curves, the limit is {_MOST_CURVES}; select rows with where"
+        raise InputError(f"{option}by", f"at most {_MOST_CURVES} curves", len(curves), problem=problem)
     return Curves(x, y, words, tuple(curves), tuple(averaged), is_latency)
 
 
@@ -209,7 +209,7 @@ def _short(name: str) -> str:
 
 
 def _key_columns(table: pl.DataFrame) -> list[str]:
-    """Return the columns that tell runs and levels apart: parameters, load, seed, SL."""
+    """Return the columns that identify runs and levels: parameters, load, seed, SL."""
     names = table.columns
     parameters = names[: names.index("load")] if "load" in names else []
     return [*parameters, *(name for name in _KEYS if name in names)]
@@ -220,7 +220,7 @@ def _varies(table: pl.DataFrame, name: str) -> bool:
 
 
 def _averaged(table: pl.DataFrame, names: list[str], within: list[str]) -> list[str]:
-    """Return the columns that have several values among the rows of one point."""
+    """Return the columns that vary within a single point."""
     if not names:
         return []
     most = table.group_by(within).agg(pl.col(name).n_unique() for name in names).select(pl.col(names).max()).row(0)
@@ -228,7 +228,7 @@ def _averaged(table: pl.DataFrame, names: list[str], within: list[str]) -> list[
 
 
 def _per_seed(table: pl.DataFrame, y: str, split: list[str], place: pl.Expr, *, has_seed: bool) -> list[dict[str, Any]]:
-    """Return a row for each curve, place and seed, in this order, with the mean of the rows that it has."""
+    """Return one row per curve, x and seed, sorted, with the mean of its rows."""
     own = next((name for name in (y.replace("_mean", "_ci95"), f"{y}_ci95") if name != y and name in table.columns), "")
     has_verdict = "saturated" in table.columns and "decided" in table.columns
     whole = table.select(

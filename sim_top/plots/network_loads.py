@@ -1,4 +1,4 @@
-"""The loads of a study's links, of all its runs, as a page draws them."""
+"""Loads of a study's links over all runs, as a page shows them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BUSIEST = 100
 
 
 def loads_of_links(tables: Sequence[tuple[float, pl.DataFrame]]) -> pl.DataFrame:
-    """Return a row for each link and load: flits per cycle on all VLs, mean over seeds.
+    """Return one row per link and load: flits per cycle on all VLs, mean over seeds.
 
     Parameters
     ----------
     tables : sequence of (float, DataFrame)
-        The load and the table of links of each run.
+        Load and table of links of each run.
     """
     whole = [
         table.group_by("from", "to", "from_name", "to_name", maintain_order=True)
@@ -38,7 +38,7 @@ def loads_of_links(tables: Sequence[tuple[float, pl.DataFrame]]) -> pl.DataFrame
 
 
 def load_drawing(topology: Topology, loads: pl.DataFrame, clock: LinkClock, *, is_replay: bool) -> Drawing:
-    """Return the network with each link's load as colour; readers choose among the loads, the highest comes first."""
+    """Return the network with links coloured by load. Readers choose among the loads; the highest is shown first."""
     found = sorted(loads["load"].unique().to_list())
     number = {load: place for place, load in enumerate(found)}
     values: dict[tuple[str, str], list[float | None]] = {}
@@ -75,16 +75,16 @@ def load_drawing(topology: Topology, loads: pl.DataFrame, clock: LinkClock, *, i
         choices=[] if is_replay else [f"{load:g}" for load in found],
         chosen=0 if is_replay else len(found) - 1,
         torus=size,
-        caption="Every link, one line for each direction, over all cycles of a run",
+        caption="Utilisation of every link, one line per direction, over all cycles of a run",
         choice_name="offered load",
     )
 
 
 def _node(topology: Topology, end: str) -> tuple[int, int]:
-    """Return number and port of an end as tables of links name it; hosts count on behind the switches."""
+    """Return node and port number of an end in a table of links; host numbers follow those of switches."""
     found = _END.fullmatch(end)
     if found is None:
-        raise ValueError(f"no end of a link: {end}")
+        raise ValueError(f"not an end of a link: {end}")
     number = int(found[2])
     return (number, int(found[3])) if found[1] == "switch" else (topology.switches + number, 0)
 
@@ -115,12 +115,12 @@ def load_table(loads: pl.DataFrame, clock: LinkClock) -> Table:
         Column("to", is_number=False),
         Column("load, %", form=".2f"),
         Column("Gb/s", form=".2f"),
-        Column("waited for room, cycles", meaning="the link was free and a head found no room", form=",.0f"),
-        Column("ns", form=",.0f"),
-        Column("packets that asked for it, mean", form=".3f"),
+        Column("stalled for credits, cycles", meaning="the link was free but no head packet had credits", form=",.0f"),
+        Column("stalled, ns", form=",.0f"),
+        Column("mean queue, packets", form=".3f"),
     ]
     shown = f"the {_BUSIEST} busiest of {len(highest):,}" if len(highest) > _BUSIEST else f"all {len(highest):,}"
-    return Table(f"Links at the highest load: {shown}, all VLs together, mean over seeds", columns, rows)
+    return Table(f"Links at the highest load: {shown}; sums over VLs, means over seeds", columns, rows)
 
 
 def _named(end: str, name: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of curves: marks, intervals, hollow marks for saturated levels; as PNG, SVG or a page."""
+"""Pictures of curves as PNG, SVG or page, with error bars and hollow marks for saturated levels."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg", ".html")
 _SATURATED = "hollow: saturated"
-_UNDECIDED = "half filled: the run is too short to tell whether it is saturated"
-_NO_LATENCY = "saturated, no latency:"
+_UNDECIDED = "half filled: undecided, the run is too short"
+_NO_LATENCY = "saturated (no latency):"
 _EDGE = 0.95
-"""Height of the marks of saturated levels in a picture of latencies."""
+"""Relative height of the marks of saturated levels in a picture of latencies."""
 _BELOW_EDGE = 0.12
-"""Share of the height that is left free for them."""
+"""Fraction of the height reserved for these marks."""
 _APART = 0.018
-"""Share of the width between marks of one place."""
+"""Fraction of the width between marks at the same x."""
 _WORDS_ACROSS = 60
-"""Characters that find place along the x axis."""
+"""Number of characters that fit along the x axis."""
 _STYLES = ("-", "--", ":", "-.", (0, (5, 1)))
 _ALIKE = 8
-"""Colours and forms of marks; further curves have other lines."""
+"""Number of colours and mark shapes; further curves get other line styles."""
 _MOST_MARKS = 2500
-"""Of a page."""
+"""Largest number of marks on a page."""
 
 
 def write_curves(curves: Curves, file: Path) -> Path:
-    """Write a picture or a page, by what the file's name ends in, whole or not at all; return the file.
+    """Write a picture or page atomically, in the format of the file's suffix; return the file.
 
     Raises
     ------
     InputError
-        If the name ends otherwise, or the file cannot be written.
+        If the suffix is unknown or the file cannot be written.
     """
     kind = file.suffix.lower()
     if kind not in SUFFIXES:
@@ -53,7 +53,7 @@ def write_curves(curves: Curves, file: Path) -> Path:
     if kind == ".html":
         return _write_page(curves, file)
     made = io.BytesIO()
-    # The same curves give the same bytes: ids from a fixed salt, no date.
+    # Equal curves give equal bytes: fixed id salt, no date.
     with styled({"svg.hashsalt": "vlane", "svg.fonttype": "none"}):
         curve_figure(curves).savefig(made, format=kind[1:], metadata={"Date": None} if kind == ".svg" else {})
     write_whole(file, made.getvalue(), option="--out")
@@ -61,12 +61,12 @@ def write_curves(curves: Curves, file: Path) -> Path:
 
 
 def curve_figure(curves: Curves) -> Figure:
-    """Return the curves as matplotlib's figure."""
+    """Return the curves as a matplotlib figure."""
     figure = new_figure(figsize=(8, 5.2), layout="constrained")
     axes = figure.subplots()
     for number, curve in enumerate(curves.curves):
         _draw(axes, curves, curve, number)
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - imported first by the figure, without a file of settings
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - new_figure imported matplotlib without a settings file
 
     axes.set_xlabel(curves.x, parse_math=False)
     axes.set_ylabel(curves.y, parse_math=False)
@@ -100,7 +100,7 @@ def curve_figure(curves: Curves) -> Figure:
 
 
 def _said(curves: Curves) -> list[str]:
-    """Return what is to be said of the marks that there are."""
+    """Return the legend entries for the kinds of marks in use."""
     points = [point for curve in curves.curves for point in curve.points]
     said = [_SATURATED] * any(it.saturated for it in points) + [_UNDECIDED] * any(not it.decided for it in points)
     if any(it.ci95 is not None for it in points):
@@ -131,12 +131,12 @@ def _draw(axes: Axes, curves: Curves, curve: Curve, number: int) -> None:
 
 
 def _stretches(curves: Curves, curve: Curve) -> list[list[CurvePoint]]:
-    """Return the stretches of points that lines join; words have no order, so that none joins theirs."""
+    """Return the segments of points to join by lines; none for text columns, which have no order."""
     return [] if curves.words else list(joined(curve.points, is_latency=curves.is_latency))
 
 
 def _draw_edge(axes: Axes, curves: Curves) -> None:
-    """Mark saturated levels, which have no latency, at the upper edge."""
+    """Draw marks of saturated levels, which have no latency, at the upper edge."""
     without = [(number, it) for number, curve in enumerate(curves.curves) for it in curve.points if _is_grown(it)]
     if not without:
         return
@@ -150,7 +150,7 @@ def _draw_edge(axes: Axes, curves: Curves) -> None:
 
 
 def _side_by_side(marks: list[tuple[int, CurvePoint]], step: float) -> list[tuple[float, int]]:
-    """Return places for the marks of curves, those of equal place beside each other, with the curves' numbers."""
+    """Return (x, curve number) of marks, shifted sideways where several share an x."""
     made = []
     for x in dict.fromkeys(it.x for _, it in marks):
         same = [number for number, it in marks if it.x == x]
@@ -192,20 +192,20 @@ def _write_page(curves: Curves, file: Path) -> Path:
             it.value,
             it.ci95,
             it.seeds,
-            "yes" if it.saturated else "" if it.decided else "cannot tell",
+            "yes" if it.saturated else "" if it.decided else "undecided",
         ]
         for curve in curves.curves
         for it in curve.points
     ]
     sections = [
         Section("Curves", [drawn([chart], notes=notes)]),
-        Section("Points", [Table("What is drawn", columns, rows, rest="the results have all")]),
+        Section("Points", [Table("Drawn points", columns, rows, rest="the results contain all")]),
     ]
     return write_page(Page(f"{curves.y} against {curves.x}", sections), file, option="--out")
 
 
 def _drawn_curve(curves: Curves, curve: Curve, number: int) -> DrawnCurve:
-    """Return a curve of the page: stretches that a line joins, marks with their intervals."""
+    """Return a curve for the page: line segments, and marks with intervals."""
     lines = [[(it.x, it.value or 0.0) for it in stretch] for stretch in _stretches(curves, curve)]
     marks = []
     for it in curve.points:
@@ -218,9 +218,9 @@ def _drawn_curve(curves: Curves, curve: Curve, number: int) -> DrawnCurve:
 
 
 def _words(curves: Curves, curve: Curve, point: CurvePoint) -> str:
-    """Return what is known of a point, in lines."""
+    """Return the tooltip of a point."""
     lines = [curve.label] * bool(curve.label)
     lines.append(f"{curves.x} {curves.words[int(point.x)] if curves.words else f'{point.x:g}'}")
     width = "" if point.ci95 is None else f" ± {point.ci95:.2g}"
-    lines.append(f"{curves.y}: " + ("none, it is saturated" if point.value is None else f"{point.value:.6g}{width}"))
+    lines.append(f"{curves.y}: " + ("none (saturated)" if point.value is None else f"{point.value:.6g}{width}"))
     return "\n".join([*lines, *[f"mean over {point.seeds} seeds"] * (point.seeds > 1)])

@@ -1,4 +1,4 @@
-"""Pictures of a replay, which has no load: latencies of each service level, and its course over time."""
+"""Pictures of a replay: latencies of each service level, and rates over time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LATENCIES: tuple[tuple[str, Callable[[PerSL], float | None]], ...] = (
     ("p99", lambda it: it.latency_p99),
     ("longest", lambda it: it.latency_max),
 )
-"""Names of the latencies that are shown of a level, and where they stand."""
+"""Displayed latencies of a level: name and accessor."""
 _SHADES = ("#c4c4c4", "#949494", "#646464", "#343434")
-"""Of the latencies; colours tell levels apart."""
+"""Grey shades of the latencies; colours distinguish levels."""
 _LATENCY, _TIME, _RATE = "latency (cycles)", "cycle", "flits per cycle and host"
 
 
 def levels_of(runs: list[RunResult]) -> dict[int, list[PerSL]]:
-    """Return what each SL did with each seed."""
+    """Return the results of each SL, one per seed."""
     found: dict[int, list[PerSL]] = {}
     for run in runs:
         for level in run.per_sl:
@@ -35,12 +35,12 @@ def levels_of(runs: list[RunResult]) -> dict[int, list[PerSL]]:
 
 
 def heights(levels: dict[int, list[PerSL]], value: Callable[[PerSL], float | None]) -> list[float]:
-    """Return a mean over seeds for each SL, 0 where there is none."""
+    """Return the mean over seeds for each SL, 0 without values."""
     return [fmean([it for it in map(value, level) if it is not None] or [0.0]) for level in levels.values()]
 
 
 def course(levels: list[PerSL], value: Callable[[PerSL], list[float]]) -> list[float]:
-    """Return a course over time, mean over seeds, its last value twice: steps have one border more."""
+    """Return the mean over seeds of a time series; its last value is repeated, as step plots need."""
     means = [fmean(column) for column in zip(*map(value, levels), strict=True)]
     return [*means, means[-1]]
 
@@ -51,17 +51,17 @@ def _borders(runs: list[RunResult], first: int) -> list[float]:
 
 def _name(sl: int, levels: list[PerSL]) -> str:
     if any(it.saturated for it in levels):
-        return f"SL {sl}, what waits still grows"
+        return f"SL {sl}, backlog still growing"
     return f"SL {sl}"
 
 
 def _title(runs: list[RunResult], title: str) -> str:
     packets = sum(level.packets for level in runs[0].per_sl)
-    return f"{title}: a replay, {packets:,} packets received in {runs[0].cycles:,} cycles"
+    return f"{title}: replay, {packets:,} packets received in {runs[0].cycles:,} cycles"
 
 
 def replay_picture(runs: list[RunResult], title: str, first: int) -> Figure:
-    """Return bars of latencies by SL, and what was offered and accepted from the cycle ``first`` on."""
+    """Return a figure with bars of latencies by SL, and offered and accepted rates from cycle ``first`` on."""
     levels, borders = levels_of(runs), _borders(runs, first)
     figure = new_figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)

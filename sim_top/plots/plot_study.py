@@ -1,4 +1,4 @@
-"""The picture of a study: what each service level got against offered load, or over the time of a replay."""
+"""Picture of a study: results of each service level against offered load, or over time for a replay."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LOAD = "offered load, all levels (flits per cycle and host)"
+_LOAD = "offered load, sum of SLs (flits per cycle and host)"
 _STRIP = 0.86
-"""Share of a panel of latencies below the strip of those that are none."""
+"""Fraction of a latency panel below the strip for saturated levels."""
 _COLUMNS = 2
 
 
 def write_picture(runs: list[RunResult], folder: Path, *, title: str, study: Study) -> Path:
-    """Write ``study.png``: curves against load, or, of a replay without load, bars and time."""
+    """Write ``study.png``: curves against load, or latency bars and time series for a replay."""
     picture, name = folder / "study.png", harmless(title)
     if study.traffic:
         drawn = _picture(runs, name, study.link.clock)
@@ -47,14 +47,14 @@ def write_picture(runs: list[RunResult], folder: Path, *, title: str, study: Stu
 
 
 def _marks(points: list[Point]) -> list[str]:
-    """Return what is to be said of the marks that there are."""
+    """Return the legend entries for the kinds of marks and bands in use."""
     said = [SATURATED] * any(it.saturated for it in points) + [UNDECIDED] * any(not it.decided for it in points)
     return [*said, BANDS[any(len(it.levels) > 1 for it in points)]]
 
 
 def _picture(runs: list[RunResult], title: str, clock: LinkClock) -> Figure:
     figure = new_figure(figsize=(11, 8.6), layout="constrained")
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - imported first by the figure, without a file of settings
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - new_figure imported matplotlib without a settings file
 
     panels = figure.subplots(-(-len(MEASURES) // _COLUMNS), _COLUMNS).flatten()
     for axes, measure in zip(panels, MEASURES, strict=True):
@@ -115,7 +115,7 @@ def _draw_level(axes: Axes, points: list[Point], measure: Measure, number: int, 
 
 
 def _draw_units(axes: Axes, measure: Measure, clock: LinkClock) -> None:
-    """Add an axis on the right: nanoseconds of a latency, Gb/s of what is in flits per cycle."""
+    """Add a right axis: nanoseconds for latencies, Gb/s for rates."""
     unit, name = (clock.cycle_ns, "ns") if measure.is_latency else (clock.rate_gbps, "Gb/s per host")
     functions: Any = (lambda value: value * unit, lambda value: value / unit)
     right = axes.secondary_yaxis("right", functions=functions)
@@ -128,14 +128,14 @@ def _draw_units(axes: Axes, measure: Measure, clock: LinkClock) -> None:
 
 
 def _round_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten from one value to another."""
+    """Return 1, 2 and 5 times powers of ten within a range."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
     ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
     return [tick for tick in ticks if low <= tick <= high]
 
 
 def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
-    """Make a panel of latencies logarithmic, with a strip at its upper edge for levels that have none."""
+    """Make a latency panel logarithmic, with a strip at its upper edge for saturated levels."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
@@ -152,7 +152,7 @@ def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
     middle, across = (1 + _STRIP) / 2, axes.get_xaxis_transform()
     strip = Rectangle((0, _STRIP), 1, 1 - _STRIP, transform=axes.transAxes, color="#000000", alpha=0.07, linewidth=0)
     axes.add_artist(strip)
-    words = axes.text(0.02, middle, "saturated, no latency:", transform=axes.transAxes, va="center", fontsize="small")
+    words = axes.text(0.02, middle, "saturated (no latency):", transform=axes.transAxes, va="center", fontsize="small")
     words.set_in_layout(False)
     for number, sl in enumerate(curves):
         for place in places.get(sl, []):

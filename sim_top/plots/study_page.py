@@ -1,4 +1,4 @@
-"""The page of a study: curves or bars, the network with the load of every link, tables (``docs/pages.md``)."""
+"""Page of a study: curves or bars, the network coloured by link load, and tables (``docs/pages.md``)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from vlane.sim_top.plots.study_points import (
 from vlane.sim_top.scenario.world import World
 from vlane.sim_top.study.simulate import PerSL, RunResult
 
-_LOAD = "offered load, all levels (flits per cycle and host)"
+_LOAD = "offered load, sum of SLs (flits per cycle and host)"
 _MOST_MARKS = 900
-"""Of all panels together; beyond, a page shows the loads in steps."""
+"""Largest number of marks over all panels; beyond it, a page omits some loads."""
 
 
 def write_study_page(
@@ -42,15 +42,15 @@ def write_study_page(
     Parameters
     ----------
     file : Path
-        The page.
+        Output file.
     world : World
-        The study's.
+        World of the study.
     runs : sequence of RunResult
-        At least one.
+        At least one run.
     links : sequence of (float, DataFrame)
-        Load and table of links of each run, or of none.
+        Load and table of links of each run; empty to omit the network.
     title : str
-        Of the page.
+        Title of the page.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def write_study_page(
     clock, is_replay = world.study.link.clock, not world.study.traffic
     sections = []
     if is_replay:
-        sections.append(Section("Latency and its course", [_replay(list(runs), world, clock)]))
+        sections.append(Section("Latency and rates over time", [_replay(list(runs), world, clock)]))
     elif len({run.load for run in runs}) > 1:
         sections.append(_curves(list(runs), clock))
     if links:
@@ -81,12 +81,14 @@ def _verdict(runs: Sequence[RunResult], *, is_replay: bool) -> Verdict:
     full = [(run.load, level.sl) for run, level in levels if level.saturated]
     unsure = sum(not level.decided for _, level in levels)
     detail = (
-        f"{unsure} of {len(levels)} levels of runs are undecided: those runs are too short to tell." if unsure else ""
+        f"Saturation is undecided for {unsure} of {len(levels)} levels because the runs are too short."
+        if unsure
+        else ""
     )
     if full:
         load = min(full)[0]
         sls = ", ".join(str(sl) for sl in sorted({sl for at, sl in full if at == load}))
-        said = f"Saturated: SL {sls}." if is_replay else f"Saturated from load {load:g} on, first SL {sls}."
+        said = f"Saturated: SL {sls}." if is_replay else f"Saturation starts at load {load:g}, with SL {sls}."
         return Verdict("warn", said, detail)
     return Verdict("warn" if unsure else "good", "No service level is saturated.", detail)
 
@@ -99,27 +101,24 @@ def _facts(world: World, runs: Sequence[RunResult], clock: LinkClock, *, is_repl
     seeds = sorted({run.seed for run in runs})
     loads = sorted({run.load for run in runs})
     packets = sum(level.packets for run in runs for level in run.per_sl)
-    sure = f"95 % intervals over {len(seeds)} seeds" if len(seeds) > 1 else "95 % intervals from the run's 20 batches"
+    sure = f"95 % over {len(seeds)} seeds" if len(seeds) > 1 else "95 % from the run's 20 batches"
     if study.run.precision is not None:
-        sure += f"; runs go on until means are sure to {100 * study.run.precision:g} %"
+        sure += f"; runs are extended until the intervals are within {100 * study.run.precision:g} % of the means"
     return [
         ("Network", f"{topology.name}: {topology.switches:,} switches, {len(topology.hosts):,} hosts"),
         ("Switches and schedulers", f"{study.switch.kind}, {study.scheduler.name}, {world.data_vls} data VLs"),
-        ("Links", f"{clock.rate_gbps:g} Gb/s, {clock.flit_bytes} bytes and {clock.cycle_ns:g} ns a cycle"),
-        (
-            "Measured",
-            f"{length} cycles a run ({shown_ns(clock.ns(cycles[-1]))}), the last {measured:,} of them counted",
-        ),
+        ("Links", f"{clock.rate_gbps:g} Gb/s, {clock.flit_bytes} bytes and {clock.cycle_ns:g} ns per cycle"),
+        ("Length", f"{length} cycles per run ({shown_ns(clock.ns(cycles[-1]))}), measured over the last {measured:,}"),
         (
             "Runs",
             f"{len(runs)}: "
             + ("a replay" if is_replay else f"{_number(len(loads), 'load')}, {_number(len(seeds), 'seed')}"),
         ),
         ("Packets received", f"{packets:,}"),
-        ("How sure", sure),
+        ("Confidence intervals", sure),
         (
-            "Took",
-            f"{sum(run.seconds for run in runs):.1f} CPU seconds, {max(run.peak_mib for run in runs):.0f} MiB at most",
+            "Cost",
+            f"{sum(run.seconds for run in runs):.1f} CPU s, peak memory {max(run.peak_mib for run in runs):.0f} MiB",
         ),
     ]
 
@@ -139,7 +138,7 @@ def _curves(runs: list[RunResult], clock: LinkClock) -> Section:
     said = [SATURATED] * any(it.saturated for it in points) + [UNDECIDED] * any(not it.decided for it in points)
     notes = [f"{_capital(each)}." for each in (*said, BANDS[any(len(it.levels) > 1 for it in points)])]
     if len(kept) < len(loads):
-        notes.append(f"{len(kept)} of {len(loads)} loads are drawn; the tables have all.")
+        notes.append(f"Only {len(kept)} of {len(loads)} loads are drawn; the tables list all.")
     return Section("Against offered load", [drawn(charts, caption="A curve for each service level", notes=notes)])
 
 
@@ -162,7 +161,7 @@ def _chart(runs: list[RunResult], measure: Measure, clock: LinkClock) -> Chart:
         curves,
         is_logarithmic=measure.is_latency,
         right=right,
-        strip="saturated, no latency:" if places else "",
+        strip="saturated (no latency):" if places else "",
     )
 
 
@@ -203,7 +202,7 @@ def _replay(runs: list[RunResult], world: World, clock: LinkClock) -> Drawing:
         Chart("Latency (cycles)", "service level", "latency (cycles)", right=("ns", clock.cycle_ns), bars=bars),
         Chart(
             "Offered and accepted",
-            f"cycle, of {clock.cycle_ns:g} ns",
+            f"cycle ({clock.cycle_ns:g} ns each)",
             "flits per cycle and host",
             curves,
             right=("Gb/s per host", clock.rate_gbps),
@@ -211,11 +210,11 @@ def _replay(runs: list[RunResult], world: World, clock: LinkClock) -> Drawing:
     ]
     packets = sum(level.packets for level in runs[0].per_sl)
     caption = (
-        f"A replay: {packets:,} packets received in {runs[0].cycles:,} cycles, {shown_ns(clock.ns(runs[0].cycles))}"
+        f"Replay: {packets:,} packets received in {runs[0].cycles:,} cycles ({shown_ns(clock.ns(runs[0].cycles))})"
     )
     notes = ["Dotted: offered; solid: accepted."]
     waiting = [sl for sl, level in levels.items() if any(it.saturated for it in level)]
-    notes += [f"What waits still grows at the end: SL {', '.join(map(str, waiting))}."] * bool(waiting)
+    notes += [f"The backlog still grows at the end: SL {', '.join(map(str, waiting))}."] * bool(waiting)
     return drawn(charts, caption=caption, notes=notes)
 
 
@@ -236,7 +235,7 @@ def _levels(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> 
         Column("p99, ns", form=",.0f"),
         Column("longest, cycles"),
         Column("longest, ns", form=",.0f"),
-        Column("growth", meaning="of what waits, flits per cycle and host", form=".4f"),
+        Column("growth", meaning="growth of the backlog, flits per cycle and host", form=".4f"),
         Column("± 95 %", form=".4f"),
         Column("saturated", is_number=False),
         Column("packets"),
@@ -253,16 +252,14 @@ def _levels(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> 
             *_latencies(level, clock),
             level.backlog_growth,
             level.backlog_growth_ci95,
-            "yes" if level.saturated else "" if level.decided else "cannot tell",
+            "yes" if level.saturated else "" if level.decided else "undecided",
             level.packets,
         )
         for run in runs
         for level in run.per_sl
     ]
-    caption = (
-        "Each run and service level; loads in flits per cycle and host; a saturated level has no latency of its own"
-    )
-    return Table(caption, columns, rows, rest="all are in results.parquet")
+    caption = "Runs by service level; rates in flits per cycle and host; saturated levels have no steady latency"
+    return Table(caption, columns, rows, rest="results.parquet has all")
 
 
 def _latencies(level: PerSL, clock: LinkClock) -> list[float | None]:
@@ -294,9 +291,9 @@ def _runs(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> Ta
         Column("accepted", form=".4f"),
         Column("Gb/s per host", form=".2f"),
         Column("links, mean %", form=".2f"),
-        Column("most %", form=".2f"),
+        Column("links, max %", form=".2f"),
         Column("host links, mean %", form=".2f"),
-        Column("most %", form=".2f"),
+        Column("host links, max %", form=".2f"),
         Column("CPU seconds", form=".2f"),
         Column("digest", is_number=False),
     ]
@@ -318,6 +315,4 @@ def _runs(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> Ta
         )
         for run in runs
     ]
-    return Table(
-        "Each run; the digest is of every delivery and its cycle", columns, rows, rest="all are in results.parquet"
-    )
+    return Table("Runs; the digest covers every delivery and its cycle", columns, rows, rest="results.parquet has all")

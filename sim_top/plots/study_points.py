@@ -1,4 +1,4 @@
-"""Points of a study's curves: what each service level did at each load, over all seeds."""
+"""Points of a study's curves: results of each service level at each load, over all seeds."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from vlane.rates import LinkClock, shown_ns
 from vlane.sim_top.study.simulate import PerSL, RunResult
 from vlane.sim_top.study.steady import half_width
 
-SATURATED = "hollow: saturated; what waits grows on and on, and so does the latency"
-UNDECIDED = "half filled: the run is too short to tell whether the level is saturated"
+SATURATED = "hollow: saturated; backlog and latency grow without bound"
+UNDECIDED = "half filled: undecided, the run is too short"
 BANDS = {True: "bands: 95 % over seeds", False: "bands: 95 % of the run"}
-"""What is said of marks and of bands, over seeds or not."""
+"""Legend texts of bands: over seeds, or from single runs."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What a panel shows.
+    """Quantity shown in a panel.
 
     Parameters
     ----------
     name : str
-        With its unit.
+        Label, with unit.
     value : callable
-        Of a level of a run; None if it has none.
+        Accessor of the value of a level of a run; ``None`` without a value.
     ci95 : callable
-        Half the width of the value's 95 % interval in that run; None if it has none.
+        Accessor of half the width of the value's 95 % interval in that run; ``None`` without an interval.
     is_latency : bool
-        A saturated level has none.
+        Whether the measure is a latency, which saturated levels lack.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Measure:
 
     @property
     def unit(self) -> str:
-        """Unit of its values."""
+        """Unit of the values."""
         return "cycles" if self.is_latency else "flits per cycle and host"
 
 
@@ -50,29 +50,29 @@ MEASURES = (
     Measure("99th percentile of latency (cycles)", lambda it: it.latency_p99, lambda _: None),
     Measure("accepted load (flits per cycle and host)", lambda it: it.accepted, lambda _: None, is_latency=False),
     Measure(
-        "growth of what waits (flits per cycle and host)",
+        "growth of the backlog (flits per cycle and host)",
         lambda it: it.backlog_growth,
         lambda it: it.backlog_growth_ci95,
         is_latency=False,
     ),
 )
-"""The panels, in order."""
+"""Measures of the panels, in order."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A level at a load.
+    """Result of a level at a load.
 
     Parameters
     ----------
     load : float
-        Offered, of all levels.
+        Offered load, sum of all levels.
     value : float or None
-        Mean over seeds; None if no seed has one, or for a latency that is none.
+        Mean over seeds; ``None`` if no seed has a value, or for latencies of saturated levels.
     ci95 : float or None
-        Half the width of its 95 % interval: over seeds, or with one seed the run's own.
+        Half the width of the 95 % interval: over seeds, or the run's own with one seed.
     levels : tuple of PerSL
-        What the level did with each seed.
+        Results of the level, one per seed.
     """
 
     load: float
@@ -82,36 +82,36 @@ class Point:
 
     @property
     def saturated(self) -> bool:
-        """Whether the level is, with any seed."""
+        """Whether the level is saturated with any seed."""
         return any(level.saturated for level in self.levels)
 
     @property
     def decided(self) -> bool:
-        """Whether it is steady with every seed, or saturated with any."""
+        """Whether the level is steady with every seed, or saturated with any."""
         return self.saturated or all(level.decided for level in self.levels)
 
 
 class Judged(Protocol):
-    """A point of any curve: a value, if it has one, and whether what it is about is saturated, as far as is known."""
+    """Interface of a point of any curve: its value, and whether it is saturated."""
 
     @property
     def value(self) -> float | None:
-        """The value."""
+        """Value, ``None`` if there is none."""
 
     @property
     def saturated(self) -> bool:
-        """Whether it is."""
+        """Whether the point is saturated."""
 
     @property
     def decided(self) -> bool:
-        """Whether that is known."""
+        """Whether saturation is decided."""
 
 
 P = TypeVar("P", bound=Judged)
 
 
 def points_of(runs: list[RunResult], measure: Measure) -> dict[int, list[Point]]:
-    """Return by SL a point for each load, in order."""
+    """Return one point per load, in order, by SL."""
     found: dict[int, dict[float, list[PerSL]]] = {}
     for run in runs:
         for level in run.per_sl:
@@ -129,7 +129,7 @@ def _point(measure: Measure, load: float, levels: list[PerSL]) -> Point:
 
 
 def joined(points: Iterable[P], *, is_latency: bool) -> Iterator[list[P]]:
-    """Yield stretches of neighbouring points that a line may join; of latencies those of steady levels only."""
+    """Yield runs of neighbouring points that a line may join; for latencies only steady levels."""
 
     def may_join(point: P) -> bool:
         return point.value is not None and (not is_latency or (point.decided and not point.saturated))
@@ -140,7 +140,7 @@ def joined(points: Iterable[P], *, is_latency: bool) -> Iterator[list[P]]:
 
 
 def band(stretch: list[Point], measure: Measure) -> tuple[list[float], list[float], list[float], list[float]]:
-    """Return loads, values, and the lower and upper ends of the intervals; a latency is 1 or more."""
+    """Return loads, values, and lower and upper ends of the intervals; latencies are at least 1."""
     loads, values = [it.load for it in stretch], [it.value or 0.0 for it in stretch]
     widths = [it.ci95 or 0.0 for it in stretch]
     low = [value - width for value, width in zip(values, widths, strict=True)]
@@ -149,7 +149,7 @@ def band(stretch: list[Point], measure: Measure) -> tuple[list[float], list[floa
 
 
 def strip_places(by_sl: dict[int, list[Point]]) -> dict[int, list[float]]:
-    """Return by SL where the marks of saturated levels are: side by side at their load."""
+    """Return the x positions of marks of saturated levels by SL: side by side at their load."""
     loads = sorted({it.load for points in by_sl.values() for it in points})
     step = (loads[-1] - loads[0]) / 45 or 0.01
     places: dict[int, list[float]] = {}
@@ -161,7 +161,7 @@ def strip_places(by_sl: dict[int, list[Point]]) -> dict[int, list[float]]:
 
 
 def words_of(sl: int, point: Point, clock: LinkClock) -> list[str]:
-    """Return what is known of a point, in lines."""
+    """Return the tooltip of a point, as lines."""
     levels, lines = point.levels, [f"SL {sl} at load {point.load:g}"]
     if len(levels) > 1:
         lines.append(f"means over {len(levels)} seeds")
@@ -175,7 +175,7 @@ def words_of(sl: int, point: Point, clock: LinkClock) -> list[str]:
             if measure.is_latency:
                 lines[-1] += f", {shown_ns(clock.ns(it.value))}"
     if point.saturated:
-        lines.append("saturated: it has no latency, which grows for as long as the run lasts")
+        lines.append("saturated: the latency grows as long as the run lasts")
     elif not point.decided:
-        lines.append("the run is too short to tell whether it is saturated")
+        lines.append("saturation undecided: the run is too short")
     return lines

@@ -1,1 +1,1 @@
-"""The reference: keys of files, parameters and ports of blocks, taken from what reads and makes them."""
+"""Reference of file keys, block parameters and ports, derived from the code that reads and builds them."""

@@ -1,4 +1,4 @@
-"""Every key of a kind of file as rows, from its JSON schema."""
+"""Keys of a kind of file as rows, from its JSON schema."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _TYPES = {"integer": "whole number", "number": "number", "string": "text", "bool
 
 @dataclass(frozen=True, slots=True)
 class FileKey:
-    """A key.
+    """Key of a file.
 
     Parameters
     ----------
     name : str
-        In its section.
+        Name in its section.
     may_be : str
-        Its type and range, or its words.
+        Type and range, or accepted words.
     default : str
-        As a file would have it; empty if there is none, ``required`` if it must be given.
+        Default as in a file; empty without a default, ``required`` if the key must be given.
     about : str
-        What it means.
+        Meaning.
     """
 
     name: str
@@ -36,16 +36,16 @@ class FileKey:
 
 @dataclass(frozen=True, slots=True)
 class FileSection:
-    """A section of a file.
+    """Section of a file.
 
     Parameters
     ----------
     heading : str
-        As the file has it: ``[link]``, or ``[[traffic]]`` if there may be several.
+        Heading as in the file: ``[link]``, or ``[[traffic]]`` if it may be repeated.
     about : str
-        What it holds.
+        Description of the content.
     keys : tuple of FileKey
-        In the order of the model.
+        Keys in the order of the model.
     """
 
     heading: str
@@ -54,12 +54,12 @@ class FileSection:
 
 
 def sections_of(kind: str) -> tuple[FileSection, ...]:
-    """Return the sections of a kind of file, and the keys of each.
+    """Return the sections of a kind of file with their keys.
 
     Raises
     ------
     InputError
-        If there is no such kind.
+        If the kind is unknown.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _section(
 
 
 def _keys(model: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[FileKey]:
-    """Yield the keys that are not sections, and those that need not be."""
+    """Yield the keys that are not sections."""
     required = set(model.get("required", ()))
     for name, field in model["properties"].items():
         if not ("$ref" in field or "oneOf" in field or "$ref" in field.get("items", ())):
@@ -127,7 +127,7 @@ def _value(value: Any) -> str:
 
 
 def may_be(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
-    """Return in words what a value may be."""
+    """Return the accepted values as text."""
     if "$ref" in field:
         return "a section" if models[_name(field)].get("type") == "object" else may_be(models[_name(field)], models)
     if "anyOf" in field:

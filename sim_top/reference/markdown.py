@@ -1,4 +1,4 @@
-"""The reference as Markdown, for the documentation site."""
+"""Reference as Markdown, for the documentation site."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from vlane.sim_top.reference.file_keys import sections_of
 
 
 def keys_page(kind: str) -> list[str]:
-    """Return the lines of the keys of a kind of file, a heading for each section.
+    """Return the lines of a kind of file's keys, with a heading per section.
 
     Raises
     ------
     InputError
-        If there is no such kind.
+        If the kind is unknown.
     """
     lines: list[str] = []
     for section in sections_of(kind):
         rows = [[f"`{key.name}`", key.may_be, _code(key.default), key.about] for key in section.keys]
         lines += [f"## `{section.heading}`", "", section.about, ""]
-        lines += [*_table(("key", "may be", "default", "meaning"), rows), ""] if rows else []
+        lines += [*_table(("key", "values", "default", "meaning"), rows), ""] if rows else []
     return lines
 
 
 def blocks_page(*, pages: str = "") -> list[str]:
-    """Return the lines of the parameters and ports of every block, a heading for each."""
+    """Return the lines of every block's parameters and ports, with a heading per block."""
     return [line for name in BLOCKS for line in block_page(name, pages=pages)]
 
 
 def block_page(name: str, *, pages: str = "") -> list[str]:
-    """Return the lines of the parameters of a block, and of the ports of its instance with the default parameters.
+    """Return the lines of a block's parameters, and of its ports with default parameters.
 
     Parameters
     ----------
     name : str
-        Of the block.
+        Name of the block.
     pages : str
-        What stands before the name of the block's contract in a link to it.
+        Prefix of links to the block's contract.
 
     Raises
     ------
     InputError
-        If there is no such block.
+        If the block is unknown.
     """
     block = find_block(name)
     parameters = block.shape()
@@ -57,7 +57,7 @@ def block_page(name: str, *, pages: str = "") -> list[str]:
         "",
         f"{block.title[:1].upper()}{block.title[1:]}: [contract]({pages}{name}.md).",
         "",
-        *_table(("parameter", "may be", "default", "meaning"), rows),
+        *_table(("parameter", "values", "default", "meaning"), rows),
         "",
         "Ports with these parameters:",
         "",

@@ -1,4 +1,4 @@
-"""JSON schemas of the files that people write, from the models that read them."""
+"""JSON schemas of input files, derived from the models that read them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file.
+    """Kind of input file.
 
     Parameters
     ----------
     title : str
-        What people call it.
+        Title of the schema.
     about : str
-        What reads it.
+        Description of the schema.
     model : callable
-        Returns the model of its content, with the words of the plug-ins that are loaded.
+        Function that returns the model of the content, including the words of loaded plug-ins.
     """
 
     title: str
@@ -39,28 +39,24 @@ class FileKind:
 
 
 SCHEMAS = {
-    "study": FileKind("vlane study file", "A network, its traffic and its runs, for vlane simulate.", study_model),
-    "tables": FileKind("vlane table file", "Tables of schedulers and maps, for --table.", table_model),
-    "plan": FileKind(
-        "vlane request for a Deficit Table", "What vlane dtable plan plans a table from.", lambda: RequestFile
-    ),
-    "wants": FileKind(
-        "vlane wants of service levels", "What vlane vlarb plan plans arbitration tables from.", lambda: WantsFile
-    ),
-    "map": FileKind("vlane map file", "Whose port is whose, for vlane cosim --dut.", lambda: DutMap),
+    "study": FileKind("vlane study file", "Network, traffic and runs for vlane simulate.", study_model),
+    "tables": FileKind("vlane table file", "Tables of schedulers and SL maps for --table.", table_model),
+    "plan": FileKind("vlane request for a Deficit Table", "Request for vlane dtable plan.", lambda: RequestFile),
+    "wants": FileKind("vlane requirements of service levels", "Requirements for vlane vlarb plan.", lambda: WantsFile),
+    "map": FileKind("vlane map file", "Port map of a design for vlane cosim --dut.", lambda: DutMap),
 }
-"""Kinds of files by the word of ``vlane schema``."""
+"""Kinds of files, by their name in ``vlane schema``."""
 
 
 def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON schema of a kind of file, for editors and for programs that write such files.
 
-    What it accepts is a superset of what vlane does: rules that tie several keys together are not in it.
+    The schema is more permissive than vlane, because it lacks rules that involve several keys.
 
     Raises
     ------
     InputError
-        If there is no such kind.
+        If the kind is unknown.
 
     Examples
     --------
@@ -76,7 +72,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def _plain(schema: Any, *, names: bool = False) -> Any:
-    """Return a schema without null, which no TOML file holds, and without titles made of names."""
+    """Return a schema without null, which TOML lacks, and without generated titles."""
     if isinstance(schema, list):
         return [_plain(each) for each in schema if each != {"type": "null"}]
     if not isinstance(schema, Mapping):

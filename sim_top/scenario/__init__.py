@@ -1,1 +1,1 @@
-"""From a study file to a golden network that is ready to run."""
+"""Construction of a golden network, ready to run, from a study."""

@@ -1,4 +1,4 @@
-"""A study's connections under admission: which of them are taken in, and the arbitration tables of all ports."""
+"""Admission of a study's connections, and the resulting arbitration tables of all ports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.topologies.routing import Routes
 from vlane.golden.topologies.topology import Topology
 from vlane.planning.admission import Admission, path_deadline
@@ -18,14 +18,14 @@ from vlane.study.connections import AdmissionSection
 from vlane.units import BLOCK_BYTES
 
 _STAGES = 4
-"""Cycles of an InfiniBand switch from the first flit in to the first flit out, without waiting."""
+"""Latency of an unloaded InfiniBand switch in cycles, first flit in to first flit out."""
 
 Port = tuple[str, int, int]
-"""``("switch", number, port)`` or ``("host", number, 0)``, all from 0."""
+"""``("switch", number, port)`` or ``("host", number, 0)``; all numbers start at 0."""
 
 
 class ConnectionPaths:
-    """The ports that send the packets of a connection, by its hosts.
+    """Sending ports on the paths of connections, by source and destination host.
 
     Parameters
     ----------
@@ -37,19 +37,19 @@ class ConnectionPaths:
     Raises
     ------
     InputError
-        If hosts have several LIDs, whose paths differ; and as ``as_cabled``.
+        If hosts have several LIDs, whose paths differ, or ``as_cabled`` rejects the routes.
     """
 
     def __init__(self, topology: Topology, routes: Routes) -> None:
         if (routes.lids[:, 1] > 1).any():
-            raise InputError("admission", "left out where hosts have several LIDs, each with its own path", "given")
+            raise misplaced("admission", "where hosts have several LIDs, each with its own path")
         self._hosts = len(topology.hosts)
         self._paths: Paths = follow_paths(as_cabled(topology, routes), routes.lft)
         self._number: Ints = np.full((self._hosts, self._hosts), -1, np.int64)
         self._number[self._paths.source, self._paths.target] = np.arange(len(self._paths.source))
 
     def of(self, source: int, target: int) -> list[Port]:
-        """Return the ports in order; none if the tables do not connect the hosts, or it is one."""
+        """Return the ports in path order; none if the tables do not connect the hosts or they are the same host."""
         number = int(self._number[source, target])
         if number < 0:
             return []
@@ -66,13 +66,13 @@ def admit_all(
     flit_bytes: int,
     source_file: str,
 ) -> tuple[Admission, CbrList]:
-    """Ask for all connections in the order of the list; return the ports then, and the connections they took in.
+    """Request admission of all connections in list order; return the port states and the admitted connections.
 
     Raises
     ------
     InputError
-        If a connection's SL has no distance, its hosts are not connected, its VL changes on the way, or it takes more
-        than a link; or if none is taken in.
+        If a connection's SL has no distance, its hosts are not connected, its VL changes along the path, it needs more
+        than a link, or no connection is admitted.
     """
     ports = Admission(budget=Fraction(str(section.budget)), fit=section.fit)
     taken = np.zeros(len(listed.source), np.bool_)
@@ -80,29 +80,31 @@ def admit_all(
     for number, (source, target, sl) in enumerate(asking):
         where = {"source": source_file, "line": number + 2}
         if sl >= len(section.distances):
-            must = f"below {len(section.distances)}, as admission.distances has as many"
+            must = f"below {len(section.distances)}, the length of admission.distances"
             raise InputError("sl", must, sl, **where)  # type: ignore[arg-type]
         path = paths.of(source, target)
         if not path:
-            raise InputError("destination", f"a host to which host {source} has a path", target, **where)  # type: ignore[arg-type]
+            problem = f": no path from host {source} to host {target}"
+            raise InputError("destination", "a reachable host", target, problem=problem, **where)  # type: ignore[arg-type]
         lanes = routes.lanes_of(sl)
         if len(lanes) != 1:
-            raise InputError("admission", "left out where an SL has several VLs", f"SL {sl} with {len(lanes)}")
+            raise misplaced("admission", f"where an SL has several VLs: SL {sl} has {len(lanes)}")
         flits = -(-int(listed.bytes[number]) // flit_bytes)
         load = Fraction(flits) / Fraction(float(listed.interval[number]))
         if load > 1:
-            must = f"at least {flits}, or the connection takes more than a link"
+            must = f"at least {flits} (the connection would exceed the link's rate)"
             raise InputError("interval_cycles", must, float(listed.interval[number]), **where)  # type: ignore[arg-type]
         (vl,) = lanes
         asked = ports.ask(path, vl=vl, distance=section.distances[sl], load=load)
         taken[number] = asked is not None
     if not taken.any():
-        raise InputError("admission", "one that takes in a connection at least", f"none of {len(taken)}")
+        problem = f": none of the {len(taken)} connections was admitted"
+        raise InputError("admission", "able to admit a connection", f"none of {len(taken)}", problem=problem)
     return ports, listed.of(taken)
 
 
 def port_tables(ports: Admission, lanes: int) -> dict[Port, VLArbTable]:
-    """Return the table of every port that a connection asked; the low list has every VL that the high list lacks."""
+    """Return the table of every port used by a connection; the low list has every VL that the high list lacks."""
     tables: dict[Port, VLArbTable] = {}
     for port in ports.ports():
         high = {entry.vl for entry in ports.table(port).high if entry.weight}
@@ -114,16 +116,16 @@ def port_tables(ports: Admission, lanes: int) -> dict[Port, VLArbTable]:
 def with_deadlines(
     section: AdmissionSection, listed: CbrList, paths: ConnectionPaths, *, largest: int, flight: int, flit_bytes: int
 ) -> CbrList:
-    """Return connections with the deadline of their distance and path where the list gives none.
+    """Return the connections, with missing deadlines filled in from distance and path.
 
     Parameters
     ----------
     largest : int
-        Blocks of the largest packet of any VL.
+        Size in blocks of the largest packet of any VL.
     flight : int
-        Cycles of a cable.
+        Propagation delay of a cable in cycles.
     flit_bytes : int
-        That a link carries in a cycle.
+        Bytes that a link carries per cycle.
     """
     deadline = listed.deadline.copy()
     for number in np.flatnonzero(deadline == 0).tolist():

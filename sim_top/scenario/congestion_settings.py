@@ -1,13 +1,13 @@
-"""A study's congestion control: from its section, or the options of an OpenSM, to what the golden network is given."""
+"""A study's congestion control: settings of the golden network from a study's section or OpenSM options."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from vlane.congestion.cc_source import TICK_NS
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.fabric.congestion_options import congestion_options
 from vlane.fabric.dumps.opensm_conf import read_opensm_conf
 from vlane.golden.network.congestion import Congestion, NICSettings
@@ -21,13 +21,13 @@ _LEAST_TICK, _MOST_TICK = 64, 4096
 
 
 def congestion_settings(study: Study, base: Path) -> Congestion | None:
-    """Return the settings of congestion control; None if there is none.
+    """Return the settings of congestion control, ``None`` without congestion control.
 
     Raises
     ------
     InputError
-        If a cycle is so short or long that 1.024 us, the unit of the timers, are not 64 to 4096 of them; if the options
-        of OpenSM cannot be read, or turn congestion control off.
+        If 1.024 us, the unit of the timers, are not 64 to 4096 cycles, or if the OpenSM options cannot be read or turn
+        congestion control off.
     """
     given = study.congestion
     if given is None:
@@ -70,7 +70,7 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
 
 
 def _of_hosts(given: CongestionSection, attributes: Mapping[str, Any]) -> dict[int, NICSettings]:
-    """Return the settings of the hosts that have some of their own."""
+    """Return the settings of hosts that differ from the common settings."""
     levels = [dict(zip(LEVEL_KEYS, level, strict=True)) for level in attributes["levels"]]
     hosts = AllHosts(
         HostSettings(attributes["port_control"], attributes["ccti_limit"], levels, list(attributes["table"]))
@@ -105,19 +105,19 @@ def _element(values: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
-    """Return how many flows of a level to one host congestion control holds, by its timer and by its CCT.
+    """Return the number of flows of a level to one host that congestion control can hold: by its timer and by its CCT.
 
-    A flow that is one of N to a host injects a packet in N packet times. It needs a gap of N - 1 packets, which the
-    CCT must have up to CCTI_Limit; and it receives at most one BECN for each (Marking_Rate + 1) packets, by which its
-    CCTI must rise at least as fast as CCTI_Timer lowers it: N x blocks x (Marking_Rate + 1) <= CCTI_Timer x
-    CCTI_Increase, the timer in cycles. Of hosts that are set apart the one that holds the fewest counts.
+    One of N flows to a host must inject one packet per N packet times. This needs a gap of N - 1 packets, which the CCT
+    must contain at or below CCTI_Limit. The flow receives at most one BECN per (Marking_Rate + 1) packets, and each
+    must raise CCTI as fast as CCTI_Timer lowers it: N x blocks x (Marking_Rate + 1) <= CCTI_Timer x CCTI_Increase, with
+    the timer in cycles. With individual host settings, the smallest result counts.
 
     Parameters
     ----------
     congestion : Congestion
-        The settings.
+        Settings.
     sl, blocks : int
-        The level; blocks of its packets.
+        Service level, and size of its packets in blocks.
     """
     by_timer, by_cct = [], []
     for nic in (congestion.usual, *congestion.hosts.values()):
@@ -127,6 +127,30 @@ def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
         product = (blocks >> shift) * multiplier if congestion.shift_first else blocks * multiplier >> shift
         by_cct.append(1 + product // blocks)
     return min(by_timer), min(by_cct)
+
+
+def marking_remark(study: Study, congestion: Congestion, marked: Iterable[int]) -> str:
+    """Return why no packet was marked, if the settings of the switches explain it; otherwise an empty text.
+
+    Parameters
+    ----------
+    study : Study
+        The study of the runs.
+    congestion : Congestion
+        Its settings.
+    marked : iterable of int
+        Packets that each run marked.
+    """
+    if any(marked):
+        return ""
+    if not (congestion.threshold or congestion.elements or (study.congestion and study.congestion.write)):
+        return "no packet was marked: Threshold is 0"
+    if congestion.by_inputs or study.switch.speed > 1:
+        return ""
+    return (
+        'no packet was marked: with measure = "output" a buffer must fill, which it does not where the crossbar is no '
+        'faster than the links; set switch.speed = 2, or congestion.measure = "inputs"'
+    )
 
 
 def _of_section(given: CongestionSection) -> dict[str, Any]:
@@ -147,12 +171,17 @@ def _of_section(given: CongestionSection) -> dict[str, Any]:
 
 
 def _of_opensm(file: Path) -> dict[str, Any]:
-    """Return what OpenSM sends; CCTI_Limit is the last entry of its CCT."""
+    """Return the attributes that OpenSM sends; CCTI_Limit is the last entry of the CCT."""
     options = congestion_options(read_opensm_conf(file))
     if options is None or not options.is_on:
-        raise InputError("congestion_control", "TRUE", "FALSE" if options else "missing", source=str(file))
+        problem = f"is {'FALSE' if options else 'missing'}; set it to TRUE"
+        raise InputError(
+            "congestion_control", "TRUE", "FALSE" if options else "missing", source=str(file), problem=problem
+        )
+    for option, text, must, _ in options.faults:
+        raise InputError(option.name, must, text, source=str(file), line=option.line)
     if not options.cct:
-        raise InputError("cc_cct", "a list of shift:multiplier", "missing", source=str(file))
+        raise missing_value("cc_cct", "give a list of shift:multiplier", source=str(file))
     threshold, packet_size, marking_rate, mask = options.in_force
     sent = [options.level(sl) for sl in range(SL_COUNT)]
     levels = [(each.ccti_timer, each.ccti_increase, each.trigger_threshold, each.ccti_min) for each in sent]

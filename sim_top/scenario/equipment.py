@@ -1,7 +1,8 @@
-"""A study's buffers and cables: from its sections to the sizes that the golden network is given."""
+"""A study's buffers and cables: sizes and forms for the golden network."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from vlane.errors import InputError
@@ -9,23 +10,27 @@ from vlane.golden.network.buffers import Buffers
 from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.topologies.cabling import CableForm
 from vlane.golden.topologies.topology import End, Topology
+from vlane.rates import NAMED_RATES
 from vlane.study.study import Study
+
+_MOST_PACE = 64 * FULL_PACE
+"""Pace of the slowest cable: 1/64 of the rate of the links."""
 
 
 def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers | None, Buffers | None]:
-    """Return the sizes of all buffers, and of those of the NICs and of the central buffers if they are others.
+    """Return the sizes of all buffers, and of NIC and central buffers where they differ (else ``None``).
 
     Parameters
     ----------
     study : Study
-        The file.
+        Study.
     largest : tuple of int
-        Blocks of the largest packet of each lane.
+        Size in blocks of the largest packet of each lane.
 
     Raises
     ------
     InputError
-        If they do not fit together.
+        If sizes are inconsistent.
     """
     room, switch, nic, central = study.buffers, study.switch, None, None
     whole = _Given("buffers.", room.blocks, room.minimum_blocks, room.maximum_blocks)
@@ -42,7 +47,7 @@ def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers
 
 @dataclass(frozen=True)
 class _Given:
-    """What a study says of one kind of buffer, by the keys that begin with ``prefix``."""
+    """A study's keys for one kind of buffer; the keys begin with ``prefix``."""
 
     prefix: str
     blocks: int | None
@@ -50,13 +55,13 @@ class _Given:
     maximum: int | list[int] | None
 
     def before(self, other: _Given) -> _Given:
-        """Return the same with what is left out as of another kind."""
+        """Return these keys, with omitted keys taken from another kind."""
         minimum = other.minimum if self.minimum is None else self.minimum
         maximum = other.maximum if self.maximum is None else self.maximum
         return _Given(self.prefix, self.blocks or other.blocks, minimum, maximum)
 
     def sizes(self, study: Study, largest: tuple[int, ...]) -> Buffers:
-        """Return the sizes; what a lane has is as the study says, else as its largest packet and the rest need."""
+        """Return the sizes: as given, otherwise derived from each lane's largest packet and the remaining blocks."""
         lanes, blocks, spare = len(largest), self.blocks or 0, 0
         parts = tuple(max(blocks // lanes, each) for each in largest)
         default = parts if study.in_parts else largest
@@ -67,21 +72,49 @@ class _Given:
         try:
             return Buffers(blocks, least, most, largest)
         except InputError as error:
-            raise InputError(f"{self.prefix}{error.field}", error.must, error.got) from None
+            raise error.of(f"{self.prefix}{error.field}") from None
 
 
-def cables_of(study: Study, topology: Topology) -> dict[End, CableForm]:
-    """Return the cables that are not as the others, by the (switch, port) of an end.
+def fastest_captured(rates: Mapping[End, str]) -> str:
+    """Return the name of the highest captured rate; empty if no rate is known."""
+    known = {name for name in rates.values() if name in NAMED_RATES}
+    return max(known, key=lambda name: NAMED_RATES[name].data_gbps, default="")
+
+
+def captured_paces(rates: Mapping[End, str]) -> dict[End, int]:
+    """Return the paces of captured cables that are slower than the fastest one; a cable of unknown rate is not."""
+    fastest = fastest_captured(rates)
+    paces = {
+        end: round(FULL_PACE * NAMED_RATES[fastest].data_gbps / NAMED_RATES[name].data_gbps)
+        for end, name in rates.items()
+        if name in NAMED_RATES
+    }
+    return {end: min(pace, _MOST_PACE) for end, pace in paces.items() if pace != FULL_PACE}
+
+
+def cables_of(study: Study, topology: Topology, rates: Mapping[End, str]) -> dict[End, CableForm]:
+    """Return the cables that differ from the others, by the (switch, port) of an end.
+
+    Parameters
+    ----------
+    study : Study
+        The file. The rate of a ``[[cable]]`` replaces a captured one.
+    topology : Topology
+        The network.
+    rates : mapping of (int, int) to str
+        Captured rates of cables, by the (switch, port) of an end.
 
     Raises
     ------
     InputError
-        If one is named twice, or is not there.
+        If a cable is named twice, or does not exist.
     """
-    far, hosts, made = topology.far_ends(), set(topology.hosts), {}
+    far, hosts = topology.far_ends(), set(topology.hosts)
+    paces = captured_paces(rates)
+    made = {end: CableForm(study.link.flight_cycles, pace) for end, pace in paces.items()}
     named: set[End] = set()
     for number, each in enumerate(study.cable):
-        form = CableForm(each.flight_cycles or study.link.flight_cycles, round(FULL_PACE / each.relative_rate))
+        flight, is_given = each.flight_cycles or study.link.flight_cycles, "relative_rate" in each.model_fields_set
         for host in each.hosts or ():
             if host >= len(topology.hosts):
                 raise InputError(f"cable.{number}.hosts", f"0 to {len(topology.hosts) - 1}", host)
@@ -92,12 +125,19 @@ def cables_of(study: Study, topology: Topology) -> dict[End, CableForm]:
             ends = [(each.switch, each.port - 1)]
         for switch, port in ends:
             if (switch, port) not in far and (switch, port) not in hosts:
-                raise InputError(f"cable.{number}.port", f"a cabled port of switch {switch}, from 1", port + 1)
+                raise InputError(
+                    f"cable.{number}.port", f"a cabled port of switch {switch} (numbered from 1)", port + 1
+                )
             if (switch, port) in named:
                 field = f"cable.{number}.{'hosts' if each.hosts else 'port'}"
-                raise InputError(field, "a cable that none before it names", f"switch {switch} port {port + 1}")
+                got = f"switch {switch} port {port + 1}"
+                problem = f": the cable at {got} already has a [[cable]] section"
+                raise InputError(field, "a new cable", got, problem=problem)
             named |= {(switch, port), far.get((switch, port), (switch, port))}
-            made[switch, port] = form
+            end = far[switch, port] if far.get((switch, port)) in rates else (switch, port)
+            made[end] = CableForm(
+                flight, round(FULL_PACE / each.relative_rate) if is_given else paces.get(end, FULL_PACE)
+            )
     return made
 
 
@@ -107,5 +147,5 @@ def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tu
     if isinstance(given, int):
         return (given,) * lanes
     if len(given) != lanes:
-        raise InputError(field, f"one number, or {lanes}, one for each VL", f"{len(given)} numbers")
+        raise InputError(field, f"one number or {lanes} (one per VL)", f"{len(given)} numbers")
     return tuple(given)

@@ -1,11 +1,11 @@
-"""What happens to a study's network: its faults, and its tables that are swapped (``docs/network.md``)."""
+"""Changes of a study's network during a run: faults, table swaps and written settings (``docs/network.md``)."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
 from vlane.golden.network.runs import Change
 from vlane.sim_top.scenario.setting_writes import changes_of_settings, check_settings
@@ -16,14 +16,14 @@ from vlane.tables.lft import UNASSIGNED
 
 
 def check_faults(world: World) -> None:
-    """Refuse what is not there or never happens, what looks like a deadlock, and two writes of one table in a cycle.
+    """Reject faults that cannot occur, stalls that look like a deadlock, and two writes of a table in a cycle.
 
-    Tables that are swapped, and settings of congestion control that are written, are checked, too.
+    Table swaps and written settings of congestion control are checked, too.
 
     Raises
     ------
     InputError
-        Naming the fault's section and field.
+        If a fault is rejected; names its section and field.
     """
     topology, study = world.topology, world.study
     cabled, most = {*topology.far_ends(), *topology.hosts}, world.routes.lft.shape[1] - 1
@@ -33,7 +33,7 @@ def check_faults(world: World) -> None:
         *((f"loss.{number}", fault) for number, fault in enumerate(study.loss)),
     ]
     if study.rewrite and len(world.routes.rule):
-        raise InputError("rewrite", "left out of a network that forwards by rule, without tables", "given")
+        raise misplaced("rewrite", "in a network that forwards by rule, without tables")
     written: set[tuple[int, int]] = set()
     silent: dict[tuple[str, int, int], int] = {}
     for where, fault in faults:
@@ -43,27 +43,28 @@ def check_faults(world: World) -> None:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {study.run.cycles}", fault.cycle)
         is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
         if not is_none and (fault.switch, fault.port - 1) not in cabled:
-            raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch}, from 1", fault.port)
+            raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch} (numbered from 1)", fault.port)
         if not isinstance(fault, Rewrite):
             what, period = ("losses", study.link.fcp_period_cycles) if isinstance(fault, Loss) else ("stalls", 0)
             port = what, fault.switch, fault.port
             silent[port] = silent.get(port, period) + fault.cycles
             if silent[port] >= study.run.stuck_cycles:
                 more = f" and link.fcp_period_cycles, {period}" if period else ""
-                must = f"below run.stuck_cycles, {study.run.stuck_cycles}, with all {what} of that port{more}"
+                must = f"below run.stuck_cycles, {study.run.stuck_cycles}, summed over all {what} of the port{more}"
                 raise InputError(f"{where}.cycles", must, fault.cycles)
             continue
         if fault.lid > most:
             raise InputError(f"{where}.lid", f"1 to {most}", fault.lid)
         if (fault.cycle, fault.switch) in written:
-            raise InputError(f"{where}.cycle", "one without another write of that switch", fault.cycle)
+            problem = f": switch {fault.switch} has another rewrite in cycle {fault.cycle}"
+            raise InputError(f"{where}.cycle", "a cycle without another rewrite", fault.cycle, problem=problem)
         written.add((fault.cycle, fault.switch))
     check_swaps(world)
     check_settings(world)
 
 
 def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
-    """Return a study's faults, swaps and writes in the order in which they are made, with some switches in hardware."""
+    """Return a study's faults, swaps and writes sorted by cycle; the switches in ``hardware`` are in hardware."""
     study = world.study
     stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
     writes = [
@@ -82,5 +83,5 @@ def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
 
 
 def in_order(changes: list[Change]) -> deque[Change]:
-    """Return changes in the order of their cycles; those of one cycle stay in theirs."""
+    """Return changes sorted by cycle; changes of the same cycle keep their order."""
     return deque(sorted(changes, key=lambda change: change.cycle))

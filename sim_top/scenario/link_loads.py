@@ -1,4 +1,4 @@
-"""How evenly forwarding tables load the links, before any run: every ordered pair of hosts sends as much."""
+"""Static balance of forwarding tables: link loads if every ordered pair of hosts sends equally."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from vlane.golden.topologies.topology import Topology, torus_port
 
 
 def carried_pairs(topology: Topology, routes: Routes) -> NDArray[np.float64]:
-    """Return how many ordered pairs of hosts, self-pairs included, use each port towards another switch.
+    """Return the number of ordered host pairs, including self-pairs, that use each port towards another switch.
 
     Parameters
     ----------
     topology : Topology
-        The cables.
+        Cables.
     routes : Routes
-        Tables, not a rule. A pair's packets go to each LID of the destination equally often.
+        Tables, not a rule. A pair's packets use all LIDs of the destination equally.
 
     Returns
     -------
     array of float64, (switches, ports)
-        0 for ports to hosts and free ones.
+        0 for ports to hosts and for free ports.
     """
     beyond = np.full((topology.switches, topology.ports), -1)
     for (switch, port), (other, _) in topology.far_ends().items():
@@ -43,17 +43,17 @@ def carried_pairs(topology: Topology, routes: Routes) -> NDArray[np.float64]:
 
 
 def link_classes(topology: Topology) -> dict[str, NDArray[np.bool_]]:
-    """Return the links of a tree by level and direction, of a torus by dimension and direction.
+    """Return the links of a tree by level and direction, or of a torus by dimension and direction.
 
     Returns
     -------
     dict of str to array of bool, (switches, ports)
-        Which sending ports belong to a class, as ``up from level 0``, ``down from level 1`` or ``+x``.
+        Sending ports of each class, such as ``up from level 0``, ``down from level 1`` or ``+x``.
 
     Raises
     ------
     InputError
-        For another topology.
+        For any other topology.
     """
     shape, every = topology.shape, (topology.switches, topology.ports)
     classes: dict[str, NDArray[np.bool_]] = {}
@@ -80,6 +80,6 @@ def link_classes(topology: Topology) -> dict[str, NDArray[np.bool_]]:
 
 
 def most_over_mean(topology: Topology, routes: Routes) -> dict[str, float]:
-    """Return by class of links the load of the most loaded link over the mean of the class; 1 is even."""
+    """Return, by class of links, the largest load divided by the mean of the class; 1 is perfectly even."""
     loads = carried_pairs(topology, routes)
     return {name: float(loads[ports].max() / loads[ports].mean()) for name, ports in link_classes(topology).items()}

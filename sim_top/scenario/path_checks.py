@@ -1,4 +1,4 @@
-"""What a study's tables do to the paths of its packets: loss, circles and lanes that nobody serves are refused."""
+"""Checks of a study's paths: rejects lost packets, dependency cycles and unserved lanes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from vlane.errors import InputError
 from vlane.golden.network.dependencies import find_cycle
-from vlane.golden.network.network import Network
 from vlane.golden.network.paths import Paths, follow_paths
+from vlane.golden.network.state import Network
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
 from vlane.schedulers.plugged import find_scheduler
@@ -18,12 +18,13 @@ from vlane.sim_top.scenario.world import World, make_network, show_end
 
 
 def check_world(world: World) -> None:
-    """Refuse tables that lose packets, chain links into a circle or leave a lane with traffic unserved.
+    """Reject tables that lose packets, have cyclic channel dependencies or never serve a lane with traffic.
 
     Raises
     ------
     InputError
-        Naming a path that does not arrive; the circle, a link in each line of its details; or the table and the lane.
+        If a path does not arrive (named), channels form a cycle (one link per line of the details), or a table does not
+        serve a lane (both named).
     """
     net = make_network(world, load=max(world.study.run.loads), seed=1)
     sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
@@ -31,16 +32,19 @@ def check_world(world: World) -> None:
     paths = follow_paths(net, sls, path_sl)
     if paths.lost[0]:
         first = f"from {world.topology.show_host(int(paths.lost[1]))} to LID {paths.lost[2]}"
-        raise InputError("routes", "tables by which every path arrives", f"{paths.lost[0]} that do not, one {first}")
+        problem = f": {paths.lost[0]} paths do not arrive, for example {first}"
+        raise InputError("routes", "complete", f"{paths.lost[0]} lost paths", problem=problem)
     circle = find_cycle(net, paths)
     if circle:
-        must, got = "free of circles of links that wait for each other", f"a circle of {len(circle)} links and VLs"
-        raise InputError("routes", must, got, details=[_show_link(world, net, *each) for each in circle])
+        got = f"a cycle of {len(circle)} channels"
+        problem = f": {len(circle)} channels (link and VL) wait for each other in a cycle, which can deadlock"
+        details = [_show_link(world, net, *each) for each in circle]
+        raise InputError("routes", "free of cycles", got, problem=problem, details=details)
     _check_served(world, net, paths)
 
 
 def _show_link(world: World, net: Network, end: int, lane: int) -> str:
-    """Return a channel that waits as a person names it: both ends and the VL, or the central buffer and the VL."""
+    """Return a readable name of a waiting channel: both ends and the VL, or the central buffer and the VL."""
     shown, vl = show_end(world.topology, end, net), _vl_of(world, lane)
     if end >= len(net.wiring.cable):
         return f"{shown}, VL {vl}"
@@ -48,7 +52,7 @@ def _show_link(world: World, net: Network, end: int, lane: int) -> str:
 
 
 def _vl_of(world: World, lane: int) -> int:
-    """Return the VL of a lane; Omni-Path's lanes pass over VL15."""
+    """Return the VL of a lane; Omni-Path's lanes skip VL15."""
     return world.routes.kind.vl_of_lane(lane)
 
 
@@ -81,5 +85,5 @@ def _refuse_unserved(world: World, where: str, vl: int, sl: int, given_by: str) 
     if not given_by:
         source = str(world.base / str(table))
     gives = section.gives if section else "a requester"
-    must = f"one that gives {gives} to VL {vl}, which packets of SL {sl} take {at}"
-    raise InputError(field, must, "one without", source=source)
+    problem = f"gives VL {vl} no {gives}, but packets of SL {sl} use it {at}"
+    raise InputError(field, f"a table with {gives} for VL {vl}", "none", source=source, problem=problem)

@@ -1,4 +1,4 @@
-"""A study's network under virtual output queuing in software: its SL2VL tables, and the SL of every path."""
+"""Virtual output queuing in software for a study's network: SL2VL tables and the SL of every path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.golden.topologies.routing import Routes
 from vlane.golden.topologies.topology import Topology
 from vlane.planning.voqsw import VOQswTables, make_tables, plan_voqsw
@@ -17,17 +17,20 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 
 def as_cabled(topology: Topology, routes: Routes) -> Cabled:
-    """Return a topology with the LIDs of its routes as arrays.
+    """Return a topology as arrays, with the LIDs of its routes.
 
     Raises
     ------
     InputError
-        If switches forward by rule, or choose VLs by the incoming VL: SL2VL tables say neither.
+        If switches forward by rule or choose VLs by incoming VL, which SL2VL tables cannot express.
     """
     if not routes.lft.shape[1]:
-        raise InputError("network", "one with forwarding tables, for fewer hosts", f"{len(topology.hosts)} hosts")
+        got = f"{len(topology.hosts)} hosts"
+        problem = f": {got} are too many for forwarding tables"
+        raise InputError("network", "one with forwarding tables", got, problem=problem)
     if routes.by_lane:
-        raise InputError("routing", "one that needs no VLs itself, as updown", "one by incoming VL")
+        problem = "chooses VLs by incoming VL, which SL2VL tables cannot express; use updown"
+        raise InputError("routing", "one without VLs of its own", "one by incoming VL", problem=problem)
     far = np.full(topology.switches * topology.ports, -1, np.int64)
     for (switch, port), (other, its_port) in topology.far_ends().items():
         far[switch * topology.ports + port] = other * topology.ports + its_port
@@ -36,12 +39,12 @@ def as_cabled(topology: Topology, routes: Routes) -> Cabled:
 
 
 def tuples_of(topology: Topology, routes: Routes) -> Tuples:
-    """Return the 4-tuples that the paths of a network pass.
+    """Return the 4-tuples that the paths of a network traverse.
 
     Raises
     ------
     InputError
-        As ``as_cabled``.
+        If ``as_cabled`` rejects the routes.
     """
     return find_tuples(follow_paths(as_cabled(topology, routes), routes.lft))
 
@@ -49,22 +52,23 @@ def tuples_of(topology: Topology, routes: Routes) -> Tuples:
 def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tuple[Routes, NDArray[np.int16]]:
     """Return routes with the planned tables, and the SL of each path by source and destination.
 
-    Golden switches have as many SLs as the plan asks for: beyond 16 no packet of InfiniBand can carry them.
+    Golden switches support as many SLs as the plan needs; InfiniBand packets can carry at most 16.
 
     Raises
     ------
     InputError
-        If switches forward by rule or choose VLs by the incoming VL, if a host has several LIDs, or if full virtual
-        output queuing takes too many levels.
+        If switches forward by rule or choose VLs by incoming VL, a host has several LIDs, or full virtual output
+        queuing needs too many SLs.
     """
     if (routes.lids[:, 1] > 1).any():
-        raise InputError("voqsw", "left out where hosts have several LIDs, whose paths may need an SL each", "given")
+        raise misplaced("voqsw", "where hosts have several LIDs: their paths may need different SLs")
     most = MOST_LEVELS if section.sls == "full" else section.sls
     tuples = tuples_of(topology, routes)
     paths = tuples.paths
     plan = plan_voqsw(tuples, most, section.search, rest=section.rest)
     if section.sls == "full" and not plan.full:
-        raise InputError("voqsw.sls", f"a number: full VOQ takes more than {MOST_LEVELS} SLs here", "full")
+        problem = f": full VOQ of this network needs more than {MOST_LEVELS} SLs; give a number"
+        raise InputError("voqsw.sls", "a number", "full", problem=problem)
     levels = plan.levels_used if section.sls == "full" else section.sls
     sls, vls = tuple(range(levels)), tuple(range(section.vls))
     tables = make_tables(plan, sls, vls, _widened(routes.vl, levels), _widened(routes.nic_vl, levels))
@@ -76,7 +80,7 @@ def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tup
 
 
 def _by_first_output(tables: VOQswTables, paths: Paths, vls: int) -> VOQswTables:
-    """Return tables in which hosts choose the VL by the output at the first switch: an SL for each level and VL."""
+    """Return tables in which hosts choose the VL by the output of the first switch: one SL for each level and VL."""
     first = paths.row[paths.first[:-1]] % paths.cabled.ports % vls
     used, path_sl = np.unique(tables.path_sl * vls + first, return_inverse=True)
     nic_vl = np.tile((used % vls).astype(np.uint8), (len(tables.nic_vl), 1))
@@ -87,6 +91,6 @@ def _by_first_output(tables: VOQswTables, paths: Paths, vls: int) -> VOQswTables
 
 
 def _widened(table: NDArray[np.uint8], levels: int) -> NDArray[np.uint8]:
-    """Return a table with at least so many SLs; those added drop."""
+    """Return a table with at least ``levels`` SLs; added SLs drop packets."""
     more = [(0, 0)] * (table.ndim - 1) + [(0, max(0, levels - table.shape[-1]))]
     return np.pad(table, more, constant_values=VL_DROP)

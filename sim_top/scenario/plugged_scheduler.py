@@ -1,4 +1,4 @@
-"""The check of a plug-in's scheduler: random requests show whether it keeps its contract (``docs/plugins.md``)."""
+"""Contract check of a plug-in scheduler with random requests (``docs/plugins.md``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 
 _PARAMETERS = {
     "choose": ("active", "waiting", "sizes", "weights", "memory"),
@@ -19,25 +19,28 @@ _MOST_BLOCKS = 66
 
 
 def check_scheduler(name: str, made: Any, *, memory: int) -> None:
-    """Refuse a scheduler that lacks a function, or breaks its contract under random requests; nothing is compiled.
+    """Reject a scheduler that lacks a function or violates its contract under random requests; runs uncompiled.
 
     Raises
     ------
     InputError
-        Saying what it did.
+        If the contract is violated; describes the violation.
     """
     if not isinstance(made, type):
-        raise InputError(f"scheduler {name}", "a class with choose and, if it remembers anything, sent", f"{made!r}")
+        raise InputError(f"scheduler {name}", "a class with choose and, if it keeps state, sent", f"{made!r}")
     for word, parameters in _PARAMETERS.items():
         function = made.__dict__.get(word)
         if function is None and word == "sent":
             continue
         if not isinstance(function, staticmethod):
-            got = "missing" if function is None else "another kind of member"
-            raise InputError(f"{word} of scheduler {name}", "a static method", got)
+            if function is None:
+                raise missing_value(f"{word} of scheduler {name}", "define it as a static method")
+            problem = "is not a static method: decorate it with @staticmethod"
+            raise InputError(f"{word} of scheduler {name}", "a static method", "another member", problem=problem)
         given = tuple(inspect.signature(function.__func__).parameters)
         if given != parameters:
-            raise InputError(f"{word} of scheduler {name}", f"of parameters {', '.join(parameters)}", ", ".join(given))
+            field, must, got = f"{word} of scheduler {name}", ", ".join(parameters), ", ".join(given)
+            raise InputError(field, must, got, problem=f"has the parameters ({got}), expected ({must})")
     for requesters in _REQUESTERS:
         _check_requests(name, made, requesters, memory)
 
@@ -54,16 +57,19 @@ def _check_requests(name: str, made: Any, requesters: int, memory_words: int) ->
         before = (sizes.copy(), weights.copy(), memory.copy())
         chosen = _called(name, "choose", made.choose, active, waiting, sizes, weights, memory)
         if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer):
-            raise InputError(f"choose of scheduler {name}", "a function that returns a requester, or -1", f"{chosen!r}")
+            problem = f"returned {chosen!r}, not a requester or -1"
+            raise InputError(f"choose of scheduler {name}", "a requester or -1", f"{chosen!r}", problem=problem)
         if chosen != -1 and not (0 <= chosen < requesters and (active >> int(chosen)) & 1):
-            got = f"{chosen} while {_listed(active)} could send"
-            raise InputError(f"choose of scheduler {name}", "one that returns a requester that can send, or -1", got)
+            problem = f"returned {chosen}, which cannot send; active requesters are {_listed(active)}"
+            raise InputError(f"choose of scheduler {name}", "an active requester or -1", int(chosen), problem=problem)
         if not all(np.array_equal(one, other) for one, other in zip(before, (sizes, weights, memory), strict=True)):
-            raise InputError(f"choose of scheduler {name}", "one that changes nothing", "one that changed its arrays")
+            problem = "changed its arguments, which only sent may do"
+            raise InputError(f"choose of scheduler {name}", "free of side effects", "changed arrays", problem=problem)
         if chosen != -1 and sent:
             _called(name, "sent", sent, int(chosen), sizes, weights, memory)
             if not (np.array_equal(before[0], sizes) and np.array_equal(before[1], weights)):
-                raise InputError(f"sent of scheduler {name}", "one that changes memory only", "one that changed others")
+                problem = "changed sizes or weights; it may change only memory"
+                raise InputError(f"sent of scheduler {name}", "limited to memory", "changed arrays", problem=problem)
 
 
 def _listed(active: int) -> str:
@@ -74,4 +80,5 @@ def _called(name: str, word: str, function: Any, *given: Any) -> Any:
     try:
         return function(*given)
     except Exception as error:  # noqa: BLE001 - code of somebody else
-        raise InputError(f"{word} of scheduler {name}", "code that runs", f"{type(error).__name__}: {error}") from None
+        got = f"{type(error).__name__}: {error}"
+        raise InputError(f"{word} of scheduler {name}", "free of errors", got, problem=f"failed: {got}") from None

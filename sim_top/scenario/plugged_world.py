@@ -1,4 +1,4 @@
-"""What plug-ins make of a network: topologies, routes and destinations, each checked as it is made."""
+"""Topologies, routes and destinations from plug-ins, each checked when it is made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 from vlane.golden.topologies.routing import Routes
 from vlane.golden.topologies.topology import Topology
 from vlane.plugins import Plugin, found
@@ -20,36 +20,37 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 
 def plugged_topology(network: Any) -> Topology:
-    """Return the topology of a section whose topology is a plug-in's.
+    """Return the topology of a section whose topology is a plug-in.
 
     Raises
     ------
     InputError
-        If the plug-in refuses its keys, raises another error, or returns no topology.
+        If the plug-in rejects its keys, raises another error, or does not return a topology.
     """
     plugin = found("topology", network.topology)
     if plugin is None:
-        raise InputError("network.topology", "one that is known", network.topology)
+        problem = f": no plug-in registers the topology {network.topology}"
+        raise InputError("network.topology", "a known topology", network.topology, problem=problem)
     keys = {name: getattr(network, name) for name in plugin.options["keys"]}
     made = _called(plugin, plugin.made, **keys)
     return _of_type(plugin, made, Topology)
 
 
 def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...], *, data_vls: int) -> Routes:
-    """Return the routes of a plug-in's routing; whether paths arrive and close no circle is checked before a run.
+    """Return the routes of a plug-in's routing. Lost paths and dependency cycles are checked later, before a run.
 
     Raises
     ------
     InputError
-        If the plug-in refuses the topology, raises another error, or returns tables of another shape or with entries
-        that no switch of the topology can have.
+        If the plug-in rejects the topology, raises another error, or returns tables with a wrong shape or invalid
+        entries.
     """
     made = _of_type(plugin, _called(plugin, plugin.made, topology, vl_of_sl), Routes)
     what = f"routing {plugin.name}"
     switches, ports, hosts = topology.switches, topology.ports, len(topology.hosts)
     lids = np.asarray(made.lids)
     if lids.shape != (hosts, 2) or lids.dtype != np.int64 or (lids < 1).any():
-        raise _refused(plugin, f"{what} lids", f"int64 of shape ({hosts}, 2), from 1", _described(lids))
+        raise _refused(plugin, f"{what} lids", f"int64 of shape ({hosts}, 2), all at least 1", _described(lids))
     for name, shape in (
         ("lft", (switches, int(lids.sum(axis=1).max()))),
         ("vl", (switches, ports, ports, SL_COUNT)),
@@ -62,14 +63,15 @@ def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...]
         none = UNASSIGNED if name == "lft" else VL_DROP
         wrong = np.argwhere((table >= most) & (table != none))
         if name == "vl" and made.by_lane:
-            wrong = wrong[wrong[:, 3] < data_vls]  # rows of VLs that no packet is on may hold anything
+            wrong = wrong[wrong[:, 3] < data_vls]  # rows of unused VLs may hold anything
         if len(wrong):
             place = tuple(wrong[0].tolist())
-            must = f"below {most}, or {none} for none"
+            must = f"below {most}, or {none} for an unused entry"
             raise _refused(plugin, f"{what} {name}{list(place)}", must, int(table[place]))
     taken = np.concatenate([np.arange(first, first + count) for first, count in lids.tolist()])
     if len(np.unique(taken)) < len(taken):
-        raise _refused(plugin, f"{what} lids", "of one NIC each", "shared LIDs")
+        problem = "assigns a LID to several NICs"
+        raise InputError(f"{what} lids", "unique", "shared", source=plugin.origin.shown, problem=problem)
     return made
 
 
@@ -79,7 +81,7 @@ def plugged_destinations(plugin: Plugin, topology: Topology) -> tuple[int, ...]:
     Raises
     ------
     InputError
-        If the plug-in refuses the topology, raises another error, or returns what is no host.
+        If the plug-in rejects the topology, raises another error, or returns something other than a host or -1.
     """
     hosts = len(topology.hosts)
     made = []
@@ -92,7 +94,7 @@ def plugged_destinations(plugin: Plugin, topology: Topology) -> tuple[int, ...]:
 
 
 def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: Any) -> Any:
-    """Return what a plug-in returns; an error that is not a refusal of input names the plug-in's line."""
+    """Call a plug-in and return its result; unexpected errors are reported with the plug-in's line."""
     try:
         with redirect_stdout(sys.stderr):  # stdout is for results
             return function(*given, **keys)
@@ -104,12 +106,14 @@ def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: A
         own = [each for each in frames if Path(each[0]) == Path(function.__code__.co_filename)]
         file, line = own[-1] if own else (file, line)
         said = f"{type(error).__name__}: {error}"
-        raise InputError(f"{plugin.kind} {plugin.name}", "code that runs", said, source=file, line=line) from None
+        field, problem = f"{plugin.kind} {plugin.name}", f"failed: {said}"
+        raise InputError(field, "free of errors", said, source=file, line=line, problem=problem) from None
 
 
 def _of_type(plugin: Plugin, made: Any, kind: type) -> Any:
     if not isinstance(made, kind):
-        raise _refused(plugin, f"{plugin.kind} {plugin.name}", f"a function that returns {kind.__name__}", f"{made!r}")
+        field, problem = f"{plugin.kind} {plugin.name}", f"returned {shown(made)}, not {kind.__name__}"
+        raise InputError(field, kind.__name__, f"{made!r}", source=plugin.origin.shown, problem=problem)
     return made
 
 

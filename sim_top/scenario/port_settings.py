@@ -1,4 +1,4 @@
-"""Egress schedulers of all ports of a study: which one, its parameters, and what its tables are written with."""
+"""Egress schedulers of all ports of a study: scheduler, parameters and table writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.topologies.captured import Captured
 from vlane.parameters import Parameters
@@ -23,7 +23,7 @@ from vlane.study.swap import longest_shape, swapped_tables
 
 
 def port_settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
-    """Return the schedulers of a study with the table it names, or with those of its captured fabric.
+    """Return the schedulers of a study, with the table it names or those of its captured fabric.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def port_settings(study: Study, lanes: int, base: Path, captured: Captured | Non
         if scheduler.name == IB_ARBITER and captured:
             return _captured_settings(study, lanes, captured, swapped)
         if scheduler.section:
-            raise InputError("scheduler.table", f"given with {scheduler.name}", "missing")
+            raise missing_value("scheduler.table", f"scheduler {scheduler.name} needs a table file")
         return PortSettings(scheduler.name, dict(scheduler.in_switch))
     file = base / study.scheduler.table
     tables = read_tables(file, needed=scheduler.name if scheduler.section else "")
@@ -53,8 +53,8 @@ def port_settings(study: Study, lanes: int, base: Path, captured: Captured | Non
     if parameters["data_vls"] != lanes:
         raise InputError("link.data_vls", f"at least {scheduler.data_vls[0]} with {scheduler.name}", lanes)
     if parameters.get("units") == "shared":
-        must = "per_requester: a shared unit works on while its link is busy, and here schedulers stand still then"
-        raise InputError("scheduler.parameters.units", must, "shared")
+        problem = "shared cannot be simulated in a network: a shared unit also works while its link is busy"
+        raise InputError("scheduler.parameters.units", "per_requester", "shared", problem=f": {problem}")
     writes = program_writes(tables, scheduler.name, parameters, str(file))
     if parameters.get("requesters") and each > 1 and not tables.sl2vl:
         writes = map_writes([lane // each for lane in range(lanes)]) + writes
@@ -62,13 +62,13 @@ def port_settings(study: Study, lanes: int, base: Path, captured: Captured | Non
 
 
 def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Sequence[SchedulerTable]) -> PortSettings:
-    """Return the schedulers with the tables of a captured fabric, each port with its own."""
+    """Return the schedulers with the tables of a captured fabric, one table per port."""
     programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
     longest = max((table.shape()["entries"] for table in (*programmed, *swapped)), default=1)
     parameters = _parameters(study, {"data_vls": lanes, "entries": longest, "vl15": False})
     missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
     if missing:
-        raise InputError("scheduler.table", f"given, as the capture has no table of host {min(missing)}", "missing")
+        raise missing_value("scheduler.table", f"the capture has no table for host {min(missing)}")
     return PortSettings(
         study.scheduler.name,
         _kept(parameters),
@@ -79,7 +79,7 @@ def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Se
 
 
 def admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable]) -> PortSettings:
-    """Return the schedulers with the tables that were filled in; other ports have every VL in the low list."""
+    """Return the schedulers with the tables from admission; other ports have every VL in the low list."""
     others = VLArbTable((), tuple(VLArbEntry(vl, MAX_WEIGHT) for vl in range(lanes)), LIMIT_UNBOUNDED)
     parameters = _parameters(study, {"data_vls": lanes, "entries": MAX_ENTRIES, "vl15": False})
     written = {port: table.writes(parameters) for port, table in tables.items()}
@@ -93,7 +93,7 @@ def admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable
 
 
 def _parameters(study: Study, shape: Mapping[str, Any]) -> Parameters:
-    """Return the parameters of every port's scheduler: what the study says, else what the table needs."""
+    """Return the parameters of every port's scheduler: those of the study, otherwise those that the table needs."""
     words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
     return find_scheduler(study.scheduler.name).parameters.of_words(words, shape)
 

@@ -1,4 +1,4 @@
-"""Settings of congestion control that a study writes under traffic (``docs/congestion.md``)."""
+"""Settings of congestion control that a study writes during traffic (``docs/congestion.md``)."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _LIMITS = ("threshold", "packet_size")
 
 @dataclass(frozen=True, slots=True)
 class SettingWrite:
-    """A write of a switch's settings.
+    """Write of a switch's settings.
 
     Parameters
     ----------
     number : int
-        Place in the study's list.
+        Index in the study's list.
     cycle, switch : int
-        When and where.
+        Cycle and switch of the write.
     write : MarkingWrite or StarvationWrite
-        What.
+        Written settings.
     """
 
     number: int
@@ -50,13 +50,13 @@ class SettingWrite:
 
 
 def _by_cycle(world: World) -> list[tuple[int, CongestionWrite]]:
-    """Return a study's writes with their numbers, in the order of their cycles."""
+    """Return a study's writes with their list indices, sorted by cycle."""
     given = world.study.congestion
     return sorted(enumerate(given.write if given else ()), key=lambda each: each[1].cycle)
 
 
 def setting_writes(world: World) -> list[SettingWrite]:
-    """Return the writes of all switches, each of one cycle (NCC-14)."""
+    """Return the writes to all switches; each takes one cycle (NCC-14)."""
     settings = world.congestion
     return [] if settings is None else list(_writes(world, settings))
 
@@ -98,7 +98,7 @@ def _element_write(port: int, values: dict[str, Any], *, valid: int) -> MarkingW
 def _parts(
     world: World, given: CongestionWrite, switch: int, values: dict[str, Any]
 ) -> Iterator[MarkingWrite | StarvationWrite]:
-    """Yield the parts of SwitchCongestionSetting that are written, in the order of Control_Map's bits."""
+    """Yield the written parts of SwitchCongestionSetting, in the order of Control_Map's bits."""
     if given.victim_mask is not None:
         mask = sum(1 << port for port in masked_ports(given.victim_mask, world.topology, switch))
         yield MarkingWrite(select=CCMarkerSelect.VICTIM_MASK, victim_mask=mask)
@@ -117,12 +117,12 @@ def _parts(
 
 
 def check_settings(world: World) -> None:
-    """Refuse settings of what is not there, writes that never happen, and two of a switch in one cycle.
+    """Reject settings of missing switches or hosts, writes after the run, and overlapping writes of a switch.
 
     Raises
     ------
     InputError
-        Naming the key.
+        If a setting is rejected; names the key.
     """
     given, topology, cycles = world.study.congestion, world.topology, world.study.run.cycles
     if given is None:
@@ -136,7 +136,7 @@ def check_settings(world: World) -> None:
         if each.switch is not None and each.switch >= topology.switches:
             raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", each.switch)
         if each.port is not None and (each.switch, each.port - 1) not in cabled:
-            raise InputError(f"{where}.port", f"a cabled port of switch {each.switch}, from 1", each.port)
+            raise InputError(f"{where}.port", f"a cabled port of switch {each.switch} (numbered from 1)", each.port)
         if isinstance(each, CongestionWrite) and each.cycle >= cycles:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {cycles}", each.cycle)
     for where, hosts in (
@@ -145,13 +145,14 @@ def check_settings(world: World) -> None:
     ):
         for host in hosts:
             if host >= len(topology.hosts):
-                raise InputError(f"{where}.hosts", f"numbers of hosts, 0 to {len(topology.hosts) - 1}", host)
+                raise InputError(f"{where}.hosts", f"host numbers from 0 to {len(topology.hosts) - 1}", host)
     written: dict[tuple[int, int], int] = {}
     for write in setting_writes(world):
         before = written.setdefault((write.cycle, write.switch), write.number)
         if before != write.number:
-            must = f"one without another write of switch {write.switch} under way"
-            raise InputError(f"congestion.write.{write.number}.cycle", must, given.write[write.number].cycle)
+            field, cycle = f"congestion.write.{write.number}.cycle", given.write[write.number].cycle
+            problem = f": another write of switch {write.switch} is still in progress in cycle {cycle}"
+            raise InputError(field, "after the write in progress", cycle, problem=problem)
 
 
 def changes_of_settings(world: World) -> list[Change]:
@@ -180,7 +181,7 @@ def _host(nic: NICSettings) -> HostSettings:
 
 
 def _changes_of_hosts(given: CongestionWrite, hosts: AllHosts, count: int) -> Iterator[Change]:
-    """Yield a write's changes of the hosts, once for those that are set alike."""
+    """Yield the changes of a write to hosts; hosts with common settings share one change."""
     if given.hosts is None:
         others = [nic for nic in range(count) if nic not in hosts.own]
         yield pacing_is_written(list(_of_host(given, hosts.usual.levels)), cycle=given.cycle, nics=others)
@@ -189,7 +190,7 @@ def _changes_of_hosts(given: CongestionWrite, hosts: AllHosts, count: int) -> It
 
 
 def _of_host(given: CongestionWrite, levels: list[dict[str, int]]) -> Iterator[HostWrite]:
-    """Yield what a write gives a host, whose levels are as they are behind it."""
+    """Yield the writes to a host whose levels are given as they are after the write."""
     for index, (shift, multiplier) in enumerate(given.cct or ()):
         yield cct_entry(index, shift, multiplier)
     if given.ccti_limit is not None:

@@ -1,4 +1,4 @@
-"""Tables of a study that are exchanged under traffic: what is written when, what cannot be (``docs/network.md``)."""
+"""Table swaps of a study under traffic: schedule of writes, and checks (``docs/network.md``)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from vlane.switches.switch_programs import TableWrite, swap_write, table_write
 
 @dataclass(frozen=True, slots=True)
 class TableSwap:
-    """A table that some ports of a switch are given.
+    """New table for some ports of a switch.
 
     Parameters
     ----------
     number : int
-        Place in the study's list.
+        Index in the study's list.
     cycle, begins : int
-        Cycle in which the exchange is requested, and of the first write.
+        Cycle of the requested exchange, and cycle of the first write.
     switch : int
-        Of the network.
+        Switch number.
     ports : tuple of int
-        From 0.
+        Ports, from 0.
     writes : list of (select, index, requester or VL, weight)
-        One a cycle.
+        Writes, one per cycle.
     """
 
     number: int
@@ -42,12 +42,12 @@ class TableSwap:
 
 
 def swaps_of(world: World) -> list[TableSwap]:
-    """Return the swaps of a study, by switch and cycle; what one cycle needs is written in the order of the file.
+    """Return the swaps of a study by switch and cycle. Swaps of the same cycle are written in file order.
 
     Raises
     ------
     InputError
-        If a switch or a port is not there, or a table does not fit the schedulers, naming the key.
+        If a switch or port does not exist, or a table does not fit the schedulers; names the key.
     """
     tables = swapped_tables(world.study.swap, world.settings.scheduler)
     parameters = {**world.settings.parameters, "data_vls": world.data_vls}
@@ -58,7 +58,7 @@ def swaps_of(world: World) -> list[TableSwap]:
             writes = table.writes(parameters)
         except InputError as error:
             key = error.field.partition(".")[2]
-            raise InputError(f"swap.{number}{key and '.'}{key}", error.must, error.got) from None
+            raise error.of(f"swap.{number}{key and '.'}{key}") from None
         ports = tuple(port - 1 for port in swap.ports) if swap.ports else cabled[swap.switch]
         found.append(TableSwap(number, swap.cycle, swap.cycle, swap.switch, ports, writes))
     found.sort(key=lambda each: (each.switch, each.cycle))
@@ -73,19 +73,23 @@ def swaps_of(world: World) -> list[TableSwap]:
 
 
 def _check_place(swap: Swap, number: int, cabled: tuple[int, ...], switches: int) -> None:
-    """Refuse a switch that is not there, and ports without a cable or named twice."""
+    """Reject a switch that does not exist, and ports without a cable or named twice."""
     ports = swap.ports or []
     if swap.switch >= switches:
         raise InputError(f"swap.{number}.switch", f"0 to {switches - 1}", swap.switch)
     for place, port in enumerate(ports):
         if port - 1 not in cabled:
-            raise InputError(f"swap.{number}.ports.{place}", f"a cabled port of switch {swap.switch}, from 1", port)
+            raise InputError(
+                f"swap.{number}.ports.{place}", f"a cabled port of switch {swap.switch} (numbered from 1)", port
+            )
         if port in ports[:place]:
-            raise InputError(f"swap.{number}.ports.{place}", "other than all before it", port)
+            raise InputError(
+                f"swap.{number}.ports.{place}", "listed once", port, problem=f": port {port} is listed twice"
+            )
 
 
 def _cabled_ports(world: World, switches: Set[int]) -> dict[int, tuple[int, ...]]:
-    """Return the ports of switches that have a cable, from 0."""
+    """Return the cabled ports of switches, from 0."""
     ports: dict[int, list[int]] = {switch: [] for switch in switches}
     for switch, port in sorted({*world.topology.far_ends(), *world.topology.hosts}) if switches else ():
         if switch in ports:
@@ -94,12 +98,12 @@ def _cabled_ports(world: World, switches: Set[int]) -> dict[int, tuple[int, ...]
 
 
 def check_swaps(world: World) -> None:
-    """Refuse swaps of what is not there, that never happen, whose writes come too early, or two of one port and cycle.
+    """Reject swaps outside the run, swaps whose writes overlap an earlier swap, and two swaps of a port in one cycle.
 
     Raises
     ------
     InputError
-        Naming the swap's key.
+        If a swap is rejected; names its key.
     """
     swaps, cycles = swaps_of(world), world.study.run.cycles
     for each in sorted(swaps, key=lambda each: each.number):
@@ -110,33 +114,32 @@ def check_swaps(world: World) -> None:
     for before, after in pairwise(swaps):
         if before.switch == after.switch and before.cycle < after.cycle and after.begins <= before.cycle:
             least = before.cycle + 1 + after.cycle - after.begins
-            must = f"at least {least}, as its writes begin after the swap in cycle {before.cycle}"
+            must = f"at least {least}, because its writes must begin after the swap in cycle {before.cycle}"
             raise InputError(f"swap.{after.number}.cycle", must, after.cycle)
 
 
 def _check_group(group: list[TableSwap]) -> None:
-    """Refuse swaps of one switch and cycle that begin before the run, or are for the same port."""
+    """Reject swaps of one switch and cycle whose writes begin before the run or that share a port."""
     first, taken = group[0], set[int]()
     if first.begins < 0:
         most = first.cycle - first.begins
-        must = f"at least {most}, as so many writes come before it"
+        must = f"at least {most}, the number of its writes"
         raise InputError(f"swap.{first.number}.cycle", must, first.cycle)
     for each in group:
         twice = taken & set(each.ports)
         if twice:
-            must = f"of ports that no other swap of switch {each.switch} in cycle {each.cycle} is for"
-            raise InputError(f"swap.{each.number}.ports", must, min(twice) + 1)
+            port = min(twice) + 1
+            problem = f": port {port} of switch {each.switch} has another swap in cycle {each.cycle}"
+            raise InputError(f"swap.{each.number}.ports", "ports without another swap", port, problem=problem)
         taken |= set(each.ports)
 
 
 def changes_of_swaps(world: World, hardware: Collection[int]) -> list[Change]:
-    """Return what a study's swaps do to a network, apart from those switches that are hardware."""
+    """Return the changes that a study's swaps make to a network, except at switches in hardware."""
     found = []
     for each in (each for each in swaps_of(world) if each.switch not in hardware):
-        must = (
-            f"late enough for the exchange before it, which is still pending in cycle {each.begins}, when writes begin"
-        )
-        refusal = InputError(f"swap.{each.number}.cycle", must, each.cycle)
+        problem = f": its writes begin in cycle {each.begins}, while the previous exchange is still pending"
+        refusal = InputError(f"swap.{each.number}.cycle", "later", each.cycle, problem=problem)
         found += [
             writes_begin(each.switch, each.ports, cycle=each.begins, refusal=refusal),
             table_is_swapped(each.switch, each.ports, each.writes, cycle=each.cycle),
@@ -145,7 +148,7 @@ def changes_of_swaps(world: World, hardware: Collection[int]) -> list[Change]:
 
 
 def writes_of_swap(swap: TableSwap, scheduler: str) -> dict[int, TableWrite]:
-    """Return what the program ports of the switch are given, by cycle."""
+    """Return the inputs of the switch's program ports, by cycle."""
     written = {
         swap.begins + place: table_write(scheduler, swap.ports, write) for place, write in enumerate(swap.writes)
     }

@@ -1,4 +1,4 @@
-"""A study's traffic: from its sections and files to what the golden network's sources are given."""
+"""A study's traffic: parameters of the golden network's sources from sections and files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _READERS: dict[str, Callable[[Path, int], NDArray[np.float64]]] = dict(
 
 
 def check_traffic(study: Study, hosts: int, *, has_path_sls: bool) -> None:
-    """Refuse traffic that names hosts, or SLs of paths, that the network does not have.
+    """Reject traffic with hosts that the network lacks, or with path SLs where paths have none.
 
     Raises
     ------
     InputError
-        Naming the class.
+        If a class is rejected; names the class.
     """
     for host in study.measure.apart:
         if host >= hosts:
             raise InputError("measure.apart", f"0 to {hosts - 1}", host)
     for number, each in enumerate(study.traffic):
         if each.sl == "path" and not has_path_sls:
-            must = "0 to 15; only a captured fabric and [voqsw] have path SLs"
-            raise InputError(f"traffic.{number}.sl", must, each.sl)
+            problem = ": path applies only to a captured fabric or with [voqsw]; give an SL, 0 to 15"
+            raise InputError(f"traffic.{number}.sl", "0 to 15", each.sl, problem=problem)
         for field in ("hosts", "hot_hosts"):
             for host in getattr(each, field) or ():
                 if host >= hosts:
@@ -45,12 +45,12 @@ def check_traffic(study: Study, hosts: int, *, has_path_sls: bool) -> None:
 
 
 def read_pairs(study: Study, base: Path, hosts: int) -> dict[int, PairWeights]:
-    """Return the pairs of every class that a file says, by the class's number.
+    """Return the host pairs from the files of classes, by class number.
 
     Raises
     ------
     InputError
-        As ``vlane.study.traffic_pairs``.
+        If a file is rejected (see ``vlane.study.traffic_pairs``).
     """
     pairs = {}
     for number, each in enumerate(study.traffic):
@@ -63,12 +63,12 @@ def read_pairs(study: Study, base: Path, hosts: int) -> dict[int, PairWeights]:
 def traffic_classes(
     study: Study, topology: Topology, pairs: Mapping[int, PairWeights], load: float
 ) -> list[TrafficClass]:
-    """Return the classes of traffic of a run of a load.
+    """Return the traffic classes of a run at a load.
 
     Raises
     ------
     InputError
-        If a pattern does not suit the network, or the load does not suit the classes.
+        If a pattern does not fit the network, or the load does not fit the classes.
     """
     loads = class_loads(study.traffic, load)
     return [
@@ -91,7 +91,7 @@ def traffic_classes(
 
 
 def _pattern(name: str, topology: Topology) -> str | tuple[int, ...]:
-    """Return the destination of every host, or the name of a pattern that draws them."""
+    """Return the destination of every host, or the name of a pattern that draws destinations."""
     plugin = found("pattern", name)
     if plugin is not None:
         return plugged_destinations(plugin, topology)

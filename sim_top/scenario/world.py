@@ -1,25 +1,26 @@
-"""A study's network: from its file to a network at rest, ready to be checked (``sim_top/scenario/path_checks.py``)."""
+"""A study's network: from a study to an idle network, ready for the checks in ``sim_top/scenario/path_checks.py``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.fabric.capture import load_fabric
 from vlane.golden.network.assembly import Credits, PortSettings, assemble
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import new_meters
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import central_buffers
 from vlane.golden.topologies import topology as topologies
 from vlane.golden.topologies.cabling import CableForm
 from vlane.golden.topologies.captured import from_fabric
+from vlane.golden.topologies.edge_list import read_edges
 from vlane.golden.topologies.routing import (
     ChannelRoutes,
     Routes,
@@ -49,49 +50,51 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 from vlane.units import blocks_of
 
 _MOST_FLOWS = 1 << 22
-"""Flows that are told apart, 1,072 bytes each."""
+"""Largest number of separately measured flows, 1,072 bytes each."""
 
 
 @dataclass(frozen=True)
 class World:
-    """What all runs of a study share.
+    """Data shared by all runs of a study.
 
     Parameters
     ----------
     study : Study
-        The file.
+        Study.
     base : Path
-        Folder from which files are named.
+        Folder against which relative names of files are resolved.
     topology : Topology
         Cables.
     routes : Routes
         Tables.
     path_sl : array of int16, (hosts, hosts)
-        SL of each path; empty if the traffic's classes say it.
+        SL of each path; empty if the traffic classes set the SLs.
     pairs : dict of int to PairWeights
-        Pairs of the classes that a file says, by number.
+        Host pairs of classes with a file, by class number.
     replayed : array of int64, (packets, 5)
-        Cycle, source, destination, SL and bytes of what is replayed.
+        Cycle, source, destination, SL and bytes of each replayed packet.
     levels : dict
-        Bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths.
+        Size in bytes of the largest packet of each SL in use; ``path`` stands for the SLs of paths.
     data_vls : int
-        Lanes of every port.
+        Number of data lanes of every port.
     buffers : Buffers
-        Room.
+        Buffer sizes.
     nic : Buffers or None
-        Room in the buffers that NICs send from, if it is not as in all others.
+        Sizes of the NICs' send buffers, if they differ.
     cables : dict of (int, int) to CableForm
-        Cables that are not as the others, by the (switch, port) of an end.
+        Cables with a form of their own, by the (switch, port) of one end.
     central : Buffers or None
-        Room in the central buffers of Omni-Path switches.
+        Sizes of the central buffers of Omni-Path switches.
     settings : PortSettings
         Schedulers.
     connections : CbrList
         Connections that send.
     refused : int
-        Connections that no admission took in.
+        Number of connections rejected by admission.
     congestion : Congestion or None
         Settings of congestion control, if there is any.
+    rates : dict of (int, int) to str
+        Captured rates of cables, by the (switch, port) of an end.
     """
 
     study: Study
@@ -111,15 +114,16 @@ class World:
     connections: CbrList
     refused: int = 0
     congestion: Congestion | None = None
+    rates: dict[End, str] = field(default_factory=dict)
 
 
 def make_world(study: Study, base: Path) -> World:
-    """Return what a study describes; files are named from a folder.
+    """Return the network of a study; relative names of files are resolved against ``base``.
 
     Raises
     ------
     InputError
-        If something does not fit together.
+        If the study is inconsistent.
     """
     captured, path_sl = None, np.zeros((0, 0), np.int16)
     kind = study.switch.record
@@ -180,12 +184,13 @@ def make_world(study: Study, base: Path) -> World:
         data_vls=lanes,
         buffers=sizes,
         nic=nic,
-        cables=cables_of(study, topology),
+        cables=cables_of(study, topology, captured.rates if captured else {}),
         central=central,
         settings=settings,
         connections=listed,
         refused=refused,
         congestion=congestion_settings(study, base),
+        rates=captured.rates if captured else {},
     )
 
 
@@ -198,7 +203,7 @@ def _listed(study: Study, base: Path) -> CbrList:
 def _check_connected(
     study: Study, listed: CbrList, topology: Topology, routes: Routes | ChannelRoutes, lanes: int
 ) -> None:
-    """Refuse connections of hosts that there are not, of a host to itself, and of SLs that have no VL."""
+    """Reject connections of missing hosts, from a host to itself, and on SLs without a VL."""
     hosts = f"0 to {len(topology.hosts) - 1}"
 
     def refuse(name: str, must: str, column: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
@@ -208,13 +213,13 @@ def _check_connected(
 
     for name, column in (("source", listed.source), ("destination", listed.target)):
         refuse(name, hosts, column, column >= len(topology.hosts))
-    refuse("destination", "another host than the source", listed.target, listed.target == listed.source)
+    refuse("destination", "different from the source", listed.target, listed.target == listed.source)
     dropped = routes.nic_vl[listed.source, listed.sl] >= lanes
-    refuse("sl", "one that has a VL, by link.vl_of_sl and link.data_vls", listed.sl, dropped)
+    refuse("sl", "an SL with a VL (link.vl_of_sl, link.data_vls)", listed.sl, dropped)
 
 
 def _levels(study: Study, replayed: NDArray[np.int64], listed: CbrList) -> dict[int | str, int]:
-    """Return the bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths."""
+    """Return the size in bytes of the largest packet of each SL in use; ``path`` stands for the SLs of paths."""
     levels: dict[int | str, int] = {}
     for each in study.traffic:
         levels[each.sl] = max(levels.get(each.sl, 0), each.sizes[1])
@@ -239,12 +244,12 @@ def _topology(network: Any, base: Path) -> Topology:
     if network.topology == "dumbbell":
         return topologies.dumbbell(network.left, network.right, trunks=network.trunks)
     if network.topology == "edges":
-        return topologies.read_edges(base / network.file)
+        return read_edges(base / network.file)
     return plugged_topology(network)
 
 
 def _named_lanes(study: Study, sls: set[int]) -> int:
-    """Return as many lanes as SLs take."""
+    """Return the number of lanes that the SLs need."""
     each = vls_per_sl(getattr(study.network, "routing", ""))
     if study.voqsw is not None:
         return study.voqsw.vls
@@ -261,7 +266,7 @@ def _named_lanes(study: Study, sls: set[int]) -> int:
 
 
 def _channel_rows(study: Study) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return a study's channel by SL and VL by channel: 1 to 1 unless it says otherwise."""
+    """Return a study's SC by SL and VL by SC; both are identities by default."""
     same = tuple(range(SC_COUNT))
     return tuple(study.link.sc_of_sl or same), tuple(study.link.vl_of_sc or same)
 
@@ -273,9 +278,7 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
         raise InputError("network.lmc", f"0 with routing {routing}", lmc)
     if each > 1:
         if row is not None:
-            raise InputError(
-                "link.vl_of_sl", f"left out with routing {routing}, which gives each SL {each} VLs", "given"
-            )
+            raise misplaced("link.vl_of_sl", f"with routing {routing}, which gives each SL {each} VLs")
         if lanes % each:
             raise InputError("link.data_vls", f"a multiple of {each} with routing {routing}", lanes)
     vls = tuple(row) if row else tuple(each * sl if each * sl < lanes else VL_DROP for sl in range(SL_COUNT))
@@ -290,7 +293,7 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
 
 
 def _channel_routes(study: Study, topology: Topology, routes: Routes, lanes: int) -> ChannelRoutes:
-    """Return the same paths for Omni-Path; with datelines a channel is the VL it takes."""
+    """Return the same paths for Omni-Path; with datelines, channels equal VLs."""
     channels, vls = _channel_rows(study)
     if routes.by_lane:
         channels = (*map(int, routes.nic_vl[0]), *(SC15,) * (SC_COUNT - SL_COUNT))
@@ -308,12 +311,13 @@ def _check_replayed(study: Study, replayed: NDArray[np.int64], topology: Topolog
             got = int(replayed[:, column].max())
             raise InputError(name, f"0 to {most}", got, source=study.trace.file if study.trace else "")
     if study.trace and int(replayed[:, 0].min()) >= study.run.cycles:
-        must = f"below the run's cycles, {study.run.cycles}, in one row at least"
-        raise InputError("cycle", must, int(replayed[:, 0].min()), source=study.trace.file)
+        first = int(replayed[:, 0].min())
+        problem = f": the first packet starts in cycle {first}, after the end of the run ({study.run.cycles} cycles)"
+        raise InputError("cycle", f"below {study.run.cycles}", first, source=study.trace.file, problem=problem)
 
 
 def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes: int) -> tuple[int, ...]:
-    """Return the blocks of the largest packet of each lane."""
+    """Return the size in blocks of the largest packet of each lane."""
     largest = [1] * lanes
     for sl, size in levels.items():
         for lane in routes.lanes_of(sl if isinstance(sl, int) else None) & set(range(lanes)):
@@ -322,7 +326,7 @@ def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes
 
 
 def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -> Network:
-    """Return the network of one run, at rest."""
+    """Return the idle network of one run."""
     study, flit = world.study, world.study.link.flit_bytes
     sources = new_sources(
         traffic_classes(study, world.topology, world.pairs, load),
@@ -369,26 +373,27 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
 
 
 def _flow_levels(world: World) -> list[int]:
-    """Return the SLs whose flows are told apart.
+    """Return the SLs whose flows are measured separately.
 
     Raises
     ------
     InputError
-        If they would take too much memory.
+        If there are too many flows.
     """
     levels = {sl for sl in world.levels if isinstance(sl, int)} | set(
         map(int, np.unique(world.path_sl) if "path" in world.levels else ())
     )
     flows = len(world.topology.hosts) ** 2 * len(levels)
     if flows > _MOST_FLOWS:
-        raise InputError("measure.flows", f"left out beyond {_MOST_FLOWS} flows", f"true with {flows}")
+        problem = f": {flows} flows exceed the limit of {_MOST_FLOWS}; set it to false"
+        raise InputError("measure.flows", "false", "true", problem=problem)
     return sorted(levels)
 
 
 def show_end(topology: Topology, end: int, net: Network, *, names: bool = True) -> str:
-    """Return a sending end, or past those a central buffer, as a person names it, ports and MPorts from 1.
+    """Return a readable name of a sending end or a central buffer; ports and MPorts count from 1.
 
-    What has a name stands with it, unless ``names`` are left out: ``switch 3 (leaf-3) port 1``.
+    With ``names``, named nodes appear with their name: ``switch 3 (leaf-3) port 1``.
     """
     bits, past = net.switches.inputs.port_bits, end - len(net.wiring.cable)
     show_switch = topology.show_switch if names else "switch {}".format

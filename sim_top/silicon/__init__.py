@@ -1,1 +1,1 @@
-"""Area and speed on FPGA and in gates."""
+"""Area and speed on FPGAs and in gates."""

@@ -1,7 +1,7 @@
-"""Area and speed of a block: synthesis, placement behind flip-flops, gates; kept by content.
+"""Area and speed of a block: synthesis, placement between registers, gate counts; cached by content.
 
-What is placed stands between two rows of flip-flops, which a chain fills and empties: so every path is from register
-to register, and pins limit nothing. Cells are those of the block alone.
+For placement, a block sits between two rows of flip-flops that a scan chain fills and reads. Every path is then from
+register to register, and pins do not limit the frequency. Cell counts cover only the block.
 """
 
 from __future__ import annotations
@@ -31,32 +31,33 @@ from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysEr
 _WORKERS = 2
 _SYNTHESIS_SECONDS = 1800
 LUTS_OF_ECP5 = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
-"""What each cell counts as LUTs."""
+"""Number of LUTs per cell."""
 _ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
-"""Mapping for speed: balanced over several mappings, a wire taken for 700 ps."""
+"""ABC script for speed: chooses among several mappings, with a wire delay of 700 ps."""
 _FLAT = "proc\nflatten\nopt_clean -purge\n"
 _NAMED = ("", _FLAT + COUNTED_NAMES, _FLAT + HIDDEN_NAMES)
-"""With some names of a block the mapping to cells fails: then it is done with others."""
+"""Name treatments to try in turn, because yosys cannot map some blocks with some names."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """How a family of FPGAs is synthesised and placed.
+    """Synthesis and placement of an FPGA family.
 
     Parameters
     ----------
     synthesis : str
-        Script, ``{top}`` for the module.
+        Script; ``{top}`` stands for the module.
     before : str
-        Commands that come before it for the line-rate forms.
+        Commands before the script for line-rate forms.
     library : str
-        Commands after which the mapped cells are known as black boxes.
+        Commands that load the mapped cells as black boxes.
     flipflop, selector : str
-        A flip-flop of ``{d}`` to ``{q}``, and ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as instances named ``{n}``.
+        Templates of a flip-flop from ``{d}`` to ``{q}``, and of ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as instances
+        named ``{n}``.
     place : sequence of str
-        Command without netlist, seed and report.
+        Placement command without netlist, seed and report.
     lut : mapping
-        What each cell counts as LUTs.
+        Number of LUTs per cell.
     """
 
     synthesis: str
@@ -71,7 +72,7 @@ class _Family:
 _FAMILIES = {
     "ecp5": _Family(
         "synth_ecp5 -noiopad -top {top}",
-        # Names that yosys counts up make the mapping independent of ours.
+        # Generated names make the mapping independent of the source names.
         f'proc\nflatten\nopt_clean -purge\n{COUNTED_NAMES}scratchpad -set abc9.script "{_ABC}"\n',
         "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
         'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
@@ -108,18 +109,18 @@ TARGETS = (*_FAMILIES, "gates")
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What was measured of one instance.
+    """Area and speed of one instance.
 
     Parameters
     ----------
     lut, ff, ram, dsp : int or None
-        Cells of an FPGA: LUTs, those of carry chains and LUT memories included; flip-flops; block RAMs; multipliers.
+        FPGA cells: LUTs (including carry chains and LUT memories), flip-flops, block RAMs, multipliers.
     cells : mapping of str to int
-        Every cell by its type.
+        Number of cells by type.
     fmax_mhz : tuple of float
-        Estimated after routing, one for each seed.
+        Estimated frequency after routing, one per seed.
     ge, ge_storage : float or None
-        Gate equivalents, and those of them that are flip-flops.
+        Gate equivalents, in all and of flip-flops.
     """
 
     lut: int | None
@@ -133,32 +134,32 @@ class Area:
 
     @property
     def median_fmax_mhz(self) -> float | None:
-        """Median over the seeds."""
+        """Median frequency over the seeds."""
         return statistics.median(self.fmax_mhz) if self.fmax_mhz else None
 
 
 def measure_area(
     block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Liberty | None = None
 ) -> Area:
-    """Synthesise a block and place it with seeds 1 to ``seeds``; what was done before is not done again.
+    """Synthesise a block and place it with seeds 1 to ``seeds``; cached results are reused.
 
     Parameters
     ----------
     block : Block
         The block.
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     target : str
         One of ``TARGETS``.
     seeds : int
-        0 for no placement. Gates are not placed.
+        Number of placements; 0 for none. Gates are not placed.
     liberty : Liberty, optional
-        Cells for gates; without it the generic ones.
+        Cell library for gates; a small generic library by default.
 
     Raises
     ------
     InputError
-        If gates cannot be made of the Liberty file's cells.
+        If the cells of the Liberty file cannot implement the block.
     MissingExtraError
         If the block is to be placed and the extra ``silicon`` is not installed.
     RuntimeError, TimeoutExpired
@@ -188,12 +189,12 @@ def measure_area(
 
 
 def first_that_maps(synthesise: Callable[[str], Path], named: Sequence[str]) -> Path:
-    """Return what is synthesised with the first of several sets of commands that yosys can map.
+    """Return the result of the first of several command sets that yosys can map.
 
     Raises
     ------
     YosysError
-        If it can map none.
+        If yosys can map none.
     """
     *others, last = named
     for names in others:
@@ -203,7 +204,7 @@ def first_that_maps(synthesise: Callable[[str], Path], named: Sequence[str]) -> 
 
 
 def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Sequence[Port]) -> Path:
-    """Return the folder with the cells of a block and its netlist between flip-flops."""
+    """Return the folder with the cell counts of a block and its netlist between flip-flops."""
     return run_yosys(
         "area",
         {"block.v": text, "frame.v": _frame(ports, top, family)},
@@ -216,7 +217,7 @@ def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Se
 
 
 def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
-    """Return a module that holds every input and output of a block in flip-flops, filled and emptied by a chain."""
+    """Return a module that registers every input and output of a block in flip-flops with a scan chain."""
     given, taken = [p for p in ports if p.is_input], [p for p in ports if not p.is_input]
     inputs, outputs = sum(p.bits for p in given), sum(p.bits for p in taken)
     lines = [
@@ -235,13 +236,13 @@ def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
     for side, name, first in ((given, "held", 1), (taken, "out", 0)):
         at = first
         for port in side:
-            connected.append(f".{port.name}({name}[{at + port.bits - 1}:{at}])")
+            connected.append(f".\\{port.name} ({name}[{at + port.bits - 1}:{at}])")  # escaped: sl2vl has an "output"
             at += port.bits
     return "\n".join([*lines, f"{top} block({', '.join(connected)});", "endmodule", ""])
 
 
 def _placed(folder: Path, family: _Family, seed: int) -> float:
-    """Return the estimated frequency after placement and routing with a seed, in MHz."""
+    """Return the estimated frequency in MHz after placement and routing with a seed."""
     kept = folder / f"{version(family.place[0])}_{seed}.json"
     if not kept.is_file():
         report = kept.with_suffix(f".{os.getpid()}")
@@ -276,7 +277,9 @@ def _gates(text: str, top: str, liberty: Liberty) -> Area:
     except YosysError as error:
         if liberty.is_generic:
             raise
-        raise InputError("--liberty", "a Liberty file that yosys and abc can use", str(error)[-200:]) from error
+        said = str(error)[-200:]
+        problem = f": yosys or abc cannot use the cells of this file: {said}"
+        raise InputError("--liberty", "a usable Liberty file", said, problem=problem) from error
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     storage = {name: count for name, count in cells.items() if name in liberty.storage}
     return Area(

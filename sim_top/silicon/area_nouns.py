@@ -1,4 +1,4 @@
-"""Where the cells of a block are: each of its parts synthesised apart, for ECP5."""
+"""Area of each part of a block: every submodule synthesised separately for ECP5."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ tee -q -o cells.json stat -json
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A part of a block.
+    """Part of a block.
 
     Parameters
     ----------
     name : str
-        Its path in the block, numbers left out.
+        Path in the block, without instance numbers.
     instances : int
-        How many of them there are.
+        Number of instances.
     lut, ff : int
-        Cells of one: LUTs, those of carry chains and LUT memories included; flip-flops.
+        Cells of one instance: LUTs (including carry chains and LUT memories), and flip-flops.
     memory_bits : int
-        Bits of all its memories.
+        Bits of all memories of the part.
     many_ports_bits : int
-        Bits of those with more than one write port: they are in no LUT that is counted.
+        Bits of memories with several write ports; the LUT count does not include them.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Noun:
 
 
 def nouns_of(block: Block, parameters: Mapping[str, Any]) -> list[Noun]:
-    """Return the parts of an instance, two levels deep, in the order of their names; the first of each is measured.
+    """Return the parts of an instance, two levels deep, sorted by name; the first instance of each is measured.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _name_of(module: str) -> str:
 
 
 def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> Noun:
-    """Return a part of a name, its first instance synthesised; ``modules`` holds the text of every module by name."""
+    """Return a part, measured by synthesising its first instance; ``modules`` holds every module's text by name."""
     top = names[0]
     text = "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
     files = {"block.v": text, **{name: Path(__file__).with_name(name).read_text() for name in _FILES}}
@@ -108,6 +108,6 @@ def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> No
 
 
 def _boxed(dump: str) -> list[tuple[int, int]]:
-    """Return (rows, bits of a row) of the memories that were left as they are."""
+    """Return (rows, bits per row) of the memories that synthesis left as black boxes."""
     rows, widths = (re.findall(rf"parameter \\{name} (\d+)", dump) for name in ("SIZE", "WIDTH"))
     return [(int(size), int(width)) for size, width in zip(rows, widths, strict=True)]

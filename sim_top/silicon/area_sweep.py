@@ -1,4 +1,4 @@
-"""Many instances measured: parameters swept, ratios to the first block, a picture."""
+"""Area of many instances: swept parameters, ratios to the first block, plot."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from vlane.sim_top.silicon.area import Area
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """What is to be measured.
+    """Instance to measure.
 
     Parameters
     ----------
     asked : str
-        The block as it was asked for, its own parameters behind a colon.
+        Block argument as given, including parameters after a colon.
     block : Block
         The block.
     parameters : Parameters
-        Of the instance.
+        Parameters of the instance.
     swept : tuple of str
-        Swept parameters that the block has and was not given itself.
+        Swept parameters that the block has and that its argument does not set.
     """
 
     asked: str
@@ -39,22 +39,22 @@ class Instance:
 
     @property
     def at(self) -> dict[str, Any]:
-        """Return the values of the swept parameters."""
+        """Values of the swept parameters."""
         return {key: self.parameters[key] for key in self.swept}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured.
+    """Measured instance.
 
     Parameters
     ----------
     instance : Instance
         Of what.
     area : Area or None
-        Cells, gates and speed; ``None`` if a tool failed.
+        Cells, gates and frequency; ``None`` if a tool failed.
     rate : float or None
-        Decisions a cycle.
+        Decisions per cycle.
     """
 
     instance: Instance
@@ -63,30 +63,31 @@ class Measured:
 
 
 def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str]) -> list[Instance]:
-    """Return the instances of blocks: ``BLOCK`` or ``BLOCK:K=V,K=V``, each with every combination of the sweeps.
+    """Return the instances of blocks given as ``BLOCK`` or ``BLOCK:K=V,K=V``, with every combination of the sweeps.
 
     Parameters
     ----------
     asked, param, sweep : sequence of str
-        Blocks; ``K=V`` for all of them; ``K=V,V``. A block for which none are given has those of ``Block.synthesised``.
+        Block arguments; ``K=V`` words for all blocks; ``K=V,V`` words. A block without any parameters gets the
+        instances of ``Block.synthesised``.
 
     Raises
     ------
     InputError
-        If a word is not of its form, or a block refuses a parameter. Of a sweep a block may lack the parameter.
+        If a word is malformed, or a block rejects a parameter. Blocks may lack swept parameters.
     """
     sweeps: dict[str, list[str]] = {}
     fixed = {word.partition("=")[0] for word in param}
     for key, values in map(_values, sweep):
         if key in sweeps or key in fixed:
-            raise InputError("--sweep", "of a parameter that is given nowhere else", key)
+            raise InputError("--sweep", "given once per parameter", key, problem=f": parameter {key} is given twice")
         sweeps[key] = values
     found: list[Instance] = []
     for word in asked:
         name, colon, own = word.partition(":")
         block = find_block(name)
         if colon and not own:
-            raise InputError("BLOCK", "a block, or BLOCK:K=V,K=V", word)
+            raise InputError("BLOCK", "BLOCK or BLOCK:K=V,K=V", word)
         mine = [part for part in own.split(",") if part]
         of_mine = {part.partition("=")[0] for part in mine}
         given = [*(part for part in param if part.partition("=")[0] not in of_mine), *mine]
@@ -109,14 +110,14 @@ def _values(word: str) -> tuple[str, list[str]]:
     name, equals, values = word.partition("=")
     listed = [value for value in values.split(",") if value]
     if not equals or not listed or len(set(listed)) < len(listed):
-        raise InputError("--sweep", "K=V,V, each value once", word)
+        raise InputError("--sweep", "K=V,V with distinct values", word)
     return name, listed
 
 
 def ratios(measured: Sequence[Measured]) -> list[tuple[float | None, float | None]]:
-    """Return ratios to the first block, where it has one instance of the same swept values; else ``None``.
+    """Return ratios to the instance of the first block with the same swept values; ``None`` unless it is unique.
 
-    They are of gate equivalents, all and without flip-flops; or of LUTs, and ``None``.
+    Ratios are of gate equivalents, in all and without flip-flops; or of LUTs, and ``None``.
     """
     first = [each for each in measured if each.instance.asked == measured[0].instance.asked]
     found = []
@@ -137,21 +138,21 @@ def _over(area: Area | None, base: Area | None) -> tuple[float | None, float | N
 
 
 def check_plot(instances: Sequence[Instance], file: Path) -> None:
-    """Raise ``InputError`` unless a picture of the instances can be drawn and written."""
+    """Raise ``InputError`` unless a plot of the instances can be drawn and written."""
     if _axis(instances) is None:
-        raise InputError("--plot", "given with a --sweep over numbers", str(file))
+        raise InputError("--plot", "given with a numeric --sweep", str(file), problem="needs a --sweep over numbers")
     usable_folder(file.parent, option="--plot")
     if file.is_dir() or file.suffix != ".png":
-        raise InputError("--plot", "a file whose name ends in .png", str(file))
+        raise InputError("--plot", "a file name ending in .png", str(file))
 
 
 def _axis(instances: Sequence[Instance]) -> str | None:
-    """Return the first parameter that is swept over numbers."""
+    """Return the first parameter swept over numbers."""
     return next((key for each in instances for key, value in each.at.items() if type(value) is int), None)
 
 
 def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None:
-    """Write a picture (PNG): area over the first swept parameter, a curve for each block and other swept value."""
+    """Write a plot (PNG) of area over the first numeric swept parameter, a curve per combination of the others."""
     axis = _axis([each.instance for each in measured])
     curves: dict[str, list[tuple[int, float]]] = {}
     for each in measured:

@@ -1,4 +1,4 @@
-"""How many decisions a scheduler takes a cycle, counted in lockstep: one-block packets, back to back."""
+"""Decisions per cycle of a scheduler, measured in lockstep with back-to-back one-block packets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SETTLE, _COUNTED = 1000, 20_000
 
 
 def decisions_per_cycle(block: Block, parameters: Mapping[str, Any]) -> float | None:
-    """Count the grants of a lockstep run in which every lane always has a packet of one block.
+    """Return grants per cycle of a lockstep run in which every lane always has a packet of one block.
 
-    Every entry of the tables has weight 1, so that each decision moves on to another entry. ``None`` for a block that
-    is no scheduler with a table.
+    All table entries have weight 1, so each decision advances to another entry. Returns ``None`` for a block that is
+    not a scheduler with a table.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Studies of papers: what each runs, its figures beside the published ones, and the frame that they share."""
+"""Studies of papers: their runs, their figures next to the published ones, and the shared framework."""

@@ -1,4 +1,4 @@
-"""Studies by name: each is a module, loaded when it is asked for."""
+"""Studies by name; each module is imported when it is used."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ STUDIES = {
     "packet-size": "vlane.sim_top.studies.study_packet_size",
     "voqsw": "vlane.sim_top.studies.study_voqsw",
 }
-"""Module of each study, which has its ``STUDY``."""
+"""Module of each study; it defines ``STUDY``."""
 
 
 def study_by_name(name: str) -> PaperStudy:
-    """Return a study.
+    """Return a study by name.
 
     Raises
     ------
     InputError
-        If there is none of this name.
+        If no study has this name.
 
     Examples
     --------

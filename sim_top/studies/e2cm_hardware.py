@@ -1,4 +1,4 @@
-"""Blocks of an E2CM scenario in hardware: what the network gave them, cycle by cycle, and what they decided of it."""
+"""Hardware replay of an E2CM scenario: decisions of blocks are compared with the network's log."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _WHOSE = 2
 
 @dataclass(frozen=True)
 class HardwareRun:
-    """A run whose blocks are followed by hardware.
+    """Scenario whose blocks are replayed in hardware.
 
     Parameters
     ----------
     run : EthernetRun
-        The scenario; it is run until its sources stop.
+        Scenario, run until its sources stop.
     points : tuple of (int, int)
-        Ends of the outputs whose congestion points are followed.
+        Ends of the outputs whose congestion points are replayed.
     node : int
-        Whose reaction point is.
+        Node whose reaction point is replayed.
     sources : str
-        Digest of the hardware's sources, so that other hardware is another run.
+        Digest of the hardware's sources, so that changed hardware makes a different run.
     """
 
     run: EthernetRun
@@ -57,7 +57,7 @@ def hardware_digest() -> str:
 
 
 def followed(given: HardwareRun, seed: int) -> tuple[str, int, float, list[dict[str, Any]]]:
-    """Run a network and let hardware follow; return its digest, cycles, CPU seconds, and a row for each block."""
+    """Run a network and replay blocks in hardware; return digest, cycles, CPU seconds and one row per block."""
     run, begin = given.run, time.process_time()
     net = network_after(run, seed, run.seconds, logged_points=given.points, logged_nodes=[given.node], log_room=_ROOM)
     cycles = times_of(run.seconds) // TIMES_A_CYCLE
@@ -70,7 +70,7 @@ def followed(given: HardwareRun, seed: int) -> tuple[str, int, float, list[dict[
 def _entries(net: Ethernet) -> Any:
     used = int(net.log.used[0])
     if used > _ROOM:
-        raise RuntimeError(f"{used} entries of the log, of which {_ROOM} were kept")
+        raise RuntimeError(f"the log overflowed: {used} entries, space for {_ROOM}")
     return net.log.entry[:used]
 
 
@@ -109,7 +109,7 @@ def _source(net: Ethernet, given: HardwareRun, cycles: int) -> dict[str, Any]:
 
 
 def _row(name: str, cycles: int, mismatch: object, replay: PointReplay | SourceReplay, entries: int) -> dict[str, Any]:
-    """Return a row; what the network decided otherwise than the block is a mismatch as well."""
+    """Return the row of a block. Decisions in which the network and the block differ also count as mismatches."""
     missing = entries - replay.decisions if mismatch is None else 0
     wrong = int(mismatch is not None) + replay.wrong + missing
     return {"name": name, "compared": cycles, "decided": replay.decisions, "mismatches": wrong}

@@ -1,4 +1,4 @@
-"""A run of the E2CM study: a network made, run to its last frame, and what is kept of it."""
+"""Runs of the E2CM study: a network is built and run to its last frame, and measurements are kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from vlane.golden.ethernet.network import (
 from vlane.sim_top.studies.e2cm_scenarios import Scenario, fair_rates, scenario_named
 
 PARTS = 50
-"""Parts of the time in which sources send, of the courses."""
+"""Number of intervals of a time series, over the time in which sources send."""
 SCHEMA: Mapping[str, Any] = {
     "group": pl.UInt16,
     "name": pl.String,
@@ -62,30 +62,30 @@ SCHEMA: Mapping[str, Any] = {
     "decided": pl.UInt64,
     "mismatches": pl.UInt64,
 }
-"""Columns of a group of flows: rates in Gb/s, times in ms, queues in KB; of its run, from ``queue_mean`` on; of a block
-in hardware, the last three."""
+"""Columns: of a group of flows (rates in Gb/s, times in ms), from ``queue_mean`` on of its run (queues in KB), and the
+last three of a block in hardware."""
 _LONGEST_SECONDS = 90.0
 _LOOKS, _STEADY_MS, _CLOSE = 50_000, 10, 0.2
 
 
 @dataclass(frozen=True)
 class EthernetRun:
-    """A scenario under a scheme.
+    """Scenario under a congestion management scheme.
 
     Parameters
     ----------
     scenario : str
         One of ``SCENARIOS``.
     scheme : Scheme
-        What manages congestion.
+        Congestion management scheme.
     mean_frames : float
         Mean length of a message in frames.
     seconds : float
-        How long sources send.
+        Duration for which sources send.
     options : Options
-        What else is not as it is by default.
+        Options that differ from the defaults.
     content : str
-        Digest of the scenario, so that a scenario that was changed is another run.
+        Digest of the scenario, so that a changed scenario makes a different run.
     """
 
     scenario: str
@@ -97,7 +97,7 @@ class EthernetRun:
 
 
 def network_after(run: EthernetRun, seed: int, seconds: float, **kept: Any) -> Ethernet:
-    """Return a run's network after so many seconds, or after its last frame; ``kept`` goes to ``new_ethernet``."""
+    """Return a run's network after some seconds or after its last frame; ``kept`` is passed to ``new_ethernet``."""
     scenario = scenario_named(run.scenario)
     running = Running(
         new_ethernet(
@@ -118,7 +118,7 @@ def network_after(run: EthernetRun, seed: int, seconds: float, **kept: Any) -> E
 
 
 def made_run(run: EthernetRun, seed: int) -> tuple[str, int, float, list[dict[str, Any]]]:
-    """Run a network; return the digest of its deliveries, its cycles, CPU seconds, and a row for each group."""
+    """Run a network; return digest of deliveries, cycles, CPU seconds and one row per group."""
     scenario, begin = scenario_named(run.scenario), time.process_time()
     net = network_after(
         run,
@@ -191,13 +191,13 @@ def _jain(rates: NDArray[np.float64]) -> float | None:
 
 
 def _course(bits: NDArray[np.int64], parts: int) -> list[float]:
-    """Return the rate of all flows together in each part of the time, in Gb/s."""
+    """Return the total rate of all flows in each interval, in Gb/s."""
     edges = np.linspace(0, parts, PARTS + 1).round().astype(int)
     return [float(bits[one:to].sum() / max(to - one, 1) / 1e6) for one, to in pairwise(edges)]
 
 
 def _settled(rates: NDArray[np.float64], shares: NDArray[np.float64]) -> float | None:
-    """Return from which ms on every flow's mean over 10 ms stays within 20 % of its share; none if it never does."""
+    """Return the ms from which every flow's 10 ms mean stays within 20 % of its share; ``None`` if never."""
     count = len(rates) // _STEADY_MS
     means = rates[: count * _STEADY_MS].reshape(count, _STEADY_MS, -1).mean(axis=1)
     wrong = np.flatnonzero((np.abs(means / shares - 1) > _CLOSE).any(axis=1))
@@ -207,7 +207,7 @@ def _settled(rates: NDArray[np.float64], shares: NDArray[np.float64]) -> float |
 
 
 def _messages(net: Ethernet, sources: list[int], targets: list[int]) -> dict[str, Any]:
-    """Return what became of a group's messages."""
+    """Return the message counts and completion times of a group."""
     flow = {
         name: net.flow[name][sources, targets] for name in ("messages", "completed", "waited", "longest", "dropped")
     }

@@ -1,4 +1,4 @@
-"""Scenarios of the E2CM study: networks, traffic, what becomes slow, and which flows are told apart."""
+"""Scenarios of the E2CM study: networks, traffic, slow ports and measured groups of flows."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Flow = tuple[int, int]
 _SLOWER = 10
 _GBPS = 1e-3
 HOT_FROM, HOT_TO = 0.1, 0.5
-"""Seconds between which the trees' port is slow, of a whole run."""
+"""Interval in seconds in which the trees' hot port is slow, in a full run."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Flows that are one row of the results.
+    """Flows that form one row of the results.
 
     Parameters
     ----------
     name : str
-        For people.
+        Human-readable name.
     flows : tuple of (int, int)
         Source and destination of each.
     is_hot : bool
-        Whether they go through the hot spot.
+        Whether the flows cross the hot spot.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A network and its traffic.
+    """Network with its traffic.
 
     Parameters
     ----------
@@ -54,17 +54,18 @@ class Scenario:
     fabric : Fabric
         The network.
     load : tuple of float
-        Of each node, as a part of its link.
+        Load of each node as a fraction of its link.
     shares : array of float64, (nodes, nodes)
-        Where its messages go.
+        Fraction of each node's messages by destination.
     hot : (int, int)
         Ends of the output that is the hot spot.
     slow : (float, float) or None
-        Parts of the time that sources send between which the hot spot serves at a tenth; none if it is never slow.
+        Fractions of the sending time between which the hot spot serves at a tenth of its rate; ``None`` if it is never
+        slow.
     measured : (float, float)
-        Parts of that time that rates are measured in.
+        Fractions of the sending time between which rates are measured.
     groups : tuple of Group
-        All flows that are measured.
+        All measured flows.
     """
 
     name: str
@@ -79,12 +80,12 @@ class Scenario:
 
     @cached_property
     def digest(self) -> str:
-        """What tells the scenario from one of the same name that was changed."""
+        """Digest of the scenario's content."""
         content = repr(replace(self, shares=np.zeros(0))).encode() + self.shares.tobytes()
         return hashlib.sha256(content).hexdigest()[:16]
 
     def services(self, seconds: float) -> tuple[Service, ...]:
-        """Return when the hot spot is slow, of a run whose sources send for so long."""
+        """Return the changes of the hot spot's rate for a run whose sources send for ``seconds``."""
         if self.slow is None:
             return ()
         begin, end = self.slow
@@ -93,7 +94,7 @@ class Scenario:
 
 
 def fair_rates(scenario: Scenario) -> dict[Flow, float]:
-    """Return the max-min fair rate of every flow in Gb/s, while the hot spot is slow."""
+    """Return the max-min fair rate of every flow in Gb/s while the hot spot is slow."""
     channels = scenario.fabric.channels()
     capacity = {place: mbps * _GBPS for place, (_, _, mbps) in enumerate(channels)}
     if scenario.slow is not None:
@@ -108,7 +109,7 @@ def fair_rates(scenario: Scenario) -> dict[Flow, float]:
 
 
 def _to_others(nodes: int, sources: Sequence[int]) -> NDArray[np.float64]:
-    """Return shares of sources that send to every other node alike."""
+    """Return the shares of sources that send equally to all other nodes."""
     shares = np.zeros((nodes, nodes))
     for source in sources:
         shares[source] = 1 / (nodes - 1)
@@ -117,7 +118,7 @@ def _to_others(nodes: int, sources: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _legacy() -> Scenario:
-    """Nodes 1 to 5 of the slides are 0 to 4, node 6 is 5, node 7 is 6; switches 1 to 5 are ends 7 to 11."""
+    """Return the legacy scenario. Slide nodes 1 to 7 are nodes 0 to 6; slide switches 1 to 5 are ends 7 to 11."""
     pairs = [(0, 7), (1, 7), (2, 8), (3, 8), (4, 9), (7, 10), (8, 10), (9, 10), (10, 11), (11, 5), (11, 6)]
     near = {switch: {node for node, at in pairs if at == switch and node < 7} for switch in (7, 8, 9)}
     hops = [tuple(node if node in near[switch] else 10 for node in range(7)) for switch in (7, 8, 9)]
@@ -134,7 +135,7 @@ def _legacy() -> Scenario:
 
 
 def _tree(levels: int) -> Scenario:
-    """Port 1 of the slides is node 1."""
+    """Return a fat-tree scenario. Port 1 of the slides is node 1."""
     topology = fat_tree(4, levels)
     nodes, switches = len(topology.hosts), topology.switches
     lft = dmodk(topology, (0,) * 16).lft
@@ -162,7 +163,10 @@ def _tree(levels: int) -> Scenario:
 
 
 def _mixed_fabric() -> Fabric:
-    """Nodes 1 to 11 of the slides are 0 to 10; switches 1 and 2 are ends 11 and 12."""
+    """Return the mixed-rate network.
+
+    Slide nodes 1 to 11 are nodes 0 to 10; slide switches 1 and 2 are ends 11 and 12.
+    """
     cables = [(node, 11, 1_000) for node in range(10)] + [(10, 12, 10_000), (11, 12, 10_000)]
     hops = ((*range(10), 12), (11,) * 10 + (10,))
     return Fabric(11, 2, tuple(cables), hops, (True, True))
@@ -214,10 +218,10 @@ SCENARIOS: Mapping[str, Callable[[], Scenario]] = {
     "mixed_out": _mixed_out,
     "mixed_in": _mixed_in,
 }
-"""Scenarios of the slides, by label."""
+"""Constructors of the slides' scenarios, by label."""
 
 
 @cache
 def scenario_named(name: str) -> Scenario:
-    """Return a scenario."""
+    """Return a scenario by label."""
     return SCENARIOS[name]()

@@ -1,4 +1,4 @@
-"""Figures of a study: ours beside the published ones, the bound that ours must keep, and why it is that bound."""
+"""Figures of a study: measured and published values, with a bound on the measured value and its justification."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Bound:
-    """Where a figure must lie.
+    """Accepted range of a figure.
 
     Parameters
     ----------
     low, high : float or None
-        Least and greatest value, both allowed; ``None`` where there is none.
+        Least and greatest accepted value; ``None`` for no limit.
     words : str
-        The same for people.
+        Range as text.
     why : str
-        Why it is this bound.
+        Justification of the bound.
     """
 
     low: float | None
@@ -28,7 +28,7 @@ class Bound:
     why: str
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value lies there.
+        """Return whether a value is in the range.
 
         Examples
         --------
@@ -38,8 +38,8 @@ class Bound:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
-def within(published: float, part: float, why: str = "as all figures, unless another bound is given") -> Bound:
-    """Return the bound of a part of the published value to either side.
+def within(published: float, part: float, why: str = "default bound") -> Bound:
+    """Return the bound of a relative deviation ``part`` to either side of the published value.
 
     Examples
     --------
@@ -52,31 +52,31 @@ def within(published: float, part: float, why: str = "as all figures, unless ano
 
 
 def at_least(low: float, why: str) -> Bound:
-    """Return the bound of all values from one on."""
+    """Return the bound of all values from ``low``."""
     return Bound(low, None, f"at least {low:g}", why)
 
 
 def at_most(high: float, why: str) -> Bound:
-    """Return the bound of all values up to one."""
+    """Return the bound of all values up to ``high``."""
     return Bound(None, high, f"at most {high:g}", why)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper and what ours is.
+    """Published figure with its measured values.
 
     Parameters
     ----------
     name : str
-        What it is; no two of a study have the same.
+        Name, unique in the study.
     unit : str
-        Of all its values; empty for a ratio.
+        Unit of all values; empty for a ratio.
     published : float or None
-        The paper's; ``None`` if it gives words only.
+        Published value; ``None`` if the paper gives only a description.
     values : sequence of float
-        Ours, of each seed; empty if the runs that it needs were not made.
+        Measured values, one per seed; empty if the required runs are missing.
     bound : Bound
-        Of the mean of ours.
+        Bound on the mean of the measured values.
 
     Examples
     --------
@@ -95,24 +95,24 @@ class Figure:
 
     @property
     def ours(self) -> float | None:
-        """The mean over seeds; ``None`` without runs."""
+        """Mean of the measured values over seeds; ``None`` without runs."""
         return fmean(self.values) if self.values else None
 
     @property
     def holds(self) -> bool | None:
-        """Whether the mean lies within the bound; ``None`` without runs, and if there is no bound."""
+        """Whether the mean is within the bound; ``None`` without runs or bound."""
         is_bound = self.bound.low is not None or self.bound.high is not None
         return self.bound.holds(fmean(self.values)) if self.values and is_bound else None
 
     @property
     def verdict(self) -> str:
-        """The same in words."""
+        """Verdict as text."""
         if not self.values:
             return "not measured"
         return {None: "", True: "holds", False: "DOES NOT HOLD"}[self.holds]
 
     def document(self) -> dict[str, Any]:
-        """Return it as ``--json`` shows it."""
+        """Return the figure as a JSON document."""
         bound = asdict(self.bound)
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""What a study measured: a row per run and service level, asked for by case, load and level."""
+"""Measurements of a study, selected by case, load and level."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import polars as pl
 from vlane.rates import LinkClock
 
 _CLOSE = 1e-9
-"""Loads nearer than this are one."""
+"""Largest difference between equal loads."""
 
 
 @dataclass(frozen=True)
 class _Case:
-    """The rows of one case."""
+    """Rows of one case."""
 
     rows: pl.DataFrame
 
     @cached_property
     def saturated(self) -> set[tuple[float, int]]:
-        """Return loads and levels that were saturated with any seed: every mark of a picture asks."""
+        """Loads and levels that were saturated with any seed; cached, because every mark of a picture needs it."""
         return set(self.rows.filter(pl.col("saturated")).select("load", "sl").unique().iter_rows())
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The finished runs of a study's cases.
+    """Finished runs of a study's cases.
 
     Parameters
     ----------
     rows : DataFrame
-        The columns of a summary (``docs/study.md``), a row per run and service level.
+        Columns of a summary (``docs/study.md``), one row per run and service level.
     clock : LinkClock
-        What a cycle is in time, of all cases.
+        Clock of all cases.
     """
 
     rows: pl.DataFrame
@@ -45,7 +45,7 @@ class Measured:
     )
 
     def values(self, column: str, *, load: float, sl: int, labels: Mapping[str, str]) -> dict[int, float]:
-        """Return a column's values by seed, of one case, load and level; without the runs that are not there.
+        """Return a column's values by seed for one case, load and level; missing runs are omitted.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class Measured:
         return {int(seed): float(value) for seed, value in found.select("seed", column).iter_rows()}
 
     def curve(self, column: str, *, sl: int, labels: Mapping[str, str]) -> list[tuple[float, float, float, float]]:
-        """Return (load, mean, least, greatest) over seeds for each load that was run, in order."""
+        """Return (load, mean, least, greatest) over seeds for each load, in ascending order."""
         found = self._of_case(labels).rows.filter(pl.col("sl") == sl, pl.col(column).is_not_null())
         value = pl.col(column).cast(pl.Float64)
         shown = found.group_by("load").agg(
@@ -68,11 +68,11 @@ class Measured:
         return [tuple(row) for row in shown.sort("load").iter_rows()]
 
     def saturated(self, *, load: float, sl: int, labels: Mapping[str, str]) -> bool:
-        """Tell whether a level was saturated with any seed."""
+        """Return whether a level was saturated with any seed."""
         return any(of == sl and abs(each - load) < _CLOSE for each, of in self._of_case(labels).saturated)
 
     def ns(self, cycles: Mapping[int, float]) -> dict[int, float]:
-        """Return values in cycles as values in ns."""
+        """Return values in ns from values in cycles."""
         return {seed: self.clock.ns(value) for seed, value in cycles.items()}
 
     def _of_case(self, labels: Mapping[str, str]) -> _Case:

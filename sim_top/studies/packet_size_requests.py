@@ -1,4 +1,4 @@
-"""Connections of the packet-size study: asked for at random (``docs/studies/packet_size.md``)."""
+"""Random connection requests of the packet-size study (``docs/studies/packet_size.md``)."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from vlane.units import BLOCK_BYTES
 
 BUDGET = 0.8
 HEADER_BYTES = 26
-"""Of every packet: LRH, BTH, ICRC and VCRC."""
+"""Overhead of every packet: LRH, BTH, ICRC and VCRC."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """A row of Table 1.
+    """Row of Table 1.
 
     Parameters
     ----------
     distance : int
-        Most entries from one entry of a connection to its next.
+        Largest distance between entries of a connection.
     least, most : int
-        Mean bandwidth of its connections, in kb/s.
+        Range of a connection's mean bandwidth, in kb/s.
     share : float
-        Part of every link that its connections may have, at most.
+        Largest fraction of every link for the level's connections.
     """
 
     distance: int
@@ -65,20 +65,20 @@ DISTANCES = [level.distance for level in LEVELS]
 
 @dataclass(frozen=True)
 class Requests:
-    """What is asked for.
+    """Parameters of the requests.
 
     Parameters
     ----------
     switches : int
-        Of the network, with 8 ports each and 4 hosts.
+        Number of switches, each with 8 ports and 4 hosts.
     network, seed : int
         Seeds of the cables and of the requests.
     packet_bytes : int
-        Of every packet, with headers.
+        Packet size with headers.
     gbps : float
         Data rate of a link.
     attempts : int
-        Of each level, in random order: first all of levels with a share of their own, then all others.
+        Number of requests per level, in random order: first all levels with a share of their own, then the others.
     """
 
     switches: int
@@ -90,9 +90,9 @@ class Requests:
 
 
 def connections_file(requests: Requests) -> Path:
-    """Return the file of the connections that were taken in, as ``[connections] file`` has it.
+    """Return the file of the admitted connections, in the format of ``[connections] file``.
 
-    It is made if it is missing or other sources than today's made it.
+    The file is created if it is missing or was made by other sources.
     """
     folder = usable_folder(build_dir("studies", "packet-size-connections"), option="build")
     words = (
@@ -115,7 +115,7 @@ def connections_file(requests: Requests) -> Path:
 
 
 def _made_by() -> str:
-    """Return what tells the sources that decide who is taken in from others."""
+    """Return a digest of the sources that determine admission."""
     digest = hashlib.sha256(source_digest().encode())
     for module in (*sorted(Path(fill_in.__file__).parent.glob("*.py")), Path(__file__)):
         digest.update(module.read_bytes())
@@ -123,7 +123,7 @@ def _made_by() -> str:
 
 
 def admitted(requests: Requests) -> pl.DataFrame:
-    """Ask for all; return who was taken in, in order.
+    """Request all connections; return the admitted ones, in order.
 
     Columns: those of ``[connections] file``, and ``kbps``, the bandwidth of the payload.
     """

@@ -1,4 +1,4 @@
-"""The page and the picture of a study: figures beside the published ones, panels, cases (``docs/pages.md``)."""
+"""Page and picture of a study: figures next to the published ones, panels, cases (``docs/pages.md``)."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _ACROSS = 4
 _WIDTH, _HEIGHT = 5.2, 3.8
 _SETTINGS = {"font.size": 9, "savefig.dpi": 80}
 _NAMES = 10
-"""Curves whose names fit in a line above four panels."""
+"""Largest number of curve names that fit on a line above four panels."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a study.
+    """Results of a study.
 
     Parameters
     ----------
     study : PaperStudy
         The study.
     part, length : str
-        Which part; in full, or quick.
+        Part of the study; ``in full`` or ``quick``.
     figures : sequence of Figure
-        Its figures.
+        Figures of the part.
     charts : sequence of Chart
-        Its panels.
+        Panels of the part.
     rows : DataFrame
-        Of the finished runs of its cases.
+        Rows of the finished runs of the part's cases.
     wanted : int
-        Runs of its cases, finished or not.
+        Number of runs of the cases, finished or not.
     """
 
     study: PaperStudy
@@ -52,18 +52,18 @@ class Outcome:
 
     @property
     def runs(self) -> int:
-        """Finished runs."""
+        """Number of finished runs."""
         return self.rows.select("point", "load", "seed").n_unique()
 
     @property
     def holds(self) -> bool | None:
-        """Whether every figure that was measured lies within its bound; ``None`` if none was."""
+        """Whether every measured figure is within its bound; ``None`` if none was measured."""
         told = [figure.holds for figure in self.figures if figure.holds is not None]
         return all(told) if told else None
 
 
 def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
-    """Write ``study.html``, and ``study.png`` if there are panels; return them.
+    """Write ``study.html``, and ``study.png`` if there are panels; return the files.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _verdict(outcome: Outcome) -> Verdict:
     detail = f"{without} figures were not measured." if without else ""
     if not told:
         return Verdict("warn", "No figure with a bound was measured.", detail)
-    words = f"{len(told) - len(failed)} of {len(told)} figures lie within their bounds."
+    words = f"{len(told) - len(failed)} of {len(told)} measured figures are within their bounds."
     return Verdict("bad" if failed else "good", words, detail)
 
 
@@ -98,7 +98,7 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
         *outcome.study.about,
         ("Part", f"{outcome.part}: {outcome.study.parts[outcome.part]}; {outcome.length}"),
         ("Runs", f"{outcome.runs:,} of {outcome.wanted:,} finished"),
-        ("Cycles of a run", " or ".join(f"{count:,}" for count in cycles)),
+        ("Cycles per run", " or ".join(f"{count:,}" for count in cycles)),
         ("CPU time", f"{float(of_run['seconds'].sum() or 0) / 3600:.2f} h"),
     ]
 
@@ -108,13 +108,13 @@ def _figures(figures: Sequence[Figure]) -> Table:
         Column("figure", is_number=False),
         Column("unit", is_number=False),
         Column("published"),
-        Column("ours"),
+        Column("measured"),
         Column("least"),
         Column("greatest"),
         Column("seeds"),
         Column("bound", is_number=False),
         Column("holds", is_number=False),
-        Column("why this bound", is_number=False),
+        Column("justification of the bound", is_number=False),
     ]
     rows = [
         [
@@ -131,7 +131,7 @@ def _figures(figures: Sequence[Figure]) -> Table:
         ]
         for each in figures
     ]
-    return Table("Ours is the mean over seeds; least and greatest of the seeds", columns, rows)
+    return Table("Published and measured figures: mean, least and greatest over seeds", columns, rows)
 
 
 def _cases(outcome: Outcome) -> Table:
@@ -156,7 +156,7 @@ def _cases(outcome: Outcome) -> Table:
         Column("loads"),
         Column("runs"),
         Column("cycles"),
-        *(Column("most used link (flits per cycle)", form=".3f") for _ in links),
+        *(Column("busiest link (flits per cycle)", form=".3f") for _ in links),
         Column("CPU seconds", form=",.0f"),
     ]
     return Table("Runs by case", columns, of_case.rows())
@@ -204,7 +204,7 @@ def _panel(at: Any, chart: Chart) -> None:
 
 
 def _legends(figure: Any, panels: Sequence[Any], charts: Sequence[Chart]) -> None:
-    """Name the curves: once, above four panels or more, if a look is one name's in all; otherwise in every panel."""
+    """Add legends: one above four or more panels whose curves have equal names, otherwise one per panel."""
     looks = [{curve.name: curve.number for curve in chart.curves} for chart in charts]
     together = {name: number for each in looks for name, number in each.items()}
     is_alike = all(each.items() <= together.items() for each in looks)

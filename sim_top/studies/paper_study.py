@@ -1,4 +1,4 @@
-"""What a study of a paper says of its own: the cases that it runs, its figures, its pictures."""
+"""Definition of a paper's study: cases to run, figures, pictures."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from vlane.study.file import StudyFile
 
 CAPTION = "Against offered load (flits per cycle and host)"
 NOTES = (
-    "Curves are means over seeds, bands reach from the least to the greatest.",
-    "Hollow: saturated with some seed; such a latency depends on the length of the run.",
+    "Curves are means over seeds, bands range from the least to the greatest value.",
+    "Hollow marks: saturated with some seed; the latency then depends on the length of the run.",
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is run with some loads and seeds.
+    """Case to run with some loads and seeds.
 
     Parameters
     ----------
     labels : mapping of str to str
-        What it is, by the study's columns; no two cases have the same.
+        Labels by the study's columns; unique among the cases.
     loads : sequence of float
         Flits per cycle and host.
     seeds : sequence of int
-        Each is run with every load.
+        Seeds; each is run with every load.
     """
 
     labels: Mapping[str, str]
@@ -42,51 +42,52 @@ class Case:
 
     @property
     def digest(self) -> str:
-        """What tells it from other cases."""
+        """Identity of the case."""
         raise NotImplementedError
 
     @property
     def clock(self) -> LinkClock:
-        """What its cycles are in time."""
+        """Clock of the case."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class NetworkCase(Case):
-    """A network of InfiniBand or Omni-Path with one set of parameters.
+    """InfiniBand or Omni-Path network with one set of parameters.
 
     Parameters
     ----------
     study : StudyFile
-        The study file that runs are made of; its own loads and seeds do not count.
+        Study file of the runs; its own loads and seeds are ignored.
     """
 
     study: StudyFile
 
     @cached_property
     def digest(self) -> str:
-        """What tells it from other cases, as a sweep tells its points apart."""
+        """Identity of the case, like that of a sweep's point."""
         return study_digest(self.study.study, self.study.base)
 
     @property
     def clock(self) -> LinkClock:
-        """What its cycles are in time."""
+        """Clock of the case's links."""
         return self.study.study.link.clock
 
 
 @dataclass(frozen=True)
 class DescribedCase(Case):
-    """A run of a model with a description of its own.
+    """Run of a model with a description of its own.
 
     Parameters
     ----------
     description : object
-        A frozen record that can be pickled, whose ``repr`` says all that a run depends on, golden's source aside: runs
-        of an equal one are taken. An array is shortened in its ``repr``, a name does not say what it stands for.
+        Frozen, picklable record whose ``repr`` contains everything a run depends on except golden's source; runs of
+        equal descriptions are reused. Beware that the ``repr`` of an array is abbreviated, and that a name does not
+        contain the named object.
     work : float
-        How long a run is beside others, above 0.
+        Relative duration of a run, above 0.
     gbps : float
-        Of a link that passes 64 bytes in a cycle.
+        Data rate of a link that transfers 64 bytes per cycle.
     """
 
     description: Any
@@ -95,27 +96,27 @@ class DescribedCase(Case):
 
     @cached_property
     def digest(self) -> str:
-        """What tells it from other cases."""
+        """Identity of the case."""
         return hashlib.sha256(repr(self.description).encode()).hexdigest()
 
     @property
     def clock(self) -> LinkClock:
-        """What its cycles are in time."""
+        """Clock of the case's links."""
         return LinkClock(self.gbps)
 
 
 @dataclass(frozen=True)
 class RowsOfRun:
-    """What a summary keeps of a run that was made of a description.
+    """Data of a described run that a summary keeps.
 
     Parameters
     ----------
     digest : str
-        Of what was delivered, and when.
+        Digest of the deliveries and their times.
     cycles, seconds : int, float
         Length of the run; CPU time.
     rows : list of dict
-        One or more, by the columns of ``OwnRuns``; a column that is left out is null.
+        One or more rows, with the columns of ``OwnRuns``; missing columns are null.
     """
 
     digest: str
@@ -126,15 +127,15 @@ class RowsOfRun:
 
 @dataclass(frozen=True)
 class OwnRuns:
-    """How the runs of described cases are made.
+    """Function and columns of the runs of described cases.
 
     Parameters
     ----------
     make : callable
-        Makes a run of a description, a load and a seed, equal arguments giving equal deliveries; a function of a
-        module, as processes and clusters make runs.
+        Makes a run from description, load and seed; equal arguments give equal deliveries. A module-level function,
+        because other processes and clusters call it.
     schema : mapping of str to type
-        Columns of its rows, with polars types; the first one tells the rows of a run apart, and sorts them.
+        Columns of the rows with polars types; the first column identifies and sorts the rows of a run.
     """
 
     make: Callable[[Any, float, int], RowsOfRun]
@@ -143,33 +144,33 @@ class OwnRuns:
 
 @dataclass(frozen=True)
 class PaperStudy:
-    """A study of a paper.
+    """Study of a paper.
 
     Parameters
     ----------
     name, title : str
-        Word of the command line; heading of the page.
+        Command-line name; heading of the page.
     columns : sequence of str
         Labels of every case.
     parts : mapping of str to str
-        What may be run, by name, and what it is; the first is run unless another is asked for.
+        Descriptions of the parts by name; the first part is the default.
     cases : callable
-        Returns the cases of a part; its second argument tells whether minutes must be enough.
+        Returns the cases of a part; the second argument requests a quick version of minutes.
     figures : callable
-        Returns the figures of a part from what was measured.
+        Returns the figures of a part from the measurements.
     charts : callable
-        Returns the panels of the page and the picture of a part.
+        Returns the panels of a part's page and picture.
     about : sequence of (str, str)
         Facts for the page.
     level_of : callable or None
-        Returns what stands in place of an SL in the summary, where SLs are too many or mean nothing: those of one
-        level are one row, with the mean of all their packets and without percentiles.
+        Maps SLs to levels in the summary, for studies with too many SLs; the SLs of a level share one row with the mean
+        of all their packets and without percentiles.
     measures : sequence of str
-        What the summary says beyond what every study does: ``deadlines``, ``congestion``.
+        Additional measurements of the summary: ``deadlines``, ``congestion``.
     own_runs : OwnRuns or None
-        How runs are made, if cases are described ones and not networks of InfiniBand or Omni-Path.
+        Constructor of runs for described cases; ``None`` for network cases.
     caption, notes : str, sequence of str
-        Of the page's panels.
+        Caption and notes of the page's panels.
     """
 
     name: str

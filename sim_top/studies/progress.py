@@ -1,4 +1,4 @@
-"""For how long a sitting at a study will go on."""
+"""Estimate of the remaining time of a study's sitting."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 _TAKEN = 0.3
-"""A run that comes within this part of its CPU time was there before."""
+"""Fraction of its CPU time within which a run must appear to count as reused."""
 
 
 class Progress:
-    """The runs of a sitting, weighed by the work in them.
+    """Runs of a sitting, weighted by their work.
 
-    A run of a case takes as much time for its work as the runs of the case that are finished; as those of all cases,
-    if none of its own is. Runs that were there before tell how long others take, but took no time themselves.
+    The time of a run is estimated from the finished runs of the same case per unit of work, or from all finished runs
+    if the case has none. Reused runs contribute to the estimate but took no time.
 
     Parameters
     ----------
     work : iterable of (str, float)
-        Case and work of every run that is to be made.
+        Case and work of every run to make.
     workers : int
-        Runs at a time.
+        Number of concurrent runs.
     now : callable
-        Time in seconds.
+        Returns the time in seconds.
 
     Examples
     --------
@@ -51,12 +51,12 @@ class Progress:
             self._runs += 1
 
     def made(self, case: str, work: float, *, seconds: float) -> str:
-        """Count a run as made in so much CPU time; return the time that the others take, nothing after the last."""
+        """Record a finished run; return the estimated remaining time, or an empty text after the last run."""
         waited = self._now() - self._last
         self._last += waited
         if self._made or waited > _TAKEN * seconds / self._workers:
             self._made += 1
-        if self._made > 1:  # the first one waited for the compiler
+        if self._made > 1:  # the first run waited for the compiler
             self._waited, self._spent = self._waited + waited, self._spent + seconds
         self._left[case] -= work
         self._done[case] += work
@@ -74,7 +74,7 @@ class Progress:
 
 
 def shown_time(seconds: float) -> str:
-    """Return a time as a person says it.
+    """Return a readable time.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""A sitting at a study: the runs that are missing are made, each is kept as it finishes, and the summary goes on.
+"""Sitting at a study: makes missing runs and adds each to the summary when it finishes.
 
-Of networks the runner is that of ``vlane simulate`` and ``vlane.Study.run``; a folder keeps the runs, the summary keeps
-what the study needs of them. Other runs are kept by the summary alone. What is in the summary is not made again.
+Network runs use the runner of ``vlane simulate`` and ``vlane.Study.run``: a folder keeps the runs, the summary keeps
+the data that the study needs. Other runs are kept only in the summary. Runs in the summary are not repeated.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from vlane.sim_top.study.sweep import Sweep, SweepPoint, make_sweep
 from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
 
 _WRITE_SECONDS = 20.0
-"""Between two writings of the summary; what is made between them is in the folder of runs."""
+"""Interval between writes of the summary; newer runs are in the folder of runs."""
 
 
 @dataclass(frozen=True)
 class Runner:
-    """How runs are made.
+    """Settings for making runs.
 
     Parameters
     ----------
     out : Path
-        Folder that keeps them.
+        Folder of the runs.
     jobs : int
-        Runs at a time.
+        Number of concurrent runs.
     resume : bool
-        Whether finished runs of the summary and of the folder are taken.
+        Whether to reuse finished runs of the summary and the folder.
     cluster : callable or None
-        Returns the cluster that makes runs instead of processes here.
+        Returns the cluster that makes the runs instead of local processes.
     told : callable
-        Called with a line for each run.
+        Receives a line for each run.
     remark : callable
-        Called with what is worth knowing.
+        Receives other notable lines.
     """
 
     out: Path
@@ -69,9 +69,9 @@ class _Portion(SweepPoint):
 
 
 def missing_runs(cases: Sequence[Case], summary: Summary) -> list[tuple[Case, int, list[float]]]:
-    """Return the runs that a summary lacks, as (case, seed, loads), all cases of a seed before the next seed.
+    """Return the runs that a summary lacks as (case, seed, loads), ordered by seed first.
 
-    So a study that is interrupted has about as many seeds of every case.
+    An interrupted study thus has about the same number of seeds for every case.
     """
     seeds = sorted({seed for case in cases for seed in case.seeds})
     found, seen = [], set[RunId]()
@@ -86,39 +86,39 @@ def missing_runs(cases: Sequence[Case], summary: Summary) -> list[tuple[Case, in
 
 
 def sit(study: PaperStudy, cases: Sequence[Case], summary: Summary, file: Path, runner: Runner) -> None:
-    """Make the runs of the cases that a summary lacks, or all of them without ``resume``, and add them to it.
+    """Make the runs that a summary lacks, or all runs without ``resume``, and add them to the summary.
 
-    Of a case that lacks runs, one that another source of golden made is made again first; if its deliveries differ,
-    so are all that this source made.
+    If a case lacks runs and has runs made by another source of golden, one of those is repeated first. If its
+    deliveries differ, all runs of that source are repeated.
 
     Parameters
     ----------
     study : PaperStudy
-        Whose cases they are.
+        Study of the cases.
     cases : sequence of Case
-        What is wanted.
+        Wanted cases.
     summary : Summary
-        Runs that were made before.
+        Summary with earlier runs.
     file : Path
-        Where the summary is written, now and then and at the end, however it ends.
+        File to which the summary is written periodically and at the end, even after an error.
     runner : Runner
-        How runs are made.
+        Settings for making runs.
 
     Raises
     ------
     InputError
-        If a case is refused, before anything runs; if folder or summary cannot be used.
+        If a case is rejected before anything runs, or the folder or summary is not usable.
     StuckError
-        If nothing moves in a network.
+        If no flit moves in a network.
     WorkerLostError
-        If two processes ended while they made the same run.
+        If two processes died during the same run.
     """
     kind = _OwnSitting if study.own_runs else _NetworkSitting
     kind(study, summary, file, runner).go(cases)
 
 
 class _Sitting:
-    """What sittings have in common, however runs are made."""
+    """Common part of sittings."""
 
     def __init__(self, study: PaperStudy, summary: Summary, file: Path, runner: Runner) -> None:
         self.study, self.summary, self.file, self.runner = study, summary, file, runner
@@ -142,13 +142,13 @@ class _Sitting:
                 self.summary.write(self.file)
 
     def _prepare(self, cases: Sequence[Any]) -> None:
-        """Refuse what cannot be run, before anything runs."""
+        """Reject cases that cannot run, before anything runs."""
 
     def _make(self, missing: Sequence[tuple[Any, int, list[float]]]) -> None:
         raise NotImplementedError
 
     def _look_again(self, case: Case) -> None:
-        """Make a run again that another golden made, and forget that golden's runs of the case if it is another one."""
+        """Repeat one run made by another golden; discard that golden's other runs of the case if the result differs."""
         for model, runs in self.summary.models(case.digest).items():
             if model == self.model:
                 continue
@@ -159,7 +159,9 @@ class _Sitting:
             if self.summary.digest(run) == before:
                 self.summary.take_over(others, model=self.model)
             else:
-                self.runner.remark(f"{len(runs)} runs of {_shown(case)} are made again: golden makes others now")
+                self.runner.remark(
+                    f"repeating {len(runs)} runs of {_shown(case)}: results of the current golden differ"
+                )
                 self.summary.drop(others)
 
     def _write_now_and_then(self) -> None:
@@ -173,7 +175,7 @@ class _Sitting:
 
 
 class _NetworkSitting(_Sitting):
-    """Runs of networks, made and kept as those of every study file."""
+    """Sitting with network runs, made and kept like those of study files."""
 
     def __init__(self, study: PaperStudy, summary: Summary, file: Path, runner: Runner) -> None:
         super().__init__(study, summary, file, runner)
@@ -223,13 +225,13 @@ class _NetworkSitting(_Sitting):
 
 
 class _OwnSitting(_Sitting):
-    """Runs that a study makes of descriptions; the summary alone keeps them."""
+    """Sitting with runs from descriptions, kept only in the summary."""
 
     def _make(self, missing: Sequence[tuple[DescribedCase, int, list[float]]]) -> None:
         keys = [RunKey(load, seed, case.digest, dict(case.labels)) for case, seed, loads in missing for load in loads]
         of_case = {case.digest: case for case, _, _ in missing}
         progress = Progress([(key.point, of_case[key.point].work) for key in keys], workers=self.runner.jobs)
-        make = self.study.own_runs.make  # type: ignore[union-attr]  # else it is another sitting
+        make = self.study.own_runs.make  # type: ignore[union-attr]  # always set here
         tasks = [Task(shown_run(key), partial(_made, make, of_case[key.point].description, key)) for key in keys]
         cluster = self.runner.cluster() if self.runner.cluster and tasks else None
         with contextlib.closing(cluster.made(tasks) if cluster else made_by_processes(tasks, self.runner.jobs)) as runs:

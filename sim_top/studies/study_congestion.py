@@ -1,4 +1,4 @@
-"""The congestion study: hot spots and what InfiniBand's congestion control does (``docs/studies/congestion.md``)."""
+"""Congestion study: hot spots and the effect of InfiniBand's congestion control (``docs/studies/congestion.md``)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _NAMES = {
     "own_vl": "a VL for the hot spot",
     "voqsw": "VOQsw, 4 VLs",
 }
-_OURS = Bound(None, None, "none", "shown as it is")
+_OURS = Bound(None, None, "none", "reported without a bound")
 _TARGET = "the target of this study; no figure of the paper"
 _COUNTS = at_most(0.8, "a scenario in which the hot spot costs the victims less than 20 % does not count")
 
 
 class _Case:
-    """What was measured of a scenario under one control, by seed."""
+    """Measurements of a scenario under one control, by seed."""
 
     def __init__(self, rows: pl.DataFrame, scenario: str, control: str, variant: str) -> None:
         self.scenario, self.variant = scenario_of(scenario), variant
@@ -52,11 +52,11 @@ class _Case:
         self.rows = rows.filter(*(pl.col(name) == text for name, text in labels.items()))
 
     def victims(self) -> dict[int, float]:
-        """Return what others than the hot hosts received, in flits per cycle."""
+        """Return the rate received by all hosts except the hot hosts, in flits per cycle."""
         return self._sum(pl.col("sl") < APART)
 
     def hot(self) -> dict[int, float]:
-        """Return what the hot hosts received."""
+        """Return the rate received by the hot hosts, in flits per cycle."""
         return self._sum(pl.col("sl") >= APART)
 
     def _sum(self, which: pl.Expr) -> dict[int, float]:
@@ -64,7 +64,7 @@ class _Case:
         return self._by_seed(self.rows.group_by("seed").agg(total.alias("value")))
 
     def first(self, column: str, which: pl.Expr | None = None) -> dict[int, float]:
-        """Return a column's value of each seed's first row that has one."""
+        """Return, by seed, the first non-null value of a column."""
         rows = self.rows if which is None else self.rows.filter(which)
         rows = rows.filter(pl.col(column).is_not_null())
         return self._by_seed(rows.group_by("seed", maintain_order=True).agg(pl.col(column).first().alias("value")))
@@ -74,14 +74,14 @@ class _Case:
         return {int(seed): float(value) for seed, value in rows.sort("seed").select("seed", "value").iter_rows()}
 
     def course(self, which: pl.Expr) -> list[float]:
-        """Return the flits per cycle of each fortieth of the measured stretch, of the first seed."""
+        """Return the flits per cycle in each fortieth of the measurement window, for the first seed."""
         rows = self.rows.filter(pl.col("seed") == pl.col("seed").min()).filter(which)
         parts = rows["accepted_parts"].drop_nulls().to_list()
         return [self.scenario.hosts * sum(values) for values in zip(*parts, strict=True)]
 
 
 def _over(one: dict[int, float], other: dict[int, float]) -> list[float]:
-    """Return ratios of the seeds that both have."""
+    """Return ratios for the seeds in both."""
     return [one[seed] / other[seed] for seed in sorted(one.keys() & other.keys()) if other[seed]]
 
 
@@ -179,7 +179,7 @@ STUDY = PaperStudy(
     figures=_figures,
     charts=_charts,
     about=(
-        ("switch", "crossbar of speed 2, in turns; buffers of 256 blocks, in equal parts for each VL"),
+        ("switch", "crossbar of speed 2 with round-robin allocation; buffers of 256 blocks, divided equally among VLs"),
         ("packets", "2048 bytes, links of 100 Gb/s"),
         ("settings", "Threshold 2, Marking_Rate 0, CCTI_Limit 127, geometric CCT; " + shown_changes(SETTINGS)),
     ),

@@ -1,4 +1,4 @@
-"""Cases of the congestion study: networks, who sends to the hot spots, what is done about it."""
+"""Cases of the congestion study: networks, senders to the hot spots, and countermeasures."""
 
 from __future__ import annotations
 
@@ -16,60 +16,60 @@ from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 
 COLUMNS = ("scenario", "control", "variant")
 PARTS = {
-    "main": "five scenarios with one set of parameters, and what other means give",
-    "shares": "other shares of hosts, hot spots that move faster, settings for many flows, a crossbar of speed 1",
-    "map": "increase and timer together, and each other parameter alone, 4-ary 3-tree",
+    "main": "five scenarios with one set of parameters, compared with other countermeasures",
+    "shares": "other fractions of hosts, faster moving hot spots, settings for many flows, a crossbar of speed 1",
+    "map": "increase and timer jointly, and each other parameter separately, 4-ary 3-tree",
 }
 CONTROLS = ("free", "none", "cc", "own_vl", "voqsw")
-"""Without the traffic to the hot spots; with it and nothing else; congestion control; a VL for it; VOQsw's tables."""
+"""No hot-spot traffic; hot-spot traffic without countermeasure; congestion control; own VL; VOQsw tables."""
 HOT_USED, VICTIMS_KEEP = 0.95, 0.9
-"""Targets: of what the hot link carries, and of what the victims get without the hot spot."""
+"""Targets: utilisation of the hot link; fraction of their rate without hot spot that victims keep."""
 CYCLES_A_MS = 195_312
 """Cycles of 5.12 ns in a millisecond."""
 VICTIM, HOT = 0, 1
-"""SLs of the traffic that is not sent to a hot spot on purpose, and of that which is."""
+"""SLs of background traffic and of traffic sent to hot spots."""
 _LARGEST = 32
-"""Blocks of a packet."""
+"""Blocks per packet."""
 _PACKET_BYTES = 64 * _LARGEST
 _BLOCKS = 256
-"""Of every buffer; VLs have equal parts."""
+"""Blocks per buffer, divided equally among VLs."""
 SETTINGS: Mapping[str, Any] = {"ccti_increase": 2, "ccti_timer": 10, "cnp_interval_cycles": 500}
-"""The one set of parameters: what it says beside the defaults of ``[congestion]``."""
+"""Common set of parameters, as far as it differs from the defaults of ``[congestion]``."""
 MANY_FLOWS = "many_flows"
-"""A variant whose settings hold some 500 flows to one host, 5 times as many as the set does."""
+"""Variant with settings for about 500 flows to one host, 5 times as many as the common set."""
 SPEED_1 = "speed1"
-"""A variant with a crossbar as fast as the links; with congestion control one for each measure."""
+"""Variant with a crossbar as fast as the links; with congestion control one variant per measure."""
 _TICK = 200
-"""Cycles of 1.024 us, the unit of ccti_timer."""
+"""Cycles per 1.024 us, the unit of ccti_timer."""
 _VLS = {"own_vl": 2, "voqsw": 4}
-"""Of controls that have more than one."""
+"""Number of VLs of countermeasures with more than one."""
 _RUN, _MANY_FLOWS_RUN = (400_000, 1_000_000), (1_800_000, 3_000_000)
-"""Cycles that are not counted, of how many; many flows need long to find their rates."""
+"""Warm-up and total cycles; with many flows, rates converge slowly."""
 _SEEDS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A network with traffic to hot spots.
+    """Network with traffic to hot spots.
 
     Parameters
     ----------
     words : str
-        What it is.
+        Description.
     network : dict
-        Its section.
+        ``[network]`` section.
     hosts : int
-        Of the network.
+        Number of hosts.
     hot : sequence of int
-        Hot hosts, one after the other.
+        Hot hosts, active one after another.
     contributors, victims : sequence of int
-        Hosts that send to them, at full load; hosts that send to others.
+        Hosts that send to the hot hosts at full load, and hosts that send to others.
     victim_load : float
-        Of each of those; 0 for none.
+        Load of each victim; 0 for none.
     victim_to : int or None
-        Where they send to; None for any other host.
+        Destination of the victims; ``None`` for all other hosts.
     phase : int
-        Cycles for which a host is hot; 0 for all.
+        Cycles for which each host is hot; 0 for the whole run.
     """
 
     words: str
@@ -84,16 +84,16 @@ class Scenario:
 
 
 def _many(words: str, network: Mapping[str, Any], hosts: int, load: float, share: float = 0.4) -> Scenario:
-    """Return a network of which a share sends to host 0, and the others to any other host."""
+    """Return a scenario in which a fraction of the hosts sends to host 0, the others to any other host."""
     drawn = random.Random(1).sample(range(1, hosts), round(share * hosts))  # noqa: S311 - the same everywhere
     others = [host for host in range(hosts) if host not in set(drawn)]
     return Scenario(words, network, hosts, (0,), sorted(drawn), others, load)
 
 
 def _moving(phase: int) -> Scenario:
-    """Return the 4-ary 3-tree with five hot hosts, one after the other."""
+    """Return the 4-ary 3-tree with five hot hosts, active one after another."""
     still = _many("", _TREE43, 64, 0.8)
-    hot = (0, *random.Random(2).sample([host for host in still.victims if host], 4))  # noqa: S311 - likewise
+    hot = (0, *random.Random(2).sample([host for host in still.victims if host], 4))  # noqa: S311 - the same everywhere
     words = f"4-ary 3-tree, 40 % of 64 hosts, the hot spot moves every {phase / CYCLES_A_MS:.3g} ms"
     return Scenario(words, _TREE43, 64, hot, still.contributors, still.victims, 0.8, phase=phase)
 
@@ -142,18 +142,18 @@ _SHARES = {
 }
 _FASTER = {"moving1": _moving(CYCLES_A_MS)}
 _TO_512 = [list(entry) for entry in geometric_cct(longest=512)]
-"""A geometric CCT up to a gap of 512 packets."""
+"""Geometric CCT up to a gap of 512 packets."""
 _MANY_FLOWS: Mapping[str, Any] = {"ccti_increase": 4, "ccti_timer": 21, "cnp_interval_cycles": 900, "cct": _TO_512}
 INCREASES, TIMERS = (1, 2, 4, 8), (5, 10, 20, 40, 80)
 
 
 def grid_variant(increase: int, timer: int) -> str:
-    """Return the name of a point of the map."""
+    """Return the variant name of a point of the map."""
     return f"ccti_increase={increase} ccti_timer={timer}"
 
 
 def _grid_settings(increase: int, timer: int) -> dict[str, Any]:
-    """Return a point of the map; CNPs at half the longest interval that lets a CCTI rise, as in the set."""
+    """Return the settings of a point of the map. CNPs are sent at half the longest interval that lets a CCTI rise."""
     return {"ccti_increase": increase, "ccti_timer": timer, "cnp_interval_cycles": timer * _TICK // increase // 2}
 
 
@@ -192,7 +192,7 @@ def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what e
 
 
 def measured_cycles(scenario: Scenario, variant: str, cycles: int) -> int:
-    """Return how many of a run's cycles are measured."""
+    """Return the number of measured cycles of a run."""
     return cycles - _warm_up(scenario, variant, cycles)
 
 
@@ -255,7 +255,7 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> NetworkCase:
 
 
 def _traffic(scenario: Scenario, control: str, *, by_path: bool) -> list[dict[str, Any]]:
-    """Return the classes: one for the victims, one for each hot host."""
+    """Return the traffic classes: one for the victims, one per hot host."""
     made: list[dict[str, Any]] = []
     if scenario.victim_load:
         to_one = scenario.victim_to is not None

@@ -1,4 +1,4 @@
-"""The Deficit Table study: Omni-Path's switch against InfiniBand's (``docs/studies/dtable.md``)."""
+"""Deficit Table study: Omni-Path's switch against InfiniBand's (``docs/studies/dtable.md``)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from vlane.sim_top.studies.study_dtable_cases import (
 from vlane.switches.switch_kinds import SWITCH_KINDS
 
 LEVELS = ("NC", "VO", "VI", "CL", "EE", "BE", "BK")
-"""By SL."""
+"""Names of the service levels, by SL."""
 _BACKGROUND = 6
 
 
 @dataclass(frozen=True)
 class _Published:
-    """NC latencies in ns, by switch; the bound of Omni-Path's at load 0.7."""
+    """Published NC latencies in ns by switch, with the accepted deviation of Omni-Path's at load 0.7."""
 
     title: str
     latency: Mapping[str, float]
@@ -162,7 +162,7 @@ def _growth(measured: Measured, network: str, switch: str, sl: int, variant: str
 
 
 def _got(measured: Measured, network: str, switch: str, sl: int, variant: str = MAIN) -> dict[int, float]:
-    """Return what a level got of what it offered at the greatest load, by seed."""
+    """Return a level's accepted divided by offered load at the greatest load, by seed."""
     labels = _labels(network, switch, variant)
     accepted, offered = (measured.values(name, load=LAST, sl=sl, labels=labels) for name in ("accepted", "offered"))
     return {seed: accepted[seed] / offered[seed] for seed in sorted(accepted) if offered.get(seed)}

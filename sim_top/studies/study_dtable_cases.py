@@ -1,4 +1,4 @@
-"""What the Deficit Table study runs: networks, switches, and what is varied one factor at a time."""
+"""Cases of the Deficit Table study: networks, switches, and variations of one factor at a time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PARTS = {
     "schedulers": "other schedulers at three loads",
 }
 MAIN = "main"
-"""The variant of the main results."""
+"""Variant of the main results."""
 SWITCHES = ("ib", "opa")
 FIRST, SHOWN_LOAD, LAST = 0.5735, 0.7, 0.9935
-"""Loads: table 4's least, that of the published latencies, table 4's greatest."""
+"""Loads: smallest of table 4, load of the published latencies, greatest of table 4."""
 LOADS = tuple(sorted({*(round(FIRST + 0.03 * step, 4) for step in range(15)), SHOWN_LOAD}))
 _REDUCED = (FIRST, SHOWN_LOAD, LAST)
 _CONFIGS = Path(vlane.sim_top.__file__).resolve().parent / "configs"
@@ -33,18 +33,18 @@ _BLOCKS, _NIC_BLOCKS, _CENTRAL_BLOCKS = 1792, 3584, 3584
 
 @dataclass(frozen=True)
 class _Network:
-    """A network of the study.
+    """Network of the study.
 
     Parameters
     ----------
     section : mapping
-        Its ``[network]``.
+        ``[network]`` section.
     data_vls : int
-        Lanes of every port.
+        Number of data lanes of every port.
     seeds, reduced_seeds : int
-        Of the main grid; of the reduced one.
+        Numbers of seeds of the main grid and of the reduced grid.
     quick : (int, int, int)
-        Cycles, those of them that are not counted, and seeds of a quick run.
+        Cycles, warm-up cycles and number of seeds of a quick run.
     """
 
     section: Mapping[str, Any]
@@ -76,7 +76,7 @@ NETWORKS = {
         (6_000, 2_000, 1),
     ),
 }
-"""The networks of the paper, by the study's names."""
+"""Networks of the paper, by the study's names."""
 
 
 def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
@@ -120,7 +120,7 @@ def _variants(part: str, network: _Network, switch: str) -> Iterator[tuple[str, 
 
 
 def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what is changed of the main set, one factor at a time, and the pair that fitted in a first attempt."""
+    """Yield the main configuration with one factor changed at a time, and one pair of factors."""
     static = _static(network, switch)
     yield "flight_8", {"link.flight_cycles": 8}
     yield "flight_15", {"link.flight_cycles": 15}
@@ -138,7 +138,7 @@ def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, An
 
 
 def _static(network: _Network, switch: str) -> dict[str, Any]:
-    """Return the changes that give every lane an equal part of each buffer."""
+    """Return the changes that divide each buffer equally among the lanes."""
     places = {"buffers.": _BLOCKS, "buffers.nic_": _NIC_BLOCKS}
     if SWITCH_KINDS[switch].has_centre:
         places["switch.central_"] = _CENTRAL_BLOCKS
@@ -150,7 +150,7 @@ def _static(network: _Network, switch: str) -> dict[str, Any]:
 
 
 def _schedulers(network: _Network) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield other schedulers with the weights of table 4; those whose tables name lanes only where a level has one."""
+    """Yield other schedulers with table 4's weights; tables that name lanes only where each level has one lane."""
     for name in ("drr", "scfq"):
         yield name, {"scheduler": {"name": name, "table": f"study_dtable_{name}.toml"}}
     if network.vls_per_sl == 1:

@@ -1,4 +1,4 @@
-"""The E2CM study: Ethernet's congestion managers at the slides' scenarios (``docs/studies/e2cm.md``)."""
+"""E2CM study: Ethernet congestion management in the slides' scenarios (``docs/studies/e2cm.md``)."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _NAMES = {
     "probing": "probing alone",
 }
 _FLOW_WORDS = {"drops": "drops", "pause": "PAUSE"}
-_OURS = Bound(None, None, "none", "shown as it is")
+_OURS = Bound(None, None, "none", "reported without a bound")
 _MB = 125.0
-"""MB/s of a Gb/s."""
+"""MB/s per Gb/s."""
 _TREES = {"tree16": (75.0, 66.7), "tree32": (155.0, 32.3)}
-"""Cold traffic in Gb/s, and the rate of each flow to the hot port in Mb/s, that are max-min fair."""
+"""Max-min fair rates: cold traffic in Gb/s, and each flow to the hot port in Mb/s."""
 _SAID = "the slides say so in words, without a number"
 _FAIR = "max-min fair rate of the slides"
 _TARGET = "the target of this study"
@@ -51,7 +51,7 @@ _TARGET = "the target of this study"
 
 @dataclass(frozen=True)
 class _Case:
-    """What was measured of a scenario in one form, a row per group of flows and seed."""
+    """Measurements of a scenario in one form, one row per group of flows and seed."""
 
     rows: pl.DataFrame
     scenario: str
@@ -62,7 +62,7 @@ class _Case:
 
     @property
     def words(self) -> str:
-        """What it is, for a figure."""
+        """Description of the case in figure names."""
         parts = [self.scenario, _NAMES[self.scheme], _FLOW_WORDS[self.flow], self.traffic, self.variant]
         return ", ".join(part for part in parts if part)
 
@@ -72,23 +72,23 @@ class _Case:
         return self.rows.filter(*(pl.col(name) == text for name, text in labels)).filter(which)
 
     def of(self, which: pl.Expr, value: pl.Expr) -> list[float]:
-        """Return a value of some groups, by seed; without those of which nothing is known."""
+        """Return a value of some groups by seed, omitting nulls."""
         found = self.of_groups(which).group_by("seed").agg(value.alias("value")).sort("seed")
         return [float(each) for each in found["value"].drop_nulls().to_list()]
 
     def farthest(self) -> list[float]:
-        """Return how far the farthest flow of the hot spot is from its share."""
+        """Return, by seed, the largest relative deviation of a hot flow from its share."""
         return self.of(self.hot, pl.col("off").max().cast(pl.Float64))
 
     @property
     def hot(self) -> pl.Expr:
-        """The groups of the hot spot."""
+        """Selector of the groups of the hot spot."""
         groups = scenario_named(self.scenario).groups
         return pl.col("group").is_in([place for place, each in enumerate(groups) if each.is_hot])
 
     @property
     def cold(self) -> pl.Expr:
-        """The last group: other flows, or the lukewarm one."""
+        """Selector of the last group: other flows, or the lukewarm flow."""
         return pl.col("group") == len(scenario_named(self.scenario).groups) - 1
 
 
@@ -124,7 +124,7 @@ def _in_hardware(row: dict[str, Any]) -> Iterator[Figure]:
 
 
 def _of_case(case: _Case) -> Iterator[Figure]:
-    """Yield what the slides give as max-min fair, and what came of it."""
+    """Yield the figures of one case: max-min fair rates, queues and drops."""
     is_managed, tree = case.scheme in ("e2cm", "continuous"), _TREES.get(case.scenario)
     if tree is not None:
         cold, each = tree
@@ -171,7 +171,7 @@ def _only(column: str) -> pl.Expr:
 
 
 def _fair_bound(case: _Case, published: float) -> Bound:
-    """Return the bound of a flow that should get its max-min fair rate."""
+    """Return the bound on the rate of a flow that should get its max-min fair rate."""
     if case.scenario == "legacy" and case.scheme == "continuous":
         return within(published, 0.03, _TARGET)
     if case.scenario == "mixed_out" and case.scheme == "probing":
@@ -182,7 +182,7 @@ def _fair_bound(case: _Case, published: float) -> Bound:
 
 
 def _together(of: dict[tuple[str, str], _Case]) -> Iterator[Figure]:
-    """Yield what the slides conclude of PAUSE and of probing all flows."""
+    """Yield the figures behind the slides' conclusions about PAUSE and about probing all flows."""
     for scheme in ("e2cm", "continuous"):
         drops, pause = of[scheme, "drops"], of[scheme, "pause"]
         mean = [case.of(case.hot, _mean_time()) for case in (pause, drops)]
@@ -203,12 +203,12 @@ def _together(of: dict[tuple[str, str], _Case]) -> Iterator[Figure]:
 
 
 def _mean_time() -> pl.Expr:
-    """Return the mean completion time of some groups' messages."""
+    """Return the mean message completion time of some groups, as an expression."""
     return (pl.col("fct_mean").cast(pl.Float64) * pl.col("completed")).sum() / pl.col("completed").sum()
 
 
 def _of_bursts(rows: pl.DataFrame, scenario: str) -> Iterator[Figure]:
-    """Yield what longer messages do to cold traffic."""
+    """Yield the effect of longer messages on cold traffic."""
     for flow in FLOWS:
         short, long = (_Case(rows, scenario, "continuous", flow, traffic) for traffic in TRAFFIC)
         ratio = _over(long.of(long.cold, _only("fct_mean")), short.of(short.cold, _only("fct_mean")))
@@ -241,7 +241,7 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
 
 
 def _courses(rows: pl.DataFrame, scenario: str, flow: str) -> Iterator[Chart]:
-    """Yield the hot queue and rates over time, of the first seed and Bernoulli traffic."""
+    """Yield time series of the hot queue and of rates, for the first seed and Bernoulli traffic."""
     words = f"{scenario}, {_FLOW_WORDS[flow]}"
     whole = {scheme: _Case(rows, scenario, scheme, flow, "bernoulli") for scheme in SCHEMES}
     queues = _curves((_NAMES[name], case, pl.col("group") == 0, "queue_course") for name, case in whole.items())
@@ -280,7 +280,7 @@ def _map_chart(rows: pl.DataFrame, scenario: str) -> Chart:
         line = [(log2(point), values[0]) for point, values in found if values]
         if line:
             curves.append(Curve(f"Gi {gain / 4096:.3g}", number, [line]))
-    return Chart(f"farthest hot flow, {scenario}", "log2 of Qeq,flow in bytes", "part of its share", curves)
+    return Chart(f"farthest hot flow, {scenario}", "log2 of Qeq,flow in bytes", "fraction of the fair share", curves)
 
 
 def _varied_chart(rows: pl.DataFrame, scenario: str, flow: str) -> Chart:
@@ -293,7 +293,7 @@ def _varied_chart(rows: pl.DataFrame, scenario: str, flow: str) -> Chart:
                 marks.append(Mark(place, values[0], "full", f"{_NAMES[scheme]}, {variant}: {values[0]:.3g}"))
         curves.append(Curve(_NAMES[scheme], number, marks=marks))
     words = f"farthest hot flow, {scenario}, {_FLOW_WORDS[flow]}"
-    return Chart(words, "variant, in the order of the page", "part of its share", curves)
+    return Chart(words, "variant, in the order of the page", "fraction of the fair share", curves)
 
 
 STUDY = PaperStudy(
@@ -309,6 +309,6 @@ STUDY = PaperStudy(
         ("settings", "W 2, Qeq 37.5 KB, Qeq,flow 3.75 KB, Gi 0.1, a sample and a probe every 75 KB, base delays given"),
     ),
     own_runs=OwnRuns(make, SCHEMA),
-    caption="Over time, of the first seed and messages of one frame",
-    notes=("Each point is the mean of a fiftieth of the time in which sources send.",),
+    caption="Time series of the first seed with messages of one frame",
+    notes=("Each point is the mean over a fiftieth of the sending time.",),
 )

@@ -1,4 +1,4 @@
-"""Cases of the E2CM study: scenarios under schemes, with PAUSE and with drops, and what is varied one at a time."""
+"""Cases of the E2CM study: scenarios and schemes, with PAUSE and with drops, and variations of one factor at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.sim_top.studies.paper_study import DescribedCase, RowsOfRun
 
 COLUMNS = ("scenario", "scheme", "flow_control", "traffic", "variant")
 PARTS = {
-    "main": "the scenarios of the slides under all schemes",
+    "main": "scenarios of the slides under all schemes",
     "sensitivity": "one factor at a time",
     "map": "gain and set point of probes",
     "hardware": "congestion points of switch 1 and the reaction point of node 1 in hardware",
@@ -25,11 +25,11 @@ SCHEMES: Mapping[str, tuple[bool, str]] = {
     "continuous": (True, "all"),
     "probing": (False, "all"),
 }
-"""Whether outputs are congestion points, and which flows are probed."""
+"""Schemes: whether outputs are congestion points, and which flows are probed."""
 FLOWS: Mapping[str, bool] = {"drops": False, "pause": True}
-"""Whether inputs pause their neighbours."""
+"""Flow controls: whether inputs pause their neighbours."""
 TRAFFIC: Mapping[str, float] = {"bernoulli": 1.0, "bursty": 40.0}
-"""Mean frames of a message: 1,500 and 60,000 bytes."""
+"""Mean message length in frames: 1,500 and 60,000 bytes."""
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "Qeq 18750": {"cp": {"set_point_bytes": 18_750}, "rp": {"set_point_bytes": 18_750}},
     "Qeq 50000": {"cp": {"set_point_bytes": 50_000}, "rp": {"set_point_bytes": 50_000}},
@@ -58,15 +58,15 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "flight 5 us": {"flight_times": 6_250},
     "inputs in turns": {"by_arrival": False},
 }
-"""Options that differ from the main part's, by what is varied.
+"""Options that differ from the main part, by variant.
 
-The limiter divides feedback by a multiple of its Qeq, and cuts by half of that: with another Qeq there, and a gain that
-makes up for it, Gd is another one.
+The limiter divides feedback by a multiple of its Qeq and cuts the rate by half of that. Gd is therefore varied with
+another Qeq of the limiter and a compensating gain.
 """
 GAINS, SET_POINTS = (51, 102, 205, 410, 819, 1_638), (938, 1_875, 3_750, 7_500, 15_000, 37_500)
 """Gi of probes in 1/4096, and Qeq,flow in bytes."""
 VARIED = ("legacy", "tree16", "mixed_out")
-"""Scenarios in which one factor at a time is varied."""
+"""Scenarios of the sensitivity part."""
 MAPPED = ("legacy", "mixed_out")
 """Scenarios of the map."""
 _SECONDS, _QUICK_SECONDS = 1.0, 0.3
@@ -113,7 +113,7 @@ def cases(part: str, quick: bool) -> list[DescribedCase]:  # noqa: FBT001 - what
 
 
 def mapped(gain: int, point: int) -> str:
-    """Return the variant of a gain and a set point."""
+    """Return the variant name of a gain and a set point."""
     return f"Gi {gain}/4096, Qeq,flow {point}"
 
 
@@ -127,7 +127,7 @@ def _case(
 
 
 def _in_hardware(scheme: str, flow: str, *, quick: bool) -> DescribedCase:
-    """Return a case of the slides' first scenario: outputs of switch 1 to nodes 1 and 2 and to switch 4, and node 1."""
+    """Return a hardware case of the slides' first scenario: three outputs of switch 1, and node 1."""
     run = _run("legacy", scheme, flow, "bernoulli", {}, _QUICK_HARDWARE_SECONDS if quick else _HARDWARE_SECONDS)
     given = HardwareRun(run, ((7, 0), (7, 1), (7, 10)), 0, hardware_digest())
     return _described(("legacy", scheme, flow, "bernoulli", "in hardware"), given, run, (1,))
@@ -148,5 +148,5 @@ def _described(words: tuple[str, ...], description: object, run: EthernetRun, se
 
 
 def make(run: EthernetRun | HardwareRun, load: float, seed: int) -> RowsOfRun:  # noqa: ARG001 - what every study takes
-    """Make a run; the load is the scenario's."""
+    """Make a run; ``load`` is ignored, because the scenario sets the load."""
     return RowsOfRun(*(followed(run, seed) if isinstance(run, HardwareRun) else made_run(run, seed)))

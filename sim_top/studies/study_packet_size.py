@@ -1,4 +1,4 @@
-"""The packet-size study: guarantees under tables that are filled in by request (``docs/studies/packet_size.md``)."""
+"""Packet-size study: guarantees under tables filled in by connection requests (``docs/studies/packet_size.md``)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PUBLISHED = {
     2048: (0.7507, 0.7504, 115_779),
     4096: (0.7607, 0.7513, 118_938),
 }
-"""Table 2 of the paper, by bytes: utilisation of host and of switch links, connections."""
+"""Table 2 of the paper by packet size: utilisation of host and of switch links, number of connections."""
 _STRICT, _STRICTEST = (0, 1, 2, 3, 4), (0, 1, 2, 3)
-"""Levels whose arrivals all are in the central interval (Fig. 4); levels of Fig. 5."""
+"""Levels with all arrivals in the central interval (Fig. 4), and levels of Fig. 5."""
 _CENTRAL = JITTERS.index(-0.125)
 _UNKNOWN = "the paper does not say in which order and how often levels ask, nor which networks it had"
 _GUARANTEE = "all packets of all levels arrive before their deadlines (Fig. 3)"
@@ -39,7 +39,7 @@ def _figures(part: str, measured: Measured) -> list[Figure]:
 
 
 def _cases(rows: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
-    """Yield the labels of every case and its rows, by switches, rate and size."""
+    """Yield labels and rows of every case, sorted by number of switches, rate and packet size."""
     order = [pl.col(name).cast(pl.Float64) for name in ("switches", "gbps", "bytes")]
     for key, own in rows.sort(*order, "sl").partition_by(*COLUMNS, as_dict=True, maintain_order=True).items():
         yield dict(zip(COLUMNS, map(str, key), strict=True)), own
@@ -87,7 +87,7 @@ def _of_case(part: str, labels: dict[str, str], rows: pl.DataFrame) -> Iterator[
 
 
 def _together(rows: pl.DataFrame) -> Iterator[Figure]:
-    """Yield what the paper says of several sizes, if all were run."""
+    """Yield the figures that compare several packet sizes, if all were run."""
     by_size = {int(labels["bytes"]): own for labels, own in _cases(rows)}
     if set(by_size) != set(SIZES):
         return
@@ -105,8 +105,8 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
     charts: list[Chart] = []
     for labels, rows in _cases(measured.rows):
         words = _words(labels)
-        charts.append(_by_level(f"in time, {words}", "part of deadline D", rows, "within", FRACTION_WORDS))
-        across = "distance of arrivals less that of generation, in parts of the latter"
+        charts.append(_by_level(f"packets in time, {words}", "fraction of deadline D", rows, "within", FRACTION_WORDS))
+        across = "deviation of the arrival interval from the generation interval, relative"
         charts.append(_by_level(f"jitter, {words}", across, rows, "jitter", JITTER_WORDS))
         if part == "main":
             charts.append(_best_and_worst(f"best and worst connection, {words}", rows))
@@ -128,7 +128,7 @@ def _best_and_worst(title: str, rows: pl.DataFrame) -> Chart:
         for number, row in enumerate(rows.filter(pl.col("sl").is_in(_STRICTEST)).iter_rows(named=True))
         for which in ("best", "worst")
     ]
-    return Chart(title, "part of D", "share of packets", curves, words=list(FRACTION_WORDS))
+    return Chart(title, "fraction of D", "share of packets", curves, words=list(FRACTION_WORDS))
 
 
 def _curve(name: str, number: int, values: list[float], words: tuple[str, ...]) -> Curve:

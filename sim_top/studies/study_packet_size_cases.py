@@ -1,4 +1,4 @@
-"""Cases of the packet-size study: networks, packets of four sizes, connections of ten service levels."""
+"""Cases of the packet-size study: networks, four packet sizes, connections of ten service levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTS = {
 }
 SIZES = (256, 1024, 2048, 4096)
 MAIN = (16, 2.5)
-"""Switches and Gb/s of the main part."""
+"""Number of switches and Gb/s of the main part."""
 _CHECKS = ((8, 2.5), (64, 2.5), (16, 10.0), (16, 30.0))
 CROSSBARS: dict[str, dict[str, Any]] = {
     "speed2": {"speed": 2},
@@ -35,7 +35,7 @@ CROSSBARS: dict[str, dict[str, Any]] = {
     "iterations4": {"iterations": 4},
     "per_vl": {"crossbar": "per_vl"},
 }
-"""Sections of the switch; the first is that of all other parts."""
+"""``[switch]`` sections; all other parts use the first."""
 _SHORTER = 10
 _LANES, _PACKETS, _QUICK_CYCLES = 15, 100, 1_500_000
 _BUFFER_PACKETS = 4
@@ -43,7 +43,7 @@ _ATTEMPTS = {16: 150_000, 8: 75_000, 64: 600_000}
 
 
 def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
-    """Return the cases of a part; the connections of each are asked for if that was not done before."""
+    """Return the cases of a part; missing connection files are created."""
     if part == "main":
         return [_case(*MAIN, size, quick=quick) for size in SIZES]
     packets = _PACKETS // _SHORTER
@@ -78,6 +78,6 @@ def _case(
 
 
 def _slowest_interval(size: int, gbps: float) -> int:
-    """Return the cycles between packets of the slowest connection that may ask."""
+    """Return the interval in cycles between packets of the slowest possible connection."""
     least = min(level.least for level in LEVELS)
     return ceil(8 * (size - HEADER_BYTES) / (1000 * least) * gbps * 1e9 / (8 * BLOCK_BYTES))

@@ -1,4 +1,4 @@
-"""The VOQsw study: virtual output queuing in software against virtual networks (``docs/studies/voqsw.md``)."""
+"""VOQsw study: virtual output queuing in software against virtual networks (``docs/studies/voqsw.md``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PUBLISHED = {
     32: (108, 0.16, 0.10, {"full": 1.74, "sls8": 1.47, "sls4": 1.46}),
     64: (257, 0.16, 0.09, {"full": 3.35, "sls8": 3.29, "sls4": 3.14}),
 }
-"""Table 1 of the paper, by switches: SLs for full VOQ, shares with 8 and with 4 SLs, factors over virtual networks."""
+"""Table 1 of the paper by number of switches: SLs for full VOQ, VOQ shares with 8 and 4 SLs, speed-ups."""
 _NAMES = {
     BASELINE: "8 virtual networks",
     "full": "full VOQ, 8 VLs",
@@ -42,7 +42,7 @@ _WORDS = "the paper says so in words, without a number"
 _OURS = Bound(None, None, "none", "no figure of the paper")
 
 ByNetwork = Mapping[str, float]
-"""A value of each network."""
+"""One value per network."""
 
 
 def _figures(part: str, measured: Measured) -> list[Figure]:
@@ -53,7 +53,7 @@ def _figures(part: str, measured: Measured) -> list[Figure]:
 
 
 class _Throughputs:
-    """The greatest accepted load of every case over its loads, in flits per cycle and host."""
+    """Greatest accepted load of every case over its loads, in flits per cycle and host."""
 
     def __init__(self, measured: Measured) -> None:
         rows = measured.rows
@@ -73,12 +73,12 @@ class _Throughputs:
         return dict(best.iter_rows())
 
     def gain(self, switches: int, tables: str, variant: str) -> list[float]:
-        """Return the throughput of each network over that of virtual networks, which have no hosts that choose VLs."""
+        """Return the throughput of each network relative to virtual networks, whose hosts do not choose VLs."""
         base = self.of(switches, BASELINE, variant="main" if variant == "first_by_level" else variant)
         return _ratio(self.of(switches, tables, variant=variant), base)
 
     def parts(self, switches: int, tables: str, traffic: str) -> tuple[ByNetwork, ByNetwork]:
-        """Return what hot hosts got at the greatest load, and what all others did."""
+        """Return the rates received at the greatest load by hot hosts and by all other hosts, per network."""
         case = self._case(switches, tables, traffic, "main")
         last = case.filter(pl.col("load") == pl.col("load").max().over("network"))
         hot = dict(last.select("network", "hot").iter_rows())
@@ -86,12 +86,12 @@ class _Throughputs:
         return hot, {network: both[network] - hot[network] for network in both}
 
     def at_full_load(self, switches: int, tables: str) -> ByNetwork:
-        """Return what each network accepts at load 1."""
+        """Return the accepted load of each network at load 1."""
         case = self._case(switches, tables, "uniform", "main").filter(pl.col("load") == 1.0)
         return dict(case.select("network", "both").iter_rows())
 
     def curve(self, switches: int, tables: str, traffic: str) -> list[tuple[float, float, float]]:
-        """Return (load, accepted, latency in ns) of each load, means over networks, where any packet was timed."""
+        """Return mean (load, accepted, latency in ns) over networks per load; loads without latencies are omitted."""
         case = self._case(switches, tables, traffic, "main")
         shown = case.group_by("load").agg(pl.col("both").mean(), pl.col("latency").mean()).sort("load")
         return [(load, both, self.clock.ns(latency)) for load, both, latency in shown.drop_nulls().iter_rows()]
@@ -171,7 +171,7 @@ def _variants(switches: int) -> list[tuple[str, str]]:
 
 @cache
 def _planned(switches: int, network: int) -> tuple[int, float, float]:
-    """Return the SLs for full VOQ of a random network, and its shares of VOQ with 8 and 4 SLs."""
+    """Return the SLs for full VOQ of a random network, and its VOQ shares with 8 and 4 SLs."""
     topology = irregular(switches, ports=8, hosts=4, seed=network)
     routes = up_down(topology, tuple(range(SL_COUNT)))
     tuples = tuples_of(topology, routes)
@@ -180,7 +180,7 @@ def _planned(switches: int, network: int) -> tuple[int, float, float]:
 
 
 def _deviations(published: float, values: list[float]) -> Bound:
-    """Return the bound within which the published value is at most two standard deviations from our mean."""
+    """Return the bound of two standard deviations of our values around the published value."""
     if len(values) < 2:
         return Bound(None, None, "none", "one network has no standard deviation")
     room = 2 * stdev(values)
@@ -192,7 +192,7 @@ def _ratio(above: ByNetwork, below: ByNetwork) -> list[float]:
 
 
 def _payload(accepted: float) -> float:
-    """Return bytes of payload per ns and switch for flits per cycle and host, at 32 ns a cycle."""
+    """Convert flits per cycle and host to payload bytes per ns and switch, at 32 ns per cycle."""
     return accepted / _PACKET_FLITS * _PAYLOAD * _HOSTS_PER_SWITCH / 32
 
 
@@ -223,7 +223,7 @@ def _curves(throughputs: _Throughputs, title: str, switches: int, traffic: str, 
 
 
 def _gains(throughputs: _Throughputs, switches: int) -> Chart:
-    """Return the factors of all variants, a place for each."""
+    """Return the chart of the speed-ups of all variants."""
     found = _variants(switches)
     words = list(dict.fromkeys(variant for variant, _ in found))
     curves = []

@@ -1,4 +1,4 @@
-"""What the VOQsw study runs: random networks, tables, traffic, and what is varied one factor at a time."""
+"""Cases of the VOQsw study: random networks, tables, traffic, and variations of one factor at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = {
     "sensitivity": "one factor at a time, 8 and 16 switches",
 }
 BASELINE = "networks8"
-"""The virtual networks that all factors are over."""
+"""Virtual networks, the reference of all speed-ups."""
 TABLES: Mapping[str, Mapping[str, Any]] = {
     BASELINE: {},
     "full": {"sls": "full"},
@@ -26,7 +26,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "sls4": {"sls": 4},
     "sls4_vls4": {"sls": 4, "vls": 4},
 }
-"""``[voqsw]`` of each; none for virtual networks."""
+"""``[voqsw]`` sections by name; none for virtual networks."""
 SPREAD: Mapping[str, Mapping[str, Any]] = {
     "sls8_spread": {"sls": 8, "rest": "spread"},
     "sls4_spread": {"sls": 4, "rest": "spread"},
@@ -39,14 +39,14 @@ HOT: Mapping[str, tuple[int, float]] = {
     "four20": (4, 0.2),
     "four40": (4, 0.4),
 }
-"""Hot hosts, and the share of the traffic that goes to them."""
+"""Number of hot hosts, and fraction of the traffic sent to them."""
 SIZES: Mapping[int, tuple[int, tuple[float, ...]]] = {
     8: (30, (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
     16: (30, (0.05, 0.1, 0.15, 0.2, 0.3, 0.6, 1.0)),
     32: (30, (0.025, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0)),
     64: (10, (0.0125, 0.025, 0.0375, 0.05, 0.1, 0.4, 1.0)),
 }
-"""Networks of each size, and loads."""
+"""Number of networks and loads, by number of switches."""
 _QUICK = {8: 3, 16: 2, 32: 1, 64: 1}
 _QUICK_RUN = {"run.cycles": 12_000, "run.warm_up_cycles": 4_000}
 _SENSITIVE = 10
@@ -78,7 +78,7 @@ def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what e
 
 
 def _variants() -> Iterator[tuple[int, str, str, str, dict[str, Any]]]:
-    """Yield the main set, and what is changed of it, one factor at a time."""
+    """Yield the main configuration and its variations of one factor at a time."""
     static = {"buffers.maximum_blocks": _BLOCKS}
     changed: dict[str, dict[str, Any]] = {
         "main": {},
@@ -119,7 +119,7 @@ def _case(
 
 
 def _traffic(section: Mapping[str, Any], traffic: str, size: int, network: int, octets: int) -> list[dict[str, Any]]:
-    """Return the classes: one with the SL of the path, or as many as there are virtual networks."""
+    """Return the traffic classes: one with path SLs, or one per virtual network."""
     made: dict[str, Any] = {"bytes": octets, "pattern": "others"}
     if traffic in HOT:
         made |= {"hot_share": HOT[traffic][1], "hot_hosts": _hot_hosts(traffic, size, network)}

@@ -1,4 +1,4 @@
-"""The summary of a study: one small table of all finished runs, from which a study goes on, here or elsewhere."""
+"""Summary of a study: a small table of all finished runs, from which a study can continue on any machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlane.sim_top.study.simulate import PerSL
 
 OPTION = "--summary"
 RunId = tuple[str, float, int]
-"""Digest of the case, load, seed."""
+"""Digest of the case, load and seed of a run."""
 _POINT_DIGITS = 16
 _OF_ALL = {
     "point": pl.String,
@@ -29,7 +29,7 @@ _OF_ALL = {
     "cycles": pl.UInt64,
     "seconds": pl.Float32,
 }
-"""Columns after the labels, of every study."""
+"""Columns of every study, after the labels."""
 _TYPES = {
     "flit_hops": pl.UInt64,
     "link_utilisation_mean": pl.Float32,
@@ -46,14 +46,14 @@ _TYPES = {
     "saturated": pl.Boolean,
     "decided": pl.Boolean,
 }
-"""Columns after those, of networks. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
+"""Further columns of network studies. Means of four bytes have seven exact digits, more than are ever shown."""
 _DEADLINE_TYPES = {
     "connections": pl.UInt32,
     "largest": pl.Float64,
     "p999": pl.Float64,
     **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float64)),
 }
-"""Columns of packets with deadlines, as ``OfDeadlines`` has them."""
+"""Columns of packets with deadlines; see ``OfDeadlines``."""
 _CONGESTION_TYPES = {
     "fairness": pl.Float32,
     "marked": pl.UInt64,
@@ -63,29 +63,29 @@ _CONGESTION_TYPES = {
     "cnp_share": pl.Float64,
     "accepted_parts": pl.List(pl.Float32),
 }
-"""Columns of congestion control, as ``OfCongestion`` has them, null without it; and of each level, as ``PerSL``."""
+"""Columns of congestion control (see ``OfCongestion`` and ``PerSL``); null without it."""
 _MORE: dict[str, dict[str, Any]] = {"deadlines": _DEADLINE_TYPES, "congestion": _CONGESTION_TYPES}
-"""Columns after those, by what a study says that it measures."""
+"""Further columns by entry of ``PaperStudy.measures``."""
 
 
 class Summary:
-    """A table of finished runs.
+    """Table of finished runs.
 
     Parameters
     ----------
     columns : sequence of str
         Labels of the study's cases.
     level_of : callable or None
-        As of ``PaperStudy``.
+        Mapping from SLs to levels, as in ``PaperStudy``.
     measures : sequence of str
-        Likewise.
+        Additional measurements, as in ``PaperStudy``.
     own : mapping of str to type or None
-        Columns of a study that makes runs of its own, as of ``OwnRuns``.
+        Columns of a study with described runs, as in ``OwnRuns``; ``None`` for network studies.
 
     Attributes
     ----------
     is_changed : bool
-        Whether it differs from what was read or written last.
+        Whether the table has changed since it was last read or written.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class Summary:
         return run[0][:_POINT_DIGITS], run[1], run[2]
 
     def add(self, run: MadeRun, *, model: str) -> None:
-        """Add a run; one that is there already is replaced.
+        """Add a run, replacing an earlier one.
 
         Parameters
         ----------
         model : str
-            Digest of golden, which made the run.
+            Digest of the golden that made the run.
         """
         result, key = run.result, run.key
         own = {
@@ -147,12 +147,12 @@ class Summary:
         self._keep((key.point, result.load, result.seed), rows)
 
     def add_rows(self, run: RunId, labels: Mapping[str, str], made: RowsOfRun, *, model: str) -> None:
-        """Add a run that was made of a description, as ``add``.
+        """Add a described run, replacing an earlier one.
 
         Raises
         ------
         ValueError
-            If its rows are not those of the study's columns, each with another value in the first one.
+            If a row has unknown columns, or the first column is not unique.
         """
         self._check_rows(made.rows)
         own = {
@@ -170,10 +170,10 @@ class Summary:
     def _check_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         unknown = sorted({name for row in rows for name in row} - set(self._own))
         if unknown:
-            raise ValueError(f"rows of a run must have columns of the study, not {', '.join(unknown)}")
+            raise ValueError(f"rows of the run have columns that the study lacks: {', '.join(unknown)}")
         named = [row.get(self._row) for row in rows]
         if not rows or None in named or len(set(named)) < len(named):
-            raise ValueError(f"a run must have one row or more, each with a {self._row} of its own, not {named}")
+            raise ValueError(f"rows of the run need distinct values in column {self._row}, not {named}")
 
     def _keep(self, run: RunId, rows: Sequence[Mapping[str, Any]]) -> None:
         whole = [{name: row.get(name) for name in self._schema} for row in rows]
@@ -181,7 +181,7 @@ class Summary:
         self.is_changed = True
 
     def _levels(self, per_sl: Sequence[PerSL]) -> list[PerSL]:
-        """Return what stands in the summary for the SLs of a run."""
+        """Return the summary's levels for the SLs of a run."""
         if self._level_of is None:
             return list(per_sl)
         levels: dict[int, list[PerSL]] = {}
@@ -190,12 +190,12 @@ class Summary:
         return [_together(number, levels[number]) for number in sorted(levels)]
 
     def rows(self, runs: Iterable[RunId]) -> pl.DataFrame:
-        """Return the rows of some runs, those that are there, by case, load and seed as they are given."""
+        """Return the rows of the given runs in the given order; missing runs are omitted."""
         frames = [self._frames[run] for run in dict.fromkeys(map(self._shortened, runs)) if run in self._frames]
         return pl.concat(frames) if frames else pl.DataFrame(schema=self._schema)
 
     def models(self, point: str) -> dict[str, list[RunId]]:
-        """Return the runs of a case by the digest of the golden that made them."""
+        """Return the runs of a case by digest of the golden that made them."""
         found: dict[str, list[RunId]] = {}
         for run, frame in self._frames.items():
             if run[0] == point[:_POINT_DIGITS]:
@@ -203,33 +203,33 @@ class Summary:
         return found
 
     def seconds(self, run: RunId) -> float:
-        """Return the CPU time of a run that is there."""
+        """Return the CPU time of a run in the table."""
         return float(self._frames[self._shortened(run)]["seconds"][0])
 
     def digest(self, run: RunId) -> str:
-        """Return the digest of the deliveries of a run that is there."""
+        """Return the digest of the deliveries of a run in the table."""
         return str(self._frames[self._shortened(run)]["digest"][0])
 
     def take_over(self, runs: Iterable[RunId], *, model: str) -> None:
-        """Let runs count as made by another golden, which was seen to make the same."""
+        """Attribute runs to another golden, which was verified to give equal results."""
         for run in map(self._shortened, runs):
             self._frames[run] = self._frames[run].with_columns(pl.lit(model).alias("model"))
             self.is_changed = True
 
     def drop(self, runs: Iterable[RunId]) -> None:
-        """Forget runs."""
+        """Remove runs."""
         for run in map(self._shortened, runs):
             self.is_changed |= self._frames.pop(run, None) is not None
 
     def relabel(self, point: str, labels: dict[str, str]) -> None:
-        """Give the runs of a case the labels that it has now."""
+        """Set the labels of a case's runs to its present labels."""
         for run, frame in self._frames.items():
             if run[0] == point[:_POINT_DIGITS] and any(frame[name][0] != text for name, text in labels.items()):
                 self._frames[run] = frame.with_columns(pl.lit(text).alias(name) for name, text in labels.items())
                 self.is_changed = True
 
     def write(self, file: Path) -> None:
-        """Write the table, whole or not at all.
+        """Write the table atomically.
 
         Raises
         ------
@@ -255,24 +255,24 @@ class Summary:
         measures: Sequence[str] = (),
         own: Mapping[str, Any] | None = None,
     ) -> Summary:
-        """Return the table of a file; an empty one if there is no such file.
+        """Return the table of a file; an empty table if the file does not exist.
 
         Raises
         ------
         InputError
-            If it is no summary of this study, or holds a run twice.
+            If the file is not a summary of this study, or contains a run twice.
         """
         made = cls(columns, level_of, measures=measures, own=own)
-        must = "a summary of this study: name another, or remove this one"
+
         try:
             with file.open("rb") as content:
                 whole = pl.read_parquet(content)
         except FileNotFoundError:
             return made
         except OSError as error:
-            raise InputError(OPTION, must, error.strerror or "unreadable", source=str(file)) from None
+            raise _unusable(file, f"cannot be read: {error.strerror or 'unreadable'}") from None
         except pl.exceptions.PolarsError as error:
-            raise InputError(OPTION, must, str(error).splitlines()[0], source=str(file)) from None
+            raise _unusable(file, f"is not a Parquet file: {str(error).splitlines()[0]}") from None
         narrow = {
             name: kind
             for name, kind in made._schema.items()
@@ -281,16 +281,21 @@ class Summary:
         whole = whole.cast(narrow)  # type: ignore[arg-type]
         if dict(whole.schema) != made._schema:
             wrong = sorted(set(whole.schema.items()) ^ set(made._schema.items()), key=str)[0][0]
-            raise InputError(OPTION, must, f"one whose column {wrong} differs", source=str(file))
+            raise _unusable(file, f"is not a summary of this study (column {wrong} differs)")
         if whole.select("point", "load", "seed", made._row).is_duplicated().any():
-            raise InputError(OPTION, must, "one that holds a run twice", source=str(file))
+            raise _unusable(file, "contains a run twice")
         for (point, load, seed), frame in whole.partition_by("point", "load", "seed", as_dict=True).items():
             made._frames[str(point), float(load), int(seed)] = frame
         return made
 
 
+def _unusable(file: Path, why: str) -> InputError:
+    problem = f": the file {why}; name another file or remove this one"
+    return InputError(OPTION, "a summary of this study", why, source=str(file), problem=problem)
+
+
 def _together(number: int, levels: Sequence[PerSL]) -> PerSL:
-    """Return several SLs as one."""
+    """Merge the results of several SLs into one level."""
     timed = [each for each in levels if each.latency_mean_cycles is not None]
     packets = sum(each.packets for each in timed)
 

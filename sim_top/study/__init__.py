@@ -1,1 +1,1 @@
-"""Studies of networks: what is simulated, its runs, their tables and pictures."""
+"""Studies of networks: simulation, runs, tables and pictures."""

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: all its state in a file now and then, from which it goes on as if nothing had happened."""
+"""Checkpoints of a run: the complete state is saved to a file periodically, and a run can continue from it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from vlane.golden.compiler.records import Records
 from vlane.golden.network.cores import OneCore
 
 SECONDS = 120.0
-"""Between two checkpoints of a run; what is lost with a process is no more than this."""
+"""Interval between checkpoints of a run, and upper bound of the work lost with a process."""
 
 
 @dataclass
 class Checkpoint:
-    """The file of a run that one core makes.
+    """Checkpoint file of a run on one core.
 
     Parameters
     ----------
     file : Path
-        It is whole or not there.
+        Checkpoint file, written atomically.
     whose : str
-        What tells the run, and what makes it, from all others.
+        Identity of the run and of the program that makes it.
     seconds : float
-        Wall time between two checkpoints.
+        Wall time between checkpoints.
     """
 
     file: Path
@@ -44,7 +44,7 @@ class Checkpoint:
     _saved: float = field(default_factory=time.monotonic)
 
     def resume(self, network: OneCore) -> bool:
-        """Bring a network before its first cycle to the state of the file; tell whether there was one of this run."""
+        """Restore an unstarted network from the file; return whether the file held a checkpoint of this run."""
         held = self._read()
         if str(held.pop("whose", "")) != self.whose:
             return False
@@ -57,7 +57,7 @@ class Checkpoint:
         return True
 
     def _read(self) -> dict[str, NDArray[Any]]:
-        """Return all that the file holds; nothing if it is missing or not whole, as its checksums tell."""
+        """Return the content of the file; empty if the file is missing or its checksums fail."""
         try:
             with self.file.open("rb") as content, zipfile.ZipFile(content) as whole:
                 if whole.testzip() is not None:
@@ -68,7 +68,7 @@ class Checkpoint:
             return {}
 
     def save_now_and_then(self, network: OneCore) -> None:
-        """Write the state if the last time is long enough ago; if it cannot be written, the run goes on without it."""
+        """Write the state if the interval has passed. Write errors are ignored."""
         if time.monotonic() - self._saved < self.seconds:
             return
         content, (_, packets) = io.BytesIO(), network.whole()
@@ -80,12 +80,12 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def forget(self) -> None:
-        """Remove the file, as the run is finished or begins anew."""
+        """Remove the file."""
         self.file.unlink(missing_ok=True)
 
 
 def _arrays(name: str, value: object) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield every array of a state by the names that lead to it."""
+    """Yield every array of a state with its path of names."""
     if isinstance(value, Records):
         yield name, value.array
     elif isinstance(value, np.ndarray):

@@ -1,37 +1,37 @@
-"""What congestion control did in a run: marks, notifications, packets that waited."""
+"""Counts of congestion control in a run: marks, notifications, held packets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
+from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import Starvation
 from vlane.golden.switches.marking import Marking
 
 
 @dataclass(frozen=True)
 class OfCongestion:
-    """Counts since the start of a run, of all switches or of all hosts.
+    """Counts since the start of a run, over all switches or all hosts.
 
     Parameters
     ----------
     marked : int
-        Packets that got FECN in a switch.
+        Packets marked with FECN by switches.
     packets : int
-        Packets that hosts sent, CNPs among them.
+        Packets sent by hosts, including CNPs.
     fecns, cnps, becns : int
-        Packets received with FECN; CNPs sent, and received.
+        Packets received with FECN; CNPs sent; CNPs received.
     held : int
-        Packets that waited for their flow.
+        Packets held back for their flow.
     lost : int
-        BECNs that found no free entry; a host's count stays at 65,535.
+        BECNs without a free entry; the count of a host saturates at 65,535.
     logged : int
         BECNs that raised a CCTI to Trigger_Threshold.
     withheld : int
-        Blocks of room that switches did not return as they came free (IBS-K2).
+        Freed blocks whose return switches delayed (IBS-K2).
     cnp_share : float
-        CNPs sent, of all packets that hosts sent.
+        CNPs sent divided by packets sent by hosts.
     """
 
     marked: int
@@ -47,7 +47,7 @@ class OfCongestion:
 
 
 def congestion_of(net: Network) -> OfCongestion | None:
-    """Return the counts; None if there is no congestion control."""
+    """Return the counts; ``None`` without congestion control."""
     marking, pacing, starvation = net.out_ports.marking, net.pacing, net.out_ports.starvation
     if not (isinstance(marking, Marking) and isinstance(pacing, Pacing)):
         return None

@@ -1,4 +1,4 @@
-"""What became of connections: a row for each, and for each service level how its packets met their deadlines."""
+"""Results of connections: one row per connection, and deadline statistics per service level."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from vlane.golden.network.meters import Meters
 from vlane.study.cbr_list import CbrList
 
 FRACTION_WORDS = tuple("D" if one == (1, 1) else f"{'' if one[0] == 1 else one[0]}D/{one[1]}" for one in FRACTIONS)
-"""Parts of the deadline D, as a person reads them."""
+"""Fractions of the deadline D as text."""
 JITTER_WORDS = (*(f"{low:g} to {high:g}" for low, high in pairwise(JITTERS)), "1 or more")
-"""Intervals of jitter, in parts of the distance at which packets are generated."""
+"""Intervals of jitter as text, relative to the generation interval."""
 
 _SURE = 0.999
 
 
 @dataclass(frozen=True)
 class OfDeadlines:
-    """How packets of a service level's connections met their deadlines, in the measured stretch.
+    """Deadline statistics of a service level's connections, in the measurement window.
 
     Parameters
     ----------
     sl, connections, packets : int
-        The level; connections with a packet that was measured; their packets.
+        Service level; number of connections with a measured packet; number of their packets.
     within : list of float
-        Share of the packets that came within each part of the deadline, as ``FRACTION_WORDS`` has them.
+        Fraction of packets that arrived within each fraction of the deadline in ``FRACTION_WORDS``.
     largest : float
-        Latency over deadline, of all packets.
+        Largest latency divided by deadline.
     p999 : float or None
-        The same that 999 of 1000 packets stay below, to a 512th; None if it is above 2.
+        99.9 % quantile of latency divided by deadline, rounded up to 1/512; ``None`` if it exceeds 2.
     jitter : list of float
-        Share of the arrivals by the distance from the one before, as ``JITTER_WORDS`` has it.
+        Fraction of arrivals by deviation of the arrival interval, for the intervals of ``JITTER_WORDS``.
     best, worst : list of float
-        As ``within``, of the connection with the most and of that with the least packets within the first part that any
-        packet of the level came within.
+        Like ``within``, for the best and the worst connection, ranked by packets within the smallest fraction that any
+        packet of the level met.
     """
 
     sl: int
@@ -54,7 +54,7 @@ class OfDeadlines:
 
 
 def deadlines_of(listed: CbrList, meters: Meters) -> list[OfDeadlines]:
-    """Return what is said of each level that had packets of connections with deadlines."""
+    """Return the statistics of each level that had packets of connections with deadlines."""
     counts = meters.connections.within.sum(axis=1)
     return [
         _of_level(listed, meters, sl, np.flatnonzero((listed.sl == sl) & (counts > 0)))
@@ -85,13 +85,12 @@ def _of_level(listed: CbrList, meters: Meters, sl: int, numbers: NDArray[np.int6
 
 
 def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
-    """Return a row for each connection, in the order of the list.
+    """Return one row for each connection, in the order of the list.
 
-    Columns: row of the list's file, from 0; source, destination, SL, bytes, cycles between packets, deadline (null for
-    none); of packets that were
-    generated and received in the measured stretch: how many, mean and longest latency (null without packets), those
-    that came after the deadline, and those whose distance from the one before was within an eighth of what it was when
-    they were generated.
+    Columns: row in the list's file, from 0; source, destination, SL, bytes, cycles between packets, deadline (null for
+    none). For packets generated and received in the measurement window: number, mean and longest latency (null without
+    packets), number after the deadline, and number whose arrival interval was within an eighth of the generation
+    interval.
     """
     each, within, jitter = meters.connections
     packets, has_deadline = each["packets"], listed.deadline > 0

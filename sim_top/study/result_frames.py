@@ -1,4 +1,4 @@
-"""Tables of a study's runs: a row per run, or per run and service level, after the columns that tell the runs apart."""
+"""Tables of a study's runs: one row per run, or per run and service level, after the columns that identify runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from vlane.documents.toml_text import toml_value
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.rates import LinkClock
 from vlane.sim_top.study.run_store import RunKey
 from vlane.sim_top.study.simulate import PerSL, RunResult
@@ -19,16 +19,16 @@ from vlane.sim_top.study.times import timed_document, timed_types
 
 @dataclass(frozen=True)
 class MadeRun:
-    """A run of a study.
+    """Finished run of a study.
 
     Parameters
     ----------
     key : RunKey
-        What tells it from the others.
+        Identity of the run.
     result : RunResult
-        The run.
+        Result of the run.
     clock : LinkClock
-        What its cycles are in time.
+        Clock of the links.
     """
 
     key: RunKey
@@ -37,14 +37,14 @@ class MadeRun:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What is changed of the study, by dotted key; empty for the study as it is."""
+        """Changes of the study, by dotted key; empty for the unchanged study."""
         return self.key.parameters
 
 
 def parameter_columns(points: list[Mapping[str, Any]]) -> dict[str, pl.Series]:
-    """Return a column for each parameter of a study's points, a row for each: of its own type if all values have one.
+    """Return one column per parameter of a study's points, with its own type if all values share one.
 
-    Whole numbers and fractions together are fractions; lists, sections and values of several types are TOML's text.
+    Mixed whole numbers and fractions become fractions; lists, sections and mixed types become TOML text.
 
     Examples
     --------
@@ -65,13 +65,13 @@ def _alike(values: list[Any]) -> list[Any]:
 
 
 def run_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
-    """Return a row per run: parameters, load, seed, and what is said of the run, with times and Gb/s."""
+    """Return one row per run: parameters, load, seed and results, including times and Gb/s."""
     rows = [timed_document(_of_run(run.result), run.clock) for run in runs]
     return pl.DataFrame([*columns.values(), *pl.DataFrame(rows, schema=timed_types(_types(_RUN, "")))])
 
 
 def level_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
-    """Return a row per run and service level: parameters, load, seed, the level, and the run again as ``run_...``."""
+    """Return one row per run and service level, with the run's parameters and results (``run_...``)."""
     rows: list[dict[str, Any]] = []
     places: list[int] = []
     for place, run in enumerate(runs):
@@ -92,14 +92,14 @@ _TYPES = {
     "list[float]": pl.List(pl.Float64),
 }
 _APART = ("per_sl", "deadlines", "congestion")
-"""What a run says of its levels and of congestion control, which is no column of a row for the run."""
+"""Fields of a run's result that are not columns of the table of runs."""
 _LEVEL = [(each.name, str(each.type)) for each in fields(PerSL)]
 _RUN = [(each.name, str(each.type)) for each in fields(RunResult) if each.name not in _APART]
-"""Names and types of what is said of a level and of a run; load and seed are the first of a run."""
+"""Names and types of the fields of a level and of a run; a run begins with load and seed."""
 
 
 def _types(said: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
-    """Return the types of columns, which do not depend on what a study's runs happened to give."""
+    """Return the types of columns, independent of the values of a study's runs."""
     return {f"{prefix}{name}": _TYPES[kind.removesuffix(" | None")] for name, kind in said}
 
 
@@ -116,17 +116,21 @@ def read_table(file: Path) -> pl.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read, or is no Parquet file with the columns ``load`` and ``seed``.
+        If the file cannot be read, or is not a Parquet file with the columns ``load`` and ``seed``.
     """
-    must = "a folder of results, or a Parquet file of them"
+    must = "a folder of results or a Parquet file"
     try:
         with file.open("rb") as content:
             table = pl.read_parquet(content)
     except OSError as error:
-        raise InputError("results", must, error.strerror or "unreadable", source=str(file)) from None
+        problem = f"cannot be read: {error.strerror or 'unreadable'}"
+        raise InputError("results", must, problem, source=str(file), problem=problem) from None
     except pl.exceptions.PolarsError as error:
-        raise InputError("results", must, str(error).splitlines()[0], source=str(file)) from None
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            "results", must, reason, source=str(file), problem=f"are not a Parquet file: {reason}"
+        ) from None
     missing = [name for name in ("load", "seed") if name not in table.columns]
     if missing:
-        raise InputError(f"column {missing[0]}", "there, as in all results", "missing", source=str(file))
+        raise missing_value(f"column {missing[0]}", "the file is not a table of results", source=str(file))
     return table

@@ -1,4 +1,4 @@
-"""A folder of runs, of one study and by one writer at a time (``docs/network.md``, What is kept)."""
+"""Folder of runs of one study, with one writer at a time (``docs/network.md``, What is kept)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from vlane.sim_top.study.times import timed_frame
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
 TABLES = ("links", "flows")
-"""Tables of the runs that are kept joined, beside those of each run."""
+"""Tables that are also stored joined over all runs."""
 _LOCK = ".lock"
-_MUST = "an empty folder or one with runs of this study: name another, or remove this one"
+_MUST = "an empty folder or one with runs of this study"
 _OPTION = "--out"
 
 
@@ -37,14 +37,14 @@ class _Part(BaseModel):
 
 
 class StudyId(_Part):
-    """Whose runs a folder holds.
+    """Study whose runs a folder holds.
 
     Parameters
     ----------
     name, file : str
-        For people.
+        Human-readable names.
     digest : str
-        What is in it; studies of the same digest are the same.
+        Digest of the content; studies with equal digests are equal.
     """
 
     name: str
@@ -54,18 +54,18 @@ class StudyId(_Part):
 
 @dataclass(frozen=True)
 class RunKey:
-    """What tells a run of a study from its others.
+    """Identity of a run within its study.
 
     Parameters
     ----------
     load : float
-        As the study asks.
+        Load as given in the study.
     seed : int
-        Likewise.
+        Seed as given in the study.
     point : str
         Digest of the study with its parameters; empty without parameters.
     parameters : mapping of str to object
-        What is changed of the study, by dotted key; the point's digest says the same.
+        Changes of the study by dotted key; implied by the point's digest.
     """
 
     load: float
@@ -75,7 +75,7 @@ class RunKey:
 
     @property
     def stem(self) -> str:
-        """Name of the run's files in the folder, without what they end in."""
+        """Path of the run's files in the folder, without suffix."""
         return f"runs/{self.point[:_POINT_DIGITS]}{'-' * bool(self.point)}load{self.load!r}-seed{self.seed}"
 
 
@@ -101,7 +101,7 @@ class _Run(_Part):
 
     @property
     def key(self) -> RunKey:
-        """What the run is."""
+        """Identity of the run."""
         return RunKey(self.load, self.seed, self.point)
 
 
@@ -115,43 +115,43 @@ class _Manifest(_Part):
 
 
 JoinedPart = tuple[RunKey, pl.DataFrame, LinkClock]
-"""A run, and one row with the columns that go before those of its tables when they are joined."""
+"""Run, one row with the columns to prepend to its tables when they are joined, and the clock."""
 
 
 def refuse_other_files(folder: Path) -> None:
-    """Refuse a folder without runs that holds other files, before anything is made in it.
+    """Reject a folder without runs that holds other files, before anything is written.
 
     Raises
     ------
     InputError
-        Naming one of them; or the folder, if its name is no UTF-8, which polars cannot open.
+        If the folder holds other files (names one), or its name is not UTF-8, which polars cannot open.
     """
     try:
         str(folder).encode()
     except UnicodeEncodeError:
-        raise InputError(_OPTION, "a folder whose name is UTF-8", str(folder)) from None
+        raise InputError(_OPTION, "a UTF-8 name", str(folder)) from None
     with contextlib.suppress(OSError):
         others = {each.name for each in folder.iterdir() if not each.name.startswith(".")} - {"runs"}
         if others and not others & {MANIFEST, RESULTS}:
-            raise InputError(_OPTION, _MUST, f"one with other files, as {min(others)}", source=str(folder))
+            raise _unusable(folder, f"holds other files, such as {min(others)}")
 
 
 class RunStore:
-    """A folder of runs of one study, held as long as the context lasts.
+    """Folder of runs of one study, locked for the duration of the context.
 
     Parameters
     ----------
     folder : Path
-        Made if it is missing.
+        Folder, created if missing.
     study : StudyId
-        The runs' study.
+        Study of the runs.
     version, model : str
-        Version and digest of what makes the runs; runs that another one made are removed, ``removed`` of them.
+        Version and source digest of the program. Runs made by another program are removed; ``removed`` counts them.
 
     Raises
     ------
     InputError
-        If the folder cannot be written, another process holds it, or its runs are of another study or of none.
+        If the folder cannot be written, another process holds its lock, or its runs are of another study or of none.
     """
 
     def __init__(self, folder: Path, study: StudyId, *, version: str, model: str) -> None:
@@ -174,8 +174,8 @@ class RunStore:
         os.close(self._lock)
 
     def _take_lock(self) -> None:
-        """Hold the folder: the system lets go of it when this process ends, however it does."""
-        file, must = self.folder / _LOCK, "a folder that no other vlane writes to"
+        """Lock the folder. The system releases the lock when this process exits."""
+        file, must = self.folder / _LOCK, "a folder that no other process writes to"
         lock = -1
         try:
             lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -184,29 +184,32 @@ class RunStore:
             if lock >= 0:
                 os.close(lock)
             if isinstance(error, BlockingIOError):
-                raise InputError(_OPTION, must, "one in use: wait, or name another", source=str(self.folder)) from None
-            raise InputError(_OPTION, f"{must}, with a lock", error.strerror, source=str(file)) from None
+                problem = ": another vlane process is writing to this folder; wait or name another folder"
+                raise InputError(_OPTION, must, "in use", source=str(self.folder), problem=problem) from None
+            problem = f": cannot lock the folder: {error.strerror}"
+            raise InputError(_OPTION, must, error.strerror, source=str(file), problem=problem) from None
         self._lock = lock
 
     def _take_over(self) -> None:
-        """Read what is there; remove it if it was made otherwise, refuse it if it is of another study."""
+        """Read the manifest. Runs of another program are removed; runs of another study are rejected."""
         file, own = self.folder / MANIFEST, self._manifest
         try:
             text = file.read_bytes()
         except FileNotFoundError:
             if any((self.folder / "runs").iterdir()) or (self.folder / RESULTS).exists():
-                self._refuse("one whose runs no manifest names")
-            self._write_manifest()  # before the first run, which may be killed at any moment
+                self._refuse("holds runs without a manifest")
+            self._write_manifest()  # before the first run, because the process may be killed at any time
             return
         except OSError as error:
-            raise InputError(_OPTION, "a folder that can be read", error.strerror, source=str(file)) from None
+            problem = f": cannot read: {error.strerror}"
+            raise InputError(_OPTION, "a readable folder", error.strerror, source=str(file), problem=problem) from None
         try:
             found = _Manifest.model_validate_json(text)
         except ValidationError:
-            self._refuse(f"one with a damaged {MANIFEST}")
+            self._refuse(f"holds a damaged {MANIFEST}")
         if found.study.digest != own.study.digest and found.runs:
-            changed = " before it was changed" if found.study.file == own.study.file else ""
-            self._refuse(f"one with runs of {found.study.file}{changed}")
+            changed = " in an earlier version" if found.study.file == own.study.file else ""
+            self._refuse(f"holds runs of {found.study.file}{changed}")
         if (found.study.digest, found.vlane, found.model) == (own.study.digest, own.vlane, own.model):
             own.runs, own.results, own.tables = found.runs, found.results, found.tables
             return
@@ -221,16 +224,16 @@ class RunStore:
             with contextlib.suppress(OSError):
                 (self.folder / name).unlink()
 
-    def _refuse(self, got: str) -> NoReturn:
-        raise InputError(_OPTION, _MUST, got, source=str(self.folder))
+    def _refuse(self, why: str) -> NoReturn:
+        raise _unusable(self.folder, why)
 
     def whole(self, key: RunKey, tables: list[str]) -> tuple[Any, str]:
-        """Return a run's result as a document, and nothing; or ``None``, and why it is not there or not whole.
+        """Return a run's result and "", or ``None`` and the reason why it is unusable (empty if missing).
 
         Parameters
         ----------
         tables : list of str
-            Tables that it must have; those that it has beside them must be whole too.
+            Required tables; other tables of the run must also be intact.
         """
         run = self._run(key)
         if run is None:
@@ -246,19 +249,19 @@ class RunStore:
             except OSError as error:
                 return None, f"{each.name}: {error.strerror}"
             if found != each.sha256:
-                return None, f"{each.name} is not as it was written"
+                return None, f"{each.name} was changed after it was written"
         try:
             document = json.loads((self.folder / f"{stem}.json").read_text(encoding="utf-8"))
             result = document["result"]
             said = document["study"], document["point"], result["load"], result["seed"], result["digest"]
         except (OSError, ValueError, KeyError, TypeError):
-            return None, f"{stem}.json is no run"
+            return None, f"{stem}.json is not a run"
         if said != (self._manifest.study.digest, key.point, key.load, key.seed, run.digest):
-            return None, f"{stem}.json is of another run"
+            return None, f"{stem}.json belongs to another run"
         return result, ""
 
     def keep(self, key: RunKey, result: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
-        """Write a run's files, then the manifest; what an earlier run of the same key had is replaced."""
+        """Write a run's files and the manifest, replacing an earlier run with the same key."""
         stem, before = key.stem, self._run(key)
         files = [self._write_table(f"{stem}.{name}.parquet", table) for name, table in tables.items()]
         whose = {"study": self._manifest.study.digest, "point": key.point, "parameters": dict(key.parameters)}
@@ -281,14 +284,14 @@ class RunStore:
     def keep_results(
         self, levels: pl.DataFrame, runs: pl.DataFrame, joined: Mapping[str, Sequence[JoinedPart]]
     ) -> None:
-        """Write the tables of all runs, then the manifest; a joined table that there was and is no more is removed.
+        """Write the tables of all runs and the manifest; obsolete joined tables are removed.
 
         Parameters
         ----------
         levels, runs : DataFrame
             ``results.parquet`` and ``runs.parquet``.
         joined : mapping of str to sequence of JoinedPart
-            By table the runs that have it.
+            Runs with each table, by table.
         """
         before = {each.name for each in self._manifest.tables}
         self._manifest.results = self._write_table(RESULTS, levels)
@@ -299,7 +302,7 @@ class RunStore:
         self._remove(before - {each.name for each in tables})
 
     def _write_joined(self, name: str, parts: Sequence[JoinedPart]) -> _File:
-        """Write one table of all runs without having all of it in memory; it is whole or not there."""
+        """Write one table over all runs atomically, without holding all of it in memory."""
         file = self.folder / f"{name}.parquet"
         fresh = file.with_name(f".{secrets.token_hex(8)}.part")
         lazy = []
@@ -313,8 +316,9 @@ class RunStore:
             rows = pl.scan_parquet(fresh).select(pl.len()).collect().item()
             fresh.replace(file)
         except (OSError, pl.exceptions.ComputeError) as error:
-            got = getattr(error, "strerror", None) or "one that could not be written"
-            raise InputError(_OPTION, "a file that can be written", got, source=str(file)) from None
+            got = getattr(error, "strerror", None) or str(error)
+            problem = f": cannot write the file: {got}"
+            raise InputError(_OPTION, "a writable file", got, source=str(file), problem=problem) from None
         finally:
             fresh.unlink(missing_ok=True)
         return _File(name=file.name, sha256=sha256, rows=rows)
@@ -334,8 +338,13 @@ class RunStore:
         write_whole(self.folder / MANIFEST, text, option=_OPTION)
 
 
+def _unusable(folder: Path, why: str) -> InputError:
+    problem = f": the folder {why}; name another folder or remove this one"
+    return InputError(_OPTION, _MUST, why, source=str(folder), problem=problem)
+
+
 def links_of_run(folder: Path, key: RunKey) -> pl.DataFrame:
-    """Return the table of links that a folder holds of a run."""
+    """Return a run's table of links from a folder."""
     return pl.read_parquet(folder / f"{key.stem}.links.parquet")
 
 

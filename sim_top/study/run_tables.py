@@ -1,4 +1,4 @@
-"""Tables of a run beyond its service levels: links and VLs, flows, every packet that left its NIC."""
+"""Further tables of a run: links and VLs, flows, and a trace of all packets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vlane.golden.network.meters import (
     Meters,
     latency_at,
 )
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY, Packets, packets_in_use
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.packets.lrh import channel_bits, pack_lrh, packet_words
@@ -44,7 +44,7 @@ _DELIVERY = (
     "bth",
     "psn",
 )
-"""What the meters keep of a delivery, in their order."""
+"""Fields of a delivery in the meters, in order."""
 
 _TRACE = {
     **dict.fromkeys(("cycle", "source", "destination", "sl", "bytes"), pl.Int64),  # as ``read_packet_trace`` reads them
@@ -52,11 +52,11 @@ _TRACE = {
     "lrh": pl.UInt64,
 }
 _OF_BTH = dict.fromkeys(("bth", "psn"), pl.Int64)
-"""Columns of a trace beside them, where congestion control is on."""
+"""Further columns of a trace with congestion control."""
 
 
 def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
-    """Return the deliveries that were kept, each with the header with which it arrived, and forget them."""
+    """Return the recorded deliveries with their headers on arrival, and clear the record."""
     rows = meters.trace[: meters.traced[0]].copy()
     meters.traced[0] = 0
     columns = dict(zip(_DELIVERY, rows.T, strict=True))
@@ -84,16 +84,16 @@ def _columns(world: World) -> dict[str, Any]:
 def trace_table(
     world: World, network: Running, earlier: list[pl.DataFrame], net: Network, packets: Packets
 ) -> pl.DataFrame:
-    """Return every packet that left its NIC: those that arrived, by cycle and destination; the others, by birth.
+    """Return every packet sent by a NIC: arrived packets by cycle and destination, then packets in flight by birth.
 
     Parameters
     ----------
     network : OneCore or ManyCores
-        Whose meters have the last deliveries.
+        Network whose meters hold the latest deliveries.
     earlier : list of DataFrame
-        Deliveries that were taken out of the meters before.
+        Deliveries taken from the meters before.
     net, packets : Network, Packets
-        The network as it is now.
+        Present state of the network.
     """
     arrived = pl.concat([*earlier, *(delivery_table(world, meters) for meters in network.meters())])
     head = pl.col("delivered_cycle") - pl.col("flits")
@@ -102,7 +102,7 @@ def trace_table(
 
 
 def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
-    """Return the packets that left their NICs and did not arrive yet; what is said of an arrival is null."""
+    """Return the packets in flight; columns about the arrival are null."""
     drawn = net.staged[net.staged != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)
     origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes", "psn": "psn"}
@@ -115,7 +115,7 @@ def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFra
 
 
 def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
-    """Return by end and lane the cycles that packets asked for the link: until they started, or until now."""
+    """Return, by end and lane, the cycles for which packets requested the link, until their start or until now."""
     asked = net.out_ports.counters["asked"].copy()
     heads = net.out_ports.queues.queue["head"]
     for end, lane in np.argwhere(heads != NOBODY).tolist():
@@ -127,13 +127,12 @@ def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
 
 
 def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
-    """Return a row for each lane of each cabled sending end.
+    """Return one row for each lane of each cabled sending end.
 
-    Columns: the end that sends and the one that receives, by number and port, and the names of their switches or hosts,
-    null where there are none; VL; packets and flits sent, flits per cycle; packets that
-    asked for the link, mean over all cycles; for how many cycles those that were sent did, mean over packets; cycles in
-    which the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer,
-    and of the far one as the sender counts them; flow-control packets sent.
+    Columns: sending and receiving end (number and port, and names of switch or host, null if unnamed); VL; packets and
+    flits sent; flits per cycle; mean number of packets requesting the link; mean request time of sent packets in
+    cycles; cycles in which the link was free but the lane's head had no credits; peak occupancy of the output buffer
+    and of the far buffer as counted by the sender, in blocks; flow-control packets sent.
     """
     wiring, out_ports = net.wiring, net.out_ports
     ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
@@ -162,12 +161,12 @@ def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
 
 
 def _receiving(net: Network, far: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return receiving ends as sending ends are numbered, NICs behind switch ports."""
+    """Return receiving ends in the numbering of sending ends, NICs after switch ports."""
     return np.where(far >= 0, far, len(net.switches.inputs.port) - 1 - far)
 
 
 def _names(world: World, net: Network, ends: NDArray[np.int64]) -> pl.Series:
-    """Return the names of the ends' switches and hosts, null where there are none."""
+    """Return the names of the ends' switches and hosts; null if unnamed."""
     bits, switches = net.switches.inputs.port_bits, world.topology.switches
     numbers = np.where(ends >= switches << bits, ends - (switches << bits) + switches, ends >> bits)
     return pl.concat([_switch_names(world), _host_names(world)]).gather(numbers)
@@ -182,15 +181,15 @@ def _host_names(world: World) -> pl.Series:
 
 
 def _named(names: tuple[str, ...], count: int) -> pl.Series:
-    """Return names that a file can hold, null for those that are missing."""
+    """Return names safe for files; null for missing names."""
     return pl.Series([harmless(name) or None for name in names] or [None] * count, dtype=pl.String)
 
 
 def flow_table(world: World, net: Network) -> pl.DataFrame:
-    """Return a row for each source, destination and SL that had traffic in the measured stretch.
+    """Return one row for each source, destination and SL with traffic in the measurement window.
 
-    Columns: source and destination, by number and by name, null where there is none; SL; flits generated; packets and
-    flits received; latency, mean, percentiles and longest.
+    Columns: source and destination (number, and name, null if unnamed); SL; flits generated; packets and flits
+    received; mean, percentiles and longest latency.
     """
     meters = net.meters
     source, target, level = np.nonzero(meters.flow.any(axis=3))
@@ -217,7 +216,7 @@ def flow_table(world: World, net: Network) -> pl.DataFrame:
 
 
 def _percentiles(histogram: NDArray[np.int64], share: float) -> pl.Series:
-    """Return for each row the latency that so large a share stays below, to a bin; null where there is none."""
+    """Return, for each row, the latency quantile for ``share``, rounded to a bin; null without packets."""
     counted = histogram.cumsum(axis=1)
     bins = (counted >= share * counted[:, -1:]).argmax(axis=1)
     latencies = [latency_at(int(number), FLOW_FINE_BITS) for number in bins]

@@ -1,4 +1,4 @@
-"""One run of a study: a load and a seed, and what is said of it."""
+"""One run of a study at one load and seed, and its results."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import OneCore, Running, lengthen, running
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
-from vlane.golden.network.network import DONE, STUCK, Network, take_waiting
+from vlane.golden.network.network import DONE, STUCK, take_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
 from vlane.golden.topologies.wiring import NOWHERE
@@ -31,40 +32,40 @@ _TRACE_ROWS = 1 << 16
 
 
 class StuckError(RuntimeError):
-    """Nothing moves any more although packets are there; says who waits for whom."""
+    """Deadlock: packets exist but none moves. The message names the chain of waiting buffers."""
 
 
 @dataclass(frozen=True)
 class PerSL:
-    """What a service level got, in the measured stretch.
+    """Results of a service level in the measurement window.
 
     Parameters
     ----------
     sl, packets : int
-        The level; packets received.
+        Service level; packets received.
     offered, accepted : float
         Flits generated and received per cycle and host.
     saturated : bool
-        Whether what waits between generation and delivery grows on and on. The latencies of such a level only say how
-        long the run was.
+        Whether the backlog between generation and delivery grows without bound. The latencies of a saturated level only
+        reflect the length of the run.
     decided : bool
-        Whether the run was long enough to tell; if not, ``saturated`` is False.
+        Whether the run was long enough to decide saturation; if not, ``saturated`` is False.
     backlog_growth, backlog_growth_ci95 : float
-        Trend of what waits, flits per cycle and host; half the width of its 95 % interval.
+        Trend of the backlog in flits per cycle and host; half the width of its 95 % interval.
     latency_mean_cycles, latency_ci95_cycles : float
-        From generation to the reception of the last flit; half the width of the 95 % confidence interval (batch
-        means). ``None`` without packets, or for the interval with empty batches.
+        Mean latency from generation to the reception of the last flit; half the width of its 95 % confidence interval
+        (batch means). ``None`` without packets; the interval is also ``None`` with an empty batch.
     latency_p50, latency_p99, latency_max : int or None
-        In cycles; percentiles to 3 %.
+        Latencies in cycles; percentiles are accurate to 3 %.
     mean_switches : float
-        Switches passed.
+        Mean number of switches on the path.
     precise : bool or None
-        Whether the mean latency is as sure as ``run.precision`` asks; ``None`` if it does not ask.
+        Whether the mean latency has the precision of ``run.precision``; ``None`` without ``run.precision``.
     offered_parts, accepted_parts : list of float
-        The course of ``offered`` and ``accepted``: of each fortieth of the measured stretch, in order.
+        Time series of ``offered`` and ``accepted``: values in each fortieth of the measurement window.
     fairness : float or None
-        Jain's index of the flits received from each host that sends on the level: 1 if all got the same, 1/n if one of
-        n got all; ``None`` unless ``measure.sources`` asks.
+        Jain's index of the flits received from each host that sends on the level: 1 if all are equal, 1/n if only one
+        of n has any; ``None`` without ``measure.sources``.
     """
 
     sl: int
@@ -89,38 +90,38 @@ class PerSL:
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run.
+    """Result of one run.
 
     Parameters
     ----------
     load : float
-        Asked, flits per cycle and host.
+        Configured load, flits per cycle and host.
     seed, cycles : int
-        Of the run; all its cycles.
+        Seed; total number of cycles.
     saturated, decided : bool
-        Whether any service level is saturated; whether the run was long enough to tell of all of them.
+        Whether any service level is saturated; whether saturation is decided for all.
     offered, accepted : float
-        All service levels together.
+        Sums over all service levels.
     flit_hops : int
-        Flits delivered times switches passed, in all cycles.
+        Delivered flits times switches on their paths, over all cycles.
     flit_hops_per_second : float
-        Per CPU second.
+        Flit-hops per CPU second.
     seconds : float
-        CPU time, of all cores that ran it.
+        CPU time over all cores.
     peak_mib : float
-        Memory of the process, at most.
+        Peak memory of the process.
     digest : str
-        Of every delivery and its cycle.
+        Digest of all deliveries with their cycles.
     link_utilisation_mean, link_utilisation_max : float
-        Of the links between switches, each direction a link of its own, in all cycles; 0 if there are none.
+        Utilisation of links between switches, per direction, over all cycles; 0 without such links.
     host_link_utilisation_mean, host_link_utilisation_max : float
-        Of the links between hosts and switches, likewise.
+        Utilisation of links between hosts and switches, likewise.
     per_sl : list of PerSL
-        Levels that had traffic.
+        Results of levels with traffic.
     deadlines : list of OfDeadlines
-        Levels with packets of connections that have deadlines.
+        Statistics of levels with connections that have deadlines.
     congestion : OfCongestion or None
-        What congestion control did; None if there is none.
+        Counts of congestion control; ``None`` without it.
     """
 
     load: float
@@ -154,26 +155,25 @@ def simulate(
     cores: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[RunResult, dict[str, pl.DataFrame]]:
-    """Make one run; return its result and tables: ``links``, ``flows``, ``connections``, ``trace``, as asked for.
+    """Make one run; return its result and the requested tables: ``links``, ``flows``, ``connections``, ``trace``.
 
     Parameters
     ----------
     trace : bool
-        Whether every delivery is kept.
+        Whether to record every delivery.
     with_tables : bool
-        Whether there are tables of links, flows and connections.
+        Whether to make tables of links, flows and connections.
     cores : int
-        Threads that run parts of the network at the same time; nothing but the time depends on it.
+        Number of threads that share the network; results do not depend on it.
     checkpoint : Checkpoint or None
-        Where the run goes on from, if there is one of it, and is kept now and then, if one core makes it without a
-        trace.
+        Checkpoint to resume from and to update periodically; used only with one core and without a trace.
 
     Raises
     ------
     InputError
-        If the network cannot be divided into so many parts.
+        If the network cannot be divided among so many cores.
     StuckError
-        If nothing moves for ``stuck_cycles``.
+        If no flit moves for ``stuck_cycles``.
     """
     made = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
     network = running(made, cores=cores)
@@ -203,7 +203,7 @@ def simulate(
 def _run_on(
     world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame], keeping: Checkpoint | None
 ) -> None:
-    """Run to the end of the measured stretch; add the deliveries that found no place any more."""
+    """Run to the end of the measurement window; append the deliveries whenever the record is full."""
     end = int(network.meters()[0].window[1])
     while True:
         until = end
@@ -221,7 +221,7 @@ def _run_on(
 
 
 def _is_enough(world: World, network: Running) -> bool:
-    """Tell whether every level is saturated or as sure as is asked, or a stretch twice as long would be too long."""
+    """Return whether every level is saturated or precise enough, or a window twice as long would exceed the limit."""
     asked, window = world.study.run, network.meters()[0].window
     first, end = int(window[0]), int(window[1])
     if asked.precision is None or 2 * end - first > asked.longest_cycles:
@@ -231,7 +231,7 @@ def _is_enough(world: World, network: Running) -> bool:
 
 
 def _with_waiting(net: Network, packets: Packets) -> Meters:
-    """Return the counts of levels with what waits in the application queues, which stays there."""
+    """Return the meters including the packets in application queues, without modifying the network."""
     meters = net.meters._replace(part=net.meters.part.copy(), flow=net.meters.flow[:0, :0].copy())
     aside = net._replace(sources=copy.deepcopy(net.sources), staged=net.staged.copy(), meters=meters)
     take_waiting(aside, copy.deepcopy(packets))
@@ -266,7 +266,7 @@ def _result(world: World, net: Network, *, load: float, seed: int, seconds: floa
 
 
 def _utilisations(world: World, net: Network) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the flits per cycle of the links between switches, and of those between hosts and switches."""
+    """Return the flits per cycle of links between switches, and of links between hosts and switches."""
     far, of_switches = net.wiring.cable["far"], world.topology.switches << net.switches.inputs.port_bits
     sent = net.out_ports.counters["flits"].sum(axis=1) / int(net.clock[NOW])
     is_cabled, is_switch = far != NOWHERE, np.arange(len(far)) < of_switches
@@ -275,7 +275,7 @@ def _utilisations(world: World, net: Network) -> tuple[NDArray[np.float64], NDAr
 
 
 def _levels(world: World, meters: Meters) -> list[PerSL]:
-    """Return what each level that had traffic got."""
+    """Return the results of each level with traffic."""
     traffic = meters.part[:, :, [MADE, RECEIVED]].any(axis=(1, 2))
     return [_per_sl(world, meters, sl) for sl in np.flatnonzero(traffic).tolist()]
 
@@ -316,7 +316,7 @@ def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
 
 
 def _fairness(world: World, meters: Meters, sl: int) -> float | None:
-    """Return Jain's index of the hosts that may send on a level; None if they are not told apart."""
+    """Return Jain's index over the hosts that may send on a level; ``None`` if hosts are not measured separately."""
     got = meters.by_source[:, sl] if meters.by_source.size else np.zeros(0)
     if not got.any():
         return None
@@ -333,7 +333,7 @@ def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:
 
 
 def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
-    """Say for one blocked head after the other what it waits for, until one comes again."""
+    """Return a description of the chain of blocked heads, followed until it repeats."""
     inputs, ends = net.switches.inputs, len(net.wiring.cable)
     heads = np.full((ends, inputs.queues.queue.shape[1]), NOBODY, np.int64)
     heads[: len(inputs.queues.queue)] = inputs.queues.queue["head"]
@@ -358,7 +358,7 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
             f"{show_end(world.topology, place, net)} VL {lane} waits for {show_end(world.topology, target, net)}"
         )
         place = following if following >= 0 and (heads[following] != NOBODY).any() else -1
-    return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
+    return f"cycle {int(net.clock[0])}: none of {held} packets moves: {'; '.join(steps) or 'all wait at NICs'}"
 
 
 def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[str]:

@@ -1,6 +1,6 @@
-"""What the parts of a run's measured stretch say: how sure a mean is, and whether what waits grows.
+"""Statistics of one service level's time series: precision of a mean, and growth of the backlog.
 
-``docs/network.md`` has the rules. All of it is about one service level; ``part`` is that level's of the meters.
+``docs/network.md`` describes the rules. ``part`` is the level's time series in the meters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vlane.golden.network.meters import LOST, MADE, PARTS, RECEIVED, TIMED, TIMED_LATENCY
 
 GROWTH_SHARE = 0.01
-"""Of what is offered: from this growth on a level may be called saturated; below it, it may be called steady."""
+"""Growth relative to the offered load: saturated levels exceed it, steady levels stay below it."""
 
 _BATCHES = PARTS // 2
 _STUDENT_95 = (
@@ -51,28 +51,28 @@ _STUDENT_95 = (
     2.045,
     2.042,
 )
-"""Student's t of 1 to 30 degrees of freedom, both sides together 5 %."""
+"""Student's t for 1 to 30 degrees of freedom, two-sided 5 %."""
 _BATCHES_99 = 2.861
-"""Student's t of 19 degrees of freedom, both sides together 1 %."""
+"""Student's t for 19 degrees of freedom, two-sided 1 %."""
 _TREND_95 = 2.024
-"""Student's t of 38 degrees of freedom, both sides together 5 %."""
+"""Student's t for 38 degrees of freedom, two-sided 5 %."""
 _RANDOM_WALK = 0.6
-"""Factor of the autoregression from which on it is taken as 1: estimates of 1 from so few values are often this low."""
+"""Autoregression factor from which 1 is assumed, because few values often underestimate a factor of 1."""
 _NORMAL_95_ONE_SIDE = 1.645
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """What became of everything that waits between generation and delivery.
+    """Growth of the backlog between generation and delivery.
 
     Parameters
     ----------
     growth : float
-        Trend over the stretch, flits per cycle.
+        Trend over the window, in flits per cycle.
     growth_ci95 : float
         Half the width of its 95 % interval.
     saturated, decided : bool
-        Whether it grows; whether the stretch was long enough to tell (if not, ``saturated`` is False).
+        Whether the backlog grows; whether the window was long enough to decide (if not, ``saturated`` is False).
     """
 
     growth: float
@@ -82,7 +82,11 @@ class Backlog:
 
 
 def half_width(values: list[float]) -> float | None:
-    """Return half the width of the 95 % interval of the mean of independent values; None for fewer than two.
+    """Return half the width of the mean latency's 95 % interval, from 20 batch means.
+
+    The result is ``None`` if a batch is empty.
+
+    The result is ``None`` if a batch is empty.
 
     Examples
     --------
@@ -95,13 +99,16 @@ def half_width(values: list[float]) -> float | None:
 
 
 def latency_half_width(part: NDArray[np.int64]) -> float | None:
-    """Return half the width of the 95 % interval of the mean latency, by 20 batch means; None if a batch is empty."""
+    """Return half the width of the mean latency's 95 % interval, from 20 batch means.
+
+    The result is ``None`` if a batch is empty.
+    """
     packets, latency = (part[:, column].reshape(_BATCHES, 2).sum(axis=1) for column in (TIMED, TIMED_LATENCY))
     return half_width((latency / packets).tolist()) if packets.min() > 0 else None
 
 
 def parts_look_apart(part: NDArray[np.int64]) -> bool:
-    """Tell whether the mean latencies of neighbouring parts look independent: von Neumann's ratio, 5 % on one side."""
+    """Return whether mean latencies of neighbouring parts look independent: von Neumann's ratio, one-sided 5 %."""
     if part[:, TIMED].min() == 0:
         return False
     means = part[:, TIMED_LATENCY] / part[:, TIMED]
@@ -113,12 +120,12 @@ def parts_look_apart(part: NDArray[np.int64]) -> bool:
 
 
 def judge_backlog(part: NDArray[np.int64], cycles: int) -> Backlog:
-    """Return whether a level is saturated, and by how much what waits grows.
+    """Judge whether a level is saturated, and return the growth of its backlog.
 
     Parameters
     ----------
     cycles : int
-        Of the measured stretch.
+        Length of the measurement window.
     """
     offered = float(part[:, MADE].sum()) / cycles
     added = (part[:, MADE] - part[:, RECEIVED] - part[:, LOST]) * (PARTS / cycles)
@@ -132,10 +139,10 @@ def judge_backlog(part: NDArray[np.int64], cycles: int) -> Backlog:
 
 
 def _trend(added: NDArray[np.floating[Any]]) -> tuple[float, float]:
-    """Return the slope, per part, of a sum of ``added``, and its standard error.
+    """Return slope per part and standard error of the cumulative sum of ``added``.
 
-    The sum is a line and what is around it, which may be anything from independent to a random walk: an
-    autoregression of order 1, whose factor is corrected for its bias and taken as 1 if it may be 1.
+    The residuals around the line are modelled as a first-order autoregression, from independent noise to a random walk.
+    Its factor is corrected for bias, and set to 1 if 1 is plausible.
     """
     count = len(added)
     held, place = np.cumsum(added), np.arange(count, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Student's t distribution, for intervals of any confidence."""
+"""Student's t distribution for intervals of any confidence."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _BISECTIONS = 200
 
 
 def students_t(freedom: int, confidence: float) -> float:
-    """Return how many standard errors an interval reaches to each side.
+    """Return the number of standard errors from the mean to either end of an interval.
 
     Parameters
     ----------
     freedom : int
         Degrees of freedom, at least 1.
     confidence : float
-        Share of such intervals that hold the true value, above 0 and below 1.
+        Probability that the interval contains the true value, above 0 and below 1.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def students_t(freedom: int, confidence: float) -> float:
 
 
 def _within(freedom: int, reach: float) -> float:
-    """Return the probability of a value within so many standard errors (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """Return the probability of a value within ``reach`` standard errors (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     angle = atan(reach / sqrt(freedom))
     if freedom == 1:
         return 2 * angle / pi

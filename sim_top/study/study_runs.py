@@ -1,10 +1,11 @@
-"""The runs of a study: which are made, which are taken as they were kept, and what they are told apart by."""
+"""Runs of a study: reuses stored runs, makes missing runs and stores them."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -15,11 +16,14 @@ from pydantic import TypeAdapter, ValidationError
 
 import vlane
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.division import check_parts
+from vlane.golden.topologies.topology import End, Topology
+from vlane.rates import NAMED_RATES, rate_of
 from vlane.sim_top.output.console import note
 from vlane.sim_top.scenario.congestion_settings import flows_held
+from vlane.sim_top.scenario.equipment import fastest_captured
 from vlane.sim_top.scenario.world import World
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
@@ -46,40 +50,40 @@ def run_sweep(
     cores: int = 1,
     remark: Callable[[str], None] = note,
 ) -> list[MadeRun]:
-    """Make all runs of a study's points, and keep each as it finishes; return them by point, load and seed.
+    """Make all runs of a study's points, storing each when it finishes; return them by point, load and seed.
 
     Parameters
     ----------
     sweep : Sweep
-        The points, checked.
+        Checked points.
     out : Path
         Folder for ``manifest.json``, the tables of all runs, and ``runs/`` with the files of each run.
     jobs : int
-        Runs at a time, of whatever points, each in a process of its own if more than 1.
+        Number of concurrent runs, of any points; each has a process of its own if more than 1.
     resume : bool
-        Whether finished runs of the same points are taken as they are.
+        Whether to reuse finished runs of the same points.
     trace : bool
         Whether each run writes its packets.
     told : callable
-        Called with (run, runs finished, runs in all).
+        Receives (run, finished runs, total runs).
     cluster : Cluster, optional
-        Makes the runs instead of processes here.
+        Makes the runs instead of local processes.
     with_tables : bool
-        Whether each run keeps its tables of links and flows.
+        Whether each run stores its tables of links and flows.
     cores : int
-        Threads that make each run.
+        Number of threads per run.
     remark : callable
-        Called with what is worth knowing beside the results.
+        Receives notable lines that are not results.
 
     Raises
     ------
     InputError
-        If the folder cannot be used or holds runs of another study; if packets are to be written of a network whose
-        LIDs no header names; if a network cannot be divided among so many cores.
+        If the folder is not usable or holds runs of another study, a trace is requested but headers cannot hold the
+        LIDs, or a network cannot be divided among so many cores.
     StuckError
-        If nothing moves for ``stuck_cycles``.
+        If no flit moves for ``stuck_cycles``.
     WorkerLostError
-        If two processes ended while they made the same run.
+        If two processes died during the same run.
     """
     if trace:
         _check_headers(sweep)
@@ -97,7 +101,7 @@ def run_sweep(
 
     with RunStore(out, sweep.study, version=vlane.__version__, model=_model_digest()) as store:
         if store.removed:
-            remark(f"{store.removed} runs that another version or source of vlane made are removed")
+            remark(f"removed {store.removed} runs made by another version of vlane")
         for said in dict.fromkeys(said for point in sweep.points for said in _remarks(point.world)):
             remark(said)
         for key, point in wanted if resume else []:
@@ -142,40 +146,71 @@ def run_sweep(
 
 
 def shown_run(key: RunKey) -> str:
-    """Return a run as a person reads it."""
+    """Return a readable name of a run."""
     words = [shown_changes(key.parameters)] * bool(key.parameters)
     return ", ".join([*words, f"load {key.load!r}", f"seed {key.seed}"])
 
 
 def _check_headers(sweep: Sweep) -> None:
-    """Refuse to write packets whose headers would have no room for their LID or SL."""
+    """Reject traces of packets whose LIDs or SLs do not fit into headers."""
     for point in sweep.points:
         routes = point.world.routes
         if len(routes.rule):
-            must = f"left out with more than {FIRST_MULTICAST - 1} LIDs, which headers cannot name"
-            raise InputError("--trace", must, "given")
+            raise misplaced("--trace", f"with more than {FIRST_MULTICAST - 1} LIDs: headers cannot hold them")
         if routes.nic_vl.shape[1] > routes.kind.levels:
-            must = f"left out with more than {routes.kind.levels} SLs, which headers cannot name"
-            raise InputError("--trace", must, "given")
+            raise misplaced("--trace", f"with more than {routes.kind.levels} SLs: headers cannot hold them")
 
 
 def _remarks(world: World) -> list[str]:
     return [
         *_golden_only(world),
+        *_captured_rates(world),
         *_not_taken_in(world),
         *_flows_held(world),
         *trace_remarks(world.replayed, cycles=world.study.run.cycles),
     ]
 
 
+def _captured_rates(world: World) -> Iterator[str]:
+    """Report which captured rates the runs take, and which they ignore."""
+    fastest = fastest_captured(world.rates)
+    if not fastest:
+        if world.rates:
+            yield "the capture names no rates of cables: all have the rate of the links"
+        return
+    link, captured = rate_of(world.study.link.rate_gbps), NAMED_RATES[fastest].data_gbps
+    slower: dict[str, list[End]] = {}
+    for end, name in sorted(world.rates.items()):
+        if name != fastest:
+            slower.setdefault(name, []).append(end)
+    for name, ends in slower.items():
+        where = _shown_cable(world.topology, ends[0]) + (f" and {len(ends) - 1} more" if len(ends) > 1 else "")
+        if name in NAMED_RATES:
+            yield f"cables captured at {name} have {NAMED_RATES[name].data_gbps / captured:.4g} of the rate: {where}"
+        else:
+            yield f"cables of unknown rate ({name or 'none named'}) are taken as {fastest}: {where}"
+    if not math.isclose(link, captured, rel_tol=1e-3):
+        yield (
+            f"the fastest cables were captured at {fastest}, {captured:g} Gb/s: times and Gb/s are those of "
+            f"link.rate_gbps or --rate, {link:g} Gb/s"
+        )
+
+
+def _shown_cable(topology: Topology, end: End) -> str:
+    """Return a cable by its host, or by the switch and port of its first end."""
+    if end in topology.hosts:
+        return topology.show_host(topology.hosts.index(end))
+    return f"{topology.show_switch(end[0])} port {end[1] + 1}"
+
+
 def _not_taken_in(world: World) -> Iterator[str]:
     if world.refused:
         asked = world.refused + len(world.connections.source)
-        yield f"{world.refused} of {asked} connections were not taken in: a port on their path had no room for them"
+        yield f"{world.refused} of {asked} connections were not admitted: a port on their path had too few free entries"
 
 
 def _flows_held(world: World) -> Iterator[str]:
-    """Say how far congestion control reaches, once for SLs that are alike."""
+    """Yield remarks on the number of flows that congestion control can hold, one per group of equal SLs."""
     if world.congestion is None or not world.congestion.threshold:
         return
     alike: dict[tuple[int, int, int], list[int]] = {}
@@ -186,18 +221,19 @@ def _flows_held(world: World) -> Iterator[str]:
         why = f"{by_timer} by CCTI_Timer and CCTI_Increase, {by_cct} by the CCT"
         names = ", ".join(map(str, sls))
         yield (
-            f"congestion control holds up to {min(by_timer, by_cct)} flows to one host, in packets of {blocks} blocks "
-            f"of SL {names} ({why}); more of them stay a hot spot"
+            f"congestion control can hold up to {min(by_timer, by_cct)} flows to one host, "
+            f"with packets of {blocks} blocks "
+            f"on SL {names} ({why}); more flows remain a hot spot"
         )
 
 
 def _golden_only(world: World) -> Iterator[str]:
     if len(world.routes.rule):
         count = int(world.routes.lids[:, 1].sum())
-        yield f"{count} LIDs are more than a subnet's {FIRST_MULTICAST - 1}: switches forward by rule, without tables"
+        yield f"{count} LIDs exceed a subnet's {FIRST_MULTICAST - 1}: switches forward by rule, without tables"
     levels, most = world.routes.nic_vl.shape[1], world.routes.kind.levels
     if levels > most:
-        yield f"{levels} SLs are more than the {most} that a packet can name: golden switches have them, no others do"
+        yield f"{levels} SLs exceed the {most} of a packet header: only golden switches support them"
 
 
 def _checkpoint(out: Path, sweep: Sweep, key: RunKey) -> Checkpoint:
@@ -227,7 +263,7 @@ def _one(
 
 
 def _kept(store: RunStore, key: RunKey, tables: list[str], remark: Callable[[str], None]) -> RunResult | None:
-    """Return a run that is there and whole; say of one that is there and is not."""
+    """Return a stored run if it is intact; remark on a stored run that is not."""
     document, why = store.whole(key, tables)
     if document is not None:
         try:
@@ -236,15 +272,15 @@ def _kept(store: RunStore, key: RunKey, tables: list[str], remark: Callable[[str
             made = None
         if made is not None and asdict(made) == document:
             return made
-        why = "its result is of another form"
+        why = "its result has another format"
     if why:
-        remark(f"{shown_run(key)} is made again: {why}")
+        remark(f"repeating {shown_run(key)}: {why}")
     return None
 
 
 @functools.cache
 def _model_digest() -> str:
-    """Return a digest of all sources of vlane that decide what a run is and what is said of it."""
+    """Return a digest of all sources of vlane that determine a run and its results."""
     digest = hashlib.sha256(source_digest().encode())
     own = Path(__file__).resolve().parent.parent
     for file in (*sorted(own.rglob("*.py")), *sorted(Path(vlane.__file__).resolve().parent.rglob("*.py"))):

@@ -1,6 +1,6 @@
-"""The points of a study: what is changed of it, in every combination, each checked before anything runs.
+"""Points of a sweep: a study with every combination of changes, each checked before anything runs.
 
-A study without changes is a sweep of one point, which has no parameters.
+A study without changes is a sweep of one point without parameters.
 """
 
 from __future__ import annotations
@@ -24,26 +24,25 @@ from vlane.study.model import plugins_named
 from vlane.study.study import Study
 
 LISTS = ("run.loads", "run.seeds")
-"""Keys whose values are runs of one point, not points."""
+"""Keys whose values are runs of one point, not points of their own."""
 RATE = "link.rate_gbps"
-"""What a cycle is in time, which changes no run: only where it is swept are its values points."""
+"""Key of the link rate, which changes no run: its values are points only if it is swept."""
 MOST_POINTS = 10_000
-"""Of a sweep."""
+"""Largest number of points of a sweep."""
 
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A study with some values of its parameters.
+    """Study with one set of parameter values.
 
     Parameters
     ----------
     world : World
-        What its runs share, checked.
+        Checked data shared by the point's runs.
     digest : str
-        What tells it from other studies, the sources of its plug-ins too; empty for a study without parameters and
-        plug-ins.
+        Digest of the study including the sources of its plug-ins; empty for a study without parameters and plug-ins.
     parameters : mapping of str to object
-        What is changed, by dotted key.
+        Changes by dotted key.
     """
 
     world: World
@@ -51,21 +50,21 @@ class SweepPoint:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self) -> list[RunKey]:
-        """Return its runs, by load and seed."""
+        """Return the point's runs, by load and seed."""
         run = self.world.study.run
         return [RunKey(load, seed, self.digest, self.parameters) for load in run.loads for seed in run.seeds]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A study's points.
+    """Points of a study.
 
     Parameters
     ----------
     study : StudyId
-        The study before any change.
+        Study before any change.
     points : tuple of SweepPoint
-        All with the same parameters, in the order of the values that were given, the last one varying fastest.
+        Points with the same parameters, in the order of the given values, the last parameter varying fastest.
     """
 
     study: StudyId
@@ -73,7 +72,7 @@ class Sweep:
 
     @property
     def run_count(self) -> int:
-        """Runs of all points."""
+        """Number of runs of all points."""
         return sum(len(point.runs()) for point in self.points)
 
 
@@ -83,23 +82,28 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
     Parameters
     ----------
     study : StudyFile
-        Its changes are parameters of every point, but for loads, seeds and the rate.
+        Study; its changes are parameters of every point, except for loads, seeds and the rate.
     values : mapping of str to sequence
-        By dotted key; those of ``run.loads`` and ``run.seeds`` are the lists themselves.
+        Values by dotted key; for ``run.loads`` and ``run.seeds`` the list itself.
     name : str
-        Name of the study's file, for people who read the manifest; that of the file it was read from if left out.
+        File name for the manifest; by default that of the file it was read from.
 
     Raises
     ------
     InputError
-        If a key or a value is refused, naming both; if there are too many points, or two are the same study.
+        If a key or value is rejected (names both), there are too many points, or two points are the same study.
     """
     axes = dict(values or {})
     for key, listed in axes.items():
         _check_axis(key, listed)
     count = prod(len(listed) for key, listed in axes.items() if key not in LISTS)
     if count > MOST_POINTS:
-        raise InputError("sweep", f"of at most {MOST_POINTS} points", count)
+        raise InputError(
+            "sweep",
+            f"at most {MOST_POINTS} points",
+            count,
+            problem=f": {count} points exceed the limit of {MOST_POINTS}",
+        )
     base = study.with_({key: list(axes.pop(key)) for key in LISTS if key in axes})
     points: list[SweepPoint] = []
     digests: dict[str, tuple[Any, ...]] = {}
@@ -127,14 +131,14 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
 
 def _check_axis(key: Any, values: Any) -> None:
     if not isinstance(key, str):
-        return  # refused as a key
+        return  # rejected as a key later
     if isinstance(values, str | bytes) or (not isinstance(values, Sequence) and not hasattr(values, "tolist")):
         raise InputError(f"sweep {key}", "a list of values", values)
     if not len(values):
-        raise InputError(f"sweep {key}", "a list of at least one value", "empty")
+        raise InputError(f"sweep {key}", "a list of at least one value", "empty", problem=": the list is empty")
     if _is_list(key) and key not in LISTS:
         whole = next(each for each in LISTS if key.startswith(each))
-        raise InputError(f"sweep {key}", f"{whole}, whose values are runs of their own", key)
+        raise InputError(f"sweep {key}", whole, key, problem=f": sweep the whole list {whole} instead")
 
 
 def _is_list(key: str) -> bool:
@@ -142,19 +146,19 @@ def _is_list(key: str) -> bool:
 
 
 def _twice(axes: Mapping[str, Any], first: tuple[Any, ...], second: tuple[Any, ...]) -> InputError:
-    """Return the error about two points that are the same study: about the value that comes twice, if one does."""
+    """Return the error about two points that are the same study; names the repeated value if there is one."""
     unlike = [key for key, values in axes.items() if len({repr(value) for value in values}) < len(values)]
     if not unlike:
         unlike = [key for key, one, other in zip(axes, first, second, strict=True) if repr(one) != repr(other)]
     got = shown_changes({key: value for key, value in zip(axes, second, strict=True) if key in unlike})
-    return InputError(f"sweep {', '.join(unlike)}", "of values that make different studies", f"{got} again")
+    field, problem = f"sweep {', '.join(unlike)}", f": {got} gives the same study as an earlier point"
+    return InputError(field, "distinct values", got, problem=problem)
 
 
 def study_digest(study: Study, base: Path, *, leave_out_rate: bool = True) -> str:
-    """Return what tells a study from others: all of it but loads and seeds, and the files that it names.
+    """Return a digest of a study without loads and seeds, including the files that it names.
 
-    The rate of the link is left out, too, unless it is swept or timers run: a run is in cycles, whatever they are in
-    time.
+    The link rate is also excluded unless it is swept or timers run, because runs are measured in cycles.
     """
     leave_out_rate = leave_out_rate and study.congestion is None
     left_out = {"run": {"loads", "seeds"}, **({"link": {"rate_gbps"}} if leave_out_rate else {})}
@@ -180,4 +184,5 @@ def _content_digest(file: Path) -> bytes:
         with file.open("rb") as content:
             return hashlib.file_digest(content, "sha256").digest()
     except OSError as error:
-        raise InputError("file", "readable", error.strerror or "unreadable", source=str(file)) from None
+        reason = error.strerror or "unreadable"
+        raise InputError("file", "readable", reason, source=str(file), problem=f"cannot be read: {reason}") from None

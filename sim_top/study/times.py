@@ -1,4 +1,4 @@
-"""Times and rates beside cycles and flits, in documents and tables of a study (``docs/network.md``, Units)."""
+"""Times and rates next to cycles and flits, in a study's documents and tables (``docs/network.md``, Units)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NS = {
     "waited_cycles": "waited_ns",
     "cycles": "simulated_ns",
 }
-"""Values in cycles, and the name of each in nanoseconds."""
+"""Fields in cycles, with the name of their value in nanoseconds."""
 _GBPS = {
     "offered": "offered_gbps",
     "accepted": "accepted_gbps",
@@ -30,13 +30,13 @@ _GBPS = {
     "backlog_growth_ci95": "backlog_growth_ci95_gbps",
     "utilisation": "gbps",
 }
-"""Values in flits per cycle, and the name of each in Gb/s."""
+"""Fields in flits per cycle, with the name of their value in Gb/s."""
 _OF_RUN = "run_"
 """Prefix of a run's columns in a table of service levels."""
 
 
 def _timed_name(name: str) -> tuple[str, bool]:
-    """Return the name beside a name, empty if there is none, and whether it is a time."""
+    """Return the name of the converted field, empty if there is none, and whether it is a time."""
     of_run = _OF_RUN if name.startswith(_OF_RUN) else ""
     bare = name.removeprefix(of_run)
     beside = _NS.get(bare, "") or _GBPS.get(bare, "")
@@ -44,13 +44,13 @@ def _timed_name(name: str) -> tuple[str, bool]:
 
 
 def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, Any]:
-    """Return a document with times and rates beside the cycles and flits that they are of; lists of documents, too.
+    """Return a document with times and rates added after fields in cycles and flits, also in nested lists.
 
     Examples
     --------
     >>> timed_document({"offered": 0.5, "latency_p50": 10, "latency_p99": None}, LinkClock(100.0))
     {'offered': 0.5, 'offered_gbps': 50.0, 'latency_p50': 10, 'latency_p50_ns': 51.2, 'latency_p99': None, \
-'latency_p99_ns': None}
+    'latency_p99_ns': None}
     """
     made: dict[str, Any] = {}
     for name, value in document.items():
@@ -63,7 +63,7 @@ def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, A
 
 
 def timed_types(types: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the types of a table's columns with those that ``timed_document`` adds."""
+    """Return the types of a table's columns, including those that ``timed_document`` adds."""
     made: dict[str, Any] = {}
     for name, kind in types.items():
         made[name] = kind
@@ -74,7 +74,7 @@ def timed_types(types: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def timed_frame(frame: pl.LazyFrame, clock: LinkClock) -> pl.LazyFrame:
-    """Return a table with such columns right behind those that they are of; null stays null."""
+    """Return a table with converted columns added after their originals; null stays null."""
     columns: list[pl.Expr] = []
     for name in frame.collect_schema().names():
         columns.append(pl.col(name))

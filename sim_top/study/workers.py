@@ -1,4 +1,4 @@
-"""Where the runs of a study are made: in this process, in several, or by the workers of a dask cluster."""
+"""Execution of a study's runs: in this process, in several processes, or by a dask cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from multiprocessing import connection, resource_tracker
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 from vlane.extras import require_extra
 from vlane.sim_top.output.interrupts import interrupts_held_back
 from vlane.sim_top.output.progress import show_progress
@@ -24,19 +24,19 @@ _ANSWERS_WITHIN_SECONDS = 10
 
 
 class WorkerLostError(RuntimeError):
-    """A process ended twice while it made the same run; says which."""
+    """Processes died twice during the same run, which the message names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[T]):
-    """Something to be made, here or elsewhere.
+    """Unit of work for this or another process.
 
     Parameters
     ----------
     name : str
-        For people.
+        Human-readable name.
     make : callable
-        Makes it; can be pickled, as can what it returns.
+        Picklable function that does the work and returns a picklable result.
     """
 
     name: str
@@ -44,21 +44,21 @@ class Task(Generic[T]):
 
 
 def made_by_processes(tasks: Sequence[Task[T]], jobs: int) -> Generator[T]:
-    """Yield what each task makes, in the order in which they finish.
+    """Yield the results of tasks in the order of completion.
 
-    A process that ends before it answers is replaced, and its task is made again, once.
+    A process that dies before it answers is replaced, and its task is repeated once.
 
     Parameters
     ----------
     tasks : sequence of Task
-        What is to be made.
+        Tasks to run.
     jobs : int
-        Tasks at a time, each in a process of its own if more than 1.
+        Number of concurrent tasks, each in a process of its own if more than 1.
 
     Raises
     ------
     WorkerLostError
-        If a task's second process ended too.
+        If a task's second process died, too.
     """
     if jobs == 1 or len(tasks) < 2:
         yield from (task.make() for task in tasks)
@@ -95,38 +95,38 @@ def made_by_processes(tasks: Sequence[Task[T]], jobs: int) -> Generator[T]:
 
 
 class _Worker:
-    """A process that makes one task after the other."""
+    """Process that runs one task after another."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, there = context.Pipe()
         self._process = context.Process(target=_work, args=(there,), daemon=True)
-        resource_tracker.ensure_running()  # a start of its own would let interrupts through again
+        resource_tracker.ensure_running()  # starting it later would unblock interrupts again
         with interrupts_held_back():
             self._process.start()
         there.close()
 
     def begin(self, task: Task[Any]) -> _Worker:
-        """Give the process a task; if it is gone, ``answer`` says so."""
+        """Send the process a task. If the process is gone, ``answer`` raises."""
         self.task = task
         with contextlib.suppress(OSError):
             self.pipe.send(task.make)
         return self
 
     def answer(self) -> tuple[Any, BaseException | None]:
-        """Return what was made, or the exception instead."""
+        """Return the result, or the exception instead."""
         made: tuple[Any, BaseException | None] = self.pipe.recv()
         return made
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.pipe.close()
 
 
 def _work(pipe: Any) -> None:
-    """Make tasks until nobody wants any more."""
+    """Run tasks until the pipe closes."""
     show_progress()
     with contextlib.suppress(EOFError, OSError):
         while True:
@@ -134,32 +134,32 @@ def _work(pipe: Any) -> None:
             made, failed = None, None
             try:
                 made = make()
-            except Exception as error:  # noqa: BLE001 - it is raised where the run was asked for
+            except Exception as error:  # noqa: BLE001 - raised again in the parent process
                 failed = _portable(error)
             pipe.send((made, failed))
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an exception that comes through a pipe as what it is, or else one that says what it was."""
+    """Return an exception that survives pickling: itself, or a ``RuntimeError`` that describes it."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
-    except Exception as reason:  # noqa: BLE001 - whatever it cannot do
+    except Exception as reason:  # noqa: BLE001 - any failure to pickle
         return RuntimeError(f"{error!r} ({reason})")
     return error
 
 
 class Cluster:
-    """The workers of a dask scheduler; each has the same version of this package.
+    """Workers of a dask scheduler; each must have the same version of this package.
 
     Parameters
     ----------
     address : str
-        As dask writes it: ``tcp://host:port``.
+        Scheduler address, ``tcp://host:port``.
 
     Raises
     ------
     InputError
-        If no scheduler answers there.
+        If no scheduler answers at the address.
     MissingExtraError
         If the extra ``scale`` is not installed.
     """
@@ -167,17 +167,18 @@ class Cluster:
     def __init__(self, address: str) -> None:
         require_extra("scale")
         self._dask: Any = importlib.import_module("distributed")
-        must = "the address of a dask scheduler that answers, tcp://HOST:PORT"
+        must = "the address of a running dask scheduler, tcp://HOST:PORT"
         try:
             asked = urlsplit(address)
             with socket.create_connection((asked.hostname or "", asked.port or 0), _ANSWERS_WITHIN_SECONDS):
                 pass
             self._client = self._dask.Client(address, timeout=_ANSWERS_WITHIN_SECONDS)
         except (OSError, ValueError):
-            raise InputError("--scheduler", must, address) from None
+            problem = f": no dask scheduler answers at {shown(address)} (expected tcp://HOST:PORT)"
+            raise InputError("--scheduler", must, address, problem=problem) from None
 
     def made(self, tasks: Sequence[Task[T]]) -> Generator[T]:
-        """Yield what each task makes, as ``made_by_processes``."""
+        """Yield the results of tasks, like ``made_by_processes``."""
         waiting = [self._client.submit(task.make, pure=False) for task in tasks]
         try:
             for future in self._dask.as_completed(waiting):

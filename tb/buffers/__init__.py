@@ -1,1 +1,1 @@
-"""Stimuli of the buffer of virtual lanes."""
+"""Benches of the VL buffer."""

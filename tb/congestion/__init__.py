@@ -1,1 +1,1 @@
-"""Stimuli of the blocks of congestion control."""
+"""Benches of the congestion-control blocks."""

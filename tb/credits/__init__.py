@@ -1,1 +1,1 @@
-"""Stimuli of the credit blocks."""
+"""Benches of the credit blocks."""

@@ -1,4 +1,4 @@
-"""Proofs of a sender's account of a far buffer: by returns, and by limits that flow-control packets tell."""
+"""Proofs of a sender's credit counters for a far buffer: by returned blocks, and by limits in flow-control packets."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
 
 PART, STEP, PERIOD, LARGEST = 5, 2, 7, 2
-"""Of the instances: a lane's part of the buffer, growth and cycles after which a packet is due, the largest packet."""
+"""Shape of the instances: a lane's share of the buffer, limit step and period of packets, largest packet."""
 TELLS_DEPTH, TELLS_DEPTH_OF_TWO = 14, 10
-"""Cycles from reset that are looked at, with one block that comes free in a cycle and with two."""
+"""Cycles from reset that are checked, with one block freed per cycle and with two."""
 WINDOW = 2048
-"""How far the limit may be ahead of what was sent (IBA 7.9.4)."""
+"""Most blocks by which the limit may be ahead of the blocks sent (IBA 7.9.4)."""
 
 
 def _assume_starts(m: Module, remote: Any) -> None:
-    """Assume that no packet is too large, that one head starts at a time and fits, and that its size is told."""
+    """Assume that no packet is too large, and that at most one head per cycle starts, fits, and names its size."""
     sizes = (Mux(remote.take[vl], remote.blocks[vl], 0) for vl in range(remote.vls))
     m.d.comb += [
         *(Assume(remote.blocks[vl] <= LARGEST) for vl in range(remote.vls)),
@@ -34,10 +34,10 @@ def _assume_starts(m: Module, remote: Any) -> None:
 
 
 class RoomProperties(Properties):
-    """Room told by returns, beside an account of each lane: what was taken less what came back.
+    """Check credit counters by returned blocks against a reference model of each lane.
 
-    No packet is larger than the largest, and one is taken only if it fits, one in a cycle; this is assumed, and nothing
-    of the returns.
+    Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. Returns are
+    arbitrary.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ class RoomProperties(Properties):
     """
 
     statements: ClassVar = {
-        "room-account": "What the sender counts of a lane is what it took less what came back, also when both happen"
-        " in one cycle, and is never below 0.",
+        "room-account": "The sender's count of a lane is the blocks taken minus the blocks returned, also when both "
+        "happen in one cycle, and is never below 0.",
         "room-fits": "A packet fits exactly when its lane stays within its maximum and every lane can still use its"
         " minimum.",
-        "room-fits-behind": "A packet behind the head fits exactly when both together would.",
-        "room-bounds": "No lane takes more than its maximum, and all together never more than the buffer, the unused"
-        " minimum of each included.",
+        "room-fits-behind": "A packet behind the head fits exactly when both packets together would.",
+        "room-bounds": "No lane uses more than its maximum, and all lanes together, with each lane's unused minimum, "
+        "never exceed the buffer.",
     }
     depth = 4
 
@@ -89,11 +89,11 @@ class RoomProperties(Properties):
 
 
 class LimitsProperties(Properties):
-    """Room told by limits, beside an account of one arbitrary lane: blocks sent, and the limit that arrived last.
+    """Check credit counters by limits against a reference model of one arbitrary lane.
 
-    No packet is larger than the largest, and one is taken only if it fits, one in a cycle; this is assumed.
-    For the property of the far buffer it is assumed
-    that the limits that arrive are such as the far end told: what it can hold and has freed, or less, and no older.
+    Assumptions: no packet exceeds the largest size, at most one packet starts per cycle, and it fits. For the property
+    of the far buffer, arriving limits are at most the far end's capacity plus the blocks freed there, and never
+    decrease.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class LimitsProperties(Properties):
     """
 
     statements: ClassVar = {
-        "sent": "Every packet that starts counts with its blocks on its lane, and only there.",
-        "limit": "The limit of a lane is the one that arrived last for it, and its part of the buffer before that.",
-        "limit-fits": "A packet fits exactly when the blocks sent and its own do not exceed the limit, modulo 4096.",
-        "limit-fits-behind": "A packet behind the head fits exactly when both together would.",
-        "far-buffer": "No more blocks are on their way and in the far buffer than the lane has places there.",
+        "sent": "Every packet that starts adds its blocks to its own lane, and only there.",
+        "limit": "The limit of a lane is the last one received for it, initially its share of the buffer.",
+        "limit-fits": "A packet fits exactly when the blocks sent plus its own do not exceed the limit, modulo 4096.",
+        "limit-fits-behind": "A packet behind the head fits exactly when both packets together would.",
+        "far-buffer": "The blocks in flight and in the far buffer never exceed the lane's share of that buffer.",
     }
     depth = 4
 
@@ -166,9 +166,9 @@ class LimitsProperties(Properties):
 
 
 class TellsProperties(Properties):
-    """Flow-control packets of a port, beside an account of every lane: the limit, and whether its packet is due.
+    """Check the flow-control packets of a port against a reference model of every lane: its limit, and when it is due.
 
-    Nothing is assumed but that no more blocks of a lane come free than it has.
+    The only assumption is that no more blocks of a lane are freed than it holds.
 
     Parameters
     ----------
@@ -177,13 +177,12 @@ class TellsProperties(Properties):
     """
 
     statements: ClassVar = {
-        "told": "A flow-control packet leaves exactly when the link takes one and one is due.",
-        "told-limit": "It tells of the lane whose turn it is, round robin from the one told last, and its limit is the"
-        " lane's part and all blocks freed until the cycle before.",
-        "due": "A lane is due from reset on, after a growth of the limit by the step, and from the end of each period"
-        " on, until its packet leaves.",
-        "told-wait": "A lane that is due tells its limit after at most as many packets of others as there are other"
-        " lanes.",
+        "told": "A flow-control packet leaves exactly when the link can take one and one is due.",
+        "told-limit": "The packet is for the next due lane, round robin after the lane sent last; its limit is the "
+        "lane's share plus all blocks freed up to the previous cycle.",
+        "due": "A lane is due from reset, after its limit has advanced by the step, and from the end of each period, "
+        "until its packet leaves.",
+        "told-wait": "A due lane is served after at most as many packets of other lanes as there are other lanes.",
     }
 
     def __init__(self, tells: Any) -> None:

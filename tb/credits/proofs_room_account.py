@@ -1,4 +1,4 @@
-"""The room that lanes share, in an account of a proof: what each is guaranteed and allowed (``docs/vlbuffer.md``)."""
+"""Reference model of a shared buffer's admission rule: each lane's minimum and maximum (``docs/vlbuffer.md``)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from amaranth.hdl import Mux, Value
 
 @dataclass(frozen=True, slots=True)
 class RoomAccount:
-    """When so much more fits (VLB-2, VLB-3); written from the page, apart from what hardware and golden do.
+    """Decide whether more blocks fit (VLB-2, VLB-3), written from the page, independently of hardware and golden.
 
     Parameters
     ----------
     blocks : int
-        All of them.
+        Capacity of the buffer, in blocks.
     minimum, maximum : int
-        Guaranteed to and allowed for each lane.
+        Blocks guaranteed to each lane, and the most that a lane may use.
     """
 
     blocks: int
@@ -25,14 +25,14 @@ class RoomAccount:
     maximum: int
 
     def promised(self, used: Iterable[Value]) -> Value:
-        """Return the blocks that lanes use, of each at least its minimum, of what each uses."""
+        """Return the blocks promised to all lanes: for each lane the larger of its used blocks and its minimum."""
         found: Value = Value.cast(0)
         for each in used:
             found = found + self._promised(each)
         return found
 
     def fits(self, used: Value, more: Value | int, promised: Value) -> Value:
-        """Return whether a lane that uses so much may use so much more, while that much is promised to all."""
+        """Return whether a lane that uses ``used`` blocks may use ``more``, given the blocks promised to all lanes."""
         after = used + more
         together = promised - self._promised(used) + self._promised(after)
         return (after <= self.maximum) & (together <= self.blocks)

@@ -1,1 +1,1 @@
-"""Stimuli of the blocks of Ethernet congestion management."""
+"""Benches of the Ethernet congestion-management blocks."""

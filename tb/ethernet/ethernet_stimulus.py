@@ -1,4 +1,4 @@
-"""What the stimuli of the Ethernet blocks have in common: golden's state, its inputs, and what they are drawn from."""
+"""Common part of the stimuli of the Ethernet blocks: golden's state, its inputs, and the random source."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from vlane.tb.machinery.native.packing import places
 from vlane.tb.machinery.native.stimulus import Layout, Stimulus
 
 TARGET, COUNT = range(2)
-"""What is kept between cycles: the level that traffic aims at, of blocks with a queue, and decisions so far."""
+"""Indices of values kept between cycles: target of the queue (blocks with a queue), and number of decisions."""
 
 
 class EthernetStimulus(Stimulus):
-    """Golden of a block at its traffic.
+    """Golden of a block with its traffic.
 
-    A subclass names the module of golden, the block's inputs in the order of golden's values, and its outputs.
+    A subclass names golden's module, the block's inputs in the order of golden's values, and its outputs.
 
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence
-        Run in order.
+        Phases, in the order in which they run.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     """
 
     reference: ClassVar[ModuleType]
@@ -50,9 +50,9 @@ class EthernetStimulus(Stimulus):
     @staticmethod
     @abstractmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can show."""
+        """Return the rules that an instance can reach."""
 
     @property
     def decisions(self) -> int:
-        """Frames or orders that were taken so far."""
+        """Number of frames or orders accepted so far."""
         return int(self._link[COUNT])

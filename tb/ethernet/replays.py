@@ -1,7 +1,7 @@
-"""What blocks of an Ethernet network did, cycle by cycle again: for hardware, and held against the network's log.
+"""Replays of Ethernet blocks from a network's log, cycle by cycle, checked against the log and fed to hardware.
 
-The network decides without a clock. Here golden's block with a clock is given the same in the same cycles: what it
-decides must be what the log says, and hardware must show what it shows.
+The network decides without a clock. A replay gives golden's clocked block the same inputs in the same cycles: its
+decisions must equal the log, and the hardware's outputs must equal the block's.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _RP_OUTS = ("ready", "done", "may", "limited", "rate", "probe", "tag", "limiters
 
 
 class _Replay:
-    """A block of a network; what is common to both.
+    """Replay of one block of a network: the common part.
 
     Parameters
     ----------
     state, values, rules : tuple, array, int
-        Of golden's block with a clock: its state, inputs that do nothing, how many rules it has.
+        Golden's clocked block: its state, neutral inputs, and its number of rules.
     follow : callable
-        The kernel that goes on.
+        Kernel that fills rows from the log.
     entries : array of int64, (entries, 11)
-        Its part of the log.
+        The block's part of the log.
     cycles : int
-        How long it is followed.
+        Length of the replay in cycles.
     ins, outs : array of int64
-        Where its ports are.
+        Positions of the ports in a row.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class _Replay:
 
     @property
     def decisions(self) -> int:
-        """Entries that were followed."""
+        """Number of log entries replayed."""
         return int(self._at[_NEXT])
 
     @property
     def wrong(self) -> int:
-        """What golden's block with a clock decides otherwise than the network did, or was not ready for."""
+        """Number of decisions in which golden's clocked block differs from the network, or was not ready."""
         return int(self._at[_WRONG])
 
     def fill(self, rows: Words, expected: Words) -> int:
-        """Fill rows from the start and return how many; 0 at the end."""
+        """Fill rows from the start and return how many, or 0 at the end."""
         count = min(len(rows), self._cycles - int(self._at[_CYCLE]))
         self._follow(
             self._state,
@@ -88,20 +88,20 @@ class _Replay:
 
 
 class PointReplay(_Replay):
-    """A congestion point of a network.
+    """Replay of a congestion point of a network.
 
     Parameters
     ----------
     parameters : mapping
-        Of the block.
+        Parameters of the block.
     entries : array of int64, (entries, 11)
-        Its part of the log.
+        The block's part of the log.
     cpid : int
-        Its number.
+        CPID of the congestion point.
     cycles : int
-        How long it is followed.
+        Length of the replay in cycles.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ def _follow_point(
 
 
 class SourceReplay(_Replay):
-    """A reaction point of a network; parameters as of ``PointReplay``."""
+    """Replay of a reaction point of a network. See ``PointReplay`` for the parameters."""
 
     def __init__(
         self, parameters: Mapping[str, Any], entries: NDArray[np.int64], *, cycles: int, inputs: Layout, outputs: Layout

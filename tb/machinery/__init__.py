@@ -1,1 +1,1 @@
-"""Machinery that all benches share; nothing here belongs to one block."""
+"""Machinery that all benches share. Nothing here belongs to a single block."""

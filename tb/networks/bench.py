@@ -1,6 +1,6 @@
-"""cocotb bench of switches in hardware inside a golden network: the bench carries the network, cycle by cycle.
+"""cocotb bench of hardware switches inside a golden network, which the bench runs cycle by cycle.
 
-Golden runs on a thread of its own, as in the native run, and stops in every cycle until the simulator has run it.
+Golden runs on a separate thread and stops in every cycle until the simulator has run that cycle.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from cocotb.utils import get_sim_time
 
-from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.network import DONE
 from vlane.golden.network.runs import Change, run_to
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.tb.machinery.cocotb_benches.cocotb_drive import setting
 from vlane.tb.machinery.native.rows import Words
@@ -34,7 +35,7 @@ _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 
 class Pins:
-    """The vectors of the top, driven after a falling edge and read before the next one: all outputs are registers."""
+    """Port vectors of the top, driven after a falling edge and read before the next one. Outputs are registered."""
 
     def __init__(self, dut: Any, switches: list[int], words: tuple[int, int]) -> None:
         self.clk, self.edge = dut.clk, 0
@@ -44,7 +45,7 @@ class Pins:
         self.rows = np.zeros((len(switches), words[1]), np.uint64)
 
     async def cycle(self, given: Words) -> None:
-        """Run one cycle; ``rows`` are then what every switch shows after it."""
+        """Run one cycle; afterwards ``rows`` holds the outputs of every switch."""
         for pin, row in zip(self.given, given, strict=True):
             pin.value = int.from_bytes(row.tobytes(), "little")
         await FallingEdge(self.clk)
@@ -55,7 +56,7 @@ class Pins:
 
 
 class Golden:
-    """The golden rest of the network, on a thread: whenever rows of all switches are given it waits for a cycle."""
+    """Golden part of the network, on a thread that waits for the simulator once the rows of all switches are given."""
 
     def __init__(self, carried: CarriedNetwork) -> None:
         self._wants, self._settled = threading.Semaphore(0), threading.Semaphore(0)
@@ -84,18 +85,18 @@ class Golden:
             self._wants.release()
 
     def wants_cycle(self) -> bool:
-        """Wait until the rows of a cycle are given, or golden is through."""
+        """Wait for the rows of a cycle and return false when golden has finished."""
         self._wants.acquire()
         return self.reason is None
 
     def settled(self, rows: Words) -> None:
-        """Tell what the switches showed."""
+        """Pass the outputs of the switches to golden."""
         self.hardware.shown[:] = rows
         self._settled.release()
 
 
 class Watch:
-    """Golden alone, beside the run: tells what the outputs of the switches must be in each cycle."""
+    """Pure golden network, run in parallel, that computes the expected outputs of the switches in each cycle."""
 
     def __init__(self, carried: CarriedNetwork) -> None:
         assert carried.plain is not None
@@ -103,7 +104,7 @@ class Watch:
         self.packets, self.faults = new_packets(1 << 14), deque[Change](carried.plain_faults)
 
     def differs(self, cycle: int, rows: Words) -> dict[str, Any]:
-        """Return what golden says of the first output that differs in a cycle; nothing if none does."""
+        """Return the cycle, instance and expected values of the first output that differs, or an empty dictionary."""
         _, self.packets = run_to(self.net, self.packets, cycle + 1, changes=self.faults)
         for number, switch in enumerate(self.carried.switches):
             for port in range(self.carried.hardware.ports):
@@ -116,8 +117,8 @@ class Watch:
 
 @cocotb.test()
 async def delivers_what_golden_delivers(dut: Any) -> None:
-    """Run the switches inside the network and say what came of it."""
-    carried: CarriedNetwork = pickle.loads(Path(setting()["carried"]).read_bytes())  # noqa: S301 - of our own process
+    """Run the switches inside the network and log the result."""
+    carried: CarriedNetwork = pickle.loads(Path(setting()["carried"]).read_bytes())  # noqa: S301 - written by our own process
     hardware = carried.hardware
     pins = Pins(dut, carried.switches, (hardware.given.shape[1], hardware.shown.shape[1]))
     Clock(dut.clk, _CLOCK_NS, unit="ns").start()
@@ -130,7 +131,7 @@ async def delivers_what_golden_delivers(dut: Any) -> None:
     while not found and golden.wants_cycle():
         await pins.cycle(hardware.given)
         if cycle == 0:
-            start = time.process_time()  # golden is compiled
+            start = time.process_time()  # golden has been compiled by now
         if watch:
             found = watch.differs(cycle, pins.rows)
         if not found:

@@ -1,4 +1,4 @@
-"""What a bench is given to carry a golden network around hardware; it crosses to the simulator's process."""
+"""Description of a golden network with hardware switches, passed to the simulator's process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import Sending
 from vlane.tb.machinery.native.rows import Field, Words
 from vlane.tb.networks.hardware import Hardware
@@ -15,12 +15,12 @@ from vlane.tb.networks.hardware import Hardware
 
 @dataclass(frozen=True, slots=True)
 class CarriedNetwork:
-    """A network at rest, cabled to switches in hardware.
+    """A network before its first cycle, connected to switches in hardware.
 
     Parameters
     ----------
     switches : list of int
-        Those in hardware.
+        Numbers of the switches in hardware.
     net : Network
         The rest of the network.
     hardware : Hardware
@@ -30,13 +30,14 @@ class CarriedNetwork:
     boot : array of uint64, (cycles, switches, words)
         Rows that reset and program the switches before cycle 0.
     cycles : int
-        Length of the run.
+        Length of the run in cycles.
     outputs : mapping of str to Field
-        Where a switch's outputs are in its row.
+        Positions of a switch's outputs in its row.
     plain : Network or None
-        The same network without hardware, which says what the outputs must be; the run ends where they differ.
+        The same network without hardware, which supplies the expected outputs; the run ends at a difference. ``None``
+        for no comparison.
     plain_faults : deque of Change
-        The faults for it.
+        Faults of the study, for ``plain``.
     """
 
     switches: list[int]
@@ -51,7 +52,7 @@ class CarriedNetwork:
 
 
 def expected_at(sending: Sending, port: int, cycle: int) -> dict[str, int]:
-    """Return what golden says of the flit that leaves a port in a cycle, by name of the output; VL and ends of one."""
+    """Return the expected ``valid``, and for a flit VL, ``first`` and ``last``, of a port, by output name."""
     place = cycle - int(sending.since)
     if not 0 <= place < sending.flits:
         return {f"tx__{port}__valid": 0}

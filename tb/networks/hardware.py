@@ -1,4 +1,4 @@
-"""Switches in hardware within a golden network: their rows, and what is under way at their ports."""
+"""Switches in hardware within a golden network: their rows, and the packets at their ports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY
 from vlane.switches.switch_programs import TableWrite
 from vlane.tb.machinery.native.packing import put_writes
@@ -20,26 +20,26 @@ from vlane.tb.switches.row_layout import RowLayout
 from vlane.tb.switches.rows_credit import fields
 
 WORDS, WORDS_WITH_BTH = 2, 3
-"""Words of a flit: the header and one that names the flit; of switches that mark, all of the base transport header."""
+"""Words of a flit: the header and an identifier; switches that mark also carry the base transport header."""
 
 (BAD_FLITS, DROPPED, MARKS) = range(3)
 HEADS = 4
-"""Cycles for which the heads that went in are kept."""
+"""Cycles for which heads that entered are remembered."""
 
 _COUNTS = 3
 
 
 class Entering:
-    """The packet that goes into a switch in hardware at a port, or went in last.
+    """Packet entering a hardware switch at a port, or the last packet that entered.
 
     Parameters
     ----------
     packet, flits : int
-        Its number in the pool and its size; 0 flits if there is none.
+        Index of the packet in the pool, and its size in flits; 0 flits if there is none.
     place : int
-        Flits that are in.
+        Number of flits that have entered.
     lane, header, stamp, bth, psn : int
-        Its lane, its header without its stamp, the stamp, its ``bth`` and sequence number.
+        Lane, header without stamp, stamp, ``bth`` and sequence number of the packet.
     """
 
     packet: Int64
@@ -53,14 +53,14 @@ class Entering:
 
 
 class Leaving:
-    """The packet that comes out of a switch in hardware at a port, or came out last.
+    """Packet leaving a hardware switch at a port, or the last packet that left.
 
     Parameters
     ----------
     packet, flits : int
-        Its number in the pool and its size.
+        Index of the packet in the pool, and its size in flits.
     place : int
-        Flits that are out.
+        Number of flits that have left.
     """
 
     packet: Int64
@@ -74,36 +74,35 @@ class Hardware(NamedTuple):
     Parameters
     ----------
     step : int
-        Address of the function that runs a cycle.
+        Address of the function that runs a cycle of a device.
     device : array of int64, (switches,)
         Addresses of the devices.
     first : array of int64, (switches,)
-        Number of each one's first sending end.
+        Number of each switch's first sending end.
     peer : array of int64, (switches * ports,)
-        Sending end at the other end of each port's cable, ``NOWHERE`` if there is none.
+        Sending end at the other end of each port's cable; ``NOWHERE`` if there is none.
     ports : int
-        Of a switch.
+        Number of ports of a switch.
     words : int
-        Of a flit.
+        Number of words in a flit.
     ins, outs : array of int64, (elements, 3)
-        Where inputs and outputs are in their rows.
+        Positions of inputs and outputs in their rows.
     given, shown : array of uint64, (switches, words)
-        Rows of a cycle.
+        Rows of the current cycle.
     rx : Records of Entering, (switches * ports,)
-        The packet that goes in at each port.
+        Packet that is entering at each port.
     heads : array of int64, (switches * ports, 4)
-        By cycle, the packet whose head went in.
+        Packet whose head entered in each of the last four cycles.
     tx : Records of Leaving, (switches * ports,)
-        The packet that comes out at each port.
+        Packet that is leaving at each port.
     writes : array of uint64, (switches, words)
-        Rows in which tables are written in the next cycle; zeros if none is.
+        Rows that write tables in the next cycle; zeros for no write.
     place : array of int64, (ends,)
-        Which of the ``switches * ports`` each sending end is, -1 for none.
+        Index of each sending end among the ``switches * ports``; -1 for ends of other switches.
     back : array of int64, (switches * ports, lanes)
-        Within a cycle: blocks that come free in the next one, and before that what is taken.
+        Temporary values within a cycle: blocks that are freed in the next cycle, and before that the blocks in use.
     counts : array of int64, (3,)
-        Flits and returns that were not what went in, or where, on what lane or channel or when they should not; packets
-        dropped; packets marked.
+        Counts of wrong outputs (flits, returns, drops), of dropped packets, and of marked packets.
     """
 
     step: int
@@ -139,7 +138,7 @@ def new_hardware(
     outs: NDArray[np.int64],
     row_words: tuple[int, int],
 ) -> Hardware:
-    """Return switches into which nothing goes yet; ``row_words`` are those of their inputs and outputs."""
+    """Return switches whose ports are idle. ``row_words`` are the words of their input and output rows."""
     switches, places = len(device), len(device) * ports
     place = np.full(ends, -1, np.int64)
     for number, begin in enumerate(first):
@@ -167,12 +166,12 @@ def new_hardware(
 
 @inner
 def layout_of(net: Network, hardware: Hardware) -> RowLayout:
-    """Return where ports are in the rows of a switch."""
+    """Return the layout of a switch's rows."""
     return RowLayout(hardware.ports, hardware.words, fields(net.out_ports.remote, net.switches))
 
 
 def show_write(inputs: Layout, write: TableWrite, writes: Words, number: int, _: Network) -> None:
-    """Let a switch's row in ``writes`` hold one write of its tables, or none, from the next cycle on."""
+    """Store a table write in a switch's row of ``writes``, to be applied from the next cycle on."""
     row = writes[number : number + 1]
     row[:] = 0
     put_writes(inputs, [write], row)

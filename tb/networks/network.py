@@ -1,10 +1,9 @@
-"""Golden's network with some of its switches in hardware: packets go in and out flit by flit, cycle by cycle.
+"""Golden network with some of its switches in hardware. Packets enter and leave them flit by flit, cycle by cycle.
 
-A switch in hardware is an end outside for every cable that leads to it. Its outputs come from flip-flops, so those of
-a cycle are known before its inputs. Of a flit the top word is the header, or repeats the packet's number; the one
-behind it says which packet and which flit of it this is, and is checked when it comes out. Switches that mark carry a
-third word: the end of the base transport header, with the sequence number. A stalled link is one that golden says is
-not free.
+A hardware switch is an external end for every cable that leads to it. Switch outputs are registered, so the outputs
+of a cycle are known before the inputs. The top word of a flit is the header, or the inverted identifier; the next word
+identifies packet and flit, and is checked when the flit leaves. Switches that mark carry a third word: the end of the
+base transport header, with the sequence number. Links that golden reports as not free are stalled.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from vlane.golden.links.remote_credit import RemoteCredit, hear, take, taken
 from vlane.golden.links.returns import begin_at_once, places_coming, settle
 from vlane.golden.links.room import Rooms
 from vlane.golden.network.clock import MOVED, NOW
-from vlane.golden.network.network import Network, depart, run_cycle, why_not
+from vlane.golden.network.network import depart, run_cycle, why_not
+from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.kinds import route, vls_apart
@@ -54,12 +54,12 @@ _FIELD_BITS, _SL_TOP = 0xFFFF, 50
 _NUMBER_BITS = (1 << FECN_BIT - 1) - 1
 _LNH_AT, _OPCODE_AT = 48, 56
 _INSIDE = 100
-"""In place of what happens to a packet next: the switch in hardware, of this number and more, that has it."""
+"""Event code of a packet inside hardware: this number plus the index of the switch."""
 
 
 @inner
 def _header(field: Packet, source: int) -> int:
-    """Return a packet's header without stamp; a fifth bit of its SL is in Omni-Path's place."""
+    """Return a packet's header without stamp. The fifth bit of its SL is at Omni-Path's position."""
     sl, pktlen = int(field.sl), WORDS_PER_BLOCK * int(field.blocks) - 1
     header = header_of(sl & 15, int(field.dlid), pktlen) | LNH_BTH << _LNH_AT
     return header | (sl >> 4) << _SL_TOP | (source & _FIELD_BITS)
@@ -67,26 +67,26 @@ def _header(field: Packet, source: int) -> int:
 
 @inner
 def _word(packet: int, place: int) -> Any:
-    """Return the word that names a flit."""
+    """Return the word that identifies a flit."""
     return np.uint64(packet) | (np.uint64(place) << _PLACE_BITS)
 
 
 @inner
 def _first_word(packet: int, bth: int) -> Any:
-    """Return the same of a packet's first flit: the base transport header, with the number as destination QP."""
+    """Return the identifying word of a first flit: the base transport header, with the packet's number as its QP."""
     opcode, fecn, becn = CNP_OPCODE * (bth & BECN != 0), int(bth & FECN != 0), int(bth & BECN != 0)
     return np.uint64(packet) | np.uint64(opcode << _OPCODE_AT | fecn << FECN_BIT | becn << FECN_BIT - 1)
 
 
 @inner
 def _last_word(packet: int, psn: int) -> Any:
-    """Return the word behind it: the sequence number, and the packet's number again."""
+    """Return the word after it: the sequence number, and the packet's number again."""
     return np.uint64(psn << PSN_AT) | np.uint64(packet)
 
 
 @inner
 def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Take the flit that a port of a switch shows."""
+    """Receive the flit that a port of a switch shows, and check it."""
     outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
     place, end = number * hardware.ports + port, hardware.first[number] + port
     flit = tx_at(layout_of(net, hardware), port)
@@ -133,9 +133,9 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
 
 @inner
 def _look_up(net: Network, field: Packet, end: int) -> bool:
-    """Note where golden's tables send a packet, on which lane and channel; tell whether it drops.
+    """Look up a packet's output, lane and channel in golden's tables, and return whether it is dropped.
 
-    Inside the hardware, ``arrived`` holds the outgoing lane.
+    While the packet is inside the hardware, ``arrived`` holds its outgoing lane.
     """
     output, outgoing_vl, channel = route(
         net.switches, end, int(field.dlid), int(field.sl), int(field.lane), int(field.channel)
@@ -145,8 +145,8 @@ def _look_up(net: Network, field: Packet, end: int) -> bool:
 
 
 @inner
-def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - as the other's
-    """Take the blocks that left the input of a port."""
+def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - signature of the other variant
+    """Receive the credit return for blocks that left the input of a port."""
     outs, shown = hardware.outs, hardware.shown
     first = told_at(layout_of(net, hardware), port)
     blocks = int(np.int64(get(shown, number, outs, first)))
@@ -161,7 +161,7 @@ def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, 
             begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lowest(blocks), 1)
             blocks &= blocks - 1
         return
-    lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, to be added to others
+    lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, because it is added to signed values
     if lane < hardware.back.shape[1]:
         begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lane, blocks)
     else:
@@ -170,7 +170,7 @@ def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, 
 
 @inner
 def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Take the flow-control packet that a port shows; it was sent in the cycle before."""
+    """Receive the flow-control packet that a port shows, sent in the previous cycle."""
     outs, shown, end = hardware.outs, hardware.shown, hardware.first[number] + port
     first, peer = told_at(layout_of(net, hardware), port), hardware.peer[number * hardware.ports + port]
     if get(shown, number, outs, first) == 0 or peer == NOWHERE:
@@ -185,12 +185,12 @@ def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: in
 
 @by_type({Rooms: _returns_come, FCPLimits: _limit_comes})
 def _room_comes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Take what a port tells of room."""
+    """Receive a port's credit return or flow-control packet."""
 
 
 @inner
-def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) -> None:  # noqa: ARG001 - as the other's
-    """Note what comes free at once in a cycle at the far ends of switches in hardware."""
+def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) -> None:  # noqa: ARG001 - signature of the other variant
+    """Record the blocks freed in this cycle at the far ends of hardware switches."""
     returns = net.out_ports.returns
     for number in places_coming(returns, cycle):
         it = returns.at_once[number]
@@ -201,17 +201,17 @@ def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) ->
 
 @inner
 def _no_returns_due(remote: FCPLimits, net: Network, hardware: Hardware, cycle: int) -> None:
-    """Do nothing: flow-control packets tell of room."""
+    """Do nothing, because credits travel in flow-control packets."""
 
 
 @by_type({Rooms: _returns_due, FCPLimits: _no_returns_due})
 def _look_at_returns(remote: RemoteCredit, net: Network, hardware: Hardware, cycle: int) -> None:
-    """Note what ports hear of at once in a cycle."""
+    """Record the credits arriving without delay in this cycle."""
 
 
 @inner
 def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Tell a port of the blocks that left the far buffer."""
+    """Drive a port's credit-return input with the blocks that left the far buffer."""
     end, lanes = hardware.first[number] + port, hardware.back.shape[1]
     back = hardware.back[number * hardware.ports + port]
     for lane in range(lanes):
@@ -233,7 +233,7 @@ def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, po
 
 @inner
 def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Give a port the flow-control packet that arrives."""
+    """Drive a port's input with the arriving flow-control packet."""
     end = hardware.first[number] + port
     lane, limit = mail(remote, end, cycle)
     if lane >= 0:
@@ -246,12 +246,12 @@ def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int
 
 @by_type({Rooms: _returns_go, FCPLimits: _limit_goes})
 def _room_goes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Tell a port of room at the far end."""
+    """Drive a port's credit input, as returned blocks or as a flow-control packet."""
 
 
 @inner
 def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Take what a port of a switch shows: a flit for the link, blocks that left its input, why a packet drops."""
+    """Receive flit, credits and drop cause from a switch port, and compare the drop with golden's tables."""
     place, end, remote = number * hardware.ports + port, hardware.first[number] + port, net.out_ports.remote
     _flit_comes(net, packets, hardware, number, port, cycle)
     _room_comes(remote, net, hardware, number, port, cycle)
@@ -270,7 +270,7 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
 
 @inner
 def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Give a port of a switch the flit that arrives, and the blocks that it hears of."""
+    """Drive the inputs of a switch port: the arriving flit and credits."""
     ins, given, layout = hardware.ins, hardware.given, layout_of(net, hardware)
     place, end = number * hardware.ports + port, hardware.first[number] + port
     rx, packet = hardware.rx[place], net.outside[place]
@@ -304,7 +304,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
 
 @kernel
 def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> int:
-    """Run up to a cycle; return why it stopped, as golden's ``run`` does."""
+    """Run up to a cycle and return the reason for stopping, as golden's ``run`` does."""
     reason = why_not(net, packets, end)
     while reason < 0:
         cycle = net.clock[NOW]

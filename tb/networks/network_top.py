@@ -1,6 +1,6 @@
-"""A Verilog top with several switches side by side: the inputs of each are one vector, its outputs another.
+"""Verilog top with several switches. The inputs of a switch form one vector, the outputs a second vector.
 
-The vectors are the rows of the native lockstep, so that a bench moves one value per switch and direction.
+The vectors equal the rows of the native lockstep; a bench moves one value per switch and direction.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Mapping, Sequence
 from vlane.tb.machinery.native.rows import WORD_BITS, Port, row_layout, row_words
 
 TOP = "network"
-"""Name of the module."""
+"""Name of the top module."""
 
 
 def network_top(modules: Mapping[str, tuple[str, Sequence[Port]]], instances: Mapping[int, str]) -> str:
-    """Return the Verilog of a top and of all modules in it.
+    """Return the Verilog of the top and of all modules in it.
 
     Parameters
     ----------
     modules : mapping of str to (str, sequence of Port)
         Verilog and ports of every module.
     instances : mapping of int to str
-        By number of the switch, its module. Switch 3 is ``switch_3``, its vectors are ``given_3`` and ``shown_3``.
+        Module of each switch, by number. Switch 3 is the instance ``switch_3`` with the vectors ``given_3`` and
+        ``shown_3``.
     """
     ports, inside = ["  input clk"], []
     for number, module in instances.items():

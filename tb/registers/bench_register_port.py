@@ -21,7 +21,7 @@ _WORD = 1 << 32
 
 
 class _Bus:
-    """The master, with pauses on every channel, and the expected state of the device."""
+    """AXI4-Lite master that pauses on every channel, and the register map of the device."""
 
     def __init__(self, dut: Any, told: dict[str, Any]) -> None:
         self.dut, self.random = dut, random.Random(told["seed"])  # noqa: S311 - stimulus
@@ -57,7 +57,7 @@ async def _bus(dut: Any) -> _Bus:
 
 
 def _expected(window: Window, entry: int, value: int) -> dict[str, int]:
-    """Return the expected program port for an entry of a window; members that the entry does not name are 0."""
+    """Return the expected program port for an entry of a window. Members that the entry does not set are 0."""
     shown = {**window.fixed, "enable": 1}
     shown |= {part.name: entry >> part.low & (1 << part.bits) - 1 for part in window.index}
     return shown | {part.name: value >> part.low & (1 << part.bits) - 1 for part in window.fields}
@@ -80,7 +80,7 @@ async def _watch(bus: _Bus, seen: deque[tuple[str, dict[str, int]]]) -> None:
 
 @cocotb.test()
 async def entries_reach_the_program_port(dut: Any) -> None:
-    """Each write of an entry raises its program port for one cycle, in order, with every field."""
+    """Check that each write of an entry raises the program port for a single cycle, in order, with every field."""
     bus = await _bus(dut)
     seen: deque[tuple[str, dict[str, int]]] = deque()
     cocotb.start_soon(_watch(bus, seen))
@@ -97,19 +97,19 @@ async def entries_reach_the_program_port(dut: Any) -> None:
             expected = _expected(window, entry, value)
             for _ in range(3):
                 await RisingEdge(dut.clk)
-            assert len(seen) == 1, f"{window.name}[{entry}] raised its program port {len(seen)} times"
+            assert len(seen) == 1, f"{window.name}[{entry}]: the program port was raised {len(seen)} times, not once"
             port, got = seen.popleft()
             assert port == window.program
             for name in programs[port]:
                 wanted = expected.get(name.removeprefix(f"{port}__"), 0) & (1 << bus.widths[name]) - 1
-                assert got[name] == wanted, f"{window.name}[{entry}]: {name} is {got[name]}, not {wanted}"
+                assert got[name] == wanted, f"{window.name}[{entry}]: {name} is {got[name]}, expected {wanted}"
             count += 1
     assert count
 
 
 @cocotb.test()
 async def states_and_constants_read(dut: Any) -> None:
-    """States read the outputs of the block, element by element; settings read back."""
+    """Check that states read the outputs of the block, element by element, and that settings read back."""
     bus = await _bus(dut)
     for register in bus.of_kind(Constant):
         assert await bus.read(bus.registers.address(register.name)) == (register.value, AxiResp.OKAY)
@@ -138,7 +138,7 @@ async def states_and_constants_read(dut: Any) -> None:
 
 @cocotb.test()
 async def commands_last_a_cycle(dut: Any) -> None:
-    """Write ones to a command: each raises its bit for one cycle."""
+    """Check that each written bit of a command is set for a single cycle."""
     bus = await _bus(dut)
     for register in bus.of_kind(Command):
         width = bus.widths[register.member]
@@ -162,7 +162,7 @@ async def commands_last_a_cycle(dut: Any) -> None:
 
 
 async def _refuses_absent_addresses(bus: _Bus) -> None:
-    """Read and write the first address behind each register that no register owns, and the last one of the bus."""
+    """Access the first free address after each register, and the last address of the bus; expect SLVERR."""
     owned = [(at, at + RegisterMap.span(register)) for at, register in bus.registers]
     ends = {end for _, end in owned} | {(1 << bus.registers.address_bits) - WORD_BYTES}
     absent = [at for at in sorted(ends) if at >> bus.registers.address_bits == 0]
@@ -174,7 +174,7 @@ async def _refuses_absent_addresses(bus: _Bus) -> None:
 
 
 async def _refuses_parts_of_registers(dut: Any, bus: _Bus) -> None:
-    """Write parts of words, and words of commands and settings that the instance lacks."""
+    """Write parts of words, and words of commands and settings that the instance lacks; expect SLVERR."""
     for register in [*bus.of_kind(Window), *bus.of_kind(Command), *bus.of_kind(Setting)]:
         partial = await bus.master.write(bus.registers.address(register.name) + 1, b"\1\2")
         assert partial.resp == AxiResp.SLVERR
@@ -186,7 +186,7 @@ async def _refuses_parts_of_registers(dut: Any, bus: _Bus) -> None:
 
 @cocotb.test()
 async def what_has_no_meaning_is_refused(dut: Any) -> None:
-    """Read windows, write registers that are read-only or absent, or partial words: SLVERR, no effect."""
+    """Check that reads of windows, and writes of read-only, absent or partial words, return SLVERR without effect."""
     bus = await _bus(dut)
     seen: deque[tuple[str, dict[str, int]]] = deque()
     cocotb.start_soon(_watch(bus, seen))
@@ -204,7 +204,7 @@ async def what_has_no_meaning_is_refused(dut: Any) -> None:
 
 @cocotb.test()
 async def reads_and_writes_go_on_at_once(dut: Any) -> None:
-    """Many writes and reads at once, all channels pausing at random: each is answered, writes in order."""
+    """Check that simultaneous writes and reads, with random pauses, are all answered, writes in order."""
     bus = await _bus(dut)
     seen: deque[tuple[str, dict[str, int]]] = deque()
     cocotb.start_soon(_watch(bus, seen))

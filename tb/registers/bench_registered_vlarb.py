@@ -23,7 +23,7 @@ _READY, _HOLD, _SWAP = True, False, False
 
 @cocotb.test()
 async def tables_written_over_the_bus_are_served(dut: Any) -> None:
-    """Write a table, swap, wait until the swap is done; then every decision is golden's with that table."""
+    """Write a table, swap, wait for the swap, and compare every decision with golden's."""
     told = setting()
     parameters = told["parameters"]
     inputs, _ = layouts(told)

@@ -12,7 +12,7 @@ _UNDER_WAY = range(4)
 
 
 class AxiLiteProperties(Properties):
-    """A bus with the properties that the AXI specification requires of a subordinate.
+    """Check a bus against the properties that the AXI specification requires of a subordinate.
 
     Parameters
     ----------
@@ -21,9 +21,10 @@ class AxiLiteProperties(Properties):
     """
 
     statements: ClassVar = {
-        "answers": "Each answer belongs to one address, and of a write to one word; none comes without.",
-        "stays": "An answer stays, unchanged, until it is taken.",
-        "writes": "What is written is the word and the address that the master gave, whole, and once.",
+        "answers": "Each response belongs to one request (a write request has an address and a word); there is no "
+        "response without a request.",
+        "stays": "A response stays valid and unchanged until it is accepted.",
+        "writes": "Every write uses the address and the whole word that the master sent, once.",
     }
 
     def __init__(self, bus: Any) -> None:
@@ -48,7 +49,7 @@ class AxiLiteProperties(Properties):
         return m
 
     def _open(self, m: Module, asked: str, answered: str, held: Value) -> Signal:
-        """Count the requests that have not been answered."""
+        """Count the unanswered requests."""
         valid, ready = (getattr(self.bus, f"s_axil_{asked}{name}") for name in ("valid", "ready"))
         given, taken = (getattr(self.bus, f"s_axil_{answered}{name}") for name in ("valid", "ready"))
         count = Signal(_UNDER_WAY, name=f"open_{asked}")

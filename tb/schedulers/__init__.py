@@ -1,1 +1,1 @@
-"""Stimuli of the egress schedulers and what surrounds a scheduler under test."""
+"""Benches of the egress schedulers, and the models around a scheduler under test."""

@@ -1,4 +1,4 @@
-"""Crosses of schedulers with deficits, deficit round robin and the Deficit Table: turns and remaining deficits."""
+"""Crosses of the schedulers with deficits (deficit round robin, Deficit Table): turns and remaining deficits."""
 
 from __future__ import annotations
 

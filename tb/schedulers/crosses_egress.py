@@ -1,4 +1,4 @@
-"""Crosses of all egress schedulers: what happens at the ports that they share."""
+"""Crosses of all egress schedulers: events at their shared ports."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ EVENTS: Mapping[str, Callable[[Cycles], Any]] = {
     "after write": _a_cycle_after("program__enable"),
     "after swap": _a_cycle_after("swap"),
 }
-"""Conditions on the ports in a cycle, or in the cycle before."""
+"""Conditions on the ports in a cycle, or in the previous cycle."""
 
 
 _AHEAD = "vl15_first"
-"""Rule of most schedulers: VL15 sent ahead of a data lane that could."""
+"""Rule of most schedulers: VL15 was sent before a data lane that could send."""
 
 
 def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _AHEAD) -> tuple[Cross, ...]:
@@ -53,11 +53,11 @@ def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _
     Parameters
     ----------
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     writes : bool
-        Whether it has a program port.
+        Whether the instance has a program port.
     ahead : str
-        Its rule for VL15 ahead of a data lane.
+        Name of its rule for VL15 before a data lane.
     """
     crosses = together("hold x busy link")
     crosses += together("start x reset", "busy link x reset", "hold x reset", wild=True)
@@ -79,7 +79,7 @@ def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _
 
 
 def swapped(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple[Cross, ...]:
-    """Return the crosses of every scheduler whose tables are swapped; the parameters are as of ``shared``."""
+    """Return the additional crosses of a scheduler with swapped tables (the parameters: see ``shared``)."""
     crosses = together(
         "swap x start", "swap x busy link", "swap pending x busy link", "swapped x start", "start x after swap"
     )

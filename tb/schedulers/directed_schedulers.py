@@ -1,6 +1,6 @@
-"""Directed scenarios of the schedulers of one list: grants written out by hand, from the contracts alone.
+"""Directed scenarios of the single-list schedulers: grants written by hand, from the contracts only.
 
-Each scheduler's are in its stimulus (``tb/by_name.py``); they are for three data lanes and VL15.
+Each scheduler's scenarios are in its ``stimulus`` module (``tb/by_name.py``), for three data lanes and VL15.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from vlane.schedulers.writes import ScheduleSelect, Write
 from vlane.tb.by_name import stimulus
 
 LANES = {"data_vls": 3, "requesters": 0, "vl15": True}
-"""Parameters of every instance that the scenarios are for."""
+"""Parameters of every instance to which the scenarios apply."""
 ALL_2 = {0: 2, 1: 2, 2: 2}
-"""A head of two blocks at every data lane."""
+"""Heads of two blocks on all data lanes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One cycle.
+    """One cycle of a scenario.
 
     Parameters
     ----------
     heads : dict of int to int
-        Blocks of the head of each lane that has one; lane 3 is VL15.
+        Size of the head on each lane that has one, in blocks; lane 3 is VL15.
     grant : int or None
-        The VL that may start.
+        Expected VL of the grant; ``None`` for no grant.
     stalled : frozenset of int
-        Lanes without room.
+        Lanes without credit.
     ready, hold : bool
         The link is free; a flow-control packet is due.
     """
@@ -49,16 +49,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A table and what must happen with it.
+    """A table, with heads and expected grants.
 
     Parameters
     ----------
     block, name : str
-        The scheduler; what the scenario shows, with its rule first.
+        Name of the scheduler; name of the scenario, beginning with its rule.
     program : tuple
-        Writes (select, index, requester, weight); a swap follows where there is one.
+        Writes (select, index, requester, weight), followed by a swap if the scheduler swaps tables.
     steps : tuple of Step
-        From the first cycle after it.
+        Cycles after the programming.
     """
 
     block: str
@@ -82,7 +82,7 @@ class Scenario:
 def heads(
     blocks: dict[int, int], *, stalled: Iterable[int] = (), ready: bool = True, hold: bool = False
 ) -> dict[str, int]:
-    """Return the inputs of a cycle in which these lanes have a head of that many blocks."""
+    """Return the inputs of a cycle with heads of the given sizes."""
     request = sum(1 << lane for lane in blocks)
     return {
         "heads__request": request,
@@ -94,7 +94,7 @@ def heads(
 
 
 def program_rows(program: Iterable[Write], *, swap: bool) -> list[dict[str, int]]:
-    """Return the inputs that write a program, and swap it in."""
+    """Return the inputs that write a program, and swap banks if ``swap``."""
     names = ("select", "index", "requester", "weight")
     rows = [
         {"program__enable": 1, **{f"program__{n}": v for n, v in zip(names, write, strict=True)}} for write in program
@@ -126,5 +126,5 @@ def scenarios_of(block: str) -> tuple[Scenario, ...]:
 
 
 def values(*each: int) -> tuple[Write, ...]:
-    """Return the writes that give each requester its value."""
+    """Return the writes that assign a value to each requester."""
     return tuple((int(ScheduleSelect.TABLE), requester, 0, value) for requester, value in enumerate(each))

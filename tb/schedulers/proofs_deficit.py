@@ -1,4 +1,4 @@
-"""Proofs of deficits and turns, in the Deficit Table and in deficit round robin: accounts written from the pages."""
+"""Proofs of deficits and turns for the Deficit Table and deficit round robin, with models written from the pages."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from vlane.units import MAX_PACKET_BLOCKS
 
 MOST_WEIGHT = 255
 _FEW_ENTRIES = 8
-"""Entries up to which the waits are proven."""
-
-_MANY_ENTRIES = 16
-"""Entries up to which turns and deficits are proven: with 64 they were undecided after a minute."""
+"""Most entries for which waiting times are proven."""
 
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
-"""Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
+"""Most blocks with which a turn begins: the largest weight plus the largest deficit."""
 
 
 class DeficitProperties(SchedulerProperties):
-    """A scheduler with deficits beside accounts of its turns and of one arbitrary requester.
+    """Check a scheduler with deficits against a reference model of its turns and of one arbitrary requester.
 
-    Assumed: packets that can be sent have 1 to 66 blocks.
+    Assumption: packets that can be sent have 1 to 66 blocks.
 
     Parameters
     ----------
@@ -34,31 +31,36 @@ class DeficitProperties(SchedulerProperties):
     Attributes
     ----------
     entry : Signal
-        Any one entry, the same in all cycles.
+        Arbitrary entry, the same in all cycles.
+    turns_up_to : int
+        Largest number of entries for which turns and deficits are proven; the time grows with entries and lanes.
     """
 
+    turns_up_to: ClassVar = 16
     statements: ClassVar = {
         **STATEMENTS,
         **LANE_TURNS,
-        "account": "What a requester may send, its deficit or the rest of its turn, is what its turns added less the"
-        " blocks that it sent since it last lost them.",
-        "inactive-loses": "After a decision in which a requester is inactive its deficit is 0 and its turn is over;"
-        " with keep_on_stall one that only waits for room keeps its deficit, and at most mtu_blocks - 1 of its turn.",
-        "turn": "The turn goes on while its requester's packet is covered; otherwise the next entry in cyclic table"
-        " order with a weight and an active requester begins one, and if there is none, the turn ends.",
-        "left": "What is left of the turn is what the turn began with less the blocks sent in it.",
-        "served": "A packet is granted exactly when it is covered by the turn that goes on or that begins, and to that"
-        " turn's requester.",
-        "covered": "While every weight covers the packet of its requester, a decision grants a packet whenever a"
-        " requester that an entry names is active.",
+        "account": "The blocks that a requester may send (its deficit or the remainder of its turn) are those added "
+        "by its turns minus those sent, since it last lost them.",
+        "inactive-loses": "After a decision in which a requester is inactive its deficit is 0 and its turn is over; "
+        "with `keep_on_stall` a requester that only lacks credit keeps its deficit, and at most "
+        "`mtu_blocks` - 1 of its turn.",
+        "turn": "The turn continues while it covers its requester's packet; otherwise the next entry in cyclic order "
+        "with a weight and an active requester begins a turn, and if there is none, the turn ends.",
+        "left": "The remainder of a turn is its initial amount minus the blocks sent in it.",
+        "served": "A packet is granted exactly when the current or the new turn covers it, and to that turn's "
+        "requester.",
+        "covered": "While every weight covers its requester's packet, a decision grants a packet whenever a "
+        "requester named by an entry is active.",
         "deficit-bound": "A deficit is smaller than the largest packet.",
-        "turn-bound": "A turn has at most the largest weight and the largest deficit, less the packet sent first.",
-        "one-turn": "At most one requester has the turn, and it has no deficit beside the rest of its turn.",
-        "wait": "A requester that is named by an entry whose weight covers its packets is served after at most"
-        " (entries - 1) x (largest weight + largest packet - 1) decisions.",
-        "wait-small-weight": "A packet whose requester is named by an entry with any weight is sent after at most"
-        " (largest packet + 1) x entries x (largest weight + largest packet - 1) decisions.",
-        "unreachable": "A requester is said to be unreachable exactly when no entry with a weight names it.",
+        "turn-bound": "The remainder of a turn is at most the largest weight plus the largest deficit minus the "
+        "packet sent first.",
+        "one-turn": "At most one requester has the turn, and its deficit is 0.",
+        "wait": "A requester named by an entry whose weight covers its packets is served after at most (entries - 1) "
+        "x (largest weight + largest packet - 1) decisions.",
+        "wait-small-weight": "A packet whose requester is named by an entry with any weight is sent after at most "
+        "(largest packet + 1) x entries x (largest weight + largest packet - 1) decisions.",
+        "unreachable": "A requester is reported unreachable exactly when no entry with a weight names it.",
     }
 
     def __init__(self, scheduler: Any) -> None:
@@ -83,11 +85,11 @@ class DeficitProperties(SchedulerProperties):
         return self.exchange
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
-        """Return the requester and the weight of each entry, claimed to be what was written; drive ``exchange``."""
+        """Return requester and weight of each entry, claimed to be the written values, and drive ``exchange``."""
         raise NotImplementedError
 
     def most_accumulated(self) -> int:
-        """Return where the counter of the accumulated weight saturates."""
+        """Return the value at which the counter of the accumulated weight saturates."""
         return _MOST_OF_A_TURN
 
     def _own(self, m: Module) -> None:
@@ -101,7 +103,7 @@ class DeficitProperties(SchedulerProperties):
         sizes = [s.sizes[r] if s.mapped else s.heads.blocks[r] for r in range(s.requesters)]
         turn = s.turns.turn
         self.claim(m, "one-turn", (turn & (turn - 1)[: s.requesters]) == 0)
-        if len(self.entries) > _MANY_ENTRIES:
+        if len(self.entries) > self.turns_up_to:
             return
         self._turns(m, sizes)
         self._bounds(m)
@@ -109,7 +111,7 @@ class DeficitProperties(SchedulerProperties):
             self._wait(m, sizes)
 
     def _activity(self, m: Module) -> None:
-        """Derive from the lanes who is active and who waits, and whether this is a decision."""
+        """Derive the active and the waiting requesters from the lanes, and whether this is a decision."""
         s = self.scheduler
         able = s.heads.request & s.heads.fits
         vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
@@ -122,7 +124,7 @@ class DeficitProperties(SchedulerProperties):
             ]
 
     def _turns(self, m: Module, sizes: list[Value]) -> None:
-        """Keep the accounts: who has the turn, what is left of it, and what the watched requester may send."""
+        """Model the turns: holder, remainder, and the blocks that the watched requester may send."""
         s, watched, last, left, holder = self.scheduler, self.watched, self.last, self.left, self.holder
         keep, most_kept = s.parameters.keep_on_stall, s.parameters.mtu_blocks - 1
         able, stalled, goes_on = Signal(), Signal(), Signal()
@@ -177,14 +179,14 @@ class DeficitProperties(SchedulerProperties):
         self.claim(m, "left", left == 0, when=~self.holding)
 
     def _search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
-        """Find the first eligible entry behind the last one, and round."""
-        for behind in (0, 1):  # the first one of all, unless one stands behind the last entry
+        """Find the first eligible entry after the last one, in cyclic order."""
+        for behind in (0, 1):  # the first of all entries, overridden by the first one after the last entry
             for index in reversed(range(len(eligible))):
                 with m.If(eligible[index] & ((index > self.last) if behind else 1)):
                     m.d.comb += [found.eq(1), next_entry.eq(index)]
 
     def _watch_search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
-        """Take the entry that is found, and claim that it is eligible and that the watched one is not before it."""
+        """Use the entry that the component found, and claim that it is eligible and not after the watched place."""
         search, mine = self.scheduler.turns.search, at(eligible, self.entry)
         m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
         self.claim(m, "turn", search.chosen == Mux(found, 1 << next_entry, 0)[: len(eligible)])
@@ -192,11 +194,11 @@ class DeficitProperties(SchedulerProperties):
         self.claim(m, "turn", found & (self._to_go(next_entry) <= self._to_go(self.entry)), when=mine)
 
     def _to_go(self, entry: Value) -> Value:
-        """Return how many entries behind the last one another one stands, 1 to their number."""
+        """Return the cyclic distance from the last entry to another, 1 to the number of entries."""
         return Mux(entry > self.last, entry - self.last, len(self.entries) + entry - self.last)
 
     def _account(self, m: Module, added: Value, size: Value) -> None:
-        """Keep the account of the watched requester: what its turns add, less what it sends, unless it loses it."""
+        """Model the watched requester's blocks: blocks added by turns minus blocks sent, cleared on a loss."""
         s, account, watched = self.scheduler, self.account, self.watched
         keep, most_kept = s.parameters.keep_on_stall, s.parameters.mtu_blocks - 1
         has_turn, active, waits, kept = (Signal(name=f"{each}_watched") for each in ("turn", "able", "waits", "kept"))
@@ -229,7 +231,7 @@ class DeficitProperties(SchedulerProperties):
         return exchanged
 
     def _bounds(self, m: Module) -> None:
-        """Claim that deficits stay below the largest packet, and that one that has the turn is 0."""
+        """Claim that deficits are less than the largest packet, and that the turn's holder has deficit 0."""
         s, t = self.scheduler, self.scheduler.turns
         for requester in range(s.requesters):
             self.claim(m, "deficit-bound", s.deficit[requester] < MAX_PACKET_BLOCKS)
@@ -237,10 +239,11 @@ class DeficitProperties(SchedulerProperties):
         self.claim(m, "turn-bound", self.left < _MOST_OF_A_TURN)
 
     def _wait(self, m: Module, sizes: list[Value]) -> None:
-        """Claim how many decisions a requester waits at most.
+        """Claim an upper bound on the decisions that a requester waits.
 
-        What is still to come is counted: for each entry before the watched one a whole turn, and what is left of the
-        present one, a block a packet at least; where the weight is small, a round for each block that is missing.
+        The bound counts the decisions still to come: a whole turn for each entry before the watched one, and the
+        remainder of the current turn, at one block per packet; if the weight is small, also a round for each missing
+        block.
         """
         s, size = self.scheduler, at(sizes, self.watched)
         round_ = len(self.entries) * _MOST_OF_A_TURN
@@ -273,7 +276,7 @@ class DeficitProperties(SchedulerProperties):
         )
 
     def _all_cover(self, sizes: list[Value]) -> Value:
-        """Return whether the weight of each entry, if it has one, covers the packet of its requester, if it has one."""
+        """Return whether every non-zero weight covers the packet of the entry's requester, if any."""
         return Cat(
             (weight == 0) | ~at(list(self.active), owner) | (weight >= at(sizes, owner))
             for owner, weight in self.entries

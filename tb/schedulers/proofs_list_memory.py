@@ -1,4 +1,4 @@
-"""Proofs of a list in memory: a picked entry was written since reset, whatever the memory held before."""
+"""Proofs of a list in memory: a picked entry was written since reset, whatever the memory contained before."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from vlane.tb.tables.proofs_tables import constant
 _ROW = 8
 MEMORY_STATEMENTS = {
     "bank": "The active bank changes at each exchange, and only then.",
-    "stored": "Any one entry is stored as it was last written since reset; it has no weight if it was not written,"
-    " whatever the memory held at power-on.",
-    "row-as-written": "A row that is fetched, or current, holds its entries as they were written.",
-    "pick-as-written": "An entry that is picked is the one that was written.",
+    "stored": "Any one entry is stored as last written since reset; it has no weight if it was not written, whatever "
+    "the memory contained at power-on.",
+    "row-as-written": "A fetched or current row contains its entries as written.",
+    "pick-as-written": "A picked entry is the one that was written.",
 }
-"""What is claimed of any one entry of a list in memory."""
+"""Properties of any one entry of a list in memory."""
 
 
 class KeptEntry(Elaboratable):
-    """One arbitrary entry of either bank, followed from its write until it is picked.
+    """Follow an arbitrary entry of either bank from its write until picked.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class KeptEntry(Elaboratable):
         self.stored = walk.memory.memory.read_port(domain="comb")
 
     def ports(self) -> list[Value]:
-        """Return the free inputs: which entry."""
+        """Return the free inputs of the proof, which choose the entry."""
         return [self.bank, self.row, self.place]
 
     def elaborate(self, _platform: object) -> Module:
@@ -77,7 +77,7 @@ class KeptEntry(Elaboratable):
         return m
 
     def _write(self, m: Module) -> None:
-        """Remember what was written since reset; before that it is lane 0 with weight 0."""
+        """Model the entry written since reset, initially lane 0 with weight 0."""
         walk, active = self.walk, Signal()
         self.written, self.vl, self.weight = Signal(), Signal.like(walk.vl), Signal.like(walk.weight)
         m.d.sync += active.eq(active ^ walk.exchange)
@@ -88,7 +88,7 @@ class KeptEntry(Elaboratable):
         self.claim(m, "stored", ~(self.vl.any() | self.weight.any()), when=~self.written)
 
     def _is_written(self, kept: Value) -> Value:
-        """Return whether a stored entry corresponds to the entry written: lane and weight, bad, or without a weight."""
+        """Return whether a stored entry represents the written one: lane and weight, bad, or without a weight."""
         walk, bits = self.walk, len(self.walk.vl)
         vl, weight = kept[:bits], kept[bits:]
         is_there = self.vl < walk.data_vls

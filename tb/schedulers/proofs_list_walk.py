@@ -10,14 +10,14 @@ from vlane.tb.machinery.proofs.properties import Claims
 
 _ROW = 8
 ENTRY_STATEMENTS = {
-    "lane-offered": "An offered entry names one lane of the port, and what is said of its weight is true.",
-    "lane-waiting": "An entry waits only behind an offered one, names one lane of the port, and what is said of its"
-    " weight is true.",
-    "idle-reading": "While the list is read no entry is offered and none waits.",
-    "wait-in-walk": "Before an entry whose lane stays able at most 8 R + 23 others are picked, R being the number of"
-    " rows, within at most 9 R + 25 moves of the walk.",
+    "lane-offered": "An offered entry names one lane of the port, and the flags of its weight are right.",
+    "lane-waiting": "An entry waits only behind an offered one, names one lane of the port, and the flags of its "
+    "weight are right.",
+    "idle-reading": "While the list is read, no entry is offered and none waits.",
+    "wait-in-walk": "Before an entry whose lane stays able, at most 8 R + 23 other entries are picked (R is the "
+    "number of rows), within at most 9 R + 25 moves of the walk.",
 }
-"""What is claimed of the entries of a walk, without an account of the others."""
+"""Properties of the entries of a walk that need no reference model of the other entries."""
 
 
 def claim_entries(m: Module, walk: Any, claim: Claims) -> None:
@@ -37,15 +37,15 @@ def claim_entries(m: Module, walk: Any, claim: Claims) -> None:
 
 
 class FollowedEntry:
-    """One arbitrary entry of a data lane, followed from a cycle in which its row is awake until it is picked.
+    """Follow an arbitrary entry of a data lane from a cycle in which its row is awake until picked.
 
-    It is given up when its lane is not able or the banks are exchanged. That its row was written and
-    names its lane when it comes out of the memory is assumed.
+    The entry is no longer followed once its lane is not able or the banks are exchanged. Assumptions: its row was
+    written, and the entry read from memory names the lane.
 
     Parameters
     ----------
     walk : ListWalk
-        The walk that it waits in.
+        Walk along the entry's list.
     name : str
         Name of the walk.
     claim : Claims
@@ -59,11 +59,11 @@ class FollowedEntry:
         self.starts = self._signal(1, "starts")
 
     def ports(self) -> list[Value]:
-        """Return the free inputs: which entry, and when."""
+        """Return the free inputs of the proof, which choose the entry and the start."""
         return [*self.choice.values(), self.starts]
 
     def add_turns(self, m: Module) -> None:
-        """Claim how many entries are picked first, and how often the walk moves, at most."""
+        """Claim upper bounds on the entries picked before the followed one, and on the moves of the walk."""
         walk, signal = self.walk, self._signal
         followed, waits, is_picked = signal(1, "followed"), signal(1, "waits"), signal(1, "is_picked")
         row, place, lane = (self._kept(m, each, followed) for each in self.choice)
@@ -108,7 +108,7 @@ class FollowedEntry:
         self.claim(m, "wait-in-walk", moves + ahead + pulls <= most_moves, when=followed)
 
     def _kept(self, m: Module, which: str, followed: Signal) -> Signal:
-        """Return a free choice that is held while an entry is followed."""
+        """Return a free choice that stays constant while an entry is followed."""
         given = self.choice[which]
         kept, chosen = Signal.like(given, name=f"kept_{which}_{self.name}"), self._signal(given.shape(), which)
         m.d.comb += chosen.eq(Mux(followed, kept, given))
@@ -124,5 +124,5 @@ def _count(bits: Value) -> Value:
 
 
 def lane_bit(vl: Value, data_vls: int) -> Value:
-    """Return a lane as one bit; 0 for "nobody" and for absent lanes."""
+    """Return a lane as a one-hot value, or 0 for "nobody" and for absent lanes."""
     return (1 << vl)[:data_vls]

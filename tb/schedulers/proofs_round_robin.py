@@ -1,4 +1,4 @@
-"""Proofs of turns within the cycle: who is next, and how long one waits."""
+"""Proofs of round-robin selection within the cycle: the order, and the waiting time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vlane.tb.tables.proofs_tables import at, constant
 
 
 class RoundRobinProperties(Properties):
-    """Round-robin selection beside an account of the turns, and of one arbitrary requester that waits.
+    """Check round-robin selection against a reference model of the turns, for one arbitrary waiting requester.
 
-    Nobody is served in a cycle in which nobody is eligible; this is assumed.
+    Assumption: no requester is served in a cycle in which none is eligible.
 
     Parameters
     ----------
@@ -24,13 +24,12 @@ class RoundRobinProperties(Properties):
     """
 
     statements: ClassVar = {
-        "turn-moves": "The search starts behind the requester that was served last, and behind the last one after"
-        " reset.",
-        "turn": "The requester that is chosen is the first eligible one behind the one served last; the latter is"
-        " chosen only if it is alone.",
-        "turn-one": "One requester is chosen exactly when one is eligible, and never two.",
-        "turn-wait": "A requester that stays eligible is served after at most as many others as there are other"
-        " requesters.",
+        "turn-moves": "The search starts after the requester served last; after reset it starts at requester 0.",
+        "turn": "The chosen requester is the first eligible one after the one served last; the latter is chosen only "
+        "if no other is eligible.",
+        "turn-one": "Exactly one requester is chosen when any is eligible, otherwise none.",
+        "turn-wait": "A requester that stays eligible is served after at most as many others as there are other "
+        "requesters.",
     }
     depth = 4
 

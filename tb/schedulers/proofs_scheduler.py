@@ -1,4 +1,4 @@
-"""Proofs of all schedulers of one list, for every input, by induction."""
+"""Proofs of all single-list schedulers, for every input, by induction."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from vlane.tb.tables.proofs_tables import at, constant, opened
 
 STATEMENTS = {
     "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
-    "list": "The list that is named is VL15 exactly when VL15 is granted, and none otherwise.",
-    "no-grant-no-packet": "Without a grant the lane and the size that are named are 0.",
+    "list": "The output `list` is VL15 exactly when VL15 is granted, and none otherwise.",
+    "no-grant-no-packet": "Without a grant the outputs `vl` and `blocks` are 0.",
     "hold": "While data lanes are held, no data lane is granted.",
     "able": "A granted data lane has a packet that fits.",
-    "size": "The size that is named is that of the head packet of the granted lane.",
+    "size": "The output `blocks` is the size of the granted lane's head packet.",
     "winner": "The granted lane belongs to the requester that the scheduler selected.",
-    "requesters": "A requester can send exactly when one of its lanes has a packet that fits, and waits when some have "
-    "packets and none fits; its lanes are those that the map says, written last or lane modulo requesters after reset.",
-    "frozen": "In a cycle without a decision (not ready, held, or VL15's) the scheduler's state does not change.",
+    "requesters": "A requester can send exactly when one of its lanes has a packet that fits, and waits when some "
+    "have packets and none fits; its lanes are those assigned by the last map writes, and lane modulo "
+    "requesters after reset.",
+    "frozen": "In a cycle without a decision (not ready, held, or taken by VL15) the scheduler's state does not "
+    "change.",
 }
-"""What holds for every scheduler of one list."""
+"""Properties of every single-list scheduler."""
 
 LANE_TURNS = {
-    "next-lane": "With a map, a requester sends from its first lane that can send after the one it sent from last.",
-    "lane-wait": "With a map, a lane that can send is served after at most as many packets of its requester as there "
-    "are other lanes.",
+    "next-lane": "With a map, a requester sends from its first able lane after the lane it sent from last.",
+    "lane-wait": "With a map, an able lane is served after at most as many packets of its requester as there are "
+    "other lanes.",
 }
-"""What holds besides if a requester may change the lane it offers until it sends."""
+"""Additional properties of schedulers in which a requester may change its offered lane until it sends."""
 
 
 def sized(scheduler: Any) -> Value:
@@ -42,12 +44,12 @@ def sized(scheduler: Any) -> Value:
 
 
 def _places_after(last: Value, index: Value | int, count: int) -> Value:
-    """Return how many places behind another one an index comes in cyclic order, 1 to their number."""
+    """Return the cyclic distance from ``last`` to an index, 1 to ``count``."""
     return Mux(last < index, index - last, count + index - last)
 
 
 class SchedulerProperties(Properties):
-    """A scheduler with the properties that all of them have; a subclass adds its own.
+    """Check the properties common to all single-list schedulers. A subclass adds its own.
 
     Parameters
     ----------
@@ -57,13 +59,13 @@ class SchedulerProperties(Properties):
     Attributes
     ----------
     watched : Signal
-        Any one requester, the same in all cycles.
+        Arbitrary requester, the same in all cycles.
     watched_lane : Signal
-        Any one data lane, the same in all cycles.
+        Arbitrary data lane, the same in all cycles.
     owners : list of Signal
-        Requester of each data lane, in an account apart; as many as there are for none.
+        Reference model of each data lane's requester; the number of requesters stands for none.
     granted : Signal
-        The data lane that is granted, one bit.
+        Granted data lane, one-hot.
     """
 
     statements: ClassVar = STATEMENTS
@@ -113,7 +115,7 @@ class SchedulerProperties(Properties):
         return m
 
     def _requesters(self, m: Module, able: Value) -> None:
-        """Keep an account of the map, and claim which requesters can send and which wait."""
+        """Model the map, and claim which requesters can send and which wait."""
         s = self.scheduler
         program = s.program if s.mapped else None
         can, wants = Signal(), Signal()
@@ -134,7 +136,7 @@ class SchedulerProperties(Properties):
         self.claim(m, "requesters", at(list(s.waiting), self.watched) == (wants & ~can))
 
     def lane_turns(self, m: Module) -> None:
-        """Claim that the lanes of the watched requester take turns; for those whose offer holds nothing."""
+        """Claim the round robin among the watched requester's lanes, for schedulers that do not lock lanes."""
         s = self.scheduler
         if not s.mapped:
             return
@@ -166,7 +168,7 @@ class SchedulerProperties(Properties):
         self.claim(m, "next-lane", (at(kept, self.watched) == last) & (last < s.data_vls))
 
     def _frozen(self, m: Module) -> None:
-        """Claim that the state does not change where no decision is taken."""
+        """Claim that the state does not change in cycles without a decision."""
         s = self.scheduler
         state = self.state()
         before, still = Signal.like(state), Signal()
@@ -182,5 +184,5 @@ class SchedulerProperties(Properties):
         return Value.cast(0)
 
     def _own(self, m: Module) -> None:
-        """Claim the properties of this scheduler alone."""
+        """Claim the scheduler's own properties."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Turns as the contract pages define them, without a search: the first eligible place behind the one served last."""
+"""Reference model of round robin, from the contract pages: the first eligible place after the one served last."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ def at_most_one(bits: Value) -> Value:
 
 
 class Turns:
-    """Account of turns: who was served last, and whose turn is next.
+    """Model of turns: the place served last, and the next place.
 
     Parameters
     ----------
     m : Module
         Module of the proof.
     name : str
-        Of the account.
+        Prefix of the signals' names.
     eligible : sequence of Value
-        A bit for each place that could be served.
+        One bit for each place that could be served.
 
     Attributes
     ----------
     last : Signal
-        The place that was served last; after reset the one before place 0.
+        Place served last; after reset the one before place 0.
     expected : Signal
-        The place whose turn it is, one bit; 0 if none is eligible.
+        Next place, one-hot; 0 if none is eligible.
     """
 
     def __init__(self, m: Module, name: str, eligible: Sequence[Value]) -> None:
@@ -47,32 +47,33 @@ class Turns:
             m.d.comb += self.expected[each].eq(asks[each] & ~earlier.any())
 
     def place(self, each: Value | int) -> Value:
-        """Return how many places behind the one served last this one stands, 1 to their number."""
+        """Return the cyclic distance from the place served last to another, 1 to the number of places."""
         return Mux(self.last < each, each - self.last, self.count + each - self.last)
 
     def is_at(self, last: Value) -> Value:
-        """Return whether a component's turn is the account's, and is the number of a place."""
+        """Return whether a component's last place equals the model's, and is a valid place."""
         return (last == self.last) & (self.last < self.count)
 
     def serve(self, served: Value) -> None:
-        """Let the account go on with what the component served in this cycle, one bit or none."""
+        """Update the model with the place served by the component in this cycle, one-hot or 0."""
         for each in range(self.count):
             with self.m.If(served[each]):
                 self.m.d.sync += self.last.eq(each)
 
     def wait(self, watched: Value, asks: Value, served: Value) -> tuple[Signal, Value]:
-        """Count the others that are served while one asks; return the count, and whether the bound holds.
+        """Count the other places served while a place is requesting. Return the count, and whether the bound holds.
 
-        The bound: those that were served, and those that may still come before, are fewer than all places.
+        Bound: the places already served, plus the places that may still precede the watched place, are fewer than all
+        places.
 
         Parameters
         ----------
         watched : Value
-            The one.
+            Watched place.
         asks : Value
-            Whether it asks in this cycle.
+            Whether the watched place is requesting in this cycle.
         served : Value
-            Who is served, one bit or none.
+            Place served in this cycle, one-hot or 0.
         """
         self._passed += 1
         passed = Signal(range(self.count + 1), name=f"{self.name}_passed_{self._passed}")

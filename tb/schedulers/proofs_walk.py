@@ -1,4 +1,4 @@
-"""Proofs of a walk along a list in memory, against an account of the entries that were written."""
+"""Proofs of a walk along a list in memory, against a reference model of the written entries."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from vlane.tb.schedulers.proofs_walk_account import ROW, WalkAccount
 from vlane.tb.tables.proofs_tables import constant
 
 WALK_STATEMENTS = {
-    "tables": "The memory holds, in each bank, the entries written since reset and no weight elsewhere, whatever it"
-    " held at power-on; writes go to the bank that is not active.",
-    "reading": "After an exchange the list is read entry by entry, one a cycle, and offers nothing until it is read"
-    " whole.",
-    "named": "The lanes of each row, the lanes served and the number of bad entries are those of the entries read so"
-    " far.",
-    "awake": "A row is awake if a lane that an entry of it with a weight names was able two cycles before, or while the"
-    " list is read.",
-    "chosen": "The row that is chosen is the next awake one after the one chosen last, round robin; if none is awake"
-    " the next choice begins at row 0.",
-    "fetched": "The row that is fetched is the one chosen before, as it was written since reset.",
-    "current": "The entries left in the current row are those with a weight and an able lane that were not picked yet.",
-    "picked": "The entry picked is the first one left in the current row.",
-    "waiting": "An entry waits exactly when it was picked while another one stayed offered; the walk stands still"
-    " meanwhile.",
-    "offered": "The entry offered is the waiting one, or else the picked one, taken when none was offered or the last"
-    " one left; its lane and weight are those that were written.",
-    "can-send": "An offered entry is predicted to be able to send if it was just picked, or else if its lane was able"
-    " two cycles before.",
+    "tables": "In each bank the memory holds the entries written since reset, and no weight elsewhere, whatever it "
+    "contained at power-on; writes go to the inactive bank.",
+    "reading": "After an exchange the list is read one entry per cycle, and nothing is offered until the whole list "
+    "is read.",
+    "named": "The lanes of each row, the served lanes and the number of bad entries are those of the entries read so "
+    "far.",
+    "awake": "A row is awake if a lane named by one of its entries with a weight was able two cycles ago, or while "
+    "the list is read.",
+    "chosen": "The chosen row is the next awake one after the last chosen row, round robin; if none is awake, the "
+    "next choice starts at row 0.",
+    "fetched": "The fetched row is the one chosen before, as written since reset.",
+    "current": "The entries left in the current row are those with a weight and an able lane that have not been "
+    "picked.",
+    "picked": "The picked entry is the first one left in the current row.",
+    "waiting": "An entry waits exactly when it was picked while another entry stayed offered; meanwhile the walk "
+    "does not move.",
+    "offered": "The offered entry is the waiting one, or else the picked one, taken when no entry was offered or the "
+    "last one left; its lane and weight are as written.",
+    "can-send": "An offered entry is predicted to be able to send if it was just picked, or else if its lane was "
+    "able two cycles ago.",
 }
-"""What is claimed of every walk."""
+"""Properties of every walk."""
 
 
 class WalkClaims:
-    """Claims that the registers of a walk are those of its account.
+    """Claim that the registers of a walk equal the reference model's.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class WalkClaims:
         self.stored = [[walk.memory.memory.read_port(domain="comb") for _ in range(walk.rows)] for _ in range(2)]
 
     def add(self, m: Module) -> None:
-        """Add the account and the claims."""
+        """Add the model and the claims."""
         self.account.follow(m)
         self._tables(m)
         self._reading(m)
@@ -60,7 +61,7 @@ class WalkClaims:
         self._entries(m)
 
     def _is_kept(self, kept: Value, written: Value) -> Value:
-        """Return whether a stored entry stands for a written one: lane and weight, bad, or without a weight."""
+        """Return whether a stored entry represents a written one: lane and weight, bad, or without a weight."""
         walk, bits = self.walk, self.account.lane_bits
         vl, weight = kept[:bits], kept[bits:]
         is_there = written[:bits] < walk.data_vls
@@ -87,11 +88,11 @@ class WalkClaims:
                         claim(m, "tables", written == 0, when=~account.marks[bank][row])
 
     def _reading(self, m: Module) -> None:
-        """Claim where the rows stand while the list is read, and what was collected."""
+        """Claim the positions of the rows while the list is read, and the collected values."""
         walk, account, claim = self.walk, self.account, self.claim
         since, read, rows = account.since, account.reading, walk.rows
         claim(m, "reading", walk.reading == read)
-        at = Signal.like(since, name=f"at_{account.name}")  # entries counted so far
+        at = Signal.like(since, name=f"at_{account.name}")  # number of entries counted so far
         m.d.comb += at.eq(Mux(since < 5, 0, since - 5))
         is_row = (since >= 4) & (since < 4 + account.count)
         row, step = (since - 4)[3:], (since - 4)[:3]
@@ -194,7 +195,7 @@ class WalkClaims:
 
 
 class ListWalkProperties(Properties):
-    """A walk beside the account of it, and beside one arbitrary entry that waits for its turn.
+    """Check a walk against its reference model, and follow an arbitrary entry until its turn.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ class ListWalkProperties(Properties):
 
     statements: ClassVar = {
         **WALK_STATEMENTS,
-        "wait-in-walk": "Before an entry whose lane stays able at most 8 R + 23 others are picked, R being the number"
-        " of rows, within at most 9 R + 25 moves of the walk.",
+        "wait-in-walk": "Before an entry whose lane stays able, at most 8 R + 23 other entries are picked (R is the "
+        "number of rows), within at most 9 R + 25 moves of the walk.",
     }
     unfolds_memories = True
     any_memory = True
@@ -229,7 +230,7 @@ class ListWalkProperties(Properties):
         return m
 
     def _waits(self, m: Module) -> None:
-        """Count what is picked, and how often the walk moves, before the watched entry whose lane stays able."""
+        """Count the picks, and the moves of the walk, before the watched entry whose lane stays able."""
         account, rows = self.claims.account, self.walk.rows
         row, place = self.watched[3:], self.watched[:3]
         followed, waits, is_picked = Signal(), Signal(), Signal()

@@ -1,6 +1,6 @@
-"""The account of a walk along a list: which entry stands where, by its index in the tables written since reset.
+"""Reference model of a walk along a list: positions of entries, by their index in the written tables.
 
-The walk keeps copies of entries, masks of rows and flags; the account keeps indices and looks the entries up.
+The walk keeps copies of entries, row masks and flags; the model keeps indices and looks the entries up.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 ROW = 8
-"""Entries of a row."""
+"""Entries per row."""
 
 
 class WalkAccount:
-    """Account of a walk, driven by what drives the walk (rules VLALR-1 to VLALR-5).
+    """Reference model of a walk, driven by the walk's inputs (rules VLALR-1 to VLALR-5).
 
     Parameters
     ----------
@@ -53,34 +53,34 @@ class WalkAccount:
         self.serves = [self.signal(walk.data_vls, f"serves_{i}") for i in index]
 
     def signal(self, shape: Any, what: str, *, init: int = 0) -> Signal:
-        """Return a signal that is named after the walk."""
+        """Return a signal named after the walk."""
         return Signal(shape, name=f"{what}_{self.name}", init=init)
 
     def entry(self, index: Value) -> Value:
-        """Return an entry of the active list as it was written: the lane, then the weight."""
+        """Return an entry of the active list as written: lane, then weight."""
         return Array(self.entries)[index]
 
     def vl(self, index: Value) -> Value:
-        """Return the lane of an entry as it was written."""
+        """Return the lane of an entry as written."""
         return self.entry(index)[: self.lane_bits]
 
     def weight(self, index: Value) -> Value:
-        """Return the weight of an entry as it was written."""
+        """Return the weight of an entry as written."""
         return self.entry(index)[self.lane_bits :]
 
     def able(self, index: Value) -> Value:
-        """Return whether an entry has a weight and its lane was able in the cycle before."""
+        """Return whether an entry has a weight and its lane was able in the previous cycle."""
         return (Array(self.serves)[index] & self.walk.able_before).any()
 
     def named(self, row: int) -> Value:
-        """Return the lanes that the entries of a row with a weight name."""
+        """Return the lanes named by a row's entries with a weight."""
         lanes: Value = Value.cast(0)
         for place in range(ROW):
             lanes = lanes | self.serves[ROW * row + place]
         return lanes
 
     def follow(self, m: Module) -> None:
-        """Add the account."""
+        """Add the model to a module."""
         walk = self.walk
         for i, (entry, serves) in enumerate(zip(self.entries, self.serves, strict=True)):
             if i < walk.entries:
@@ -100,7 +100,7 @@ class WalkAccount:
             m.d.sync += [self.since.eq(1), self.start.eq(0), self.awake.eq(~0), self.active.eq(~self.active)]
 
     def _pick(self, m: Module) -> None:
-        """Move the rows, and pick an entry, while none waits (VLALR-3)."""
+        """While no entry waits, move the rows and pick an entry (VLALR-3)."""
         left, read = self.left, self.reading
         m.d.comb += [
             read.eq((self.since > 0) & (self.since <= self.ends_at)),
@@ -128,7 +128,7 @@ class WalkAccount:
                 self._choose(m)
 
     def _choose(self, m: Module) -> None:
-        """Choose the next awake row from ``start`` on; around the end only if the list is not read."""
+        """Choose the next awake row from ``start`` on. Wrap around only if the list is not being read."""
         m.d.sync += [self.is_chosen.eq(0), self.start.eq(self.rows)]
         for is_around in (True, False):
             for row in reversed(range(self.rows)):
@@ -136,7 +136,7 @@ class WalkAccount:
                     m.d.sync += [self.is_chosen.eq(1), self.chosen.eq(row), self.start.eq(row + 1)]
 
     def _offer(self, m: Module) -> None:
-        """Offer the waiting or the picked entry when none is offered or the last one leaves (VLALR-4, VLALR-5)."""
+        """Offer the waiting or picked entry if none is offered or the offered one leaves (VLALR-4, VLALR-5)."""
         comes = self.is_picked & ~self.reading
         with m.If(~self.is_offered | self.walk.leaves):
             m.d.sync += self.is_waiting.eq(0)

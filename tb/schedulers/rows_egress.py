@@ -1,7 +1,7 @@
 """Rows of inputs and expected outputs of an egress scheduler, one per clock cycle, from its golden model.
 
-One kernel fills the rows of all schedulers. What only one scheduler has, its own ports, is put by two functions of its
-stimulus, chosen by the type of the golden state and registered in ``SHOW`` and ``NOTE``.
+One kernel fills the rows of all schedulers. Ports of a single scheduler are handled by two functions of its stimulus,
+dispatched on the type of the golden state and registered in ``SHOW`` and ``NOTE``.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ from vlane.tb.schedulers.surroundings import (
 from vlane.tb.schedulers.traffic import Statistics
 
 NO_PLACES = np.zeros((0, 3), np.int64)
-"""Places of ports that are not there."""
+"""Positions of absent ports."""
 
 _RENEWED = True
 
 
 class OwnPorts(NamedTuple):
-    """Ports that only some schedulers have, and what their stimulus keeps from cycle to cycle.
+    """Ports of only some schedulers, and values kept by the stimulus between cycles.
 
     Parameters
     ----------
     inputs : array of int64, (ports, 3)
-        Places of the inputs of one word each.
+        Positions of the one-word inputs.
     elements : array of int64, (elements, 3)
-        Places of the elements of the output that has one per requester.
+        Positions of the elements of the per-requester output.
     behind : array of int64, (lanes,)
-        Sizes of the packets behind the heads, 0 where there is none.
+        Sizes of the packets behind the heads; 0 for none.
     behind_inputs : array of int64, (lanes, 3)
-        Places of the input with those sizes; empty if there is none.
+        Positions of the input with those sizes; empty if it is absent.
     kept : array of int64, (4,)
-        Outputs that follow from the tables, kept until those change.
+        Outputs that depend on the tables, cached until the tables change.
     """
 
     inputs: NDArray[np.int64]
@@ -75,12 +75,12 @@ def own_ports(
     elements: NDArray[np.int64] = NO_PLACES,
     behind_inputs: NDArray[np.int64] = NO_PLACES,
 ) -> OwnPorts:
-    """Return ports with those places and with nothing behind any head."""
+    """Return ports at the given positions, with no packets behind the heads."""
     return OwnPorts(inputs, elements, np.zeros(len(behind_inputs), np.int64), behind_inputs, np.zeros(4, np.int64))
 
 
 class Ports(NamedTuple):
-    """The ports of a scheduler, and what is programmed.
+    """Ports of a scheduler, and the tables to be programmed.
 
     Parameters
     ----------
@@ -89,15 +89,15 @@ class Ports(NamedTuple):
     field_bits : array of int64, (4,)
         Widths of the program port's fields.
     given : array of int64, (INPUT_COUNT,)
-        Inputs of the cycle that is filled.
+        Inputs of the current cycle.
     inputs : array of int64, (INPUT_COUNT, 3)
-        Places of the inputs.
+        Positions of the inputs.
     sizes : array of int64, (2,)
         Word and lowest bit of the input with the heads' sizes.
     outputs : array of int64, (ports, 3)
-        Places of the outputs: those that all schedulers have, then those of one word that only this one has.
+        Positions of the outputs: the shared ones, then the scheduler's own one-word outputs.
     own : OwnPorts
-        Its other ports.
+        Other ports of the scheduler.
     """
 
     writes: NDArray[np.int64]
@@ -115,9 +115,9 @@ class Traffic(NamedTuple):
     Parameters
     ----------
     chances : array of int64
-        As ``surroundings`` numbers them.
+        Probabilities, as ``surroundings`` numbers them.
     wild : bool
-        Every input is drawn at random.
+        Whether every input is random.
     """
 
     chances: NDArray[np.int64]
@@ -126,12 +126,12 @@ class Traffic(NamedTuple):
 
 @by_type({module.State: module.reset for module in MODULES})
 def reset(state: Any) -> None:
-    """Return to the state after reset."""
+    """Restore the state after reset."""
 
 
 SHOW: dict[type, Callable[..., None]] = {}
 NOTE: dict[type, Callable[..., None]] = {}
-"""Functions ``show`` and ``note`` by type of the golden state; each stimulus adds its own."""
+"""Functions ``show`` and ``note`` by type of the golden state, registered by each stimulus."""
 
 
 @by_type(SHOW)
@@ -144,22 +144,22 @@ def show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Draw the inputs that only this scheduler has, and put its own inputs and outputs, before the golden step.
+    """Draw the scheduler's own inputs, and write its own inputs and outputs, before the golden step.
 
-    Both rows are zeros when it is called; the inputs that all schedulers have are drawn.
+    At the call both rows are zeros, and the shared inputs are drawn.
     """
 
 
 @by_type(NOTE)
 def note(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Let a cycle end, after the golden step and a reset.
+    """Complete a cycle, after the golden step and a reset.
 
     Parameters
     ----------
     lane : int
-        The lane whose packet started, -1 if none did.
+        Lane whose packet started; -1 for none.
     renewed : bool
-        A reset was in this cycle, or it is the first one: nothing that was kept is valid.
+        Whether this cycle had a reset, or is the first one: cached values are invalid.
     """
 
 
@@ -173,12 +173,12 @@ def show_nothing(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Be the ``show`` of a scheduler without ports of its own."""
+    """Do nothing: ``show`` of a scheduler without own ports."""
 
 
 @inner
 def note_nothing(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Be the ``note`` of a scheduler whose stimulus keeps nothing."""
+    """Do nothing: ``note`` of a scheduler without cached values."""
 
 
 @kernel
@@ -198,15 +198,15 @@ def fill(
     Parameters
     ----------
     state : State
-        Of any scheduler; changed in place, as are the surroundings.
+        State of any scheduler; changed in place, as are the surroundings.
     rows, expected : array of uint64, (cycles, words)
-        Filled.
+        Rows to fill.
     rules : array of int64
-        Counters of the scheduler's rules, raised.
+        Counters of the scheduler's rules, incremented.
     happened : Happened
-        Filled with the rules of each cycle.
+        Record of the rules of each cycle, filled.
     stats : Statistics
-        Raised by what each lane is given.
+        Statistics of the service that each lane received, updated.
     """
     given, tables = ports.given, len(ports.writes)
     note(state, around, ports, NO_LANE, _RENEWED)
@@ -224,7 +224,7 @@ def fill(
         if lane >= 0:
             put(expected, cycle, ports.outputs, OUT_VL, vl_of(around, lane))
             put(expected, cycle, ports.outputs, OUT_LIST, source)
-            if not looks_behind(state):  # the others show the size a cycle later
+            if not looks_behind(state):  # line-rate forms show the size one cycle later
                 put(expected, cycle, ports.outputs, OUT_BLOCKS, around.blocks[lane])
         starts = lane if granted else NO_LANE
         after(around, traffic.chances, tables, given, starts, source, stats)

@@ -1,4 +1,4 @@
-"""Stimulus of an egress scheduler: its surroundings, tables written through its program port, statistics."""
+"""Stimulus of an egress scheduler: surroundings, tables written through the program port, statistics."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ from vlane.tb.schedulers.surroundings import (
 from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
 
 PROGRAM_FIELDS = ("select", "index", "requester", "weight")
-"""Fields of the program port behind ``enable``, in the order of a write."""
+"""Fields of the program port after ``enable``, in the order of a write."""
 
 
 class EgressStimulus(Stimulus):
-    """A golden scheduler and its surroundings.
+    """A golden scheduler with its surroundings.
 
     Parameters
     ----------
     state : NamedTuple
         State of the golden scheduler.
     own : OwnPorts
-        Ports that only this scheduler has, but for its outputs of one word each; none if left out.
+        Scheduler-specific ports, except its one-word outputs; none by default.
     data_vls : int
-        Data lanes.
+        Number of data lanes.
     vl15 : bool
         Whether there is a VL15 lane.
     writes : array of int64, (tables, writes, 4)
-        What phases and live rewrites program: one row of ``fields`` per write.
+        Tables that phases and rewrites program: one row of ``fields`` per write.
     phases : sequence of Phase
-        Run in order.
+        Phases, in the order in which they run.
     rules : sequence of Rule
-        What is counted.
+        Rules to count.
     outputs_beside : sequence of str
-        Its outputs of one word each that not all schedulers have, in the order of its ``show``.
+        Scheduler-specific one-word outputs, in the order of its ``show``.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     fields : sequence of str
         Names of the program port's fields.
 
     Raises
     ------
     ValueError
-        If a phase names a table that is not there.
+        If a phase names a table that does not exist.
     """
 
     def __init__(
@@ -87,7 +87,9 @@ class EgressStimulus(Stimulus):
         super().__init__(phases, rules)
         self._state = state
         if any(phase.table >= len(writes) for phase in phases):
-            raise ValueError(f"a phase must name one of the {len(writes)} tables")
+            raise ValueError(
+                f"a phase names a table that does not exist; there are {len(writes)} tables, counted from 0"
+            )
         self.statistics = [new_statistics() for _ in phases]
         self._around = new_surroundings(data_vls=data_vls, vl15=vl15, seed=seed)
         programmed = ["program__enable", *(f"program__{name}" for name in fields), "swap"]
@@ -104,16 +106,16 @@ class EgressStimulus(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Packets started so far."""
+        """Number of packets started so far."""
         return sum(int(stats.decisions[0]) for stats in self.statistics)
 
     @property
     def programming_cycles(self) -> int:
-        """Cycles from the start of a phase that names a table until the table is the one that rules."""
+        """Cycles from the start of a phase that names a table until the table is in force."""
         return int(self._ports.writes.shape[1]) + 2
 
     def _enter(self, index: int) -> None:
-        """Start the waits of a phase anew; after a wild one nothing forbidden is left in the queues."""
+        """Restart the waits of a phase. After a wild phase, remove forbidden packets from the queues."""
         around = self._around
         around.since[:] = around.regs[T_NOW]
         if index and self.phases[index - 1].wild:
@@ -157,18 +159,20 @@ class EgressStimulus(Stimulus):
 def applicable_rules(
     rules: Sequence[Rule], parameters: Mapping[str, Any], *, never: Collection[str] = ()
 ) -> frozenset[str]:
-    """Return the rules that some table makes happen in an instance: VL15's only if it has one, none of ``never``."""
+    """Return the rules that some table can reach: all but ``never``, and without VL15's if the instance has no VL15."""
     return frozenset(
         rule.name for rule in rules if rule.name not in never and (parameters["vl15"] or rule.name != "vl15_first")
     )
 
 
 def applicable_turn_rules(rules: Sequence[Rule], parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that some table makes happen in a scheduler with deficits and turns."""
+    """Return the rules that some table can reach in a scheduler with deficits and turns."""
+    never = set() if parameters.get("form") == "ib" else {"saturated"}
     if not parameters["keep_on_stall"]:
-        return applicable_rules(rules, parameters, never={"kept_on_stall"})
-    # without a map the head that a deficit was carried over for stays until it is sent
-    return applicable_rules(rules, parameters, never=set() if parameters["requesters"] else {"deficit_lost"})
+        never.add("kept_on_stall")
+    elif not parameters["requesters"]:  # the head for which a deficit was carried over stays until it is sent
+        never.add("deficit_lost")
+    return applicable_rules(rules, parameters, never=never)
 
 
 def scheduled(
@@ -185,30 +189,30 @@ def scheduled(
     cycles_each: int = 4000,
     **given: Any,
 ) -> EgressStimulus:
-    """Return the stimulus that brings every kind of traffic to each of many random tables, in that many cycles.
+    """Return the stimulus that applies every kind of traffic to each of many random tables.
 
     Parameters
     ----------
     name : str
-        Name of the scheduler; random choices depend on it.
+        Name of the scheduler, part of the random seed.
     parameters : mapping
         Parameters of the instance.
     draw : callable
-        Makes the writes of a random table; those of a random map precede them.
+        Function that returns the writes of a random table; the writes of a random map precede them.
     cycles, seed : int
-        Length of the stimulus; random tables and traffic.
+        Length of the stimulus in cycles; seed of the random tables and of the traffic.
     applicable : frozenset of str
-        Rules that must be seen with random tables.
+        Rules that must be reached with random tables.
     writes : sequence
-        The table that is programmed instead of random ones; then no rule must be seen.
+        Table to program instead of random ones; then no rule must be reached.
     phases : sequence of Phase
-        Replaces the kinds of traffic.
+        Phases that replace the usual ones.
     most_tables : int
-        How many random tables there are at most.
+        Largest number of random tables.
     cycles_each : int
-        Cycles that a further random table needs.
+        Cycles of the stimulus per random table.
     **given
-        Goes to ``EgressStimulus`` as it is.
+        Further arguments of ``EgressStimulus``.
     """
     source = random.Random(f"{name} {seed} {sorted(parameters.items())}")  # noqa: S311 - stimulus, not secrets
     data_vls, requesters = parameters["data_vls"], parameters["requesters"]
@@ -238,7 +242,7 @@ def scheduled(
 def watch(
     stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout, **_: Any
 ) -> None:
-    """Let a stimulus of random tables count the crosses of its scheduler."""
+    """Make a stimulus with random tables count the crosses of its scheduler."""
     module = crosses(name)
     stimulus.watch(
         module.crosses(parameters),
@@ -250,7 +254,7 @@ def watch(
 
 
 def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:
-    """Return writes of a random map; none if there is no map."""
+    """Return the writes of a random map, or nothing without a map."""
     if not requesters:
         return []
     most = source.choice((requesters, requesters, min(2, requesters), 32))

@@ -1,7 +1,7 @@
-"""The surroundings of an egress scheduler: the heads of the queues, credit, the link, and the program port.
+"""Surroundings of an egress scheduler: the heads of the queues, credit, the link, and the program port.
 
-A lane shows a head packet until it is granted, then its next one. The link is paced (a packet holds it for
-its blocks) or ready at random. A table is a list of writes through the program port; a swap follows the last one.
+A lane shows a head packet until granted, then the next packet. The link is paced (a packet occupies it for one cycle
+per block) or ready at random. A table is a list of writes through the program port, followed by a swap.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from vlane.tb.schedulers.traffic import CERTAIN, Statistics
 from vlane.units import MAX_PACKET_BLOCKS
 
 COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
-"""Inputs that every egress scheduler has, beside the sizes; the program port and the swap follow in this order."""
+"""Inputs of every egress scheduler except the sizes; the program port and the swap follow in this order."""
 
 COMMON_OUTPUTS = ("grant", "vl", "list", "blocks")
-"""Outputs that every egress scheduler has."""
+"""Outputs of every egress scheduler."""
 
 (RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP, BEHIND) = range(12)
 INPUT_COUNT = 12
@@ -43,18 +43,18 @@ class Surroundings(NamedTuple):
     Parameters
     ----------
     data_vls, lanes : int
-        Data lanes, and all lanes; one more than data lanes if VL15 is there.
+        Number of data lanes, and of all lanes, VL15 included.
     blocks : array of int64, (lanes + 1,)
-        Sizes of the heads; a spare last one is 0.
+        Sizes of the heads in blocks, plus a spare entry that is 0.
     packed : array of uint64, (4,)
-        The same as the port has them, 7 bits a lane.
+        The sizes packed as on the port, 7 bits per lane.
     since : array of int64, (lanes,)
-        Cycle from which each head is there.
+        Cycle in which each head appeared.
     regs : array of int64, (8,)
-        Requests, room, cycles the link is taken, the write and the table being programmed, the cycle, a draw, bits of
-        which one set leaves a write out.
+        Requests, credit, cycles until the link is free, the next write and the table being programmed, the cycle, a
+        random number, and the mask by which writes are skipped.
     bits : array of uint64, (1,)
-        The random sequence.
+        State of the random sequence.
     """
 
     data_vls: int
@@ -67,7 +67,7 @@ class Surroundings(NamedTuple):
 
 
 def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
-    """Return empty queues, room everywhere, nothing being programmed."""
+    """Return empty queues with credit on all lanes and no programming in progress."""
     lanes = data_vls + vl15
     around = Surroundings(
         data_vls,
@@ -83,7 +83,7 @@ def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
 
 
 def clear(around: Surroundings) -> None:
-    """Empty the queues: nothing that the contract forbids is left in them."""
+    """Empty the queues, so that no forbidden packet is left."""
     around.regs[T_REQUEST], around.regs[T_FITS], around.regs[T_BUSY] = 0, (1 << around.lanes) - 1, 0
     around.blocks[:] = 1
     around.blocks[around.lanes] = 0
@@ -93,7 +93,7 @@ def clear(around: Surroundings) -> None:
 
 @kernel
 def pack_size(around: Surroundings, lane: int) -> None:
-    """Keep a size as the port has it."""
+    """Update a lane's size in the packed sizes."""
     word, bit = lane * _BLOCK_BITS // _WORD_BITS, lane * _BLOCK_BITS % _WORD_BITS
     size, mask = np.uint64(around.blocks[lane]), np.uint64((1 << _BLOCK_BITS) - 1)
     around.packed[word] = (around.packed[word] & ~(mask << np.uint64(bit))) | (size << np.uint64(bit))
@@ -104,7 +104,7 @@ def pack_size(around: Surroundings, lane: int) -> None:
 
 @inner
 def draw_size(around: Surroundings, chances: NDArray[np.int64]) -> int:
-    """Draw a packet's size."""
+    """Draw the size of a packet."""
     if below(around.bits, CERTAIN) < chances[P_EXTREMES]:
         return 1 if below(around.bits, 2) else MAX_PACKET_BLOCKS
     return chances[P_LEAST] + below(around.bits, chances[P_MOST] - chances[P_LEAST] + 1)
@@ -121,7 +121,7 @@ def set_head(around: Surroundings, lane: int, blocks: int) -> None:
 
 @inner
 def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
-    """Give empty lanes packets, and turn the credit of one lane now and then."""
+    """Give empty lanes packets, and occasionally toggle the credit of one lane."""
     regs, data_vls = around.regs, around.data_vls
     every = (1 << data_vls) - 1
     empty = ~regs[T_REQUEST] & every
@@ -156,9 +156,9 @@ def before(
     field_bits: NDArray[np.int64],
     given: NDArray[np.int64],
 ) -> None:
-    """Draw the inputs of a cycle into ``given``; the sizes stay in ``around``.
+    """Draw the inputs of a cycle into ``given``. The sizes stay in ``around``.
 
-    ``writes`` holds the tables, (tables, writes, 4 fields); ``field_bits`` the widths of those fields.
+    ``writes`` contains the tables, (tables, writes, 4 fields); ``field_bits`` the widths of the fields.
     """
     regs = around.regs
     chance = draw(around.bits)
@@ -201,24 +201,24 @@ def put_inputs(
     rows: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Put the inputs of a cycle that all schedulers have into its row, which holds nothing else at their places."""
+    """Write the shared inputs of a cycle into a row that is 0 at their positions."""
     for word in range((around.lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
         rows[cycle, sizes[0] + word] |= around.packed[word] << np.uint64(sizes[1])
     for port in range(len(places)):
-        if places[port, 2] != 0:  # not every scheduler has a program port
+        if places[port, 2] != 0:  # some schedulers have no program port
             put(rows, cycle, places, port, given[port])
 
 
 @inner
 def write_of(given: NDArray[np.int64]) -> Program:
-    """Return the write of a cycle; one in the cycle of a reset is lost."""
+    """Return the write of a cycle. A write in a cycle with a reset is ignored."""
     enable = given[ENABLE] & (given[RST] == 0)
     return enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4]
 
 
 @inner
 def vl_of(around: Surroundings, lane: int) -> int:
-    """Return the VL of a lane: beside VL15, lanes from 15 on are one VL higher."""
+    """Return the VL of a lane: with VL15 present, lanes from 15 on have a VL one higher."""
     if around.lanes > around.data_vls:
         if lane == around.data_vls:
             return 15
@@ -236,7 +236,7 @@ def after(
     source: int,
     stats: Statistics,
 ) -> None:
-    """Let a granted packet start, time pass, and programming go on."""
+    """Update the surroundings after a cycle: start the granted packet, advance time and programming."""
     regs = around.regs
     if regs[T_BUSY] > 0:
         regs[T_BUSY] -= 1
@@ -261,13 +261,13 @@ def after(
 
 @inner
 def _leave_out(around: Surroundings) -> None:
-    """Draw how many writes of a table are left out: none, a half, three in four or seven in eight."""
+    """Draw the share of a table's writes to skip: none, a half, three quarters or seven eighths."""
     around.regs[T_LEFT_OUT] = (1 << ((around.regs[T_CHANCE] >> 43) & 3)) - 1
 
 
 @kernel
 def count_waiting(around: Surroundings, stats: Statistics) -> None:
-    """Count the waits of the heads that are still there."""
+    """Include the heads that are still waiting in the longest waits."""
     for lane in range(around.lanes):
         if (around.regs[T_REQUEST] >> lane) & 1:
             vl = vl_of(around, lane)

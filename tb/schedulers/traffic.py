@@ -1,4 +1,4 @@
-"""What traffic of an egress scheduler is made of: phases, and what a phase gave each lane."""
+"""Phases of an egress scheduler's traffic, and statistics of the service of each lane."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from numpy.typing import NDArray
 from vlane.units import MAX_PACKET_BLOCKS
 
 CERTAIN = 256
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 LANES = 32
-"""Lanes that statistics have room for."""
+"""Number of lanes in the statistics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A stretch of traffic. Chances are out of 256 per cycle.
+    """A phase of traffic. Probabilities are in 1/256 per cycle.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     table : int
-        Index of the table programmed and swapped in at its start; -1 goes on with what is there.
+        Index of the table programmed and swapped in at the start; -1 keeps the current one.
     least_blocks, most_blocks : int
-        Packet sizes are drawn from these, inclusive.
+        Smallest and largest packet, in blocks.
     extremes : int
-        Chance that a packet is of 1 or 66 blocks instead.
+        Probability that a packet has 1 or 66 blocks instead.
     idle_bits : int
-        An empty lane gets a packet with chance 2**-idle_bits per cycle; 0 keeps every lane full.
+        An empty lane gets a packet with probability 2**-idle_bits per cycle; 0 keeps every lane full.
     paced : bool
-        The link carries one block per cycle; otherwise it is ready with chance ``ready``.
+        Whether the link carries one block per cycle; otherwise it is ready with probability ``ready``.
     ready, hold, stall, vl15, reset, rewrite : int
-        Chances: link ready (not paced), flow-control packet due, a lane's credit turning, VL15 getting a
-        packet, reset, and a new live table after the last swap.
+        Probabilities: link ready (if not paced), flow-control packet due, toggle of a lane's credit, new VL15 packet,
+        reset, and new table after the last swap.
     wild : bool
-        Every input at random, also what the contract forbids.
+        Whether every input is random, including values that the contract forbids.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -63,7 +63,7 @@ class Phase:
 
 
 def varied(tables: Iterable[int], each: int) -> list[Phase]:
-    """Return phases that bring every kind of traffic to each table, eight times ``each`` cycles a table."""
+    """Return phases with every kind of traffic for each table, eight times ``each`` cycles per table."""
     phases = []
     for table in tables:
         phases += [
@@ -81,17 +81,17 @@ def varied(tables: Iterable[int], each: int) -> list[Phase]:
 
 
 class Statistics(NamedTuple):
-    """What a phase gave each lane.
+    """Statistics of a phase.
 
     Parameters
     ----------
     blocks, packets : array of int64, (32 lanes, 4 lists)
-        Granted, by VL and list.
+        Blocks and packets granted, by VL and list.
     longest_wait : array of int64, (32 lanes, 4 lists)
-        Most cycles a head packet waited, with or without credit: until it started, by the list of its grant; under no
-        list (0) also until the phase ended.
+        Longest wait of a head packet in cycles, with or without credit: until it started, by the list of its grant;
+        list 0 also includes waits until the end of the phase.
     decisions : array of int64, (1,)
-        Packets started.
+        Number of packets started.
     """
 
     blocks: NDArray[np.int64]
@@ -101,7 +101,7 @@ class Statistics(NamedTuple):
 
 
 def new_statistics() -> Statistics:
-    """Return zeros."""
+    """Return statistics that are all 0."""
     shape = (LANES, 4)
     return Statistics(
         np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(1, np.int64)

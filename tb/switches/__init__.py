@@ -1,1 +1,1 @@
-"""Stimuli of the switches, their rows, and networks with switches in hardware."""
+"""Benches of the switches: stimuli, rows, crosses and proofs."""

@@ -1,4 +1,4 @@
-"""Crosses of both kinds of switch: phases, drop causes and lanes; writes of tables, credits and grants in one cycle."""
+"""Crosses of both kinds of switch: phases, drop causes, lanes, table writes, credits and grants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.packets.drop_cause import DropCause
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 JUDGED_FROM_CYCLES = 200_000
-"""Shortest run that must show everything: each phase at its full length."""
+"""Length of a run, in cycles, from which on every cross must have occurred; each phase then has its full length."""
 
 _ARRIVAL = 2
 """Cycles from a packet's first flit to the report of its drop."""
@@ -29,11 +29,11 @@ _DROPPING = {
     "rewritten": (DropCause.UNKNOWN_LID, DropCause.NO_VL, DropCause.PORT_0),
     "anything": (DropCause.UNKNOWN_LID, DropCause.NO_VL, DropCause.PORT_0, DropCause.NO_ROOM),
 }
-"""Phases whose packets drop from the first round on, and the causes that each has."""
+"""Phases with drops from the first round on, and their causes."""
 
 
 def _drops(cycles: Cycles, ports: int) -> dict[tuple[int, int, bool], Truths]:
-    """Return in which cycles a packet of a lane drops for a cause: by cause, lane and whether it is one flit."""
+    """Return the cycles in which a packet is dropped, by cause, lane, and whether it has a single flit."""
     found: dict[tuple[int, int, bool], Truths] = {}
     for port in range(ports):
         causes = cycles.bits("dropped", port, _CAUSE_BITS)
@@ -50,7 +50,7 @@ def _drops(cycles: Cycles, ports: int) -> dict[tuple[int, int, bool], Truths]:
 
 
 def _dropped(ports: int, cause: int, lane: int | None = None, *, single: bool | None = None) -> Event:
-    """Return the event that a packet drops for a cause; of a lane; of one flit or of several."""
+    """Return the event of a drop for a cause, optionally on one lane, of single-flit or of longer packets."""
 
     def happened(cycles: Cycles) -> Any:
         drops = cycles.once("drops", lambda: _drops(cycles, ports))
@@ -69,7 +69,7 @@ def _any_of(ports: int, name: str) -> Event:
 
 
 def _starts_on(ports: int, heard: str, blocks: str) -> Event:
-    """Return the event that an output starts a packet a cycle after it heard of room in the packet's lane."""
+    """Return the event that an output starts a packet one cycle after a credit for the packet's lane."""
 
     def happened(cycles: Cycles) -> Any:
         found: NDArray[np.bool_] = np.zeros(0, np.bool_)
@@ -88,16 +88,16 @@ def _starts_on(ports: int, heard: str, blocks: str) -> Event:
 
 
 def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
-    """Return the events of an instance that are no rules."""
+    """Return the events of an instance that are not rules."""
     ports, lanes = parameters["ports"], parameters["data_vls"]
     by_fcp = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     heard, told, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
     events: dict[str, Event] = {
         "LFT written": lambda cycles: cycles.on("lft__enable"),
         "top written": lambda cycles: cycles.on("lft__enable") & cycles.on("lft__top"),
-        "room heard": _any_of(ports, f"{heard}__{{}}__{blocks}"),
-        "room told": _any_of(ports, f"{told}__{{}}__{blocks}"),
-        "start on the lane just heard": _starts_on(ports, heard, blocks),
+        "credit received": _any_of(ports, f"{heard}__{{}}__{blocks}"),
+        "credit returned": _any_of(ports, f"{told}__{{}}__{blocks}"),
+        "start on the lane just credited": _starts_on(ports, heard, blocks),
         "reset": lambda cycles: cycles.on("rst"),
     }
     for phase in PHASES:
@@ -114,7 +114,7 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 
 
 def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return phase x cause x lane, and cause x size."""
+    """Return the crosses phase x cause x lane, and cause x size."""
     found: tuple[Cross, ...] = ()
     for phase, causes in _DROPPING.items():
         for cause in causes:
@@ -127,34 +127,34 @@ def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
 
 
 def shared() -> tuple[Cross, ...]:
-    """Return the crosses of both kinds."""
+    """Return the crosses that both kinds share."""
     found = together(
         "table_written x granted",
         "table_written x started",
         "table_written x waited",
-        "table_written x room heard",
-        "table_written x room told",
+        "table_written x credit received",
+        "table_written x credit returned",
         "LFT written x granted",
         "top written x granted",
-        "granted x room heard",
-        "granted x room told",
-        "several_granted x room told",
-        "started x room heard",
-        "start on the lane just heard x started",
-        "waited x room heard",
+        "granted x credit received",
+        "granted x credit returned",
+        "several_granted x credit returned",
+        "started x credit received",
+        "start on the lane just credited x started",
+        "waited x credit received",
         "waited x granted",
         "stalled x granted",
-        "stalled x room heard",
+        "stalled x credit received",
         "one_flit x several_granted",
         "one_flit x started",
         "granted x started",
         "reset x granted",
     )
     for cause in CAUSES:
-        found += together(f"{cause} x granted", f"{cause} x started", f"{cause} x room told")
+        found += together(f"{cause} x granted", f"{cause} x started", f"{cause} x credit returned")
     found += together(*(f"{cause} x table_written" for cause in CAUSES if cause != "no_room"))
     found += together(*(f"{phase} x several_granted" for phase in PHASES))
     found += together(*(f"{phase} x waited" for phase in ("slow receivers", "starved", "anything")))
     found += together(*(f"{phase} x stalled" for phase in ("hot spot", "slow receivers", "anything")))
-    beside = ("table_written", "granted", "started", "room heard")
+    beside = ("table_written", "granted", "started", "credit received")
     return (*found, *together(*(f"limit_told x {name}" for name in beside)))

@@ -1,4 +1,4 @@
-"""What senders draw for their packets, in a bench of a switch: a lane and a destination."""
+"""Random lanes and destinations of packets, in a bench of a switch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vlane.tb.switches.table_writes import one_high_bit
 
 @inner
 def draw_lane(around: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
-    """Draw a lane; a reckless one may be none of the switch's."""
+    """Draw a lane, occasionally an absent lane if ``reckless``."""
     return below(bits, lane_numbers(around.switches) if reckless and below(bits, 8) == 0 else around.owed.shape[1])
 
 
 @inner
 def draw_dlid(around: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, hot: int) -> int:
-    """Draw a DLID, by the chances that it has no port, and that it is LID 1."""
+    """Draw a DLID: with probability ``bad`` one without a port, with probability ``hot`` LID 1."""
     if below(bits, CERTAIN) < bad:
         lids = len(around.lft)
         one_bit = 1 << below(bits, 16)

@@ -1,4 +1,4 @@
-"""Flits as kernels make them: headers without their stamp, the VL or channel (IBA 7.7), and all words."""
+"""Construction of flits in kernels: headers without their stamp (the VL or channel, IBA 7.7), and all words."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vlane.packets.bth import CNP_OPCODE
 from vlane.packets.lrh import LNH_BTH
 
 WORDS_PER_BLOCK = 16
-"""4-byte words, in which PktLen counts, of 64 bytes."""
+"""4-byte words (the unit of PktLen) in a block of 64 bytes."""
 
 FECN_BIT = 31
-"""Of the word behind the header, in which the base transport header begins; BECN is the bit below it."""
+"""FECN bit in the word after the header, which contains the base transport header; BECN is the bit below."""
 
 PSN_AT = 32
-"""Lowest bit, of the word behind that one, of the packet sequence number."""
+"""Lowest bit of the packet sequence number in the next word."""
 
 _LNH_AT, _OPCODE_AT = np.uint64(48), np.uint64(56)
 _VL, _CHANNEL_TOP = np.uint64(60), np.uint64(51)
@@ -26,44 +26,44 @@ _NO_OPCODE, _OPCODE = np.uint64((1 << 56) - 1), np.uint64(CNP_OPCODE << 56)
 
 @inner
 def header_of(sl: int, dlid: int, pktlen: int) -> int:
-    """Return a header without stamp; all other fields are 0."""
+    """Return a header without stamp. All other fields are 0."""
     return (sl << 52) | (dlid << 32) | (pktlen << 16)
 
 
 @inner
 def on_lane(header: int, lane: int) -> Any:
-    """Return a header with its VL, an unsigned number."""
+    """Return a header with its VL, as an unsigned number."""
     return np.uint64(header) | (np.uint64(lane) << _VL)
 
 
 @inner
 def on_channel(header: int, channel: int) -> Any:
-    """Return a header with its channel in Omni-Path's form, an unsigned number."""
+    """Return a header with its channel in Omni-Path's form, as an unsigned number."""
     return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
 
 
 @inner
 def _payload(number: int, place: int, word: int) -> int:
-    """Return a word of a flit: every packet, flit and word has its own."""
+    """Return the payload of a flit's word. Packets, flits and words have different payloads."""
     mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
     return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
 
 
 @inner
 def flit_word(number: int, place: int, word: int) -> Any:
-    """Return a word of a flit, which also says whose it is in its top bits."""
+    """Return a word of a flit, with the packet's number in its top bits."""
     return np.uint64(_payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
 
 
 @inner
 def first_word(number: int, word: int) -> Any:
-    """Return a word of a packet's first flit; one packet of eight has a CNP's opcode in it."""
+    """Return a word of a packet's first flit. Every eighth packet has a CNP's opcode."""
     value = flit_word(number, 0, word)
     return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
 
 
 @inner
 def is_markable(header: int, second: int) -> bool:
-    """Tell whether a packet with these first two words has a base transport header behind the LRH, and is no CNP."""
+    """Return whether a packet with these first two words has a base transport header after the LRH, and is no CNP."""
     lnh = np.uint64(header) >> _LNH_AT & np.uint64(3)
     return lnh == np.uint64(LNH_BTH) and np.uint64(second) >> _OPCODE_AT != np.uint64(CNP_OPCODE)

@@ -1,4 +1,4 @@
-"""Senders and receivers at a switch, written from the contract pages alone, without golden.
+"""Senders and receivers at a switch, written from the contract pages only, without golden.
 
 ``Sender``, ``Receiver`` and ``delivers`` can be reused for other devices.
 """
@@ -20,23 +20,23 @@ _CYCLES, _DRAIN, _READY = 3000, 1500, 0.9
 
 
 class Kind(Protocol):
-    """Properties of one kind of switch: headers, maps to lanes, blocks per return, and whether several VLs return."""
+    """Properties of one kind of switch: headers, map to lanes, blocks per return, several VLs per return."""
 
     blocks: int
     vls_apart: bool
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
-        """Return a header that is sent on a lane, from one with destination and size."""
+        """Return a header to send on a lane, from one with destination and size."""
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return the header with which a packet leaves, and its lane."""
+        """Return a packet's outgoing header and lane."""
 
     def map_writes(self, ports: int, lanes: int) -> Sequence[Mapping[str, int]]:
-        """Return the writes of the map to lanes that ``leaves`` speaks of."""
+        """Return the writes of the map to lanes on which ``leaves`` relies."""
 
 
 class Packet(NamedTuple):
-    """A packet as it was sent: its sender, its lane, header and flits."""
+    """A packet as it was sent."""
 
     sender: int
     lane: int
@@ -45,7 +45,7 @@ class Packet(NamedTuple):
 
 
 class Room:
-    """Blocks that a sender may use: a minimum and a maximum per lane."""
+    """Credit counters of a sender: a minimum and a maximum per lane."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.minimum, self.maximum = told["minimum"], told["maximum"]
@@ -59,7 +59,7 @@ class Room:
 
 
 class Sender:
-    """Drives ``rx`` of a port with random packets, and listens to ``returned``: blocks and VL, or a bit for each VL."""
+    """Drive ``rx`` of a port with random packets, and read ``returned``: blocks and VL, or one bit per VL."""
 
     def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.told, self.source = dut, kind, port, told, source
@@ -71,7 +71,7 @@ class Sender:
         lane, flits = self.source.randrange(self.told["data_vls"]), self.source.randint(1, self.told["largest"])
         if not (self.on and self.source.random() < 0.7 and self.room.fits(lane, flits)):
             return
-        slid = self.port << 12 | len(self.sent) & 0xFFF  # so that no two packets are equal
+        slid = self.port << 12 | len(self.sent) & 0xFFF  # makes all packets different
         to = LocalRouteHeader(0, 0, 0, 0, LNH_BTH, self.source.randrange(1, self.told["lids"]), 16 * flits - 1, slid)
         header = self.kind.header(to, lane, self.source)
         body = tuple(self.source.getrandbits(64) for _ in range(flits - 1))
@@ -81,7 +81,7 @@ class Sender:
             self.left.append((lane, place == 0, place == flits - 1, data))
 
     def drive(self) -> None:
-        """Set the inputs of a cycle."""
+        """Drive the inputs of a cycle."""
         if not self.left:
             self._packet()
         flit = self.left.popleft() if self.left else None
@@ -96,11 +96,11 @@ class Sender:
             freed = [(int(getattr(self.dut, f"returned__{self.port}__vl").value), blocks)] if blocks else []
         for lane, count in freed:
             self.room.used[lane] -= count
-            assert self.room.used[lane] >= 0, f"port {self.port}: more room of VL {lane} than was taken"
+            assert self.room.used[lane] >= 0, f"port {self.port}: VL {lane} returned more blocks than were sent"
 
 
 class Receiver:
-    """Watches ``tx`` of a port, returns its room after random delays, and collects packets."""
+    """Watch ``tx`` of a port, return credits after random delays, and collect packets."""
 
     def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.source = dut, kind, port, source
@@ -109,7 +109,7 @@ class Receiver:
         self.got: list[tuple[int, ...]] = []
 
     def drive(self) -> None:
-        """Set the inputs of a cycle; back-pressure is created by holding blocks back."""
+        """Drive the inputs of a cycle. Delayed credit returns create back-pressure."""
         lanes = [lane for lane, blocks in enumerate(self.held) if blocks]
         if self.kind.vls_apart:
             self._drive_lanes(lanes)
@@ -123,7 +123,7 @@ class Receiver:
         getattr(self.dut, f"heard__{self.port}__vl").value = lane
 
     def _drive_lanes(self, lanes: list[int]) -> None:
-        """Let a block of some of these lanes go."""
+        """Return one block of some of the given lanes."""
         freed = [lane for lane in lanes if self.source.random() < 0.5]
         for lane in freed:
             self.held[lane] -= 1
@@ -137,13 +137,13 @@ class Receiver:
             for name in ("valid", "vl", "first", "last", "data")
         )
         if not valid:
-            assert not self.open, f"port {self.port}: a gap in a packet"
+            assert not self.open, f"port {self.port}: a packet has a gap"
             return
-        assert bool(first) == (not self.open), f"port {self.port}: a packet inside a packet"
+        assert bool(first) == (not self.open), f"port {self.port}: a packet began before the previous one ended"
         if first:
             header = LocalRouteHeader.unpack(data)
             flits = (header.pktlen + 1) // 16
-            assert self.room.fits(vl, flits), f"port {self.port}: no room for a packet of VL {vl}"
+            assert self.room.fits(vl, flits), f"port {self.port}: VL {vl} has no credit for the packet that was sent"
             self.room.used[vl] += flits
         self.open.append(data)
         self.held[vl] += 1
@@ -153,7 +153,7 @@ class Receiver:
 
 
 async def delivers(dut: Any, kind: Kind) -> None:
-    """Check that every packet leaves once, in order and unchanged but for its stamp, and that no buffer overflows."""
+    """Check that every packet leaves once, in order and unchanged except for its stamp, without overflows."""
     told = setting()["parameters"]
     ports, lanes, lids = told["ports"], told["data_vls"], told["lids"]
     source = random.Random(setting()["seed"])  # noqa: S311 - a repeatable choice
@@ -186,7 +186,7 @@ async def _run(dut: Any, senders: list[Sender], receivers: list[Receiver], sourc
 
 
 def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: Kind, lanes: int) -> None:
-    """Compare what a receiver got with the packets sent to it: in order for each (sender, incoming, outgoing lane)."""
+    """Compare received packets with those sent: in order for each (sender, incoming lane, outgoing lane)."""
     wanted: dict[tuple[int, int, int], deque[tuple[int, ...]]] = {}
     for packet in sent:
         out, lane = kind.leaves(packet.header, lanes)
@@ -194,13 +194,15 @@ def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: Kin
         wanted.setdefault(flow, deque()).append((lane, out.pack(), *packet.flits[1:]))
     for flits in receiver.got:
         found = next((flow for flow, waiting in wanted.items() if waiting and waiting[0] == flits), None)
-        assert found is not None, f"port {port}: {[f'{flit:x}' for flit in flits]} was not next of any flow"
+        assert found is not None, (
+            f"port {port}: packet {[f'{flit:x}' for flit in flits]} is not the next one of any flow"
+        )
         wanted[found].popleft()
-    assert not any(wanted.values()), f"port {port}: packets did not come"
+    assert not any(wanted.values()), f"port {port}: some packets were not delivered"
 
 
 async def _program(dut: Any, table: Mapping[int, int], maps: Sequence[Mapping[str, int]]) -> None:
-    """Write a forwarding table, outputs from 0 by LID, and the map to lanes."""
+    """Write a forwarding table (outputs from 0, by LID) and the map to lanes."""
     writes: list[Mapping[str, int]] = [top_write(len(table) + 1)]
     writes += [lft_write(lid, port + 1) for lid, port in table.items()]
     writes += maps

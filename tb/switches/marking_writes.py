@@ -37,7 +37,7 @@ _NAMES = (
     "victim_mask",
 )
 MARKING_PROGRAM = tuple(f"congestion__{name}" for name in _NAMES)
-"""Inputs of the program port of the settings, as rows write them: the last ones of a row."""
+"""Inputs of the settings' program port, in the order of a row, at the row's end."""
 
 _MASK, _THRESHOLD, _RATE = (
     int(each) for each in (CCMarkerSelect.VICTIM_MASK, CCMarkerSelect.THRESHOLD, CCMarkerSelect.MARKING_RATE)
@@ -45,12 +45,12 @@ _MASK, _THRESHOLD, _RATE = (
 _PORT = int(CCMarkerSelect.PORT)
 _SELECTS, _VALID, _STARVES = len(CCMarkerSelect), 1 << SIZE_BITS, 1 << SIZE_BITS + 1
 _SIZES = _VALID - 1
-"""``W_FOUR`` is Packet_Size with, above it, whether the element is valid and whether it is for credit starvation."""
+"""``W_FOUR`` holds Packet_Size and, above it, the element's valid bit and whether it is for credit starvation."""
 
 
 @inner
 def draw_marking(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw a write of settings; now and then an element of an absent output, or any value at all."""
+    """Draw a write of settings, occasionally an element of an absent output, or arbitrary values."""
     write, ports = around.written[slot], len(around.tx)
     write[W_KIND], write[W_ONE] = WRITES_MARKING, below(bits, _SELECTS)
     write[W_TWO] = below(bits, 1 << PORT_BITS) if below(bits, 16) == 0 else below(bits, ports)
@@ -64,7 +64,7 @@ def draw_marking(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]
 
 @inner
 def _nothing(marking: Unmarked, around: SwitchSurroundings, cycle: int) -> None:
-    """No output marks."""
+    """Do nothing: no output marks."""
 
 
 @inner
@@ -89,12 +89,12 @@ def _apply(marking: Marking, around: SwitchSurroundings, cycle: int) -> None:
 
 @by_type({Unmarked: _nothing, Marking: _apply})
 def apply_marking(marking: Any, around: SwitchSurroundings, cycle: int) -> None:
-    """Let golden's markers have the settings that were written in a cycle (IBS-M3)."""
+    """Apply the settings written in a cycle to golden's markers (IBS-M3)."""
 
 
 @inner
 def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, int]:
-    """Return what is written of a port's element: port, whether it rules credit starvation, threshold, parameter.
+    """Return the written element of a port: port, whether it is for credit starvation, threshold, parameter.
 
     The port is -1 if no element is written.
     """
@@ -114,7 +114,7 @@ def show_marking(
     ins: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Show the program port what is written."""
+    """Write the settings to the program port."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM)
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])

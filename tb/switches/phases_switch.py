@@ -1,4 +1,4 @@
-"""Phases of a switch's traffic: light, saturated, hot, one-flit, large, slow receivers, tables rewritten, anything."""
+"""Phases of a switch's traffic: light, saturated, hot spot, small, large, slow receivers, table writes, random."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import Any
 from vlane.golden.schedulers.bank import REST_CYCLES
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchPhase:
-    """A stretch of traffic; it begins with the tables and ends with a reset. Chances are out of 65536.
+    """A phase of traffic that begins with the tables and ends with a reset. Probabilities are in 1/65536.
 
     Parameters
     ----------
     cycles : int
-        Length, tables included.
+        Length in cycles, tables included.
     send : int
-        Chance per cycle that an idle sender starts a packet, if there is room for it.
+        Probability per cycle that an idle sender starts a packet for which it has credit.
     hear : int
-        Chance per cycle that a receiver lets a block go.
+        Probability per cycle that a receiver returns a block.
     least_blocks, most_blocks : int
-        Packet sizes.
+        Smallest and largest packet, in blocks.
     hot : int
-        Chance that a packet is for the first LID.
+        Probability that a packet is for the first LID.
     write : int
-        Chance per cycle that the forwarding table or the map to lanes is written.
+        Probability per cycle that the forwarding table or the map to lanes is written.
     bad : int
-        Chance that a packet's DLID is none that could be in the table.
+        Probability that a packet's DLID cannot be in the table.
     stall : int
-        Chance per cycle that an output's link stalls.
+        Probability per cycle that an output's link stalls.
     gap : int
-        Chance per cycle that a sender pauses between two flits of a packet, up to as often as no switch notices.
+        Probability per cycle that a sender pauses between two flits of a packet, as long as the switch does not notice.
     settle : int
-        Cycles before the traffic, the writes of the tables included; without it no more than they take.
+        Cycles before the traffic, table writes included; 0 for as many as the writes take.
     reckless : bool
-        Senders and receivers keep no count of room, and now and then name lanes that are not there.
+        Whether senders and receivers ignore credits, and occasionally name absent lanes.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -60,7 +60,7 @@ class SwitchPhase:
 
     @property
     def wild(self) -> bool:
-        """Whether its rules are counted apart: the contract says what becomes of reckless traffic."""
+        """Always false: the contract defines the effects of reckless traffic, so its rules count."""
         return False
 
 
@@ -70,29 +70,29 @@ _KINDS = 9
 
 
 def _told(parameters: Mapping[str, Any], map_writes: int) -> int:
-    """Return the most cycles that it takes to write the tables."""
+    """Return the largest number of cycles that the table writes take."""
     entries = max(parameters["entries"], parameters["data_vls"])
     writes = parameters["lids"] + parameters["ports"] * (3 + 2 * entries) + map_writes + 1
     return int(writes) + REST_CYCLES
 
 
 def full_round(parameters: Mapping[str, Any], *, map_writes: int) -> int:
-    """Return the cycles from which every kind of phase comes at its full length."""
+    """Return the shortest run, in cycles, in which every kind of phase has its full length."""
     return _KINDS * (_TRAFFIC + _told(parameters, map_writes))
 
 
 def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int) -> tuple[SwitchPhase, ...]:
-    """Return phases of at least that many cycles in all, each longer than it takes to write the tables.
+    """Return phases of at least ``cycles`` cycles in total, each longer than the table writes take.
 
     Parameters
     ----------
     map_writes : int
-        Most writes of the map from levels or channels to lanes.
+        Largest number of writes to the map from levels or channels to lanes.
     """
     most = parameters["largest"]
     told = _told(parameters, map_writes)
     gap = CERTAIN // 4
-    heard = CERTAIN // (16 if parameters.get("starving") else 8)  # inputs that hold room back seldom use up the far one
+    heard = CERTAIN // (16 if parameters.get("starving") else 8)  # with starvation, inputs seldom use up the far buffer
     each = told + max(600, min(_TRAFFIC, cycles // _KINDS - told))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),

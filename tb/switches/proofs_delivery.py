@@ -1,4 +1,4 @@
-"""Proofs of the way of a packet through a small switch: it leaves once, at its output and on its lane, or drops."""
+"""Proofs of delivery through a small switch: a packet leaves once, at the right output and lane, or is dropped."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from vlane.tb.tables.proofs_tables import at
 
 
 class DeliveryProperties(Properties):
-    """The switch beside any flit of any packet, which is followed, for all that may ever happen, by induction.
+    """Follow any flit of any packet through the switch, for any number of cycles, by induction.
 
-    Packets have as many flits as their header says, on one lane of their link, with gaps or without; larger ones than
-    allowed come too. The followed flit has a mark of its own, which passes through. In place of the buffers there are
-    the accounts that they are proven to be. Tables, schedulers and the room at the far ends are taken out: tables may
-    answer anything of a head that drops, and name any output and lane of any other; a scheduler grants any lane that it
-    is told can send. No other flit on any link has the mark.
+    Assumptions: packets have as many flits as their header states, on one lane of their link, with or without gaps;
+    packets may be larger than allowed. The followed flit carries a unique mark, which passes through.
+
+    Buffers are replaced by the reference models that they are proven to equal. Tables, schedulers and the credits of
+    the far ends are cut out: tables may return anything for a head that is dropped, and any output and lane for any
+    other head; a scheduler may grant any lane that is reported able.
 
     Parameters
     ----------
     switch : IBSwitch
-        The component; its largest packet has at most 15 blocks.
+        The component. Its largest packet has at most 15 blocks.
 
     Raises
     ------
     ValueError
-        If its packets are larger.
+        If the component's packets are larger.
     """
 
     statements: ClassVar = {
-        "once": "A flit of an accepted packet that does not drop is held in exactly one place until it leaves, and it"
-        " never leaves again.",
-        "where": "A flit leaves only at the output and on the lane that the tables gave for its packet, whose header"
-        " names that lane.",
-        "as-it-came": "A flit leaves as it came, but for the lane or channel that a header names.",
-        "dropped-never-leaves": "A packet that drops never leaves, and none leaves before it was let in.",
+        "once": "A flit of an accepted packet that is not dropped is in exactly one place until it leaves, and it "
+        "never leaves again.",
+        "where": "A flit leaves only at the output and on the lane given by the tables for its packet, and its "
+        "header carries that lane.",
+        "as-it-came": "A flit leaves unchanged, except for the lane or channel in a header.",
+        "dropped-never-leaves": "A packet that is dropped never leaves, and no packet leaves before it is accepted.",
         **CHAIN_STATEMENTS,
-        "waiting-heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same"
-        " order, with its size and what the tables said of it.",
-        "room-used": "Room that a buffer has reserved belongs to a flit that is there, or of a packet that comes.",
+        "waiting-heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the "
+        "same order, with its size and the result of its look-up.",
+        "room-used": "Reserved space of a buffer belongs to a stored flit, or to a flit of an arriving packet.",
     }
     unfolds_memories = True
     any_memory = True
@@ -56,7 +57,10 @@ class DeliveryProperties(Properties):
     def __init__(self, switch: Any) -> None:
         super().__init__()
         if switch.geometry.largest >= 1 << INDEX_BITS:
-            raise ValueError(f"packets have at most {(1 << INDEX_BITS) - 1} blocks here, not {switch.geometry.largest}")
+            raise ValueError(
+                f"the delivery proof handles packets of at most {(1 << INDEX_BITS) - 1} blocks, not "
+                f"{switch.geometry.largest}"
+            )
         self.switch, self.lanes = switch, range(switch.geometry.vls)
         self.m = Module()
         self.followed = FollowedPacket(self.m, switch)
@@ -67,22 +71,22 @@ class DeliveryProperties(Properties):
         self.at_input = [accounted(port.storage) for port in switch.inputs]
         self.at_output = [accounted(output.storage) for output in switch.outputs]
         self.places: list[Value] = []
-        """Where the followed flit may be, one bit each."""
+        """Whether the followed flit is in a place, one bit per place."""
         self.first_places: list[Value] = []
-        """Those that are the first of a lane of an input."""
+        """Those of the places that are first in a lane of an input."""
         self.out = Signal(2)
-        """How often it left."""
+        """Number of times that the flit left."""
         self.waits = Signal()
-        """Whether it is in its input, still comes there, or has not begun to."""
+        """Whether the flit is in its input, still arriving there, or not sent yet."""
         self.at_lane: list[list[Value]] = [[] for _ in range(switch.ports)]
-        """Whether it is in the buffer of an output, by output and lane."""
+        """Whether the flit is in the buffer of an output, by output and lane."""
         self.arriving: list[Arriving] = []
-        """What comes on the links."""
+        """Packets that arrive on the links."""
         self.crossings: list[Crossing] = []
         """Packets that cross from the inputs."""
 
     def _taken_out(self, output: Any) -> tuple[Any, ...]:
-        """Return what is taken out of an output."""
+        """Return the parts of an output that are cut out."""
         return output.scheduler, output.remote
 
     def ports(self) -> list[Value]:
@@ -108,11 +112,11 @@ class DeliveryProperties(Properties):
 
     @property
     def accounts(self) -> list[BufferAccount]:
-        """Return the accounts of all buffers in which a flit may be."""
+        """Return the models of all buffers in which a flit may be."""
         return [*self.at_input, *self.at_output]
 
     def _look_up(self, m: Module) -> None:
-        """Let packets come, and the tables answer: of a head that goes on, an output and a lane of the switch."""
+        """Model arriving packets and assume that every head not dropped gets an existing output and lane."""
         switch = self.switch
         for number, port in enumerate(switch.inputs):
             kept = inside(self.fragment, "kept", f"input_{number}")
@@ -123,19 +127,19 @@ class DeliveryProperties(Properties):
         self.followed.is_looked_up(self._names(), self.each)
 
     def _names(self) -> list[Value] | None:
-        """Return what the header that is looked up is to name, by input; none if that is its outgoing lane."""
+        """Return the channel that each input's outgoing header must carry, or ``None`` if that is the outgoing lane."""
         return None
 
     def _named(self, data: Value) -> Value:
-        """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
+        """Return the lane in the local route header, its first bits (IBA 7.7)."""
         return data[len(data) - 4 :]
 
     def _name_bits(self, width: int) -> int:
-        """Return the bits of a header of that width that name its lane."""
+        """Return a mask of the header bits that contain the lane."""
         return 0xF << (width - 4)
 
     def _wait(self, m: Module, number: int) -> None:
-        """Claim that an input's flits and its heads correspond."""
+        """Claim that an input's flits and heads correspond."""
         port, account, claim = self.switch.inputs[number], self.at_input[number], self.each
         packet, followed = self.arriving[number], self.followed
         busy, crosses = self._crossing(number)
@@ -180,29 +184,29 @@ class DeliveryProperties(Properties):
             claim("waiting-heads", heads.any_there & (size == packet.size), when=comes, longer=True)
 
     def _is_head(self, record: Any) -> Value:
-        """Return whether a head has a size, and drops or has an output and a lane of the switch."""
+        """Return whether a head has a size, and is dropped or has an existing output and lane."""
         found: Value = (record.output < self.switch.ports) & (record.outgoing_vl < len(self.lanes))
         return record.blocks.any() & (record.blocks <= self.switch.geometry.largest) & (record.drop | found)
 
     def _is_as_told(self, record: Any) -> Value:
-        """Return whether the head of the followed packet carries what the tables said of it."""
+        """Return whether the followed packet's head carries the result of its look-up."""
         f = self.followed
         same: Value = (record.output == f.to) & (record.outgoing_vl == f.lane)
         return (record.blocks == f.size) & (record.drop == f.drops) & (f.drops | same)
 
     def _crossing(self, number: int) -> tuple[Value, Any]:
-        """Return whether a packet crosses from an input, and what is known of it."""
+        """Return whether a packet crosses from an input, and its record."""
         return inside(self.fragment, "busy", f"input_{number}"), self.switch.inputs[number]._crosses
 
     def _between(self, m: Module) -> None:
-        """Claim what is between inputs and outputs."""
+        """Claim the state between inputs and outputs. The base class has none."""
 
     def _coming(self, number: int) -> list[list[Crossing]]:
-        """Return the packets that may cross to an output, by its write ports."""
+        """Return the packets that may cross to an output, by write port."""
         return [[crossing.to(crossing.output == number) for crossing in self.crossings]]
 
     def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
-        """Claim that at most one packet comes through each write port, of several lanes, and when another one may."""
+        """Claim that at most one packet enters each write port, on different lanes, and when a port is free."""
         claim = self.each
         ports = [one_of(m, each) for each in coming]
         for number, (port, packets) in enumerate(zip(ports, coming, strict=True)):
@@ -215,7 +219,7 @@ class DeliveryProperties(Properties):
             claim("room-used", account.used[lane] == account.held[lane] + more)
 
     def _written(self, coming: Sequence[Sequence[Crossing]], lane: int) -> tuple[Value, Value]:
-        """Return whether a packet is being written to a lane, and how many of its flits were."""
+        """Return whether a packet is being written to a lane, and how many of its flits have been."""
         comes, written = Value.cast(0), Value.cast(0)
         for packet in itertools.chain(*coming):
             mine = packet.busy & (packet.lane == lane) & packet.gone.any()
@@ -223,7 +227,7 @@ class DeliveryProperties(Properties):
         return comes, written
 
     def _send(self, m: Module, number: int) -> None:
-        """Claim that an output has what crossed to it, and room for what will."""
+        """Claim that an output contains the flits received, and space for the rest of their packets."""
         output, account, claim = self.switch.outputs[number], self.at_output[number], self.each
         scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
         self._decides(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
@@ -254,15 +258,15 @@ class DeliveryProperties(Properties):
         self._on_the_link(number, sending, vl, sent)
 
     def _decides(self, m: Module, scheduler: Any, able: Value) -> None:
-        """Assume of a scheduler that is taken out that it grants only a lane that can send."""
+        """Assume that a cut-out scheduler grants only a lane that can send."""
         m.d.comb += Assume(~scheduler.grant | able)
 
     def _is_its_place(self, index: Value, is_last: Value) -> Value:
-        """Return whether a flit has the followed one's number, and is the last one of its packet if that is."""
+        """Return whether a flit is at the followed flit's index, and is a last flit exactly if the followed flit is."""
         return (index == self.followed.which) & (is_last == (self.followed.which + 1 == self.followed.size))
 
     def _on_the_link(self, number: int, sending: Value, vl: Value, sent: Value) -> None:
-        """Claim what leaves."""
+        """Claim the properties of leaving flits."""
         tx, claim, out = self.switch.tx[number], self.each, self.out
         leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
         claim("whole", (sent == 1) == tx.first, when=tx.valid)
@@ -276,12 +280,12 @@ class DeliveryProperties(Properties):
         claim("in-order", out == 1, when=behind & its_way & f.came)
 
     def _is_at_output(self, here: Value, number: int, lane: Value | int, flit: Value) -> None:
-        """Claim that the flit is at the output and on the lane where it must be, if it is here."""
+        """Claim that the flit, if here, is at the right output and lane."""
         self.each("where", self.followed.to == number, when=here)
         self._is_on_its_way(here, lane, flit)
 
     def _is_on_its_way(self, here: Value, lane: Value | int, flit: Value) -> None:
-        """Claim that the flit, if it is here, is as it came, on its outgoing lane, and that a header has its name."""
+        """Claim that the flit, if here, is unchanged, on the outgoing lane, with the right lane in the header."""
         f = self.followed
         self.each("where", f.lane == lane, when=here)
         self.each("where", self._named(flit) == f.name, when=here & (f.which == 0))
@@ -290,11 +294,11 @@ class DeliveryProperties(Properties):
         self.each("dropped-never-leaves", f.let_in, when=here)
 
     def _is_before(self, _number: int, _lane: Value | int) -> Value:
-        """Return whether the flit may be between the inputs and an output's lane: here only while it waits."""
+        """Return whether the flit may be between inputs and an output's lane: in this class, only while it waits."""
         return self.waits
 
     def _leave(self, m: Module) -> None:
-        """Claim that the flit is in one place until it leaves, and leaves once."""
+        """Claim that the flit is in a single place until leaving, and leaves once."""
         claim, out = self.each, self.out
         leaves, is_there = Signal(self.switch.ports), Signal()
         m.d.comb += leaves.eq(Cat(tx.valid & (tag(tx.data) == TAG) for tx in self.switch.tx))
@@ -313,7 +317,7 @@ class DeliveryProperties(Properties):
         claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.followed.let_in)
 
     def _discarded(self) -> Value:
-        """Return whether the flit leaves its input to go nowhere."""
+        """Return whether the flit leaves its input to be dropped."""
         found = []
         for number, port in enumerate(self.switch.inputs):
             busy, crosses = self._crossing(number)

@@ -1,4 +1,4 @@
-"""What a packet meets on its way through a switch, in the proofs of delivery: a link, a queue of heads, a crossing."""
+"""Stations of a packet's path through a switch in the delivery proofs: link, queue of heads, crossing."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from vlane.tb.tables.proofs_tables import at, wrapped
 
 
 class Arriving:
-    """What comes on a link: whole packets, each on one lane. That they are is assumed.
+    """Packets that arrive on a link. Assumption: the packets are whole, each on one lane.
 
     Parameters
     ----------
     m : Module
-        In which an account of it is kept.
+        Module to which the model is added.
     number : int
-        Of the port.
+        Number of the port.
     rx : LinkSignature
-        The link.
+        Link on which the packets arrive.
     port : SwitchInput
-        The input.
+        Input of the switch.
     kept : Value
-        Its register that tells whether the flits of the packet that comes are let in.
+        Register of the input that stores whether the arriving packet is accepted.
 
     Attributes
     ----------
     opened, lane, size : Signal
-        The first flits of a packet came, and more are to come; its lane; its size.
+        A packet has begun to arrive and is incomplete; its lane; its size.
     left, written : Value
-        Flits that are to come, and that came.
+        Flits still to arrive, and flits that have arrived.
     kept, keeps : Value
-        Its flits are let in; likewise the one that comes in this cycle.
+        The arriving packet is accepted; the flit of this cycle is accepted.
     arrived : Signal
-        A packet's first flit was let in in the cycle before.
+        A packet's first flit was accepted in the previous cycle.
     """
 
     def __init__(self, m: Module, number: int, rx: Any, port: Any, kept: Value) -> None:
@@ -63,31 +63,31 @@ class Arriving:
 
 
 class Heads:
-    """The heads of a lane of a buffer: of the packet that is taken out, those in a FIFO, and one that comes there.
+    """Heads of a buffer's lane: the packet being read, packets in a FIFO, and a packet on the way to the FIFO.
 
-    Each is told by some values, of which the first is the packet's size.
+    Each head is a sequence of values, the first of which is the packet's size.
 
     Parameters
     ----------
     claim : Gathered
-        Collector of the claims: that the FIFO's pointers and its level correspond.
+        Collector of the claims about the FIFO's pointers and level.
     statement : str
-        Property under which things are claimed.
+        Property to which the claims belong.
     fragment : Fragment
-        The elaborated switch.
+        Elaborated switch.
     path : sequence of str
-        Names of the submodules on the way to the FIFO.
+        Names of the submodules on the path to the FIFO.
     depth : int
-        Of the FIFO.
+        Depth of the FIFO.
 
     Attributes
     ----------
     level : Value
-        Heads in the FIFO.
+        Number of heads in the FIFO.
     entries : list of Value
-        Of the FIFO, oldest first; as many as the level are there.
+        Entries of the FIFO, oldest first; the first ``level`` are valid.
     any_there : Value
-        There is a head at all; after ``correspond``.
+        The lane has at least one head; set by ``correspond``.
     """
 
     def __init__(self, claim: Gathered, statement: str, fragment: Fragment, path: Sequence[str], depth: int) -> None:
@@ -113,22 +113,22 @@ class Heads:
         told: TakenAndNew,
         queued: Sequence[Sequence[Value]],
     ) -> list[tuple[Value, ...]]:
-        """Claim that every packet of a lane has its head, with its size; return what is told of each flit's.
+        """Claim that every packet of a lane has a head with the right size, and return each flit's head values.
 
         Parameters
         ----------
         m : Module
-            In which they are numbered.
+            Module in which packets are numbered.
         chain : FlitChain
-            The flits of the lane.
+            Flits of the lane.
         taken, gone : Value
-            A packet is being taken out, and as many of its flits have left.
+            A packet is being read; number of its flits that have left.
         arrives : Value
             A head is on its way to the FIFO.
         told : TakenAndNew
-            What is told of the head that is taken out, and of the one that arrives.
+            Values of the head being read, and of the arriving one.
         queued : sequence of sequence of Value
-            What is told of the entries.
+            Values of the FIFO's entries.
         """
         claim, fresh = self._claim, taken & ~gone.any()
         self.any_there = taken | self.level.any() | arrives
@@ -149,7 +149,7 @@ class Heads:
         return found
 
     def newest(self, arrives: Value, told: TakenAndNew, queued: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
-        """Return what is told of the packet of the lane that came last; parameters are those of ``correspond``."""
+        """Return the values of the newest packet of the lane (the parameters: see ``correspond``)."""
         return tuple(
             Mux(arrives, new, Mux(self.level == 0, taken, at(values, self.level - 1)))
             for taken, new, values in zip(told.taken, told.new, zip(*queued, strict=True), strict=True)
@@ -158,14 +158,14 @@ class Heads:
 
 @dataclass(frozen=True, slots=True)
 class TakenAndNew:
-    """What is told of a head that is not in the FIFO.
+    """Values of the heads that are not in the FIFO.
 
     Parameters
     ----------
     taken : sequence of Value
-        Of the packet that is being taken out.
+        Values of the packet being read.
     new : sequence of Value
-        Of the one that came in the cycle before.
+        Values of the packet that arrived in the previous cycle.
     """
 
     taken: Sequence[Value]
@@ -174,18 +174,18 @@ class TakenAndNew:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A packet that is being taken out of a buffer, if one is.
+    """Packet being read from a buffer, if any.
 
     Parameters
     ----------
     busy : Value
-        Whether one is.
+        Whether there is one.
     gone : Value
-        How many of its flits have left.
+        Number of its flits that have left.
     size : Value
-        Of the packet.
+        Size of the packet, in blocks.
     lane, output : Value
-        To which it crosses.
+        Lane and output to which it crosses.
     ends : Value
         Its last flit crosses in this cycle.
     """
@@ -198,12 +198,12 @@ class Crossing:
     ends: Value
 
     def to(self, there: Value) -> Crossing:
-        """Return the same, if it is for some place."""
+        """Return the crossing, made idle unless ``there``."""
         return replace(self, busy=self.busy & there)
 
 
 def one_of(m: Module, packets: Sequence[Crossing]) -> Crossing:
-    """Return the one packet that is there, if one is."""
+    """Return the busy crossing of several, of which at most one is busy."""
     names = ("gone", "size", "lane", "output", "ends")
     found = {name: Value.cast(getattr(packets[0], name)) for name in names}
     for packet in packets[1:]:

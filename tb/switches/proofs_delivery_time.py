@@ -1,4 +1,4 @@
-"""Proof that a packet at the head of its lane moves on within so many cycles, while the next place has room."""
+"""Proof that a packet at the head of its lane advances within a bounded time while the next place has space."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from vlane.tb.tables.proofs_tables import at
 
 
 class DeliveryTimeProperties(DeliveryProperties):
-    """The switch beside a followed packet of one flit, whose way is as ``DeliveryProperties`` claims.
-
-    Its schedulers stay in.
+    """Follow a packet of one flit, with the claims of ``DeliveryProperties`` and with its schedulers.
 
     Parameters
     ----------
     switch : IBSwitch
-        The component; its largest packet has one block, its scheduler is ``rr``.
+        The component. Its largest packet has one block, its scheduler is ``rr``.
     granted, sent : int
         Cycles within which the packet is granted, and within which it is on the link.
     """
@@ -26,14 +24,15 @@ class DeliveryTimeProperties(DeliveryProperties):
     stages = (("granted-in-time", "sent-in-time"),)
 
     def __init__(self, switch: Any, granted: int, sent: int) -> None:
-        self.statements = {  # type: ignore[misc]  # these say how many cycles
+        self.statements = {  # type: ignore[misc]  # the statements contain the numbers of cycles
             **DeliveryProperties.statements,
             "grants": "A scheduler grants only a lane that can send.",
-            "granted-in-time": f"A packet that is the first of its lane crosses within {granted} cycles, the first of"
-            " them the third one after its head came, if in each of them its output is free and has room for it,"
-            " whatever else there is.",
-            "sent-in-time": f"A packet that crossed is on the link within {sent} cycles, if in each of them the link is"
-            " not stalled and the far end has room for every lane, whatever else there is.",
+            "granted-in-time": f"A packet at the head of its lane crosses within {granted} cycles, counted from the "
+            "third one after its head's arrival, if in each of them its output is free and has "
+            "space for it, whatever other packets there are.",
+            "sent-in-time": f"A packet that crossed is on the link within {sent} cycles, if in each of them the link "
+            "is not stalled and the far end has credit for every lane, whatever other packets there "
+            "are.",
         }
         super().__init__(switch)
         self.granted, self.sent_cycles = granted, sent
@@ -63,7 +62,7 @@ class DeliveryTimeProperties(DeliveryProperties):
         self._within(m, "sent-in-time", stays, self.sent_cycles)
 
     def _within(self, m: Module, name: str, waits: Value, cycles: int) -> None:
-        """Claim that something ends within so many cycles."""
+        """Claim that a condition lasts less than ``cycles`` cycles."""
         count = Signal(range(cycles + 2), name=f"count_{name}")
         with m.If(waits & (count <= cycles)):
             m.d.sync += count.eq(count + 1)

@@ -1,4 +1,4 @@
-"""The flits in a lane of a buffer, in a proof: packets in a row, the first and the last of which may be cut."""
+"""Flits in a lane of a buffer, in a proof: consecutive packets, the first and last of which may be incomplete."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from vlane.tb.machinery.proofs.properties import Gathered
 
 _TAG_BITS = 16
 TAG = (1 << _TAG_BITS) - 1
-"""Mark of the flit that is followed, and of no other."""
+"""Mark of the followed flit only."""
 BEHIND = TAG - 1
-"""Mark of flits that come behind it, on its link and its VL."""
+"""Mark of flits that come after it, on its link and its VL."""
 INDEX_BITS = 4
-"""Of the number of a flit in its packet, and of such a count."""
+"""Width of the index of a flit in its packet, and of counts of flits."""
 CHAIN_STATEMENTS = {
-    "whole": "On every link and in every lane of a buffer packets are in a row, each from its first flit to its last;"
-    " a flit leaves with its own number in its packet, and the last one as the last.",
-    "in-order": "A flit that came behind another one on the same link and lane does not leave before it at the same"
-    " output and on the same outgoing lane.",
+    "whole": "On every link and in every lane of a buffer packets are consecutive, each from its first flit to its "
+    "last; a flit leaves with its own index in its packet, and the last one as the last.",
+    "in-order": "A flit that arrived after another one on the same link and lane does not leave before it at the "
+    "same output and on the same outgoing lane.",
 }
-"""What is claimed of a lane."""
+"""Properties of a lane."""
 
 
 def tag(data: Value) -> Value:
-    """Return the mark of a flit: the source LID of a header, its last bits (IBA 7.7), and as many bits of a body."""
+    """Return the mark of a flit: the source LID of a header, its last bits (IBA 7.7), or as many bits of a body."""
     return data[len(data) - 64 :][:_TAG_BITS]
 
 
 @dataclass(frozen=True, slots=True)
 class ChainEnds:
-    """What happens at the ends of a lane.
+    """Packets at the two ends of a lane.
 
     Parameters
     ----------
     taken, gone : Value
-        A packet is being taken out, and as many of its flits have left.
+        A packet is being read; number of its flits that have left.
     comes, written : Value
-        A packet is being written, whose first flit was, and as many of its flits were.
+        A packet is being written and its first flit has been; number of its flits written.
     """
 
     taken: Value
@@ -50,33 +50,33 @@ class ChainEnds:
 
 
 class FlitChain:
-    """The flits of a lane of a buffer, oldest first.
+    """Flits of a lane of a buffer, oldest first.
 
     Parameters
     ----------
     m : Module
-        In which is claimed what they are.
+        Module to which the claims are added.
     claim : Gathered
         Collector of the claims, with ``CHAIN_STATEMENTS``.
     account : BufferAccount
-        Of the buffer.
+        Reference model of the buffer.
     lane : int
-        Which one.
+        Number of the lane.
     ends : ChainEnds
-        What happens at its ends.
+        Packets at the ends of the lane.
 
     Attributes
     ----------
     lane : int
-        Which one.
+        Number of the lane.
     held : Value
-        How many there are.
+        Number of flits.
     first, last, index : list of Value
-        Of each place: whether it is a packet's first flit, and its last one, if it is there; its number in the packet.
+        By position: whether the flit is its packet's first; whether it is its last; its index in the packet.
     here, behind : list of Value
-        Of each place: whether the followed flit is there, or one that came behind it.
+        By position: whether the followed flit is there, or one that came after it.
     begun : Value
-        Packets whose first flit is there.
+        Number of packets whose first flit is there.
     """
 
     def __init__(self, m: Module, claim: Gathered, account: BufferAccount, lane: int, ends: ChainEnds) -> None:

@@ -1,4 +1,4 @@
-"""The packet that is followed through a switch, in the proofs of delivery: how it comes, what the tables say of it."""
+"""Packet followed through a switch in the delivery proofs: arrival, and the result of the look-up."""
 
 from __future__ import annotations
 
@@ -19,41 +19,42 @@ _TOLD = 2
 
 
 class FollowedPacket:
-    """One packet of any input, any cycle and any size, and one flit of it, which is marked.
+    """One packet of any input, cycle and size, with one marked flit.
 
-    No other flit on any link has its mark, or the mark of those that come behind it on its link and lane; both are
-    assumed.
+    Assumptions: no other flit on any link has this mark, and only later flits of the link and lane have the second
+    mark.
 
     Parameters
     ----------
     m : Module
-        In which an account of it is kept.
+        Module to which the model is added.
     switch : Switch
-        Through which it goes.
+        Switch through which the packet goes.
 
     Attributes
     ----------
     port, which : Signal
-        Its input; the number of the flit in it. Free inputs of the proof, constant.
+        Input of the packet; index of the marked flit. Free inputs of the proof, constant.
     begins : Signal
-        Its first flit may come now. A free input.
+        The first flit of the packet may arrive now. A free input.
     now : list of Signal
-        Its first flit came so many cycles ago.
+        Element k: the first flit arrived k cycles ago.
     sent, came_on, size : Signal
-        It began to come; its lane on the link; its size.
+        The packet has begun to arrive; its lane on the link; its size.
     mine : Signal
-        More of its flits are to come.
+        More flits of the packet are to arrive.
     stored : Signal
-        Its input let it in.
+        The input accepted the packet.
     flit_comes, came, pending : Signal
-        The flit is let in in this cycle; it was let in; its packet was, and it still comes.
+        The marked flit is accepted in this cycle; it has been accepted; its packet has been accepted and the flit is
+        still to arrive.
     data : Signal
-        The flit as it came.
+        The marked flit as it arrived.
     to, lane, name, drops : Signal
-        What the tables said of it: its output, its outgoing lane, what its header is to name, whether it drops; from
-        the cycle after its look-up on.
+        Result of the look-up: output, outgoing lane, lane or channel of the outgoing header, drop; valid from the next
+        cycle on.
     let_in, dropped : Signal
-        The switch told that it goes on, or that it drops.
+        The switch reported that the packet goes on, or that it is dropped.
     """
 
     def __init__(self, m: Module, switch: Any) -> None:
@@ -76,7 +77,7 @@ class FollowedPacket:
         return [self.port, self.which, self.begins]
 
     def arrives(self, packets: list[Arriving], claim: Gathered) -> None:
-        """Let it come among what comes on the links, by input, and claim what its input knows of it meanwhile."""
+        """Model the packet's arrival on the links, and claim its input's state meanwhile."""
         m, now, sent, mine = self._m, self.now, self.sent, self.mine
         m.d.comb += now[0].eq(self.begins & ~sent)
         with m.If(now[0]):
@@ -117,12 +118,12 @@ class FollowedPacket:
         claim("waiting-heads", (self.size > self.which) & (self.size <= geometry.largest), when=self.stored)
 
     def is_looked_up(self, names: Iterable[Value] | None, claim: Gathered) -> None:
-        """Keep what the tables say of it, and claim when it is told.
+        """Store the result of the look-up, and claim when it is reported.
 
         Parameters
         ----------
         names : iterable of Value or None
-            By input: what the header that is looked up is to name; its outgoing lane if there is none.
+            By input, the channel of the outgoing header; ``None`` if the header carries the outgoing lane.
         """
         m, switch, now = self._m, self._switch, self.now
         self.to = self._kept("to", (each.output for each in switch.inputs))
@@ -140,7 +141,7 @@ class FollowedPacket:
         claim("waiting-heads", ~self.stored | self.drops, when=self.dropped)
 
     def _kept(self, name: str, told: Iterable[Value]) -> Signal:
-        """Return what was told of the packet in the cycle of its look-up, by input of the switch."""
+        """Return the value at the packet's input in the cycle of its look-up, stored."""
         by_input = [Value.cast(each) for each in told]
         kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")
         with self._m.If(self.now[1]):

@@ -1,4 +1,4 @@
-"""Proofs of what is beside the buffers of a switch: occupied write ports, and the sizes of packets in order."""
+"""Proofs of occupied write ports and of packet sizes in order, next to the buffers of a switch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 
 DEPTH = 3
-"""Packets of the queue of sizes that is proven."""
+"""Depth of the proven queue of sizes, in packets."""
 
 
 class WritePortProperties(Properties):
-    """A write port beside an account of the packet that uses it; no packet is granted a busy port, this is assumed.
+    """Check a write port against a model of the packet that uses it.
+
+    Assumption: no packet is granted a busy port.
 
     Parameters
     ----------
@@ -22,10 +24,10 @@ class WritePortProperties(Properties):
     """
 
     statements: ClassVar = {
-        "write-port-busy": "A write port is busy from the cycle after a packet's grant until its last flit arrives, and"
-        " may be granted again in that cycle.",
-        "write-port-lane": "While it is busy, the lane of that packet, and no other, is closed to the other write"
-        " ports.",
+        "write-port-busy": "A write port is busy from the cycle after a packet's grant until its last flit arrives, "
+        "and may be granted again in that cycle.",
+        "write-port-lane": "While it is busy, the lane of that packet, and no other, is closed to the other write "
+        "ports.",
     }
     depth = 4
 
@@ -54,9 +56,9 @@ class WritePortProperties(Properties):
 
 
 class SizeQueueProperties(Properties):
-    """Sizes of a lane's packets beside the same in a row of registers.
+    """Check the sizes of a lane's packets against a row of registers.
 
-    A packet comes only if there is a place, and leaves only if it is there; this is assumed.
+    Assumption: a packet enters only if there is space, and leaves only if it is present.
 
     Parameters
     ----------
@@ -65,9 +67,9 @@ class SizeQueueProperties(Properties):
     """
 
     statements: ClassVar = {
-        "head-size": "A lane's head is there from the cycle after it came, with its own size, in the order in which"
-        " packets came.",
-        "behind-size": "A packet behind the head is there when a second one came, with its own size.",
+        "head-size": "A lane's head is present from the cycle after it entered, with its own size, in the order in "
+        "which packets entered.",
+        "behind-size": "A second packet is present once it has entered, with its own size.",
     }
     bounded = 10
 

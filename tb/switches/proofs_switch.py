@@ -1,4 +1,4 @@
-"""Proofs of what connects the parts of a switch: the parts are taken out, and their outputs may be anything."""
+"""Proofs of the connections between the parts of a switch. The parts are cut out, and their outputs are arbitrary."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import at_most_one
 
 _DLID = slice(32, 48)
-"""Of the local route header, its first byte on top (IBA 7.7)."""
+"""Position of the DLID in the local route header, first byte in the most significant bits (IBA 7.7)."""
 
 
 class SwitchWiringProperties(Properties):
-    """A switch without the insides of its parts; a subclass adds what only its kind has.
+    """Check a switch without the insides of its parts. A subclass adds the connections of its kind.
 
-    Of the parts it is assumed what is proven of each: an allocator takes one packet for each place, and of one lane,
-    and at most one packet crosses to a place.
+    Assumptions are the proven properties of the parts: an allocator accepts one packet, of one lane, per place, and at
+    most one packet crosses to a place.
 
     Parameters
     ----------
@@ -28,21 +28,22 @@ class SwitchWiringProperties(Properties):
     """
 
     statements: ClassVar = {
-        "look-up": "The forwarding table is asked for the destination of each head, and the packet is routed to the"
-        " port that it names, which counts from 1 in the table.",
-        "cause": "A head drops if the table does not know its LID, if it is for port 0, or if there is no VL for it, in"
-        " this order, and for no other cause.",
-        "lane-map": "The maps are asked with the head's own SL or channel, its input, and the output that was found;"
-        " the outgoing lane is theirs.",
-        "links": "Each link is that of its port: what arrives, what leaves, the returns both ways, stalls and drops.",
-        "programs": "A write of a scheduler's table reaches exactly the outputs that it names.",
-        "heads": "The allocation sees each lane's own head, and its grants reach the input that was granted.",
-        "sizes": "Every buffer, and what is counted of the far ones, has the sizes that the switch's parameters give.",
-        "resources": "The allocation sees the room and the free write ports of each output itself, and those of each"
-        " central buffer.",
-        "reserved": "Room is reserved in exactly the buffer that takes a packet, of the size and on the lane of that"
-        " packet.",
-        "crossing": "A place takes exactly the flits of the packet that is for it.",
+        "look-up": "The forwarding table receives the destination of each head, and the packet is routed to the port "
+        "that it returns, which counts from 1 in the table.",
+        "cause": "A head is dropped if the table does not know its LID, if it is for port 0, or if there is no VL "
+        "for it, in this order, and for no other cause.",
+        "lane-map": "The maps receive the head's own SL or channel, its input, and its output; the outgoing lane is "
+        "their result.",
+        "links": "Each link is that of its port: arriving and leaving flits, the returns both ways, stalls and drops.",
+        "programs": "A write of a scheduler's table reaches exactly the selected outputs.",
+        "heads": "The allocation receives each lane's own head, and its grants reach the granted input.",
+        "sizes": "Every buffer, and every credit counter of a far buffer, has the sizes given by the switch's "
+        "parameters.",
+        "resources": "The allocation receives the space and the free write ports of each output, and those of each "
+        "central buffer.",
+        "reserved": "Space is reserved exactly in the buffer that accepts a packet, with the size and on the lane of "
+        "that packet.",
+        "crossing": "A place accepts exactly the flits of the packet that is for it.",
     }
     depth = 1
 
@@ -81,7 +82,7 @@ class SwitchWiringProperties(Properties):
         self.claim(m, "sizes", Value.cast(int(has == [*given, p.largest, p.data_vls])))
 
     def _own(self, m: Module) -> None:
-        """Claim the connections of this kind of switch alone."""
+        """Claim the connections specific to this kind of switch."""
         raise NotImplementedError
 
     def _mapped_away(self, number: int) -> Value:
@@ -143,19 +144,19 @@ class SwitchWiringProperties(Properties):
         self.claim(m, "heads", Cat(sees).all())
 
     def _reserves(self, m: Module, place: Any, source: Value, packets: list[tuple[Value, Value, Value]]) -> None:
-        """Claim what is reserved at a place, of packets each with whether it is taken, its size and its lane."""
+        """Claim the reservation at a place, for packets given as (accepted, size, lane)."""
         m.d.comb += Assume(at_most_one(source))
         for taken, size, lane in packets:
             self.claim(m, "reserved", (place.reserved == size) & (place.reserved_vl == lane), when=taken)
         self.claim(m, "reserved", ~place.reserved.any(), when=~source.any())
 
     def _of_input(self, taken: Value, number: int) -> list[tuple[Value, Value, Value]]:
-        """Return the packets that an input may give, if its packet is taken."""
+        """Return the packets that an input may give: (accepted, size, lane)."""
         port, lanes = self.switch.inputs[number], range(self.switch.geometry.vls)
         return [(taken & port.lane[lane], port.blocks[lane], port.outgoing_vls[lane]) for lane in lanes]
 
     def _crosses(self, m: Module, to: Any, comes: list[tuple[Value, Any]]) -> None:
-        """Claim that of crossings, each with whether it is for this place, the one with flits comes in."""
+        """Claim that the crossing with flits enters. Crossings are given as (is for this place, crossing)."""
         those = Cat(is_for & crossing.count.any() for is_for, crossing in comes)
         m.d.comb += Assume(at_most_one(those))
         for number, (_, crossing) in enumerate(comes):

@@ -1,4 +1,4 @@
-"""Proofs of a switch's input: look-up, drops, whose head takes part, and the flits that cross."""
+"""Proofs of a switch's input: look-up, drops, waiting heads, and crossing flits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from vlane.tb.tables.proofs_tables import at
 
 VLS, BLOCKS, MINIMUM, MAXIMUM = 2, 4, 1, 3
 DEPTH, DEPTH_OF_THREE = 9, 8
-"""Cycles from reset that are looked at, with one flit in a cycle and with three."""
+"""Cycles from reset that are checked, with one flit per cycle and with three."""
 _NO_ROOM = 4
 _FREE_BITS = ((60, 64), (50, 56), (32, 34), (16, 22), (0, 1))
-"""Of a flit: VL; SL and reserved; DLID; PktLen; source LID. The others are 0, which no part of an input looks at."""
+"""Free bits of a flit:
+
+VL; SL and reserved; DLID; PktLen; source LID. The others, which no part of an input reads, are 0.
+"""
 
 
 def switch_input(*, flits: int, largest: int, channels: bool, waiting: bool = False) -> SwitchInput:
-    """Return an input side of a small buffer; with channels it is an Omni-Path switch's."""
+    """Return an input side with a small buffer, for an Omni-Path switch if ``channels``."""
     geometry = BufferGeometry(VLS, BLOCKS, MINIMUM, MAXIMUM, largest)
     return SwitchInput(
         ports=4,
@@ -35,36 +38,34 @@ def switch_input(*, flits: int, largest: int, channels: bool, waiting: bool = Fa
 
 
 class SwitchInputProperties(Properties):
-    """An input beside an account of its lanes and of one packet that is followed, whatever tables and allocation say.
+    """Check an input against a reference model of its lanes, and follow one packet, for any tables and allocation.
 
-    A packet has as many flits as its header says, on one lane, with gaps or without, and larger ones than allowed come
-    too. Only a lane that takes part is granted, and only while the input is free. All this is assumed.
+    Assumptions: a packet has as many flits as the header states, on one lane, with or without gaps; packets may be
+    larger than allowed. Only a lane that takes part is granted, and only while the input is free.
 
     Parameters
     ----------
     port : SwitchInput
-        As ``switch_input`` returns it.
+        Input as returned by ``switch_input``.
     """
 
     statements: ClassVar = {
-        "accepted": "A packet is let in exactly when it is not larger than the largest and the lane's room, and the"
-        " room that other lanes may still need, are enough; otherwise all of it is discarded.",
-        "looked-up": "In the cycle after a head arrived its own header is looked up.",
-        "dropped": "Two cycles after a head arrived it is told why its packet drops: there was no room, or the cause"
-        " that the look-up gave; 0 if it does not drop.",
-        "takes-part": "A lane takes part from two cycles after its head arrived until that is granted.",
-        "routed": "A head takes part with the output, the outgoing lane, the size and the drop that its own look-up"
-        " gave.",
-        "takes-part-again": "An input is free unless a packet crosses of which flits are left after this cycle.",
-        "crosses": "From the cycle after the grant on, the flits of the packet that are there cross, in its order, as"
-        " many in a cycle as the link inside carries, and no others.",
-        "bound-for": "What crosses goes to the packet's output, on its outgoing lane, with its size, and its first and"
-        " last flit are marked as such.",
-        "crosses-unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a"
-        " first one.",
-        "drops-cross-nowhere": "No flit of a packet that drops crosses.",
-        "returned": "Every flit that left, or was discarded after it was let in, is returned on its incoming lane a"
-        " cycle later, and no other.",
+        "accepted": "A packet is accepted exactly when it is not larger than the largest and fits into the lane's "
+        "space without using space that other lanes may still need; otherwise all of it is discarded.",
+        "looked-up": "In the cycle after a head's arrival its own header is looked up.",
+        "dropped": "Two cycles after a head's arrival the drop cause of its packet is reported: no space, or the "
+        "cause from the look-up; 0 if it is not dropped.",
+        "takes-part": "A lane takes part from two cycles after its head's arrival until the head is granted.",
+        "routed": "A head takes part with the output, outgoing lane, size and drop of its own look-up.",
+        "takes-part-again": "An input is free unless a packet is crossing that has flits left after this cycle.",
+        "crosses": "From the cycle after the grant on, the available flits of the packet cross, in order, as many "
+        "per cycle as the internal link carries, and no others.",
+        "bound-for": "Crossing flits go to the packet's output, on its outgoing lane, with its size, and its first "
+        "and last flit are marked as such.",
+        "crosses-unchanged": "A flit crosses unchanged, except for the lane or channel in the header of a first flit.",
+        "drops-cross-nowhere": "No flit of a packet that is dropped crosses.",
+        "returned": "Every flit that left, or was discarded after its packet was accepted, is returned on its "
+        "incoming lane one cycle later, and no other.",
     }
     unfolds_memories = True
 
@@ -93,7 +94,7 @@ class SwitchInputProperties(Properties):
         return m
 
     def _assume_packets(self, m: Module, size: Value) -> None:
-        """Assume whole packets, and grants of what takes part."""
+        """Assume whole packets, and grants only of lanes that take part."""
         p, rx = self.port, self.port.rx
         left, lane = Signal(4), Signal(4)
         with m.If(rx.valid):
@@ -111,7 +112,7 @@ class SwitchInputProperties(Properties):
         ]
 
     def _lanes(self, m: Module, head: Value, size: Value) -> Value:
-        """Keep account of the lanes' room and of packets that take part; return whether a head's packet is let in."""
+        """Model the lanes' space and waiting packets, and return whether a head's packet is accepted."""
         p, rx, claim = self.port, self.port.rx, self.claim
         used = [Signal(4, name=f"used_{vl}") for vl in range(VLS)]
         promised, accepts = Signal(6), Signal()
@@ -134,7 +135,7 @@ class SwitchInputProperties(Properties):
         return accepts
 
     def _follow(self, m: Module, head: Value, size: Value, accepts: Value) -> None:
-        """Follow one arbitrary packet from its arrival until its last flit crossed."""
+        """Follow an arbitrary packet from arrival until its last flit has crossed."""
         p, rx, claim = self.port, self.port.rx, self.claim
         starts, once = Signal(), Signal()
         m.d.comb += starts.eq(head & self.mark & ~once)
@@ -232,7 +233,7 @@ class SwitchInputProperties(Properties):
             m.d.sync += [crossed.eq(crossed + moves), crossing.eq(~ends)]
 
     def _idle(self, m: Module) -> None:
-        """Claim that an input of which no packet crosses is free, and lets nothing cross."""
+        """Claim that an input without a crossing packet is free, and lets nothing cross."""
         p, busy, was = self.port, Signal(), Signal()
         with m.If(p.granted):
             m.d.sync += busy.eq(1)

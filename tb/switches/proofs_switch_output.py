@@ -1,4 +1,4 @@
-"""Proofs of a switch's output: when the scheduler decides, what it is told, and what is on the link."""
+"""Proofs of a switch's output: decisions of the scheduler, its inputs, and the flits on the link."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from vlane.tb.schedulers.proofs_turns import at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
 
 VLS, BLOCKS, MINIMUM, MAXIMUM, LARGEST = 2, 4, 1, 3, 2
-"""Of the buffer, and of the one at the far end."""
+"""Number of lanes, and sizes of the buffer and of the one at the far end."""
 DEPTH, DEPTH_OF_TWO = 7, 6
-"""Cycles from reset that are looked at, with one write port and with two."""
+"""Cycles from reset that are checked, with one write port and with two."""
 _FCP_BLOCKS = 3
-"""Of each lane's part, with flow-control packets."""
+"""Blocks of each lane's share of the buffer, with flow-control packets."""
 
 
 class AnyScheduler(wiring.Component):
-    """A scheduler that may decide anything.
+    """Scheduler with arbitrary decisions.
 
     Parameters
     ----------
     vls : int
-        Lanes.
+        Number of lanes.
     """
 
     def __init__(self, vls: int) -> None:
@@ -47,7 +47,7 @@ class AnyScheduler(wiring.Component):
 def switch_output(
     *, flits: int, write_ports: int, fcp: bool, marker: Any = None, measured: bool = False
 ) -> SwitchOutput:
-    """Return an output side with a scheduler that is not there: its decisions are inputs of the proof."""
+    """Return an output side without a scheduler: the scheduler's decisions are inputs of the proof."""
     blocks, least, most = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
     return SwitchOutput(
         AnyScheduler(VLS),
@@ -64,38 +64,39 @@ def switch_output(
 
 
 class SwitchOutputProperties(Properties):
-    """An output beside an account of its link and of one packet that is followed, whatever the scheduler decides.
+    """Check an output against a reference model of its link, and follow one packet, for any scheduler.
 
-    Packets enter as the allocation lets them: granted through a free write port, to a lane with room to which no other
-    port writes; then their flits cross, with gaps or without. The scheduler grants only a lane that it was told can
-    send. All this is assumed, and nothing of the returns.
+    Assumptions: packets are granted through a free write port, to a lane with space that no other port is writing; then
+    their flits cross, with or without gaps. The scheduler grants only a lane that was reported able. Credit returns are
+    arbitrary.
 
     Parameters
     ----------
     output : SwitchOutput
-        As ``switch_output`` returns it.
+        Output as returned by ``switch_output``.
     """
 
     statements: ClassVar = {
-        "asked-when-free": "The scheduler is asked exactly in the cycles in which no packet is on the link, the link is"
-        " not stalled, and no flow-control packet takes it.",
+        "asked-when-free": "The scheduler is ready exactly in the cycles in which no packet is on the link, the link "
+        "is not stalled, and no flow-control packet takes it.",
         "requests": "A lane requests from the cycle after its head's first flit crossed until the packet starts.",
-        "head": "The size that the scheduler sees of a lane is that of the oldest packet that did not start.",
-        "fits": "A lane's head fits exactly when the room that is counted is enough for it.",
-        "takes": "A packet that starts takes its blocks of the far buffer's room on its lane, and nothing else does.",
-        "returns": "Blocks that the far end returns are given back to their lane.",
-        "behind": "A lane is said to have a packet behind its head exactly when one is there and the far buffer has"
-        " room for both.",
-        "holds-the-link": "From a packet's first flit on, the link carries that packet alone until its last flit.",
-        "starts": "The first flit of a packet is on the link in the cycle after the scheduler's decision, on the lane"
-        " that was decided.",
-        "unchanged": "A flit leaves on its packet's lane as it came in, in the packet's order.",
+        "head": "The scheduler's size of a lane is that of the oldest packet that has not started.",
+        "fits": "A lane's head fits exactly when the counted credit suffices.",
+        "takes": "A packet that starts takes its blocks from its lane's credit for the far buffer, and nothing else "
+        "does.",
+        "returns": "Blocks returned by the far end are credited to their lane.",
+        "behind": "`behind` is asserted for a lane exactly when it has a second packet and the far buffer has credit "
+        "for both packets.",
+        "holds-the-link": "From a packet's first flit to its last, the link carries no flits of other packets.",
+        "starts": "The first flit of a packet is on the link in the cycle after the scheduler's decision, on the "
+        "selected lane.",
+        "unchanged": "A flit leaves on its packet's lane unchanged, in the packet's order.",
         "fcp-between": "A flow-control packet leaves only in a cycle in which no packet is on the link and none"
         " starts.",
-        "room": "A lane is open to a packet exactly when the buffer has room for a largest one and nobody writes to the"
-        " lane.",
-        "write-ports": "A write port is free until a packet is granted it, and again when the packet's last flit"
-        " comes.",
+        "room": "A lane is open to a packet exactly when the buffer has space for a largest one and no write port is "
+        "writing the lane.",
+        "write-ports": "A write port is free until a packet is granted to it, and again when the packet's last flit "
+        "arrives.",
     }
 
     def __init__(self, output: Any) -> None:
@@ -127,7 +128,7 @@ class SwitchOutputProperties(Properties):
         return m
 
     def _assume_decisions(self, m: Module) -> None:
-        """Assume that the scheduler grants a lane that can send."""
+        """Assume that the scheduler grants an able lane, and that grants into the buffer fit."""
         o, s = self.output, self.output.scheduler
         able = at(s.heads.request & s.heads.fits, s.vl)
         m.d.comb += [Assume(~s.grant | able), Assume(o.reserved <= LARGEST), Assume(at_most_one(o.enters))]
@@ -138,7 +139,7 @@ class SwitchOutputProperties(Properties):
             m.d.comb += [Assume(o.enters), Assume(~o.reserved.any() | o.free)]
 
     def _enters(self, m: Module, number: int) -> Signal:
-        """Assume how a write port is used, and claim when it is free; return whether a packet's head crosses."""
+        """Assume the use of a write port, claim when it is free, and return whether a packet's head crosses."""
         o, crossing = self.output, self.output.crossing[number]
         left, size, lane = (Signal(2, name=f"{name}_{number}") for name in ("left", "size", "lane"))
         granted, heads, stored = (Signal(name=f"{name}_{number}") for name in ("granted", "heads", "stored"))
@@ -169,7 +170,7 @@ class SwitchOutputProperties(Properties):
         return heads
 
     def _link(self, m: Module) -> None:
-        """Claim what is on the link."""
+        """Claim the flits on the link."""
         o, s, claim = self.output, self.output.scheduler, self.claim
         on, starts, tells = Signal(), Signal(), o.turns.takes if o.turns is not None else Value.cast(0)
         left, size = Signal(2), Signal(2)
@@ -200,7 +201,7 @@ class SwitchOutputProperties(Properties):
             claim(m, "fcp-between", o.says.valid & ~o.tx.valid, when=said)
 
     def _lanes(self, m: Module) -> None:
-        """Claim what the scheduler is told of lanes, and what is counted of the far buffer."""
+        """Claim the scheduler's inputs about lanes, and the credit counters of the far buffer."""
         o, s, claim = self.output, self.output.scheduler, self.claim
         starts = s.grant & s.ready
         used, owed = ([Signal(4, name=f"{name}_{vl}") for vl in range(VLS)] for name in ("used", "owed"))
@@ -231,11 +232,11 @@ class SwitchOutputProperties(Properties):
             claim(m, "room", o.room[lane] == (self._fits(used, lane, LARGEST) & ~Cat(writes).any()))
 
     def _fits(self, used: list[Signal], lane: int, more: Value | int) -> Value:
-        """Return whether so many blocks more fit into a buffer, of which each lane uses so many."""
+        """Return whether ``more`` blocks fit into a buffer, given the used blocks of each lane."""
         return self.room.fits(used[lane], more, self.room.promised(used))
 
     def _far(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
-        """Keep account of a lane of the far buffer; return what tells whether so many blocks fit there."""
+        """Model a lane of the far buffer. Return a function that returns whether a number of blocks fit there."""
         o = self.output
         if o.turns is None:
             came = Mux(o.heard.vl == lane, o.heard.blocks, 0)
@@ -248,7 +249,7 @@ class SwitchOutputProperties(Properties):
         return lambda more: (limit - sent - more)[:12] <= WINDOW
 
     def _far_room(self, m: Module) -> None:
-        """Claim that what the far end returns, or tells, goes to its lane."""
+        """Claim that returned credits, or received limits, reach the right lane."""
         o = self.output
         if o.turns is not None:
             heard = Cat(o.remote.hears.valid, o.remote.hears.vl, o.remote.hears.limit)
@@ -261,7 +262,7 @@ class SwitchOutputProperties(Properties):
             self.claim(m, "returns", o.remote.give[lane] == given)
 
     def _follow(self, m: Module, enters: list[Signal]) -> None:
-        """Follow a flit of one arbitrary packet from its crossing to the link."""
+        """Follow a flit of an arbitrary packet from its crossing to the link."""
         o, s = self.output, self.output.scheduler
         following, lane, ahead, data, has = Signal(), Signal(4), Signal(4), Signal(), Signal()
         starts, gone, number, leaving = s.grant & s.ready, Signal(), Signal(2), Signal(2)

@@ -1,4 +1,4 @@
-"""Where the fields of a switch's ports are in its rows, by port: the order that ``switch_elements`` gives them."""
+"""Positions of a switch's ports in its rows, in the order of ``switch_elements``."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import NamedTuple
 from vlane.golden.engine.kernel import inner
 
 (VALID, VL, FIRST, LAST, DATA) = range(5)
-"""Elements of a flit, behind its first; as many words of data as it has."""
+"""Elements of a flit, relative to its first; the data words follow."""
 
 
 class RowLayout(NamedTuple):
-    """Sizes from which the places in a switch's rows follow.
+    """Sizes that determine the positions in a switch's rows.
 
-    Inputs are: reset; of each port a flit; of each port what it hears of room; of each port whether its link is ready;
-    the program ports. Outputs are: of each port a flit; of each port what it tells of room; of each port a drop cause.
+    Inputs: reset; a flit for each port; received credits for each port; link ready for each port; the program ports.
+    Outputs: a flit for each port; sent credits for each port; a drop cause for each port.
 
     Parameters
     ----------
     ports : int
-        Of the switch.
+        Number of ports of the switch.
     words : int
-        Of a flit.
+        Number of words in a flit.
     told : int
-        Elements by which a port hears, and tells, of room.
+        Elements per port for received, and for sent, credits.
     """
 
     ports: int
@@ -33,41 +33,41 @@ class RowLayout(NamedTuple):
 
 @inner
 def rx_at(layout: RowLayout, port: int) -> int:
-    """Return the first element of the flit that arrives at a port."""
+    """Return the index of the flit that arrives at a port."""
     return 1 + port * (DATA + layout.words)
 
 
 @inner
 def heard_at(layout: RowLayout, port: int) -> int:
-    """Return the first element of what a port hears of room."""
+    """Return the index of the credits that a port receives."""
     return rx_at(layout, layout.ports) + layout.told * port
 
 
 @inner
 def ready_at(layout: RowLayout, port: int) -> int:
-    """Return the element that says whether a port's link is ready."""
+    """Return the index of a port's link ready."""
     return heard_at(layout, layout.ports) + port
 
 
 @inner
 def programs_at(layout: RowLayout) -> int:
-    """Return the first element of the forwarding table's program port."""
+    """Return the index of the forwarding table's program port."""
     return ready_at(layout, layout.ports)
 
 
 @inner
 def tx_at(layout: RowLayout, port: int) -> int:
-    """Return the first element of the flit that leaves a port."""
+    """Return the index of the flit that leaves a port."""
     return port * (DATA + layout.words)
 
 
 @inner
 def told_at(layout: RowLayout, port: int) -> int:
-    """Return the first element of what a port tells of room."""
+    """Return the index of the credits that a port sends."""
     return tx_at(layout, layout.ports) + layout.told * port
 
 
 @inner
 def dropped_at(layout: RowLayout, port: int) -> int:
-    """Return the element that tells a port's drop cause."""
+    """Return the index of a port's drop cause."""
     return told_at(layout, layout.ports) + port

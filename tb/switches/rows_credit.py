@@ -1,6 +1,6 @@
-"""Credits in the rows of a switch: returns beside the flits, or flow-control packets on the link.
+"""Credits in the rows of a switch: return signals next to the flits, or flow-control packets on the link.
 
-The type of golden's credits selects the scheme.
+The functions dispatch on the type of golden's credits.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
 (LANE_SAID, LIMIT_SAID) = range(2)
 _ANY = 65536
 _LOST = 8
-"""One flow-control packet of so many is lost."""
+"""One in this many flow-control packets is lost."""
 
 
 @inner
-def _of_returns(remote: Rooms, switches: Any) -> int:  # noqa: ARG001 - its type says it all
+def _of_returns(remote: Rooms, switches: Any) -> int:  # noqa: ARG001 - the type is sufficient
     return 1 if vls_apart(switches) else 2
 
 
 @inner
-def _of_limits(remote: FCPLimits, switches: Any) -> int:  # noqa: ARG001 - its type says it all
+def _of_limits(remote: FCPLimits, switches: Any) -> int:  # noqa: ARG001 - the type is sufficient
     return 3
 
 
 @by_type({Rooms: _of_returns, FCPLimits: _of_limits})
 def fields(remote: Any, switches: Any) -> int:
-    """Return how many fields of a row tell of room, at a port and in a direction."""
+    """Return the number of row elements for credits, per port and direction."""
 
 
 @inner
 def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
-    """Do nothing: what is returned is told at once."""
+    """Do nothing: returns are sent at once."""
 
 
 @by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
 def count_told(remote: Any, port: int, lane: int, blocks: int) -> None:
-    """Count blocks that left an input's buffer in the cycle before."""
+    """Count blocks that left an input's buffer in the previous cycle."""
 
 
 @inner
-def _say_nothing(remote: Rooms, around: SwitchSurroundings, port: int, cycle: int) -> bool:  # noqa: ARG001 - as the other's
+def _say_nothing(remote: Rooms, around: SwitchSurroundings, port: int, cycle: int) -> bool:  # noqa: ARG001 - signature of the other variant
     return False
 
 
@@ -73,12 +73,12 @@ def _say_limit(remote: FCPLimits, around: SwitchSurroundings, port: int, cycle: 
 
 @by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
 def say(remote: Any, around: SwitchSurroundings, port: int, cycle: int) -> bool:
-    """Let a port that is free send a flow-control packet that is due; tell whether it did."""
+    """Send a due flow-control packet from a free port, and return whether one was sent."""
 
 
 @inner
 def _free_owed(around: SwitchSurroundings, port: int, lane: int, most: int) -> tuple[int, int]:
-    """Return a lane, the one given or one after it, and how many of so many blocks a receiver holds of it."""
+    """Return a lane of which a receiver holds blocks, from ``lane`` on, and how many of up to ``most`` it holds."""
     lanes = around.owed.shape[1]
     for _ in range(lanes):
         if around.owed[port, lane] > 0:
@@ -95,7 +95,7 @@ def _hear_of_lanes(
     reckless: bool,  # noqa: FBT001 - kernels take positions only
     bits: NDArray[np.uint64],
 ) -> None:
-    """Draw of which lanes a receiver lets a block go, and note which of them the sender gets."""
+    """Draw the lanes of which a receiver returns a block, and record the returns that the sender counts."""
     lanes, heard = around.owed.shape[1], around.heard[port]
     told, freed = below(bits, 1 << lanes), 0
     for lane in range(lanes):
@@ -165,7 +165,7 @@ def hear(
     reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    """Draw what a receiver lets go, and what it tells of it: of a lane and up to so many blocks."""
+    """Draw the blocks that a receiver frees, up to ``most`` of a lane, and the credits that it sends."""
 
 
 @inner
@@ -181,7 +181,7 @@ def _show_returns(
     lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
     if blocks == 0:
         if not vls_apart(around.switches):
-            put(rows, row, where, first + 1, lane)  # without blocks it means nothing
+            put(rows, row, where, first + 1, lane)  # without blocks the lane is ignored
         return
     if vls_apart(around.switches):
         put(rows, row, where, first, around.heard[port, LANES_HEARD])
@@ -226,12 +226,12 @@ def show_heard(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    """Write what a port hears; golden's sender takes it in."""
+    """Write the credits received by a port, and apply the credits to golden's sender."""
 
 
 @inner
 def _show_returned(
-    remote: Rooms,  # noqa: ARG001 - chosen by its type
+    remote: Rooms,  # noqa: ARG001 - dispatch by type
     around: SwitchSurroundings,
     port: int,
     slot: int,
@@ -291,4 +291,4 @@ def show_told(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    """Write what a port tells of room in a cycle; the sender before it takes it in."""
+    """Write the credits that a port sends in a cycle, and apply them to the upstream sender."""

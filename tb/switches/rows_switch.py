@@ -1,6 +1,6 @@
-"""Rows of a switch of either kind: golden's switch alone, senders before it and receivers behind it.
+"""Rows of a switch of either kind: golden's switch, its upstream senders and downstream receivers.
 
-Links are wired straight: what the switch shows in a cycle, its neighbours see in that cycle (flight time 1).
+Links have a flight time of 1: the switch's outputs of a cycle reach its neighbours in the same cycle.
 """
 
 from __future__ import annotations
@@ -94,17 +94,17 @@ from vlane.tb.switches.table_writes import apply_write, draw_write, show_write
 
 (_NONE, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
 _CAUSE_RULES = (-1, UNKNOWN, NO_VL, PORT_0, NO_ROOM)
-"""Rule under which each drop cause is counted."""
+"""Rule that counts each drop cause."""
 (C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL, C_GAP) = range(10)
 _MOST_BLOCKS = 128
 _LONGEST_STALL = 50
 _UNNOTICED = 2
-"""Cycles between a packet's flits, in all, that change nothing (IBS-H3)."""
+"""Total number of cycles between a packet's flits that have no effect (IBS-H3)."""
 
 
 @inner
 def _cause(around: SwitchSurroundings, packet: int) -> int:
-    """Return the drop cause of golden's packet, as the hardware reports it: golden does not know port 0."""
+    """Return the drop cause of a packet as the hardware reports it. Golden does not distinguish port 0."""
     dlid = around.packets.pool[packet].dlid
     if around.packets.pool[packet].lane == _NO_VL:
         return _NO_VL
@@ -115,7 +115,7 @@ def _cause(around: SwitchSurroundings, packet: int) -> int:
 
 @inner
 def _events(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Let golden's packets come to their inputs and outputs."""
+    """Process golden's packets that reach inputs and outputs in this cycle."""
     packets = around.packets
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
@@ -148,7 +148,7 @@ def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, ru
 
 @inner
 def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run golden's allocation; note when its inputs tell of the blocks that leave."""
+    """Run golden's allocation and schedule the credit returns of the granted packets."""
     count = allocate(around.switches, around.out_ports, around.packets, cycle, around.grants)
     rules[GRANTED] += count
     rules[SEVERAL] += count > 1
@@ -185,7 +185,7 @@ def _stall(around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray
 
 @inner
 def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run golden's schedulers; note what the links show from the next cycle on."""
+    """Run golden's schedulers and record the flits that the links show from the next cycle on."""
     out_ports, packets = around.out_ports, around.packets
     for port in range(len(around.tx)):
         is_stalled, is_free = around.stalled[port] > cycle, out_ports.free_from[port] <= cycle
@@ -222,7 +222,7 @@ def _begin(
     words: int,
     rules: NDArray[np.int64],
 ) -> None:
-    """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
+    """Start a packet at a sender that has credit, or is reckless. Golden receives it if its buffer has space."""
     reckless = chances[C_RECKLESS] != 0
     lanes = around.up.taken.shape[1]
     lane = draw_lane(around, bits, reckless)
@@ -254,7 +254,9 @@ def _begin(
     field.blocks, field.flits, field.dlid, field.sl = blocks, blocks, dlid, sl
     field.lane, field.channel, field.hops = lane, channel, 0
     second = first_word(sending.number, words - 2)
-    field.bth = 0 if words > 1 and is_markable(sending.header, second) else BECN  # golden marks what is no CNP
+    field.bth = (
+        0 if words > 1 and is_markable(sending.header, second) else BECN
+    )  # golden marks every packet that is no CNP
     around.header[packet], around.number[packet] = sending.header, sending.number
     schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
 
@@ -278,7 +280,7 @@ def _pauses(
 
 @inner
 def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw what a receiver lets go and tells; of that the sender gets no more than was taken as the cycle starts."""
+    """Draw the blocks that a receiver frees and returns. The sender counts at most its used blocks."""
     reckless = chances[C_RECKLESS] != 0
     lane = draw_lane(around, bits, reckless)
     around.heard[port, BLOCKS_HEARD] = 0
@@ -317,7 +319,7 @@ def _show_flit(
 
 @inner
 def _told_back(around: SwitchSurroundings, slot: int) -> None:
-    """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
+    """Return the blocks whose return is shown in a cycle to the input buffers."""
     for port in range(len(around.tx)):
         lanes, freed = freed_before(around.out_ports.starvation, around, port, slot)
         while lanes != 0:
@@ -406,7 +408,7 @@ def _show_port(
     expected: NDArray[np.uint64],
     row: int,
 ) -> None:
-    """Write what a port shows in a cycle; its neighbours see it."""
+    """Write the outputs of a port in a cycle, and pass them to its neighbours."""
     shown = around.tx[port, slot]
     if shown.lane != 0:
         _show_flit(

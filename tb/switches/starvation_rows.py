@@ -1,6 +1,6 @@
-"""Credit starvation in the rows of a switch: what inputs hold back, and writes of its settings under traffic.
+"""Credit starvation in the rows of a switch: withheld credits, and writes of the settings under traffic.
 
-The type of golden's starvation says whether inputs can hold anything back.
+The functions dispatch on the type of golden's starvation: whether inputs can withhold credits.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ from vlane.tb.switches.surroundings_switch import (
 
 _NAMES = ("enable", "select", "credit_mask", "threshold", "shift", "multiplier")
 STARVATION_PROGRAM = tuple(f"starvation__{name}" for name in _NAMES)
-"""Inputs of the program port of the settings, as rows write them: those before ``MARKING_PROGRAM``."""
+"""Inputs of the settings' program port, in the order of a row, before ``MARKING_PROGRAM``."""
 
 _MASK, _SELECTS = int(StarvationSelect.CREDIT_MASK), len(StarvationSelect)
 _SHORT = 24
 
 
 @inner
-def _all_returned(starvation: Unstarved, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - as of starvation
+def _all_returned(starvation: Unstarved, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
     return around.back[port, slot, LANES_TOLD], around.back[port, slot, BLOCKS_TOLD]
 
 
 @inner
-def _freed(starvation: Starvation, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - as without
+def _freed(starvation: Starvation, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
     return around.left[port, LANES_TOLD], around.left[port, BLOCKS_TOLD]
 
 
 @by_type({Unstarved: _all_returned, Starvation: _freed})
 def freed_before(starvation: Any, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
-    """Return what crossed last at a port: VLs, as bits, and blocks; ``slot`` is that in which it is told of."""
+    """Return the VLs, as bits, and the blocks that crossed last at a port. ``slot`` is the cycle of their return."""
 
 
 @inner
 def _hold_nothing(starvation: Unstarved, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """All that comes free is returned."""
+    """Do nothing: all freed blocks are returned."""
 
 
 @inner
@@ -83,12 +83,12 @@ def _hold(starvation: Starvation, around: SwitchSurroundings, cycle: int, rules:
 
 @by_type({Unstarved: _hold_nothing, Starvation: _hold})
 def hold(starvation: Any, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Let inputs hold back what crosses in a cycle, and tell in the next one what they return (IBS-K2 to IBS-K5)."""
+    """Withhold freed blocks at the inputs, and schedule their returns for the next cycle (IBS-K2 to IBS-K5)."""
 
 
 @inner
 def draw_starvation(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw a write of Credit_Mask, or of a threshold that is soon reached and a delay that is mostly short."""
+    """Draw a write of Credit_Mask, or of a low threshold and a mostly short delay."""
     write = around.written[slot]
     write[W_KIND], write[W_ONE] = WRITES_STARVATION, below(bits, _SELECTS)
     high = LARGEST_THRESHOLD - below(bits, 3)
@@ -100,7 +100,7 @@ def draw_starvation(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint
 
 @inner
 def _nothing(starvation: Unstarved, around: SwitchSurroundings, cycle: int) -> None:
-    """No input holds anything back."""
+    """Do nothing: no input withholds credits."""
 
 
 @inner
@@ -122,7 +122,7 @@ def _apply(starvation: Starvation, around: SwitchSurroundings, cycle: int) -> No
 
 @by_type({Unstarved: _nothing, Starvation: _apply})
 def apply_starvation(starvation: Any, around: SwitchSurroundings, cycle: int) -> None:
-    """Let golden's inputs have the settings that were written in a cycle (IBS-K6)."""
+    """Apply the settings written in a cycle to golden's inputs (IBS-K6)."""
 
 
 @inner
@@ -134,7 +134,7 @@ def show_starvation(
     ins: NDArray[np.int64],
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Show the program port what is written."""
+    """Write the settings to the program port."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])

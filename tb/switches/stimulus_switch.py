@@ -1,4 +1,4 @@
-"""Stimulus of a switch: tables and schedulers, phase by phase, from reset. A kind adds its map."""
+"""Stimulus of a switch: tables and schedulers, phase by phase, from reset. A kind of switch adds its map."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ _WRITTEN = 6
 def switch_elements(
     inputs: Layout, outputs: Layout, *, ports: int, words: int, program: Sequence[str] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where a switch's inputs and outputs are, port by port.
+    """Return the positions of a switch's inputs and outputs, port by port.
 
-    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears: blocks and VL,
-    blocks of each VL, or a flow-control packet; which links are ready; then the forwarding table's program port and the
-    inputs named in ``program``. Outputs: the flits; what is returned, or said; why packets drop.
+    Inputs: reset; each port's flit (valid, VL, first, last and data words); each port's received credits (blocks and
+    VL, blocks of each VL, or a flow-control packet); links ready; then the forwarding table's program port and the
+    inputs named in ``program``. Outputs: the flits; the sent credits; the drop causes.
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
     is_by_fcp = "hears__0__valid" in inputs
@@ -85,18 +85,20 @@ def switch_elements(
 
 
 class SwitchTraffic(Stimulus):
-    """Golden's switch and its neighbours. A subclass makes the switch, and its map from levels or channels to lanes.
+    """Golden switch with its neighbours.
+
+    A subclass creates the switch, and its map from levels or channels to lanes.
 
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of SwitchPhase
-        Run in order, each from reset.
+        Phases, in the order in which they run, each from reset.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -128,53 +130,53 @@ class SwitchTraffic(Stimulus):
         self.applicable = frozenset(rule.name for rule in self.own_rules) - {RULES[each].name for each in never}
 
     own_rules: ClassVar[tuple[Rule, ...]]
-    """Rules that are counted, in their order."""
+    """Rules to count, in order."""
 
     program_inputs: ClassVar[tuple[str, ...]]
-    """Inputs of the map's program port, in the order in which rows write them."""
+    """Inputs of the map's program port, in the order of a row."""
 
     @abstractmethod
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
-        """Return a switch of golden's, after reset, with the map that the memory holds."""
+        """Return a golden switch after reset, with the map that the memory contains."""
 
-    def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - of a switch that marks
-        """Return the marking of so many outputs, with the settings that were drawn."""
+    def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - used by switches with marking
+        """Return the marking of ``ends`` outputs, with the settings drawn last."""
         return Unmarked()
 
-    def make_starvation(self, ends: int) -> Any:  # noqa: ARG002 - of a switch that may hold room back
-        """Return the credit starvation of so many inputs, with the settings that were drawn."""
+    def make_starvation(self, ends: int) -> Any:  # noqa: ARG002 - used by switches with credit starvation
+        """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
         return Unstarved()
 
     def draw_marking(self) -> list[TableWrite]:
-        """Draw the settings of the marking, if there is any; return their writes."""
+        """Draw the settings of the marking and return their writes, or nothing without marking."""
         return []
 
     @abstractmethod
     def draw_maps(self) -> list[TableWrite]:
-        """Draw the map after power-on; return its writes."""
+        """Draw the map after power-on and return its writes."""
 
     @property
     @abstractmethod
     def speed(self) -> int:
-        """Flits that cross in a cycle, from one input."""
+        """Flits that cross per cycle from one input."""
 
     @property
     def pauses(self) -> bool:
-        """Whether flits of a packet may come with gaps: where one crosses in a cycle, short ones change nothing."""
+        """Whether flits of a packet may arrive with gaps. Short gaps change nothing if one flit crosses per cycle."""
         return self.speed == 1 and bool(self.parameters["largest"] > 1)
 
     @property
     @abstractmethod
     def packets_inside(self) -> int:
-        """Packets that may be in the switch beside those in input and output buffers."""
+        """Most packets in the switch outside input and output buffers."""
 
     @property
     def decisions(self) -> int:
-        """Packets that entered links so far."""
+        """Number of packets that entered links so far."""
         return self._started + int(self._around.regs[STARTS])
 
     def _surroundings(self, tables: list[list[Write]]) -> SwitchSurroundings:
-        """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
+        """Return golden after reset, with the tables that the memories contain and each output's scheduler table."""
         given = self.parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
         settings = SCHEDULERS[name].switch_parameters(given["entries"], line_rate=given["line_rate"])
@@ -234,7 +236,7 @@ class SwitchTraffic(Stimulus):
         )
 
     def _remote(self, ends: int) -> RemoteCredit:
-        """Return what golden's links know of the far ends; of flow-control packets twice as many ends hear."""
+        """Return golden's credit counters of the far ends. Flow-control packets need twice as many ends."""
         given = self.parameters
         if not self._credit.by_fcps:
             return self._rooms(ends)
@@ -248,10 +250,10 @@ class SwitchTraffic(Stimulus):
         )
 
     def _enter(self, index: int) -> None:
-        """Draw tables, put golden in the state after reset, and keep the writes for the first rows."""
+        """Draw tables, reset golden, and queue the table writes for the first rows."""
         given, source = self.parameters, self.source
         ports, lanes = given["ports"], given["data_vls"]
-        for ago in (2, 1):  # the reset does not stop what was being written
+        for ago in (2, 1):  # the reset does not cancel earlier writes
             apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
         name = given["scheduler"]
         drawn_writes = stimulus(name).drawn_writes

@@ -1,4 +1,4 @@
-"""What rows of a switch take from its kind; the type of golden's state says which it is."""
+"""Functions of a switch's rows that depend on its kind, dispatched on the type of golden's state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lane_numbers(switches: Any) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.describe), OPASwitches: rows_opa_switch.describe})
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet; return the bits of its header that pass through, its SL, its channel, its stamp."""
+    """Draw a packet. Return the mask of header bits that pass through, the SL, the channel, and the stamp."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.stamp_of), OPASwitches: rows_opa_switch.stamp_of})
@@ -34,7 +34,7 @@ def stamp_of(switches: Any, field: Packet, lane: int) -> int:
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.stamped), OPASwitches: rows_opa_switch.stamped})
 def stamped(switches: Any, header: int, stamp: int) -> Any:
-    """Return a header with its stamp, an unsigned number."""
+    """Return a header with its stamp, as an unsigned number."""
 
 
 @by_type(
@@ -45,7 +45,7 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
     }
 )
 def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Count the grants of a cycle under the kind's own rules."""
+    """Count the grants of a cycle under the rules of the kind."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.draw_map), OPASwitches: rows_opa_switch.draw_map})
@@ -55,7 +55,7 @@ def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.apply_map), OPASwitches: rows_opa_switch.apply_map})
 def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
-    """Let golden's map hold what was written."""
+    """Apply a map write to golden's map."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.show_map), OPASwitches: rows_opa_switch.show_map})
@@ -69,4 +69,4 @@ def show_map(
     first: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write it to the program port, whose first input is number ``first``."""
+    """Write a map write to the program port, whose first input has the index ``first``."""

@@ -1,4 +1,4 @@
-"""Writes of a switch's tables under traffic, in a bench: of its forwarding table and of its map to lanes."""
+"""Writes of a switch's tables under traffic, in a bench: forwarding table, map to lanes, settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
 
 @inner
 def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> int:
-    """Draw a write; return its rule. One of a table holds for heads that arrive in its cycle or later."""
+    """Draw a write and return its rule. Table writes affect heads that arrive in the same cycle or later."""
     ports, write = len(around.tx), around.written[slot]
     if marks(around.out_ports.marking) and below(bits, 2):
         draw_marking(around, slot, bits)
@@ -46,7 +46,7 @@ def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) 
         draw_map(around.switches, around, slot, bits)
         return WRITTEN
     lids = len(around.lft)
-    write[W_ONE] = below(bits, lids)  # LID 0 too, which is reserved: no head may go where its entry says
+    write[W_ONE] = below(bits, lids)  # also the reserved LID 0, whose entry must never be used
     if below(bits, 8) == 0:
         write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
     if write[W_KIND] == WRITES_TOP and below(bits, 4):
@@ -57,13 +57,13 @@ def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) 
 
 @inner
 def one_high_bit(lids: int, bits: NDArray[np.uint64]) -> int:
-    """Draw a LID that is in the table but for one bit: a look-up must look at each."""
+    """Draw a LID that differs in one bit from a LID in the table: every bit of the look-up matters."""
     return below(bits, lids) | 1 << below(bits, 16)
 
 
 @inner
 def apply_write(around: SwitchSurroundings, cycle: int) -> None:
-    """Let golden's tables hold what was written in a cycle."""
+    """Apply the write of a cycle to golden's tables."""
     write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
     if write[W_KIND] == WRITES_MAP:
         apply_map(around.switches, around, cycle % 4)
@@ -78,7 +78,7 @@ def apply_write(around: SwitchSurroundings, cycle: int) -> None:
 
 @inner
 def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.uint8]) -> None:
-    """Write golden's outputs, from 0, for a table as it is programmed, ports from 1, up to its top."""
+    """Convert a table as programmed (ports from 1, valid up to its top) into golden's outputs (from 0)."""
     for lid in range(len(lft)):
         found[lid] = lft[lid] - 1 if 0 < lid <= top and 0 < lft[lid] <= ports else UNASSIGNED
 
@@ -93,7 +93,7 @@ def show_write(
     first: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Show the program ports what is written; what is shown and not enabled is no write."""
+    """Write the program ports' inputs. The write has no effect if ``is_enabled`` is false."""
     write = around.written[slot]
     if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
         put(rows, row, ins, first, is_enabled)

@@ -1,1 +1,1 @@
-"""Stimuli of the look-up tables."""
+"""Benches of the look-up tables."""

@@ -1,4 +1,4 @@
-"""Proofs of look-up tables: one arbitrary place is observed, and its contents are recorded beside the component."""
+"""Proofs of look-up tables: an arbitrary entry is watched, with a reference model of the contents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth.hdl import Assume, Module, Mux, Signal, Value
 
 
 def at(values: Sequence[Value] | Value, index: Value) -> Value:
-    """Return the value at an index; 0 past the end."""
+    """Return the value at an index, or 0 past the end."""
     found: Value = Value.cast(0)
     for place, value in enumerate(values):
         found = Mux(index == place, value, found)
@@ -17,12 +17,12 @@ def at(values: Sequence[Value] | Value, index: Value) -> Value:
 
 
 def wrapped(value: Value, size: int) -> Value:
-    """Return a place of a ring of that size, of a value below twice the size."""
+    """Return an index into a ring of ``size`` entries, from a value below twice the size."""
     return Mux(value >= size, value - size, value)
 
 
 def constant(m: Module, name: str, width: int, least: int, most: int) -> Signal:
-    """Return a free input of the proof that holds its first value, which is in ``least`` to ``most``."""
+    """Return a free input of the proof that is constant, with a value in ``least`` to ``most``."""
     value, before = Signal(width, name=name), Signal(width, name=f"{name}_before", reset_less=True)
     started = Signal(name=f"{name}_on", reset_less=True)
     m.d.sync += [before.eq(value), started.eq(1)]
@@ -33,14 +33,14 @@ def constant(m: Module, name: str, width: int, least: int, most: int) -> Signal:
 
 
 def opened(component: Any) -> Module:
-    """Return a component's module, to whose memories ports can still be added."""
-    component._MustUse__used = True  # elaborated here, not by the module that it is put into
+    """Return a component's module, to whose memories read ports can still be added."""
+    component._MustUse__used = True  # elaborated here, not by the parent module
     module: Module = component.elaborate(None)
     return module
 
 
 def remembered(m: Module, name: str, initial: Value, written: Value, value: Value) -> Value:
-    """Return the expected contents of a place: the value written last, ``initial`` before that; a reset keeps it."""
+    """Return the expected contents of an entry: the value written last, initially ``initial``, preserved by reset."""
     has, kept = (
         Signal(name=f"{name}_written", reset_less=True),
         Signal(len(value), name=f"{name}_kept", reset_less=True),

@@ -1,4 +1,4 @@
-"""Stimulus of the look-up tables: random look-ups and writes, many of them to the same places."""
+"""Stimulus of the look-up tables: random look-ups and writes, often of the same entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LookupPhase:
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     write : int
         Probability of a write.
     near : int
@@ -43,7 +43,7 @@ class LookupPhase:
 
 
 def lookup_phases(cycles: int) -> tuple[LookupPhase, ...]:
-    """Return phases of that many cycles in all: the tables as they are, being written, and with resets."""
+    """Return phases of ``cycles`` cycles in total: unwritten tables, tables under writes, and resets."""
     part = cycles // 8
     return (
         LookupPhase(part, 0, name="as after power-on"),
@@ -55,20 +55,20 @@ def lookup_phases(cycles: int) -> tuple[LookupPhase, ...]:
 
 
 class TableStimulus(Stimulus):
-    """Base of the stimuli of the tables; a subclass runs its golden look-ups.
+    """Base of the stimuli of the tables. A subclass runs its golden look-ups.
 
     Parameters
     ----------
     phases : sequence of LookupPhase
         Phases, in the order in which they run.
     rules : tuple of Rule
-        Rules that are counted.
+        Rules to count.
     given, wanted : list of (str, int)
-        Ports in the subclass's order, and the number of elements of each.
+        Ports in the subclass's order, with their numbers of elements.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Place of every port in a row.
+        Position of every port in a row.
     """
 
     def __init__(

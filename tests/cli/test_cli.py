@@ -24,7 +24,7 @@ from vlane.tb.machinery.native.model import component_ports
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
 def test_fabric_check_verdict(name: str) -> None:
-    """``fabric check`` prints one JSON document and exits with 1 only for the fabric with a credit loop."""
+    """Given each capture, stdout is one document, and the status is 1 only for the fabric with a credit loop."""
     called = call("fabric", "check", DATA / name, "--json")
 
     report = called.json()
@@ -32,7 +32,8 @@ def test_fabric_check_verdict(name: str) -> None:
     assert report["ok"] == (name != BAD)
     assert len(report["loops"]) == (1 if name == BAD else 0)
     assert report["unreachable"] == report["unserved_vls"] == []
-    assert all(set(warning) == {"code", "severity", "where", "message"} for warning in report["warnings"])
+    fields = {"code", "severity", "where", "message", "ports"}
+    assert all(set(warning) == fields for warning in report["warnings"])
     if name == BAD:
         assert [(link["from"], link["to"]) for link in report["loops"][0]] == [
             ("S5", "S3"),
@@ -43,12 +44,12 @@ def test_fabric_check_verdict(name: str) -> None:
 
 
 def test_fabric_check_prints_the_loop() -> None:
-    """The text output lists the credit loop link by link."""
+    """Given a fabric with a credit loop, the text names the loop link by link, and the pairs without a record."""
     called = call("fabric", "check", DATA / BAD)
 
     assert called.status == 1
     assert "S5 port 7 VL 0 -> S3 port 5 VL 0" in called.out
-    assert "990 pairs have no path record" in called.out
+    assert "path SLs of 990 of 992 pairs" in called.out
 
 
 def test_fabric_show_document() -> None:
@@ -238,7 +239,7 @@ def test_table_file_runs_through_a_scheduler(name: str, tmp_path: Path) -> None:
         ("dtable", "[dtable]\nentries = [[3, 1]]", ["dtable.entries[0] SL", "0 to 2", "3"]),
         ("dtable", "[dtable]\nentries = [[0, 1]]\nmore = 1", ["dtable.more", "unknown"]),
         ("dtable", "[dtable]\nentries = [[0, 1]]\n[sl2vl]\nrow = [0]", ["sl2vl.row", "16 numbers"]),
-        ("rr", "", ["--table", "given with vlarb"]),
+        ("rr", "", ["--table cannot be used with rr"]),
     ],
 )
 def test_table_that_does_not_fit_a_scheduler_is_refused(
@@ -306,7 +307,7 @@ def test_bad_table_file_is_refused(old: str, new: str, words: list[str], table: 
         (["cosim", "vlarb", "--fabric", "tests/data/two_switch", "--param", "entries=2"], ["entries", "at least 8"]),
         (["cosim", "vlarb", "--fabric", "x", "--table", "y"], ["--fabric and --table"]),
         (["fabric", "check", "README.md"], ["folder", "file"]),
-        (["egress", "--table", "none.toml", "--arrivals", "none.csv"], ["none.csv", "readable"]),
+        (["egress", "--table", "none.toml", "--arrivals", "none.csv"], ["none.csv", "cannot be read"]),
         (["export", "vlarb", "--out", "README.md/x"], ["--out"]),
         (["frobnicate"], ["frobnicate"]),
         (["fabric"], []),
@@ -323,12 +324,15 @@ def test_bad_call_is_refused(arguments: list[str], words: list[str]) -> None:
 
 
 def test_truncated_capture_is_refused(capture_copy: Any) -> None:
-    """Given a truncated dump, the command names its file and line and reports nothing else."""
+    """Given a dump that was cut off, a plan is refused with file and line, and a check leaves the cut part out."""
     folder = capture_copy("two_switch")
     file = folder / "opensm-sl2vl.dump"
     file.write_text(file.read_text()[:2000])
 
-    assert_refused(call("fabric", "check", folder), "opensm-sl2vl.dump:")
+    assert_refused(call("voqsw", "--fabric", folder, "--sls", "4", "--vls", "4"), "opensm-sl2vl.dump:")
+    checked = call("fabric", "check", folder)
+    assert checked.status == 0
+    assert "warning UNREADABLE opensm-sl2vl.dump:" in checked.out
 
 
 def test_failed_write_leaves_no_half_file(table: Path, arrivals: Path, tmp_path: Path) -> None:

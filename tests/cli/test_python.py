@@ -46,17 +46,17 @@ def test_page_documents_every_public_name() -> None:
     ("make", "words"),
     [
         (lambda: vlane.Study.example("tree43"), "example must be one of .* did you mean tree43_"),
-        (lambda: vlane.Study.read("no.toml"), r"no.toml: study file must be readable"),
+        (lambda: vlane.Study.read("no.toml"), r"no.toml: study file cannot be read"),
         (lambda: vlane.Study.from_dict([]), "content must be a mapping of sections, not list"),  # type: ignore[arg-type]
-        (lambda: vlane.Study.from_dict({}), "network must be given, not missing"),
+        (lambda: vlane.Study.from_dict({}), "network is missing"),
         (lambda: vlane.component("vlab"), "BLOCK must be one of .* did you mean vlarb?"),
         (lambda: vlane.component("rr", data_vls="4"), "data_vls must be a whole number, not 4"),
         (lambda: vlane.component("rr", data_vls=99), "data_vls must be 2 to 32, not 99"),
         (lambda: vlane.component("vlarb", form="fast"), "form must be one of"),
-        (lambda: vlane.plan_dtable({"entries": 32}), "dtable_plan.gmtu_blocks must be given, not missing"),
+        (lambda: vlane.plan_dtable({"entries": 32}), "dtable_plan.gmtu_blocks is missing"),
         (lambda: vlane.plan_dtable({"entries": 33, "gmtu_blocks": 4}), "dtable_plan.entries must be 32, 64 or 128"),
-        (lambda: vlane.read_tables("no.toml"), "no.toml: table file must be readable"),
-        (lambda: vlane.Results.read("no"), "no: results must be a folder of results"),
+        (lambda: vlane.read_tables("no.toml"), "no.toml: table file cannot be read"),
+        (lambda: vlane.Results.read("no"), "no: results cannot be read"),
         (lambda: vlane.Fabric.read("no"), "no"),
         (lambda: vlane.Fabric.read(DATA / "two_switch").paths(source="H9"), "source must be the LID or the name"),
         (lambda: vlane.Fabric.read(DATA / "two_switch").paths(destination=True), "destination must be the LID"),
@@ -166,5 +166,5 @@ def test_studies_are_values() -> None:
     assert one == other
     with pytest.raises(AttributeError):
         one.model = None  # type: ignore[misc,assignment]  # the point of the test
-    with pytest.raises(InputError, match="path must be a file that can be written"):
+    with pytest.raises(InputError, match="path: cannot write the file"):
         one.save(DATA)

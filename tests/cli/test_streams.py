@@ -35,7 +35,7 @@ def test_a_full_output_is_one_line(code: str, unbuffered: str) -> None:
     done = run(code, unbuffered, "> /dev/full")
 
     assert done.returncode == 2
-    assert done.stderr == "vlane: stdout must be something that can be written, not No space left on device\n"
+    assert done.stderr == "vlane: cannot write to stdout: No space left on device\n"
 
 
 @UNBUFFERED

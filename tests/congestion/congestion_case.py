@@ -18,7 +18,6 @@ from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.congestion import Congestion, NICSettings
 from vlane.golden.network.faults import link_stalls
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
 from vlane.golden.network.setting_writes import (
     cct_entry,
@@ -29,6 +28,7 @@ from vlane.golden.network.setting_writes import (
     port_control,
     starvation_is_written,
 )
+from vlane.golden.network.state import Network
 from vlane.golden.plain.congestion import CongestedNetwork, Counts, Received
 from vlane.golden.plain.congestion_settings import HostsWrite, MarkerWrite, Settings
 from vlane.golden.plain.credits import Credits

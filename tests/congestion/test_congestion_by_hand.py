@@ -13,8 +13,8 @@ import pytest
 
 from tests.network.networks import IDENTITY, made, run_to
 from vlane.golden.network.congestion import Congestion
-from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import HELD
+from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import BECN
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell

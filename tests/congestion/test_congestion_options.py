@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import assert_refused, call
-from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
 from vlane.fabric.congestion_options import SLOptions, congestion_options
@@ -27,7 +26,7 @@ cc_ca_cong_setting_ccti_timer 1 2
 cc_ca_cong_setting_ccti_increase 0 1
 cc_ca_cong_setting_ccti_increase 1 1
 cc_ca_cong_setting_trigger_threshold 0 2
-cc_cct 3:0,3:8, 3:24 3:60
+cc_cct 3:0,3:8, 3:24,3:60
 """
 
 
@@ -58,19 +57,39 @@ def test_options_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("threshold 0x0c", "threshold 16", ["opensm.conf:4", "cc_sw_cong_setting_threshold", "0xf", "16"]),
-        ("packet_size 2", "packet_size two", ["opensm.conf:5", "packet_size", "two"]),
-        ("ccti_timer 1 2", "ccti_timer 16 2", ["opensm.conf:10", "an SL, 0 to 15", "16 2"]),
-        ("ccti_timer 1 2", "ccti_timer 2", ["opensm.conf:10", "an SL", "not 2"]),
-        ("3:24", "4:24", ["opensm.conf:14", "cc_cct", "4:24"]),
-        ("3:24", "3-24", ["opensm.conf:14", "cc_cct", "3-24"]),
+        ("threshold 0x0c", "threshold 16", [":4 cc_sw_cong_setting_threshold", "16 is not", "0xf", "sends 0x0"]),
+        ("packet_size 2", "packet_size two", [":5", "packet_size", "two", "ignores the line"]),
+        ("packet_size 2", "packet_size 300", [":5", "300 is not a number, 0 to 0xff", "ignores the line"]),
+        ("victim_mask 0x06", "victim_mask 0x0g", [":3", "hexadecimal digits", "ignores the line"]),
+        ("ccti_timer 1 2", "ccti_timer 16 2", [":10", "16 2 is not an SL, 0 to 15", "ignores the line"]),
+        ("ccti_timer 1 2", "ccti_timer 2", [":10", "2 is not an SL", "ignores the line"]),
+        ("ccti_timer 1 2", "ccti_timer 257 2", [":10", "OpenSM takes 257 for SL 1"]),
+        ("3:24", "4:24", [":14 cc_cct", "4:24 is not", "OpenSM sends 0:24"]),
+        ("3:24", "3-24", [":14 cc_cct", "3-24", "ignores the line"]),
+        ("3:24,3:60", "3:24 3:60", [":14 cc_cct", "3:24 3:60", "OpenSM sends 3:24"]),
+        ("3:24", "0:0," * 130 + "3:24", [":14 cc_cct", "at most 128 entries", "OpenSM reads the first 128"]),
     ],
 )
-def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path: Path) -> None:
-    """Given a malformed option, the error names file, line and option."""
-    with pytest.raises(InputError) as refused:
-        _conf(tmp_path, CONF.replace(old, new))
-    assert all(word in str(refused.value) for word in words), str(refused.value)
+def test_values_that_opensm_ignores_or_cuts_are_found(old: str, new: str, words: list[str], capture_copy: Any) -> None:
+    """The check names line, option and effect; a study refuses the file."""
+    folder = capture_copy("two_switch")
+    (folder / "opensm.conf").write_text(CONF.replace(old, new))
+
+    found = [each for each in check_fabric(load_fabric(folder)).warnings if each.code == "OPTION_IGNORED"]
+
+    assert len(found) == 1
+    assert all(word in f"{found[0].where} {found[0].message}" for word in words), found
+
+
+def test_numbers_are_read_as_opensm_reads_them(tmp_path: Path) -> None:
+    """Masks are hexadecimal without 0x too, numbers with a 0 are octal; a bad line keeps the value before."""
+    text = CONF.replace("victim_mask 0x06", "victim_mask 10").replace("threshold 0x0c", "threshold 010")
+
+    options = _conf(tmp_path, text + "cc_sw_cong_setting_packet_size x\ncc_cct 1:1,2\n")
+
+    assert options.in_force == (8, 2, 1, 16)
+    assert options.cct == ((3, 0), (3, 8), (3, 24), (3, 60))
+    assert [fault.option.line for fault in options.faults] == [15, 16]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +98,8 @@ def test_bad_options_are_refused(old: str, new: str, words: list[str], tmp_path:
         ("control TRUE", "control FALSE", "CC_OFF"),
         ("threshold 0x0c", "threshold 0", "CC_NOTHING_MARKS"),
         ("map 0x15", "map 0x11", "CC_NOTHING_MARKS"),
-        ("cc_cct 3:0,3:8, 3:24 3:60", "", "CC_NO_GAP"),
-        ("cc_cct 3:0,3:8, 3:24 3:60", "cc_cct 3:0,0:0", "CC_NO_GAP"),
+        ("cc_cct 3:0,3:8, 3:24,3:60", "", "CC_NO_GAP"),
+        ("cc_cct 3:0,3:8, 3:24,3:60", "cc_cct 3:0,0:0", "CC_NO_GAP"),
         ("victim_mask 0x06", "victim_mask 0x0", "CC_MASK_EMPTY"),
         ("control_map 0x3", "control_map 0x0", "CC_NO_SL"),
         ("ccti_timer 1 2", "ccti_timer 1 0", "CC_TIMER_0"),
@@ -132,13 +151,73 @@ def test_a_file_and_a_key_beside_it_are_refused(tmp_path: Path) -> None:
     (tmp_path / "opensm.conf").write_text(CONF)
     file.write_text(example.replace("threshold = 12", 'threshold = 12\nopensm_conf = "opensm.conf"'))
     assert_refused(
-        call("simulate", file, "--out", tmp_path / "out"), "congestion.threshold", "left out with opensm_conf"
+        call("simulate", file, "--out", tmp_path / "out"),
+        "congestion.threshold",
+        "cannot be used with opensm_conf, which sets it",
     )
     of_sl = 'opensm_conf = "opensm.conf"\n[[congestion.sl]]\nsl = 1\n\n'
     file.write_text(example.split("threshold = 12", 1)[0] + of_sl + example[example.index("[run]") :])
-    assert_refused(call("simulate", file, "--out", tmp_path / "out"), "congestion.sl", "left out with opensm_conf")
+    assert_refused(
+        call("simulate", file, "--out", tmp_path / "out"), "congestion.sl", "cannot be used with opensm_conf"
+    )
 
     head, rest = example.split("threshold = 12", 1)
     file.write_text(head + 'opensm_conf = "opensm.conf"\n' + rest[rest.index("[run]") :])
     (tmp_path / "opensm.conf").write_text(CONF.replace("control TRUE", "control FALSE"))
     assert_refused(call("simulate", file, "--out", tmp_path / "out"), "opensm.conf", "congestion_control", "TRUE")
+
+
+HOT = """[network]
+topology = "dumbbell"
+left = 4
+right = 2
+
+[buffers]
+blocks = 1024
+
+[scheduler]
+name = "rr"
+
+[congestion]
+threshold = 15
+
+[run]
+loads = [1.0]
+seeds = [1]
+cycles = 20000
+warm_up_cycles = 2000
+
+[[traffic]]
+sl = 0
+bytes = 2074
+hot_share = 1.0
+hot_hosts = [4]
+pattern = "others"
+"""
+
+
+@pytest.mark.slow
+def test_settings_that_mark_nothing_are_remarked(tmp_path: Path) -> None:
+    """A crossbar as fast as the links never fills the buffer that is measured; a faster one, or the inputs, mark."""
+    file = tmp_path / "hot.toml"
+    file.write_text(HOT)
+
+    def run(*changes: str) -> tuple[int, list[str]]:
+        sets = [word for change in changes for word in ("--set", change)]
+        called = call("simulate", file, "--out", tmp_path / "out", "--json", *sets)
+        assert called.status == 0, called.err
+        done = called.json()
+        return done["runs"][0]["congestion"]["marked"], done["remarks"]
+
+    marked, (remark,) = run()
+    assert marked == 0
+    assert "switch.speed = 2" in remark
+    assert 'congestion.measure = "inputs"' in remark
+    assert "no packet was marked" in call("simulate", file, "--out", tmp_path / "out").out
+    for change in ("switch.speed=2", "congestion.measure=inputs"):
+        marked, remarks = run(change)
+        assert marked > 0, change
+        assert remarks == []
+    marked, (remark,) = run("switch.speed=2", "congestion.threshold=0")
+    assert marked == 0
+    assert remark.endswith("no packet was marked: Threshold is 0")

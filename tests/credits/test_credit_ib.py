@@ -21,7 +21,7 @@ SHAPES: list[dict[str, int]] = [
     {"data_vls": 1, "buffer_blocks": 66, "fcp_period": 100, "watchdog_cycles": 150},
     {"data_vls": 3, "buffer_blocks": 100, "fcp_period": 300, "watchdog_cycles": 400},
     {"data_vls": 15, "buffer_blocks": 128, "fcp_period": 500, "watchdog_cycles": 300},
-    {"data_vls": 2, "buffer_blocks": 4000, "fcp_period": 2000, "watchdog_cycles": 2500},
+    {"data_vls": 2, "buffer_blocks": 4000, "fcp_period": 2000, "watchdog_cycles": 2500, "parity": True},
 ]
 
 

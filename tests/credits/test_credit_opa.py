@@ -13,7 +13,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.credits.credit_opa.directed import PARAMETERS, STEPS
 from vlane.tb.machinery.proofs.prove import prove
 
-SHAPES: list[dict[str, int]] = [{"vls": 2, "vcu": 0}, {"vls": 8, "vcu": 2}, {"vls": 16, "vcu": 0}]
+SHAPES: list[dict[str, int]] = [{"vls": 2, "vcu": 0, "parity": True}, {"vls": 8, "vcu": 2}, {"vls": 16, "vcu": 0}]
 
 
 @pytest.mark.slow

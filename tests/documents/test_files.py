@@ -84,7 +84,7 @@ def test_a_device_is_written_to_and_stays() -> None:
     """A device is written to and remains a device. A full device is reported."""
     write_whole(Path(os.devnull), "new", option="--out")
 
-    with pytest.raises(InputError, match="--out must be a file that can be written, not No space left on device"):
+    with pytest.raises(InputError, match="--out: cannot write the file: No space left on device"):
         write_whole(Path("/dev/full"), "new", option="--out")
     for device in (os.devnull, "/dev/full"):
         assert stat.S_ISCHR(Path(device).stat().st_mode)
@@ -160,7 +160,7 @@ def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        with pytest.raises(InputError, match="--out must be a file that can be written"):
+        with pytest.raises(InputError, match="--out: cannot write the file"):
             write_whole(file, "x" * 5000, option="--out")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

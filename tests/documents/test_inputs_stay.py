@@ -14,7 +14,7 @@ PLAN = ROOT / "sim_top" / "configs" / "dtable_plan.toml"
 FABRIC = ROOT / "tests" / "data" / "two_switch"
 FOREIGN = ROOT / "docs" / "examples" / "foreign_arbiters"
 RECORDS = ROOT / "docs" / "evidence" / "soak.jsonl"
-OTHER = "another file than one that is read"
+OTHER = "is also an input; choose another file"
 
 
 def test_a_plan_does_not_replace_its_request(tmp_path: Path) -> None:
@@ -153,15 +153,15 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
             ("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"),
             "--param requesters must be given once, not twice",
         ),
-        (("area", "rr:"), "BLOCK must be a block, or BLOCK:K=V,K=V, not rr:"),
+        (("area", "rr:"), "BLOCK must be BLOCK or BLOCK:K=V,K=V, not rr:"),
         (("area", "rr", "--seeds", "9999999999"), "--seeds must be 0 to 1000"),
         (("area", "rr", "--sweep", "requesters=2,2"), "each value once"),
         (("area", "rr", "--sweep", "requesters=2,3", "--plot", "p.foo"), "ends in .png"),
         (("cosim", "rr", "--rate", "1_0"), "--rate"),
         (("voqsw", "--topology", "irregular:4", "--aside-sls", ",".join(map(str, range(16)))), "--aside-sls"),
         (("voqsw", "--topology", "irregular:4", "--aside-vls", ",".join(map(str, range(15)))), "--aside-vls"),
-        (("voqsw", "--topology", "irregular:99999999"), "switches x ports must be at most 65536, not 799999992"),
-        (("voqsw", "--topology", "torus:3x" + 5000 * "9"), "18 digits at most"),
+        (("voqsw", "--topology", "irregular:99999999"), "switches times ports must be at most 65536, not 799999992"),
+        (("voqsw", "--topology", "torus:3x" + 5000 * "9"), "numbers must have at most 18 digits"),
         (("voqsw", "--topology", "torus:3x3,99999999"), "numbers up to 65536, not torus:3x3,99999999"),
         (("voqsw", "--topology", "irregular:1"), "switches must be at least 2, not 1"),
     ],

@@ -32,7 +32,10 @@ PLAN = ROOT / "sim_top" / "configs" / "dtable_plan.toml"
         ("HDR 2X", 106.25, 100),
         ("HDR 4X", 212.5, 200),
         ("NDR 4X", 425, 400),
+        ("XDR 1X", 212.5, 200),
+        ("XDR 4X", 850, 800),
         ("OPA 100", 103.125, 100),
+        ("OPA 400", 425, 400),
     ],
 )
 def test_named_rates_are_those_of_the_specification(name: str, signalling: float, data: float) -> None:
@@ -51,6 +54,23 @@ def test_rate_is_accepted_in_usual_spellings(written: object) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "gbps"),
+    [
+        ("4xXDR", 800),
+        ("XDR800", 800),
+        ("XDR400", 400),
+        ("NDR400", 400),
+        ("HDR200", 200),
+        ("CN5000", 400),
+        ("opa400", 400),
+    ],
+)
+def test_names_of_products_are_rates(written: str, gbps: float) -> None:
+    """Given the name under which a link is sold, its data rate is taken."""
+    assert rate_of(written) == gbps
+
+
+@pytest.mark.parametrize(
     ("written", "meant"),
     [
         ("EDR", "EDR 4X"),
@@ -58,6 +78,10 @@ def test_rate_is_accepted_in_usual_spellings(written: object) -> None:
         ("SDR 2X", "SDR 4X"),
         ("OPA 10", "OPA 100"),
         ("EDRR 4X", "EDR 4X"),
+        ("ZDR 4X", ""),
+        ("GDR 4X", ""),
+        ("OPA 200", ""),
+        ("CN6000", ""),
         ("fast", ""),
         ("", ""),
         ("nan", ""),
@@ -151,7 +175,7 @@ def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, 
     table = pl.read_parquet(tmp_path / "out" / "results.parquet")
     assert table["latency_mean_ns"].to_list() == pytest.approx([each * 8 for each in table["latency_mean_cycles"]])
     assert table["run_simulated_ns"].to_list() == [24_000] * 2
-    assert "Gb/s per host; ns, 8 to a cycle: links of 64 Gb/s" in shown.out
+    assert "rates in Gb/s per host, latencies in ns; 8 ns per cycle on links of 64 Gb/s" in shown.out
 
 
 @pytest.mark.parametrize(

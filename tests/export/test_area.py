@@ -39,6 +39,15 @@ def test_cells_of_ecp5_are_counted() -> None:
     assert block["median_fmax_mhz"] is None
 
 
+def test_a_port_may_be_named_like_a_keyword_of_verilog() -> None:
+    """Given the SL to VL mapping, whose input `output` is a keyword, its area is measured."""
+    words = [word for size in ("inputs=1", "outputs=1", "data_vls=2") for word in ("--param", size)]
+    called = call("area", "sl2vl", *words, "--seeds", "0", "--json")
+
+    assert called.status == 0, called.err
+    assert called.json()["blocks"][0]["ff"] > 0
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("block", "sizes"), [("vlarb", ("data_vls=15", "entries=64")), ("dtable", ("data_vls=16", "entries=64", "vl15=no"))]
@@ -189,5 +198,5 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(stateless)), "--liberty", "flip-flop")
     tried = call("area", "rr", *SMALL, "--target", "gates", "--liberty", str(useless))
     assert tried.status == 2
-    assert "--liberty must be a Liberty file that yosys and abc can use" in tried.err.splitlines()[-1]
+    assert "--liberty: yosys or abc cannot use the cells of this file" in tried.err.splitlines()[-1]
     assert_refused(call("cosim", "vlarb", "--param", "form=fast"), "form", "fast")

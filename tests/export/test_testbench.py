@@ -109,7 +109,7 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
     bench = compiled(tmp_path)
     done = run(bench)
     assert done.returncode == 0, done.stdout
-    assert "PASS: dut is golden in 1500 cycles" in done.stdout
+    assert "PASS: dut agrees with golden in 1500 cycles" in done.stdout
 
     flip_golden(tmp_path, 1200)
     again = run(bench)
@@ -126,7 +126,7 @@ def test_congestion_control_passes_its_testbench(name: str, bus: bool, tmp_path:
     """
     exported(name, tmp_path, cycles=2000, bus=bus)
     done = run(compiled(tmp_path))
-    assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
+    assert "PASS: dut agrees with golden in 2000 cycles" in done.stdout, done.stdout
 
 
 @pytest.mark.long
@@ -148,7 +148,7 @@ def test_ethernet_passes_its_testbench(name: str, given: list[str], bus: bool, t
     """
     exported(name, tmp_path, *given, cycles=2000, bus=bus)
     done = run(compiled(tmp_path))
-    assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
+    assert "PASS: dut agrees with golden in 2000 cycles" in done.stdout, done.stdout
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_no_initial_value_is_needed(name: str, given: list[str], bus: bool, tmp_
     bench = compiled(tmp_path, "--x-initial", "unique", "--x-assign", "unique")
     for seed in (1, 2, 3):
         done = run(bench, "+verilator+rand+reset+2", f"+verilator+seed+{seed}")
-        assert "PASS: dut is golden in 500 cycles" in done.stdout, done.stdout
+        assert "PASS: dut agrees with golden in 500 cycles" in done.stdout, done.stdout
 
     if bus:
         flip_golden(tmp_path, 700)  # bus outputs are compared while tables are written
@@ -293,7 +293,7 @@ def test_a_four_state_simulator_knows_every_output(
             strip(tmp_path)
         subprocess.run(["iverilog", "-g2012", "-o", "bench", "dut.v", "dut_tb.sv"], cwd=tmp_path, check=True)
         done = subprocess.run(["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert "PASS: dut is golden in 300 cycles" in done.stdout, done.stdout[-2000:]
+        assert "PASS: dut agrees with golden in 300 cycles" in done.stdout, done.stdout[-2000:]
 
 
 WAVE = """$timescale 1ps $end
@@ -339,7 +339,7 @@ def test_a_fault_under_cocotb_is_named_by_signal_cycle_and_values() -> None:
     assert called.status == 1, called.err
     done = called.json()
     first, _, seen = done["mismatch"].partition("\n")
-    found = re.fullmatch(r"rr\.(\w+) in cycle (\d+) is (\d+) in the wave, golden says (\d+)", first)
+    found = re.fullmatch(r"rr\.(\w+) in cycle (\d+) is (\d+) in the wave, but (\d+) in golden", first)
     assert found
     name, cycle, shown, wanted = found.groups()
     assert f"cycle {cycle}: {name} is {shown}, golden says {wanted}" in seen
@@ -413,7 +413,7 @@ def test_the_core_lints_and_runs_as_exported(tool: str, tmp_path: Path) -> None:
         done = fusesoc(tmp_path, "--build-root", str(tmp_path / target), "--target", target, *chosen)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "%Warning" not in done.stdout + done.stderr
-    assert "PASS: dut is golden in 300 cycles" in done.stdout + done.stderr
+    assert "PASS: dut agrees with golden in 300 cycles" in done.stdout + done.stderr
 
 
 def test_a_command_runs_with_the_verilator_of_the_set_up() -> None:

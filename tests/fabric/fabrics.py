@@ -1,4 +1,4 @@
-"""Captures of fabrics of any size, written as the ordinary tools print them: for tests and benches."""
+"""Generator of captures of fabrics of any size, in the formats of the usual tools."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ End = tuple[int, int]
 
 @dataclass(frozen=True)
 class Plan:
-    """A network: hosts hang on switches, and every switch knows a port for every host.
+    """Network of switches and hosts with a route from every switch to every host.
 
     Parameters
     ----------
     ports : list of int
-        Of each switch.
+        Number of ports of each switch.
     cables : dict of (int, int) to (int, int)
-        Both directions, by switch and port from 1.
+        Cables in both directions, as (switch, port) with ports from 1.
     hosts : list of (int, int)
-        Where each host hangs.
+        Switch and port of each host.
     route : callable
-        The output of a switch to a host.
+        Function of a switch and a host that returns the output port.
     """
 
     ports: list[int]
@@ -48,7 +48,10 @@ class Plan:
 
 
 def tree(k: int, n: int) -> Plan:
-    """Return the k-ary n-tree: level 0 are the leaves, ports 1 to k lead down, k + 1 to 2 k up; no loops."""
+    """Return a k-ary n-tree without credit loops.
+
+    Level 0 has the leaves. Ports 1 to k lead down and ports k + 1 to 2 k lead up.
+    """
     width = k ** (n - 1)
     cables: dict[End, End] = {}
     for level, place, up in product(range(n - 1), range(width), range(k)):
@@ -73,9 +76,10 @@ def tree(k: int, n: int) -> Plan:
 
 
 def torus(size: tuple[int, ...], hosts: int, *, wrap: bool = True) -> Plan:
-    """Return a torus with dimension-order routing, which has credit loops along rings of four and more, or a mesh.
+    """Return a torus with dimension-order routing, or a mesh without wrap-around.
 
-    Ports 1 to ``hosts`` lead to hosts, then two to each dimension: up, down.
+    Rings of four and more switches have credit loops. Ports 1 to ``hosts`` lead to hosts, followed by an up and a down
+    port for each dimension.
     """
     weights = [1]
     for extent in size:
@@ -113,22 +117,22 @@ def write_capture(
     row: Callable[[int, int, int, int], int] = lambda _switch, _source, _to, sl: sl,
     names: Callable[[str], str] = lambda name: name,
 ) -> Path:
-    """Write a plan's capture; LIDs are those of the switches, then of the hosts.
+    """Write a plan's capture, with LIDs for the switches first and then for the hosts.
 
     Parameters
     ----------
     folder : Path
-        Where; it is made.
+        Output folder, created if missing.
     plan : Plan
-        The network.
+        Network.
     without : tuple of str
-        Names of ``FILES`` that are left out.
+        Names of ``FILES`` to leave out.
     vls, mtu, levels : int
-        Data lanes and MTU of every port; service levels that path records name in turn.
+        Number of data lanes and MTU of every port, and number of service levels used by path records in turn.
     row : callable
-        Lane of a switch, input, output and SL, taken modulo ``vls``.
+        Lane for a switch, input, output and SL, taken modulo ``vls``.
     names : callable
-        The node descriptions, made of ``S0`` and ``H0``.
+        Function that makes a node description of ``S0`` or ``H0``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     writers: dict[str, Callable[[], Iterator[str]]] = {
@@ -212,7 +216,7 @@ def _sl2vl(
 
 
 def _cabled(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Yield LID and port of every cabled port."""
+    """Yield LID and port number of every cabled port."""
     yield from sorted((1 + switch, port) for switch, port in [*plan.cables, *plan.hosts])
     yield from ((_lid(plan, host), 1) for host in range(len(plan.hosts)))
 

@@ -1,4 +1,4 @@
-"""Captures as strangers write them: names that hold anything, lines of a million characters, files that are none."""
+"""Unusual captures: hostile names, lines of a million characters, unreadable files."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ LINES: list[tuple[str, Callable[[int], str]]] = [
 
 def reader(name: str) -> Callable[[Path], Any]:
     folder = DATA / "two_switch"
-    lids = LidBook(read_ibnetdiscover(folder / "ibnetdiscover.txt"), folder)
+    lids = LidBook(read_ibnetdiscover(folder / "ibnetdiscover.txt").nodes, folder)
     return {
         "ibnetdiscover.txt": read_ibnetdiscover,
         "opensm-lfts.dump": read_lfts,
@@ -115,9 +115,9 @@ def reader(name: str) -> Callable[[Path], Any]:
 
 
 def refusal(name: str, line: str, tmp_path: Path) -> tuple[float, InputError]:
-    """Return the CPU seconds that a reader takes for its file with such a line, and what it says."""
+    """Return the CPU seconds of reading a file with an inserted line, and the resulting error."""
     lines = (DATA / "two_switch" / name).read_text().splitlines()[: FILES[name]]
-    (tmp_path / name).write_text("\n".join([*lines, line, line]) + "\n")
+    (tmp_path / name).write_text("\n".join([*lines, line, line, "an end that no reader takes"]) + "\n")
     read = reader(name)
     start = time.process_time()
     with pytest.raises(InputError) as refused:
@@ -127,7 +127,7 @@ def refusal(name: str, line: str, tmp_path: Path) -> tuple[float, InputError]:
 
 @pytest.mark.parametrize(("name", "line"), LINES, ids=[f"{name}-{number}" for number, (name, _) in enumerate(LINES)])
 def test_no_line_costs_more_than_its_length(name: str, line: Callable[[int], str], tmp_path: Path) -> None:
-    """Twice the line, not four times the time; and it is refused, in one short line."""
+    """Doubling the length of a line at most triples its CPU time, and the error stays short."""
     seconds, _ = refusal(name, line(200_000), tmp_path)
 
     twice, said = refusal(name, line(400_000), tmp_path)
@@ -138,7 +138,7 @@ def test_no_line_costs_more_than_its_length(name: str, line: Callable[[int], str
 
 @pytest.mark.parametrize("name", FILES)
 def test_line_of_megabytes_is_refused(name: str, tmp_path: Path) -> None:
-    """A file without line ends is not read into memory to find that out."""
+    """Given a line of megabytes, the file is refused without reading it completely."""
     _, said = refusal(name, " " * 4_000_000, tmp_path)
 
     assert "line must be at most 1048576 bytes" in str(said)
@@ -147,7 +147,7 @@ def test_line_of_megabytes_is_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["0:1," + " " * 300_000 + "x", "0:1," * 100_000, "x" * 300_000, "-" * 300_000])
 def test_long_option_is_read_as_opensm_walks_it(value: str, capture_copy: Any) -> None:
-    """Options are never refused: what they say is cut when it is told."""
+    """Very long options are parsed, and messages about them are shortened."""
     folder = capture_copy("two_switch")
     with (folder / "opensm.conf").open("a") as file:
         file.write(f"qos_swe_vlarb_high {value}\nqos_swe_sl2vl {value}\nqos_high_limit {value}\n")
@@ -160,7 +160,7 @@ def test_long_option_is_read_as_opensm_walks_it(value: str, capture_copy: Any) -
 
 
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
-    """Other separators stand in names; a carriage return before the line feed belongs to it."""
+    """Lines end only at line feeds, and a preceding carriage return is removed."""
     (tmp_path / "a").write_bytes(b"one\x0b\x0c\x1c\xc2\x85\xe2\x80\xa8still one\r\ntwo \xff\n\nfour")
 
     file = TextFile(tmp_path / "a")
@@ -171,7 +171,7 @@ def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_text_is_the_same_in_pieces_of_any_size(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A letter of several bytes, or a line end, may stand where a piece ends."""
+    """Text is equal for any size of the pieces read, even within a character or line end."""
     text = "\u03a9\u4e2d one\n\ntwo\r\n" + "\U0001f600" * 9 + "\nlast"
     (tmp_path / "a").write_text(text, encoding="utf-8", newline="")
     monkeypatch.setattr("vlane.documents.textfile._PIECE", size)
@@ -182,18 +182,18 @@ def test_text_is_the_same_in_pieces_of_any_size(size: int, tmp_path: Path, monke
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a capture whose nodes have hostile names, in a folder that has one, too."""
+    """Return a capture with hostile names of nodes and folder."""
     folder = tmp_path_factory.mktemp("names") / "\x1b[31mfabric"
     return write_capture(folder, tree(2, 3), names=hostile_name)
 
 
 def hostile_name(name: str) -> str:
-    """Return one of the names for each of twelve switches and eight hosts."""
+    """Return a node name with one of the hostile descriptions."""
     return name + HOSTILE[(int(name[1:]) + (12 if name.startswith("H") else 0)) % len(HOSTILE)]
 
 
 def test_names_may_hold_anything(hostile: Path, tmp_path: Path) -> None:
-    """Whatever they say of LIDs, GUIDs and quotes, the fabric is the same, and so is the name."""
+    """Hostile names change neither LIDs nor links nor tables of a fabric."""
     plain = load_fabric(write_capture(tmp_path / "plain", tree(2, 3)))
 
     fabric = load_fabric(hostile)
@@ -207,7 +207,7 @@ def test_names_may_hold_anything(hostile: Path, tmp_path: Path) -> None:
 
 
 def test_names_are_shown_harmless(hostile: Path) -> None:
-    """On the screen nothing but printable characters, in JSON nothing that cannot be encoded."""
+    """On the screen, names contain only printable characters, and JSON is valid UTF-8."""
     file = hostile / "opensm-lfts.dump"
     before = file.read_bytes()
     file.write_bytes(before.replace(b"0x000d 001", b"0x000d 255"))
@@ -228,7 +228,7 @@ def test_names_are_shown_harmless(hostile: Path) -> None:
 
 
 def test_names_go_harmless_into_pages(hostile: Path, tmp_path: Path) -> None:
-    """What a cosimulation's page says of the ports of a table can be written, and is no markup."""
+    """Names are escaped in a cosimulation's page."""
     where = [f"{node.name} port 1" for node in load_fabric(hostile).nodes.values()]
     tables = [TableResult(place, [(0, 1)], [], 0, [], []) for place in where]
     result: Any = SimpleNamespace(
@@ -254,7 +254,7 @@ def test_names_go_harmless_into_pages(hostile: Path, tmp_path: Path) -> None:
 
 
 def test_names_go_harmless_into_the_page_of_the_fabric(hostile: Path, tmp_path: Path) -> None:
-    """Into its tables, its drawing and its data."""
+    """Names are escaped in tables, drawing and data of the fabric's page."""
     called = call("fabric", "check", hostile, "--page", tmp_path / "page")
 
     assert called.status == 0, called.err
@@ -266,15 +266,16 @@ def test_names_go_harmless_into_the_page_of_the_fabric(hostile: Path, tmp_path: 
 
 
 def test_bytes_that_are_no_text_stand_as_escapes(tmp_path: Path) -> None:
-    """In messages, too: of the node and of the file."""
+    """Given names and a folder with control characters, refusals and findings show them escaped."""
     folder = write_capture(tmp_path / "a\x1b[2J", tree(2, 2), names=lambda name: f"{name}\udcff\x1b[2J")
     text = (folder / "opensm-lfts.dump").read_bytes()
     (folder / "opensm-lfts.dump").write_bytes(text[: text.rindex(b"Unicast")])
 
-    called = call("fabric", "check", folder)
+    checked, planned = call("fabric", "check", folder), call("voqsw", "--fabric", folder, "--sls", "4", "--vls", "4")
 
-    assert_refused(called, "S3\\xff\\x1b[2J", "a\\x1b[2J")
-    assert called.err.strip().isprintable()
+    assert "forwarding tables of 1 of 4 switches: S3\\xff\\x1b[2J" in checked.out
+    assert_refused(planned, "S3\\xff\\x1b[2J", "a\\x1b[2J")
+    assert planned.err.strip().isprintable()
 
 
 @pytest.mark.parametrize(
@@ -296,18 +297,25 @@ def test_bytes_that_are_no_text_stand_as_escapes(tmp_path: Path) -> None:
 def test_impossible_values_are_refused_with_line_and_field(
     file: str, old: str, new: str, words: list[str], capture_copy: Any
 ) -> None:
-    """File, line, field, what it must be, what it was."""
+    """Given an impossible value, a plan is refused, and a check leaves the part out: both name line and field."""
     folder = capture_copy("two_switch")
+    (folder / "opensm-subnet.lst").unlink()
     text = (folder / file).read_bytes()
     assert old.encode() in text
     (folder / file).write_bytes(text.replace(old.encode(), new.encode("latin-1"), 1))
 
-    assert_refused(call("fabric", "check", folder), *words)
+    assert_refused(call("voqsw", "--fabric", folder, "--sls", "4", "--vls", "4"), *words)
+    checked, strict = call("fabric", "check", folder), call("fabric", "check", folder, "--strict")
+    if file == "ibnetdiscover.txt":
+        assert_refused(checked, *words)
+    else:
+        assert strict.status == 1
+        assert all(word in next(line for line in checked.out.split("\n") if "UNREADABLE" in line) for word in words)
 
 
 @pytest.mark.parametrize("name", [*FILES, "opensm.conf"])
 def test_folder_or_nothing_in_place_of_a_file_is_refused(name: str, capture_copy: Any) -> None:
-    """What cannot be read, and what has nothing in it."""
+    """Given an empty file or a folder in place of a file, the capture is refused."""
     folder = capture_copy("two_switch")
     if name == "saquery-path.txt":
         (folder / "path-sl.csv").unlink()

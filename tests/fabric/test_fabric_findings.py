@@ -1,4 +1,4 @@
-"""What the check finds beside loops: weights below a packet, what is not checked, and how severe each is."""
+"""Findings besides credit loops: weights below a packet, unchecked properties, severities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conftest import BAD, DATA, GOOD, assert_refused, call
 from tests.fabric.fabrics import FILES, tree, write_capture
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
-from vlane.fabric.finding import CODES, ERRORS, NOTES
+from vlane.fabric.finding import ABOUT_CAPTURE, CODES, ERRORS, NOTES
 from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
 from vlane.schedulers.vlarb_shares import lane_shares, nearest_list, packets_of
 from vlane.units import mtu_blocks
@@ -25,7 +25,10 @@ def weight_messages(folder: Path) -> list[str]:
 
 
 def test_torus_gives_halves_where_four_to_one_was_meant() -> None:
-    """32:8 with packets of 33 blocks is one packet each; one line per table, not per port."""
+    """Weights 32 and 8 with packets of 33 blocks are reported as shares of one half each.
+
+    The report has one line per table.
+    """
     towards_hosts, between = weight_messages(DATA / "torus44_2qos")
 
     assert towards_hosts.startswith("H0 port 1 and 63 more: packets of 2048 bytes are 33 blocks")
@@ -36,7 +39,7 @@ def test_torus_gives_halves_where_four_to_one_was_meant() -> None:
 
 
 def test_ratio_that_cannot_be_had_is_said_with_the_nearest() -> None:
-    """1 to 64 needs more than the 8 packets that a weight of 255 sends."""
+    """Given a share that weights up to 255 cannot reach, the nearest weights are proposed."""
     (irregular,) = weight_messages(DATA / "irregular_s1")
     (switches,) = weight_messages(DATA / "two_switch")
 
@@ -48,7 +51,7 @@ def test_ratio_that_cannot_be_had_is_said_with_the_nearest() -> None:
 
 @pytest.mark.parametrize(("mtu", "blocks", "said"), [(512, 9, ""), (1024, 17, "66.7 %"), (4096, 65, "50.0 %")])
 def test_mtu_is_the_ports_own(mtu: int, blocks: int, said: str, capture_copy: Any) -> None:
-    """NeighborMTU decides: 32:8 is 4 packets to 1, 2 to 1, and 1 to 1."""
+    """The MTU of each port decides: weights 32 and 8 mean 4:1, 2:1 or 1:1 packets."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
     file.write_text(re.sub(r"(NeighborMTU:\.*)\d+", rf"\g<1>{mtu}", file.read_text()))
@@ -62,7 +65,7 @@ def test_mtu_is_the_ports_own(mtu: int, blocks: int, said: str, capture_copy: An
 
 
 def test_lanes_that_a_port_lacks_have_no_share(capture_copy: Any) -> None:
-    """Their entries are skipped, so what remains gets its share."""
+    """Entries of lanes beyond OperVLs get no share."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
     file.write_text(re.sub(r"(OperVLs:\.*)VL0-7", r"\1VL0-3", file.read_text()))
@@ -71,7 +74,7 @@ def test_lanes_that_a_port_lacks_have_no_share(capture_copy: Any) -> None:
 
 
 def serve(entries: list[VLArbEntry], blocks: int) -> dict[int, int]:
-    """Return the blocks that each lane sends in a round of the list, by the rule of the arbiter."""
+    """Return the blocks each lane sends in one round of a list, by the arbiter's rule."""
     sent: dict[int, int] = {}
     for vl, weight in entries:
         while weight > 0:
@@ -83,7 +86,7 @@ def serve(entries: list[VLArbEntry], blocks: int) -> dict[int, int]:
 @pytest.mark.parametrize("blocks", [1, 5, 33, 65])
 @pytest.mark.parametrize("weights", [(32, 8), (4, 8, 255), (1, 1), (255, 254), (7, 0, 21), (64, 100, 64, 3)])
 def test_shares_are_those_of_a_round_of_the_list(weights: tuple[int, ...], blocks: int) -> None:
-    """Packet by packet, and so of the weights that are proposed."""
+    """Computed shares equal the shares of one simulated round, also for proposed weights."""
     entries = [VLArbEntry(number % 3, weight) for number, weight in enumerate(weights)]
     sent = serve(entries, blocks)
     shares = lane_shares(entries, blocks)
@@ -103,7 +106,7 @@ def test_shares_are_those_of_a_round_of_the_list(weights: tuple[int, ...], block
 
 @pytest.mark.parametrize("weights", [(32, 1), (255, 4, 8), (200, 70, 3), (5, 250, 250)])
 def test_nearest_weights_are_nearest(weights: tuple[int, ...]) -> None:
-    """Nothing that whole packets can give misses the shares by less: every combination tried."""
+    """No combination of whole packets has a smaller deviation than the proposed weights."""
     entries = [VLArbEntry(vl, weight) for vl, weight in enumerate(weights)]
     meant = [weight / sum(weights) for weight in weights]
 
@@ -118,7 +121,7 @@ def test_nearest_weights_are_nearest(weights: tuple[int, ...]) -> None:
 
 
 def test_topology_alone_is_not_checked(capture_copy: Any) -> None:
-    """A folder with nothing else used to hold; now it says what nobody looked at, and a strict check fails."""
+    """Given a folder with the topology only, nothing is checked: the verdict says so, and a strict check fails."""
     folder = capture_copy("two_switch")
     for file in folder.iterdir():
         if file.name != "ibnetdiscover.txt":
@@ -129,12 +132,15 @@ def test_topology_alone_is_not_checked(capture_copy: Any) -> None:
 
     assert (plain.status, strict.status) == (0, 1)
     assert (plain.json()["ok"], strict.json()["ok"]) == (True, False)
-    assert set(plain.json()["not_checked"]) == set(CODES) - {"NOT_CHECKED"}
+    assert set(plain.json()["not_checked"]) == set(CODES) - ABOUT_CAPTURE
+    assert {(each["checked"], each["present"] > 0) for each in plain.json()["coverage"].values()} == {(0, True)}
     named = " ".join(missing["what"] for missing in plain.json()["missing"])
     for file in ("opensm-lfts.dump", "opensm-sl2vl.dump", "smpquery-vlarb.txt", "path-sl.csv", "opensm.conf"):
         assert file in named
-    assert "holds as far as it was checked; 0 credit loops (not checked), 0 unreachable pairs (not" in shown.out
-    assert "NOT_CHECKED no opensm-lfts.dump or dump_fts.txt or ibroute.txt: not checked: CREDIT_LOOP" in shown.out
+    classes = len(CODES) - len(ABOUT_CAPTURE)
+    assert f"holds as far as checked (0 of {classes} finding classes in full, 0 of 12 pairs)" in shown.out
+    assert "; 0 credit loops (not checked), 0 unreachable pairs (not checked), 0 unserved lanes (not" in shown.out
+    assert "NOT_CHECKED no forwarding tables (opensm-lfts.dump, dump_fts.txt, ibroute.txt, " in shown.out
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,10 @@ def test_topology_alone_is_not_checked(capture_copy: Any) -> None:
     ],
 )
 def test_missing_file_leaves_its_findings_unchecked(without: str, code: str, tmp_path: Path) -> None:
-    """One file at a time; the second of two that say the same may be missing."""
+    """Given one missing file, its findings are listed as not checked.
+
+    A second file with the same contents may be missing.
+    """
     whole = write_capture(tmp_path / "whole", tree(2, 2), without=("smpquery-sl2vl.txt",))
     folder = write_capture(tmp_path / "part", tree(2, 2), without=(without,))
 
@@ -159,7 +168,7 @@ def test_missing_file_leaves_its_findings_unchecked(without: str, code: str, tmp
 
 
 def test_ports_without_tables_are_not_checked(capture_copy: Any) -> None:
-    """The file is there and does not speak of them."""
+    """Given ports without arbitration tables, VL_UNSERVED is listed as not checked."""
     folder = capture_copy("torus44_lash")
     text = (folder / "smpquery-vlarb.txt").read_text()
     (folder / "smpquery-vlarb.txt").write_text(text[: text.rindex("$ smpquery")])
@@ -169,23 +178,37 @@ def test_ports_without_tables_are_not_checked(capture_copy: Any) -> None:
     assert report.ok
     assert not report.spotless
     assert "VL_UNSERVED" in report.not_checked
-    assert any("1 cabled ports have no arbitration table" in f.where for f in report.warnings)
+    assert any("arbitration lists of 1 of 128 cabled ports: H31 port 1" in f.where for f in report.warnings)
+    assert report.coverage["VLARB_DIFFERS"] == ("cabled ports", 127, 128)
 
 
 def test_mtu_that_nobody_knows_is_not_checked(capture_copy: Any) -> None:
-    """PortInfo without the field."""
+    """Given an unknown MTU, WEIGHT_BELOW_MTU is listed as not checked."""
     folder = capture_copy("torus44_2qos")
     file = folder / "smpquery-portinfo.txt"
+    known = check_fabric(load_fabric(folder))
     file.write_text(file.read_text().replace("NeighborMTU", "NeighbourMTU"))
 
     report = check_fabric(load_fabric(folder))
 
-    assert report.not_checked == ("WEIGHT_BELOW_MTU",)
+    assert known.coverage["WEIGHT_BELOW_MTU"] == ("cabled ports", 3, 128)
+    assert report.coverage == known.coverage | {"WEIGHT_BELOW_MTU": ("cabled ports", 0, 128)}
+
+
+MISSING = {
+    "irregular_s1": ["PortInfo of 93 of 96 cabled ports"],
+    "two_switch": ["PortInfo of 9 of 12 cabled ports"],
+    "torus44_2qos": ["opensm.conf routing_engine torus-2QoS", "PortInfo of 125 of 128 cabled ports"],
+    "torus44_lash": ["PortInfo of 125 of 128 cabled ports"],
+    "tree43_ftree": ["path SLs of 3,832 of 4,032 pairs", "PortInfo of 381 of 384 cabled ports"],
+    BAD: ["path SLs of 990 of 992 pairs", "PortInfo of 93 of 96 cabled ports"],
+}
+"""Parts that the captures lack: PortInfo was captured of three ports, path SLs of two captures in part."""
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
 def test_every_finding_has_its_severity(name: str) -> None:
-    """Errors fail, warnings fail a strict check, notes none; nothing changes without --strict."""
+    """Errors fail a check, warnings fail only a strict check, and notes never fail."""
     plain = call("fabric", "check", DATA / name, "--json")
     strict = call("fabric", "check", DATA / name, "--json", "--strict")
 
@@ -196,11 +219,11 @@ def test_every_finding_has_its_severity(name: str) -> None:
         assert warning["severity"] == expected
     assert document["ok"] == ("error" not in severities) == (plain.status == 0)
     assert strict.json()["ok"] == (not set(severities) & {"error", "warning"}) == (strict.status == 0)
-    assert document["not_checked"] == document["missing"] == []
+    assert [part["what"].split(":")[0] for part in document["missing"]] == MISSING[name]
 
 
 def test_codes_of_severities_are_codes() -> None:
-    """And every code is on the page."""
+    """Every code with a severity exists, and ``docs/fabric.md`` lists every code."""
     page = (Path(__file__).parent.parent.parent / "docs" / "fabric.md").read_text()
 
     assert set(CODES) >= ERRORS | NOTES
@@ -208,7 +231,7 @@ def test_codes_of_severities_are_codes() -> None:
 
 
 def test_unserved_lanes_are_told_together(capture_copy: Any) -> None:
-    """One line for a lane, however many ports; every port in JSON."""
+    """Unserved lanes are reported in one line per lane, while JSON lists every port."""
     folder = capture_copy("torus44_lash")
     for file, old, new in (
         ("opensm.conf", "0:64,1:64", "0:64,1:0"),
@@ -225,5 +248,5 @@ def test_unserved_lanes_are_told_together(capture_copy: Any) -> None:
 
 
 def test_strict_is_an_option_of_check_alone() -> None:
-    """Show judges nothing."""
+    """``--strict`` is an option of ``check`` only."""
     assert_refused(call("fabric", "show", DATA / "two_switch", "--strict"), "--strict")

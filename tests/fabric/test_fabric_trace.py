@@ -1,4 +1,4 @@
-"""Fabrics of any size: pairs followed as arrays, against a plain model that follows one after the other."""
+"""Tracing of pairs as arrays, against a plain model that follows each pair."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
 from vlane.fabric.loops import components, credit_loops
 from vlane.fabric.model import Fabric, Kind
+from vlane.fabric.path_table import NO_SL
 from vlane.fabric.sl2vl_tables import SL2VLTables
 from vlane.fabric.trace import Trace, trace_pairs
 
@@ -33,6 +34,8 @@ def waits_of(made: Trace) -> dict[trace.Hop, set[trace.Hop]]:
 
 def assert_same(fabric: Fabric, made: Trace, plain: PlainTrace) -> None:
     assert (made.sls, made.assumed) == (plain.sls, plain.assumed)
+    assert made.pairs == sum(plain.sls.values())
+    assert (made.unsure, made.lost.unknown) == (len(plain.unsure), plain.unknown)
     assert [each[:2] for each in made.lost.named()] == [each[:2] for each in plain.unreachable]
     for ours, theirs in zip(made.lost.named(), plain.unreachable, strict=True):
         assert ours.reason.startswith(theirs[2]), (ours, theirs)
@@ -45,19 +48,21 @@ def assert_same(fabric: Fabric, made: Trace, plain: PlainTrace) -> None:
     assert bare == {(guid, source, to) for guid, source, to in plain.bare if fabric.sl2vl}
     used = {made.hop(number): int(pairs) for number, pairs in enumerate(made.traffic.tolist()) if pairs}
     assert used == plain.traffic
+    unsure = {made.hop(number): int(pairs) for number, pairs in enumerate(made.unsure_traffic.tolist()) if pairs}
+    assert unsure == plain.unsure_traffic
     assert ways == plain.waits
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
 def test_captures_are_followed_as_the_plain_model_does(name: str) -> None:
-    """Traffic of every lane, every pair of links that wait, every SL."""
+    """For each capture, traffic, waits and SLs equal the plain model's."""
     fabric = load_fabric(DATA / name)
 
     assert_same(fabric, trace_pairs(fabric), plain_trace(fabric))
 
 
 def spoil(folder: Path, source: random.Random) -> None:
-    """Put holes, wrong ports, dropped levels and gaps into a capture."""
+    """Add missing entries, wrong ports, dropped levels and missing rows to a capture."""
     file = folder / "opensm-lfts.dump"
     lines = file.read_text().splitlines()
     rows = [number for number, line in enumerate(lines) if line.startswith("0x") and "Channel" in line]
@@ -79,7 +84,10 @@ def spoil(folder: Path, source: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", PLANS)
 def test_spoiled_fabrics_are_followed_as_the_plain_model_does(name: str, seed: int, tmp_path: Path) -> None:
-    """Whatever is in the tables, and however many pairs are followed together."""
+    """For spoiled fabrics, traces and credit loops equal those of the plain model.
+
+    The number of pairs followed together varies.
+    """
     source = random.Random(seed)  # noqa: S311
     plan = PLANS[name]()
     rows = [source.randrange(4) for _ in range(997)]
@@ -92,6 +100,10 @@ def test_spoiled_fabrics_are_followed_as_the_plain_model_does(name: str, seed: i
     )
     spoil(folder, source)
     fabric = load_fabric(folder)
+    for guid in source.sample(sorted(fabric.lfts), source.choice([0, 0, 1, 2])):
+        del fabric.lfts[guid]
+    for pair in list(fabric.path_sls)[:: source.choice([1 << 20, 3, 7])][1:]:
+        fabric.path_sls.put(*pair, NO_SL)
 
     with mock.patch.object(trace, "_AT_ONCE", source.choice([1, 50, 10**6])), mock.patch.object(trace, "_LONG", 4):
         made = trace_pairs(fabric)
@@ -125,7 +137,7 @@ def test_components_of_a_long_path_need_no_recursion() -> None:
 
 
 def test_ring_is_found_and_named(tmp_path: Path) -> None:
-    """Two switches that send a LID to each other, found after a few links, not after all that could be."""
+    """A forwarding loop of two switches is found after few steps and named."""
     plan = torus((9, 9), 1)
     folder = write_capture(tmp_path / "ring", plan)
     file = folder / "opensm-lfts.dump"
@@ -145,7 +157,7 @@ def test_ring_is_found_and_named(tmp_path: Path) -> None:
 
 
 def test_pairs_beyond_the_list_are_counted(tmp_path: Path) -> None:
-    """A fabric of millions of lost pairs says how many, and names some."""
+    """Beyond the list's limit, lost pairs are counted and summarised."""
     folder = write_capture(tmp_path / "tree", tree(2, 3), row=lambda *_: 0)
     text = (folder / "opensm-lfts.dump").read_text()
     (folder / "opensm-lfts.dump").write_text(re.sub(r"(0x\w{4}) \d\d\d # Ch", r"\1 255 # Ch", text))
@@ -161,7 +173,7 @@ def test_pairs_beyond_the_list_are_counted(tmp_path: Path) -> None:
 
 
 def test_adapters_without_a_switch_are_followed_too(tmp_path: Path) -> None:
-    """Two on one cable, one with four LIDs; and a switch that has nobody."""
+    """Adapters connected without a switch, and switches without adapters, are traced."""
     lines = (
         'Ca\t1 "H-01"\t# "A"\n[1](2) \t"H-03"[1]\t# lid 1 lmc 2 "B" lid 9 4xSDR\n'
         'Ca\t1 "H-03"\t# "B"\n[1](4) \t"H-01"[1]\t# lid 9 lmc 0 "A" lid 1 4xSDR\n'
@@ -180,7 +192,7 @@ def test_adapters_without_a_switch_are_followed_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_generated_fabrics_are_what_they_are_meant_to_be(name: str, tmp_path: Path) -> None:
-    """Trees and meshes are free of loops, a torus with rings of four is not; every pair arrives."""
+    """Generated trees and meshes have no credit loop, a torus has one, and every pair arrives."""
     report = check_fabric(load_fabric(write_capture(tmp_path / name, PLANS[name]())))
 
     assert (report.unreachable_pairs, report.unserved) == (0, ())
@@ -189,7 +201,7 @@ def test_generated_fabrics_are_what_they_are_meant_to_be(name: str, tmp_path: Pa
 
 
 def test_what_holds_for_the_fabric_is_worked_out_once(tmp_path: Path) -> None:
-    """Without PortInfo the lanes come from all tables: 64 switches used to ask for each link and lane anew."""
+    """Without PortInfo, the number of lanes is computed only once for the whole fabric."""
     folder = write_capture(tmp_path / "torus", torus((8, 8), 1), without=("smpquery-portinfo.txt",))
     fabric = load_fabric(folder)
 
@@ -202,7 +214,7 @@ def test_what_holds_for_the_fabric_is_worked_out_once(tmp_path: Path) -> None:
 
 
 def test_equal_rows_and_tables_are_shared(tmp_path: Path) -> None:
-    """What makes a million rows fit: few different ones, and a number for each place."""
+    """Equal rows and tables are stored once."""
     folder = write_capture(tmp_path / "tree", tree(3, 3), row=lambda _switch, _source, to, sl: to + sl)
     fabric = load_fabric(folder)
 
@@ -213,7 +225,7 @@ def test_equal_rows_and_tables_are_shared(tmp_path: Path) -> None:
 
 
 def test_compact_tables_hold_what_the_text_says(tmp_path: Path) -> None:
-    """Rows, ports and levels read back place by place, against a plain reading of the same lines."""
+    """Compact tables contain the rows, ports and levels of the text files."""
     source = random.Random(5)  # noqa: S311
     plan = tree(2, 3)
     rows = [[source.randrange(16) for _ in range(16)] for _ in range(40)]

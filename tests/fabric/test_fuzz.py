@@ -1,4 +1,4 @@
-"""Importers under fire: whatever is in the files, a fabric or one refusal, never another exception."""
+"""Fuzzing of the importers: a fabric or one InputError, never another exception."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def spoiled(text: str, edits: list[tuple[float, int, str]], keep: float) -> str:
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(edits=EDITS, keep=st.floats(0, 1.5))
 def test_spoiled_capture_is_read_or_refused(name: str, edits: list[tuple[float, int, str]], keep: float) -> None:
-    """Junk inserted, stretches removed, files cut off: a report, or one line that names the file."""
+    """A capture with inserted, removed or truncated text is read, or refused in one line."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for file in (DATA / "two_switch").iterdir():
@@ -73,7 +73,7 @@ def test_spoiled_capture_is_read_or_refused(name: str, edits: list[tuple[float, 
 @given(content=st.binary(max_size=200))
 @pytest.mark.parametrize("reader", [read_arrivals, read_credits, read_vlarb_table])
 def test_binary_junk_is_refused(reader: object, content: bytes) -> None:
-    """No file of random bytes is traffic or a table."""
+    """Random bytes are refused as traffic and as a table."""
     assert callable(reader)
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "junk"
@@ -96,7 +96,7 @@ def test_binary_junk_is_refused(reader: object, content: bytes) -> None:
     )
 )
 def test_junk_in_a_table_file_is_refused(document: object) -> None:
-    """Any JSON below [vlarb] that is not a table."""
+    """Random JSON below ``vlarb`` is refused."""
     import json  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,21 +1,32 @@
-"""``vlane vlarb explain``: shares against golden's egress, waits against their bound, levels that starve, the page."""
+"""``vlane vlarb explain``: shares, wait bounds, starving levels, the page."""
 
 from __future__ import annotations
 
+import random
+import re
 import shutil
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cli.pages import assert_whole
 from tests.conftest import DATA, assert_refused, call
+from vlane.fabric.capture import load_fabric
+from vlane.golden.schedulers import vlarb
+from vlane.golden.schedulers.bank import new_scheduler
+from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.planning.vlarb_waits import longest_wait
 from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
+from vlane.schedulers.vlarb_service import saturated_service
 from vlane.sim_top.fabric.vlarb_explained import saturated_shares
 
 
 def test_shares_are_those_of_the_lists() -> None:
-    """Worked by hand: whole packets, the limit, a lane that nobody names."""
+    """Shares equal values computed by hand for whole packets, limits and unlisted lanes."""
     entries = (VLArbEntry(0, 33), VLArbEntry(1, 66))
     assert saturated_shares(VLArbTable(entries, (), 255), {0: 33, 1: 33}, data_vls=2) == {0: 1 / 3, 1: 2 / 3}
     assert saturated_shares(VLArbTable(entries, (), 255), {0: 20, 1: 33}, data_vls=2) == {0: 40 / 106, 1: 66 / 106}
@@ -27,8 +38,181 @@ def test_shares_are_those_of_the_lists() -> None:
     assert saturated_shares(VLArbTable((), (), 0), {0: 1}, data_vls=1) == {0: 0}
 
 
+def period_of_golden(
+    table: VLArbTable, sizes: Mapping[int, int], *, data_vls: int, most: int
+) -> tuple[int, dict[int, int]]:
+    """Return packets and blocks of each lane between two equal states of golden's arbiter; 0 if it serves nothing."""
+    parameters: dict[str, Any] = {**table.shape(), "vl15": False}
+    state = new_scheduler(
+        "vlarb", data_vls=data_vls, writes=table.writes({**parameters, "data_vls": data_vls}), **parameters
+    )
+    blocks = np.zeros(data_vls + 1, np.int64)
+    for lane, size in sizes.items():
+        blocks[lane] = size
+    heads = Heads(sum(1 << lane for lane in sizes), (1 << data_vls) - 1, blocks, 0, blocks)
+    rules = np.zeros(vlarb.RULE_COUNT, np.int64)
+    sent = dict.fromkeys(sizes, 0)
+    seen: dict[bytes, tuple[int, dict[int, int]]] = {}
+    for packets in range(most):
+        key = state.regs.tobytes()
+        if key in seen:
+            before, counts = seen[key]
+            return packets - before, {lane: count - counts[lane] for lane, count in sent.items()}
+        seen[key] = packets, dict(sent)
+        lane, _, granted = vlarb.step(state, heads, True, False, NO_WRITE, False, rules)
+        if not granted:
+            return 0, sent
+        sent[int(lane)] += sizes[int(lane)]
+    return -1, sent
+
+
+def service_of(table: VLArbTable, sizes: Mapping[int, int]) -> tuple[int, dict[int, int]]:
+    by_vl, sent = [sizes.get(vl, 0) for vl in range(16)], [0] * 16
+    period = saturated_service(*table.columns(), by_vl, sent)
+    return period, {vl: sent[vl] for vl in sizes}
+
+
+@pytest.mark.parametrize("tables", [150, pytest.param(3000, marks=pytest.mark.long)])
+def test_a_period_is_that_of_golden(tables: int) -> None:
+    """Random tables and sizes: as many packets until the state repeats, and as many blocks of each lane."""
+    source, compared, both = random.Random(tables), 0, 0  # noqa: S311 - repeatable
+    for _ in range(tables):
+        lists = [
+            tuple(
+                VLArbEntry(source.randrange(5), source.choice((0, 1, 2, 5, 9, 64))) for _ in range(source.randint(0, 5))
+            )
+            for _ in range(2)
+        ]
+        table = VLArbTable(lists[0], lists[1], source.choice((0, 0, 1, 2, 3, 255)))
+        sizes = {vl: source.choice((1, 2, 5, 17)) for vl in range(4)}
+
+        period, sent = service_of(table, sizes)
+
+        by_golden, counts = period_of_golden(table, sizes, data_vls=4, most=20_000)
+        if by_golden > 0:
+            whole, of_golden = sum(sent.values()), sum(counts.values())
+            assert {vl: blocks * of_golden for vl, blocks in sent.items()} == {
+                vl: blocks * whole for vl, blocks in counts.items()
+            }, table
+            assert by_golden % period == 0, table
+            compared += 1
+            both += all(any(entry.weight for entry in each) for each in lists)
+        assert by_golden != 0 or period == 0
+    assert compared > tables // 2
+    assert both > tables // 4
+
+
+def test_a_long_period_is_exact() -> None:
+    """The shipped capture's switches with VL 2 in full packets: 2,070,430 packets, of which VL 2 has 0.081 %."""
+    tables = load_fabric(DATA / "two_switch").distinct_tables()
+    table = next(each for each in tables if each.limit_of_high_priority == 10)
+
+    period, sent = service_of(table, {0: 1, 1: 1, 2: 33, 3: 1})
+
+    assert period == 2_070_430
+    assert sent[2] / sum(sent.values()) == pytest.approx(0.000812234, abs=1e-9)
+    done = call("vlarb", "explain", "--fabric", DATA / "two_switch", "--sls", "0,1,2,3").out
+    assert "0.08 %" in done
+
+
+def test_a_thousand_tables_take_little_time() -> None:
+    """Half a second, uncompiled, on a machine at rest; the limit leaves room for a busy one."""
+    source, began = random.Random(9), time.process_time()  # noqa: S311 - repeatable
+    for _ in range(1000):
+        lists = [tuple(VLArbEntry(source.randrange(8), source.randint(0, 255)) for _ in range(16)) for _ in range(2)]
+        table = VLArbTable(lists[0], lists[1], source.choice((0, 1, 2, 10, 254, 255)))
+        service_of(table, {vl: source.choice((1, 9, 33, 65)) for vl in range(8)})
+    assert time.process_time() - began < 2
+
+
+OPTIONS = """qos TRUE
+qos_high_limit 4
+qos_vlarb_high 0:64
+qos_vlarb_low 1:64,2:128
+qos_sl2vl 0,1,2,15,15,15,15,15,15,15,15,15,15,15,15,15
+"""
+
+
+def explained_options(tmp_path: Path, text: str, *arguments: str) -> dict[str, Any]:
+    file = tmp_path / "opensm.conf"
+    file.write_text(text)
+    return dict(call("vlarb", "explain", file, "--sls", "0,1,2", *arguments, "--json").json())
+
+
+def test_options_alone_give_the_answer(tmp_path: Path) -> None:
+    """Types of ports with the same tables are one; shares by hand: 4 packets of High for each one of Low."""
+    done = explained_options(tmp_path, OPTIONS, "--mtu", "4096", "--vls", "8")
+
+    (ports,) = done["ports"]
+    assert ports["ports"] == ["switches", "adapters"]
+    assert [level["share"] for level in ports["levels"]] == pytest.approx([4 / 5, 1 / 15, 2 / 15])
+    assert ports["limit_source"] == "opensm.conf:2 qos_high_limit"
+    assert (done["fabric"], done["conf"], done["remarks"], done["assumed"]) == (None, "opensm.conf", [], [])
+
+
+def test_types_of_ports_are_apart_where_they_differ(tmp_path: Path) -> None:
+    """An option of a type; routers only if one of theirs is set."""
+    done = explained_options(tmp_path, OPTIONS + "qos_ca_high_limit 255\nqos_rtr_high_limit 3\n")
+
+    assert [(each["ports"], each["limit_of_high_priority"]) for each in done["ports"]] == [
+        (["switches"], 4),
+        (["adapters"], 255),
+        (["routers"], 3),
+    ]
+    assert not done["ports"][1]["levels"][1]["served"]
+    assert done["assumed"] == ["MTU 4096 (--mtu gives another)", "8 data lanes (--vls gives another number)"]
+
+
+def test_what_opensm_reads_otherwise_is_remarked_once(tmp_path: Path) -> None:
+    """By code, line and effect; lanes are those of max_op_vls."""
+    text = OPTIONS.replace("1:64,2:128", "1:64,9:256") + "max_op_vls 3\nqos_vlarb_mid 3:4\n"
+    done = explained_options(tmp_path, text.replace("qos TRUE", "qos true"), "--mtu", "2048")
+
+    assert [(each["code"], each["where"]) for each in done["remarks"]] == [
+        ("OPTION_UNKNOWN", "opensm.conf:7 qos_vlarb_mid"),
+        ("QOS_OFF", "opensm.conf"),
+        ("VL_MASKED", "opensm.conf:4 qos_vlarb_low"),
+        ("WEIGHT_WRAPPED", "opensm.conf:4 qos_vlarb_low"),
+    ]
+    assert done["assumed"] == []
+    assert done["ports"][0]["low"] == [[1, 64]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["OPENSM_CONF or --fabric"]),
+        (["{conf}", "--fabric", "x"], ["--fabric", "left out with OPENSM_CONF"]),
+        (["{conf}", "--mtu", "1500"], ["--mtu", "2048", "1500"]),
+        (["{conf}", "--vls", "3"], ["--vls", "15", "3"]),
+        (["{conf}.none"], ["opensm.conf.none"]),
+        (["--fabric", str(DATA / "two_switch"), "--mtu", "2048"], ["--mtu", "left out with --fabric"]),
+    ],
+)
+def test_bad_uses_of_options_are_one_line(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+    """Exit status 2."""
+    file = tmp_path / "opensm.conf"
+    file.write_text(OPTIONS)
+    assert_refused(call("vlarb", "explain", *(each.format(conf=file) for each in arguments)), *words)
+
+
+@pytest.mark.parametrize(("held", "source"), [(16, "PortInfo"), (0, "OpenSM's default")])
+def test_limits_that_ports_hold_go_first(held: int, source: str, tmp_path: Path) -> None:
+    """VLHighLimit of PortInfo, unless every port reads 0; the source is named. Ports without PortInfo keep theirs."""
+    fabric = tmp_path / "fabric"
+    shutil.copytree(DATA / "two_switch", fabric)
+    (fabric / "opensm.conf").unlink()
+    file = fabric / "smpquery-portinfo.txt"
+    file.write_text(re.sub(r"(VLHighLimit:\.*)0", rf"\g<1>{held}", file.read_text()))
+
+    done = call("vlarb", "explain", "--fabric", fabric, "--sls", "0,2", "--json").json()
+
+    assert (held, source) in {(each["limit_of_high_priority"], each["limit_source"]) for each in done["ports"]}
+    assert f"LimitOfHighPriority {held}, from {source}" in call("vlarb", "explain", "--fabric", fabric).out
+
+
 def test_levels_of_a_fabric_are_explained_by_kinds_of_ports() -> None:
-    """Two kinds: hosts and switches have other tables; all ports with cables are there once."""
+    """Ports with equal tables form one group, and every cabled port belongs to one group."""
     done = call("vlarb", "explain", "--fabric", DATA / "two_switch", "--sls", "0,1,2,3", "--json").json()
 
     assert len(done["ports"]) == 2
@@ -46,7 +230,7 @@ def test_levels_of_a_fabric_are_explained_by_kinds_of_ports() -> None:
 
 
 def test_levels_that_get_no_turn_are_told(tmp_path: Path) -> None:
-    """A high list without limit starves the low one; the page says so first."""
+    """Given an unbounded limit, levels without service are reported in text and on the page."""
     fabric = tmp_path / "fabric"
     shutil.copytree(DATA / "two_switch", fabric)
     conf = fabric / "opensm.conf"
@@ -81,7 +265,7 @@ def test_levels_that_get_no_turn_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_bad_options_are_one_line(tmp_path: Path, options: list[str], words: list[str]) -> None:
-    """Exit status 2."""
+    """Given bad options, the command prints one line and exits with 2."""
     file = tmp_path / "file"
     file.touch()
     given = [word.format(file=file) for word in options]
@@ -89,7 +273,7 @@ def test_bad_options_are_one_line(tmp_path: Path, options: list[str], words: lis
 
 
 def test_a_capture_without_tables_is_refused(tmp_path: Path) -> None:
-    """Naming the file that it lacks."""
+    """Given a capture without arbitration tables, the error names the missing file."""
     fabric = tmp_path / "fabric"
     shutil.copytree(DATA / "two_switch", fabric)
     (fabric / "smpquery-vlarb.txt").unlink()

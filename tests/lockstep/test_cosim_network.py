@@ -83,7 +83,7 @@ port = 1
 """
 MORE = (("fifo", "fcp"), ("turns", "returns"), ("turns", "fcp"))
 """Allocations and credit schemes tested only in ``make long``."""
-CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
+CABLES = "host H*\nS1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
 
 
 @pytest.fixture
@@ -336,7 +336,7 @@ def test_the_first_signal_that_differs_is_read_from_the_wave(study: Path, monkey
 
     assert called.status == 1
     assert not called.json()["equal"]
-    wave = r"network\.switch_2\.tx__\d__(vl|valid) in cycle \d+ is (\d) in the wave, golden says (\d)"
+    wave = r"network\.switch_2\.tx__\d__(vl|valid) in cycle \d+ is (\d) in the wave, but (\d) in golden"
     found = re.fullmatch(wave, called.json()["mismatch"])
     assert found
     assert found.group(2) != found.group(3)
@@ -394,7 +394,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", ["--rtl", "1", "--rtl", "all"], ["--rtl must be 0 to 2, or all, each switch once, not 1,all"]),
         ("", "", ["--rtl", "0,9"], ["--rtl must be 0 to 2, or all, not 9"]),
         ("", "", ["--rtl", "1", "--engine", "coctb"], ["--engine must be one of native, cocotb", "coctb"]),
-        ("", "", ["--rtl", "1", "--simulator", "icarus"], ["--simulator", "left out with network"]),
+        ("", "", ["--rtl", "1", "--simulator", "icarus"], ["--simulator", "cannot be used with network"]),
         ("", "", ["--rtl", "0,"], ["--rtl", "0 to 2, or all"]),
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
@@ -436,7 +436,9 @@ def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
     """A study and ``--rtl`` are accepted with ``network`` only, which requires a study."""
     assert_refused(call("cosim", "vlarb", study), "STUDY", "network only", "vlarb")
     assert_refused(call("cosim", "rr", "--rtl", "1"), "--rtl", "network only", "rr")
-    assert_refused(call("cosim", "network", study, "--rtl", "1", "--fault", "7"), "--fault", "left out with network")
+    assert_refused(
+        call("cosim", "network", study, "--rtl", "1", "--fault", "7"), "--fault", "cannot be used with network"
+    )
     assert_refused(call("cosim", "network", "--rtl", "1"), "STUDY", "given with network", "missing")
     assert_refused(call("cosim", "network", DATA / "none.toml", "--rtl", "1"), "none.toml", "readable")
 

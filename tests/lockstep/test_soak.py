@@ -12,6 +12,7 @@ from tests.conftest import assert_refused, call
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.soak import SWITCHES, Point, command_of, points_of, random_point, run_point, shrunk
+from vlane.sim_top.cosim.soak_draws import values_of
 from vlane.sim_top.cosim.soak_records import SoakRecord
 from vlane.tb.machinery.native.model import compile_model
 
@@ -92,6 +93,63 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
     }
 
 
+@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("seed", [1, 20261128])
+def test_fifty_points_have_every_choice_and_every_flag(name: str, seed: int) -> None:
+    """Given no wanted values, no value of a choice or flag is left to chance, and whole numbers vary."""
+    block = BLOCKS[name]
+    points = list(points_of(name, count=50, cycles=1, seed=seed, wanted={}, full_size=False))
+
+    drawn = [block.shape(**{**block.defaults(), **point.parameters}) for point in points]
+    for parameter, values in values_of(block.shape).items():
+        assert {each[parameter] for each in drawn} == {*values}, parameter
+    assert points[:7] == list(points_of(name, count=7, cycles=1, seed=seed, wanted={}, full_size=False))
+    for parameter in block.defaults().keys() - values_of(block.shape).keys():
+        least, most = block.shape.bounds_of(parameter)
+        assert len({each[parameter] for each in drawn}) >= min(3, most - least + 1), parameter
+    assert len({str(dict(each)) for each in drawn}) > 20
+
+
+def test_wanted_values_are_kept_and_the_others_still_vary() -> None:
+    points = list(points_of("dtable", count=50, cycles=1, seed=1, wanted={"form": "ib"}, full_size=False))
+
+    assert {point.parameters["form"] for point in points} == {"ib"}
+    for flag in ("vl15", "keep_on_stall", "parity"):
+        assert {point.parameters[flag] for point in points} == {False, True}
+
+
+def test_a_failing_arbiter_is_reduced() -> None:
+    """Given a fault of tables with a map, the map stays and everything else becomes small."""
+    point = Point(
+        "dtable",
+        {
+            "data_vls": 9,
+            "requesters": 5,
+            "vl15": True,
+            "entries": 40,
+            "form": "ib",
+            "keep_on_stall": True,
+            "mtu_blocks": 30,
+            "parity": True,
+        },
+        1000,
+        3,
+    )
+
+    small = shrunk(point, lambda tried: "differs" * (tried.parameters["requesters"] > 0))
+
+    assert dict(small.parameters) == {
+        "data_vls": 2,
+        "requesters": 3,
+        "vl15": True,
+        "entries": 2,
+        "form": "free",
+        "keep_on_stall": False,
+        "mtu_blocks": 1,
+        "parity": False,
+    }
+
+
 def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
     """A failing point is shrunk to the smallest parameters that still fail."""
     point = Point(
@@ -149,7 +207,10 @@ def test_bad_numbers_are_refused() -> None:
     """Given bad numbers, blocks or combinations of parameters, the command is refused."""
     assert_refused(call("soak", "--param", "ports=x"), "--param", "ports", "x")
     assert_refused(
-        call("soak", "--param", "crossbar=per_vl", "--param", "speed=2"), "--param", "crossbar=per_vl speed=2"
+        call("soak", "--param", "crossbar=per_vl", "--param", "speed=2"),
+        "--param speed",
+        "1 with allocation turns and crossbar per_vl",
+        "2",
     )
     together = ("--param", "form=line_rate", "--param", "parity=true")
     assert_refused(call("soak", "dtable", *together), "--param parity", "false in the line_rate form", "true")

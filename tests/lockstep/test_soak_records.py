@@ -26,7 +26,7 @@ def test_recorded_instances_are_skipped_and_summed(tmp_path: Path) -> None:
     third = call(*ROUND_ROBIN, "--points", "1", "--full-size", "--record", file, "--json")
 
     assert [called.status for called in (first, second, third)] == [0, 0, 0], second.err
-    assert (first.err.count("agrees"), second.err.count("agrees"), second.err.count("on record")) == (2, 1, 2)
+    assert (first.err.count("agrees"), second.err.count("agrees"), second.err.count("already recorded")) == (2, 1, 2)
     assert third.json()["failures"] == []
     added = call("evidence", file, "--json")
     assert added.status == 0, added.err
@@ -100,11 +100,11 @@ def test_more_points_begin_with_the_same_ones(block: str) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("nothing", "the record must be one JSON object, each key given once, not nothing"),
+        ("nothing", "record: not a JSON object with unique keys"),
         ("[]", "soak.jsonl:2: content must be a section"),
         ('{"block": 3}', "soak.jsonl:2: block must be text, not 3"),
-        ('{"blok": "rr"}', "soak.jsonl:2: blok must be a known key"),
-        ("{}", "soak.jsonl:2: block must be given, not missing"),
+        ('{"blok": "rr"}', "soak.jsonl:2: blok: unknown key"),
+        ("{}", "soak.jsonl:2: block is missing"),
         (
             json.dumps({"block": "rrr", "parameters": {}, "full_size": False, "cycles": 1, "seed": 1, **_KEPT}),
             "soak.jsonl:2: BLOCK must be one of",
@@ -124,11 +124,11 @@ def test_lines_that_are_no_records_are_refused(tmp_path: Path, line: str, words:
 
 
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    assert_refused(call("evidence", tmp_path / "none"), "FILE must be a file of records, not missing")
-    assert_refused(call("evidence", tmp_path), "the file of records must be readable, not Is a directory")
+    assert_refused(call("evidence", tmp_path / "none"), "FILE: no such file")
+    assert_refused(call("evidence", tmp_path), "record file cannot be read: Is a directory")
     (tmp_path / "file").touch()
     unwritable = tmp_path / "file" / "soak.jsonl"
-    assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "the file of records must be")
+    assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "record file must be")
 
 
 def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:

@@ -42,32 +42,40 @@ def refusal(where: Path, block: str, design: str, given: str, table: str = "") -
     ("before", "after", "said"),
     [
         ('port = "clk_i"', 'port = "clk"', r"map.toml:7: clock must be an input of rr_arb \(clk_i, .*\), not clk; did"),
-        ('port = "clk_i"', 'port = "req_ni"', r"map.toml:7: clock must be a port of 1 bit, not req_ni of 4 bits"),
-        ('port = "rst_ni"', 'port = "clk_i"', r"reset.port must be connected once \(clock has it\), not clk_i"),
-        ('port = "rst_ni"', 'port = "req_ni"', r"map.toml:11: reset.port must be a port of 1 bit, not req_ni of 4"),
-        ("data_vls = 4", "data_vls = 5", r"heads__request.port must be a port of 5 bits, or with resize = true"),
+        ('port = "clk_i"', 'port = "req_ni"', r"map.toml:7: clock: port req_ni has 4 bits, not 1"),
+        ('port = "rst_ni"', 'port = "clk_i"', r"reset.port: port clk_i is already connected by clock"),
+        ('port = "rst_ni"', 'port = "req_ni"', r"map.toml:11: reset.port: port req_ni has 4 bits, not 1"),
+        ("data_vls = 4", "data_vls = 5", r"heads__request.port: port req_ni has 4 bits, not 5; set resize = true"),
         ("data_vls = 4", "data_vls = 1", r"map.toml:4: block.data_vls must be 2 to 32, not 1"),
-        ("data_vls = 4", "data_vsl = 4", r"map.toml:4: block.data_vsl must be a known key .*; did you mean data_vls?"),
+        ("data_vls = 4", "data_vsl = 4", r"map.toml:4: block.data_vsl: unknown .*; did you mean data_vls?"),
         ("data_vls = 4", 'data_vls = "4"', r"map.toml:4: block.data_vls must be a whole number, not 4"),
-        ('name = "rr"', 'name = "wrr"', r"map.toml:3: block.name must be rr, the block that is run, not wrr"),
-        ("heads__fits =", "head__fits =", r"inputs.head__fits must be a known key .*; did you mean heads__fits?"),
-        ('heads__fits = "room_i"', "", r"inputs.heads__fits must be given, or in absent what it stays at, not missing"),
-        ('"room_i"', '"link_idle_i"', r"inputs.heads__fits.port must be a port of 4 bits.*link_idle_i of 1 bit"),
-        ('"room_i"', '"req_ni"', r"inputs.heads__fits.port must be connected once \(inputs.heads__request.port has it"),
+        ('name = "rr"', 'name = "wrr"', r"map.toml:3: block.name: the map is for wrr, but the command runs rr"),
+        ("heads__fits =", "head__fits =", r"inputs.head__fits: unknown port .*; did you mean heads__fits?"),
+        ('heads__fits = "room_i"', "", r"inputs.heads__fits is missing: connect the input"),
+        ('"room_i"', '"link_idle_i"', r"inputs.heads__fits.port: port link_idle_i has 1 bit, not 4"),
+        (
+            '"room_i"',
+            '"req_ni"',
+            r"inputs.heads__fits.port: port req_ni is already connected by inputs.heads__request.port",
+        ),
         ('"room_i"', '["room_i", "req_ni"]', r"inputs.heads__fits.ports must be a list of 4, not one of 2"),
         ('"room_i"', '"gnt_o"', r"map.toml:26: inputs.heads__fits.port must be an input of rr_arb .*, not gnt_o"),
         ('heads__fits = "room_i"', "", "inputs.heads__fits"),
         ("hold_data = 0", "hold_data = 2", r"absent.hold_data must be below 2, for 1 bit, not 2"),
-        ("hold_data = 0", "hold_data = 0\nready = 1", r"absent.ready must be left out, as it is in inputs, not given"),
+        (
+            "hold_data = 0",
+            "hold_data = 0\nready = 1",
+            r"absent.ready cannot be used together with an entry in \[inputs\]",
+        ),
         ("each = 1", "each = 128", r"absent.heads__blocks must be below 128, for 7 bits, not 128"),
         ('encoding = "onehot"', 'active = "lo"', r"map.toml:34: outputs.vl.active must be one of high, low, not lo"),
         ('port = "gnt_o", encoding = "onehot"', 'port = "gnt"', r"outputs.vl.port must be an output of rr_arb \("),
-        ("vl = {", "grant = {", r"outputs.grant.encoding must be number, but for vl of a scheduler, not onehot"),
+        ("vl = {", "grant = {", r"outputs.grant.encoding must be number except for vl of a scheduler, not onehot"),
         ('encoding = "onehot"', 'when = "granted"', r"vl.when must be an output of the block .*did you mean grant"),
-        ("N = 4", "M = 4", r"map.toml:22: parameters.M must be a parameter of rr_arb, not unknown"),
-        ("N = 4", "N = 5", r"inputs.heads__request.port must be a port of 4 bits.*not req_ni of 5 bits"),
+        ("N = 4", "M = 4", r"map.toml:22: parameters.M: rr_arb has no such parameter"),
+        ("N = 4", "N = 5", r"inputs.heads__request.port: port req_ni has 5 bits, not 4"),
         ("N = 4", "N = 'four\"; x'", r"map.toml:22: parameters.N must be text without quotes, .*, not four"),
-        ('encoding = "onehot"', 'when = "vl"', r"map.toml:34: outputs.vl.when must be another output, or it never"),
+        ('encoding = "onehot"', 'when = "vl"', r"map.toml:34: outputs.vl.when: an output cannot be its own condition"),
         ('encoding = "onehot"', 'when = "grant", unless = "grant"', r"outputs.vl.unless must be another output"),
         ("every = 2", "every = 2\nbetwen = 1", r"timing.betwen must be a known key .*did you mean between"),
         ("hold_data = 0", "hold_data = 1", r"absent.hold_data must be what the traffic .*not 0x0 in cycle 0"),
@@ -131,7 +139,9 @@ def test_a_port_that_is_too_narrow_is_refused_when_the_traffic_needs_it(tmp_path
 
     message = refusal(tmp_path, "wrr", WRR, f"{given}\n[parameters]\nWEIGHT_BITS = 4\n")
 
-    assert re.search(r"map.toml:25: inputs.program__weight must be as wide as the traffic needs, not 0x\w+ in", message)
+    assert re.search(
+        r"map.toml:25: inputs.program__weight must be is too narrow: the traffic drives, not 0x\w+ in", message
+    )
 
 
 def wired(given: DutMap, ports: list[Port], block: str = "wrr", **parameters: object) -> Wiring:

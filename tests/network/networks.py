@@ -15,8 +15,8 @@ from vlane.golden.network.assembly import Credits, PortSettings, assemble
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import new_meters
-from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.state import Network
 from vlane.golden.plain.network import Delivery
 from vlane.golden.topologies.cabling import CableForm
 from vlane.golden.topologies.routing import ChannelRoutes, Routes

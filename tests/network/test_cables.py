@@ -16,7 +16,7 @@ from tests.network.plain_by_name import plain_serve
 from vlane.errors import InputError
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.buffers import Buffers
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.plain.credits import Credits
 from vlane.golden.plain.fifo import FifoSwitch
 from vlane.golden.plain.link import Sizes
@@ -238,16 +238,25 @@ def _world(file: Path) -> Any:
         ("[[cable]]\nhosts = [5]\nflight_cycles = 2", ["cable.0.hosts", "0 to 4", "5"]),
         ("[[cable]]\nswitch = 2\nport = 1\nflight_cycles = 2", ["cable.0.switch", "0 to 1", "2"]),
         ("[[cable]]\nswitch = 0\nport = 5\nflight_cycles = 2", ["cable.0.port", "cabled port", "5"]),
-        ("[[cable]]\nswitch = 0\nflight_cycles = 2", ["port", "given with switch"]),
-        ("[[cable]]\nport = 1\nhosts = [1]\nflight_cycles = 2", ["port", "left out without switch"]),
-        ("[[cable]]\nflight_cycles = 2", ["hosts", "given, or switch and port"]),
-        ("[[cable]]\nhosts = [1]", ["flight_cycles", "given, or relative_rate"]),
+        ("[[cable]]\nswitch = 0\nflight_cycles = 2", ["port", "is missing: it is required with switch"]),
+        ("[[cable]]\nport = 1\nhosts = [1]\nflight_cycles = 2", ["port", "cannot be used without switch"]),
+        ("[[cable]]\nflight_cycles = 2", ["hosts", "is missing: give hosts, or switch and port"]),
+        ("[[cable]]\nhosts = [1]", ["flight_cycles", "is missing: give flight_cycles or relative_rate"]),
         ("[[cable]]\nhosts = [1]\nrelative_rate = 0.001", ["relative_rate", "0.015625", "0.001"]),
-        ("[[cable]]\nhosts = [1]\nflight_cycles = 2\n" * 2, ["cable.1.hosts", "none before", "switch 0 port"]),
+        (
+            "[[cable]]\nhosts = [1]\nflight_cycles = 2\n" * 2,
+            ["cable.1.hosts", "the cable at switch 0 port 2 already has a [[cable]] section", "switch 0 port"],
+        ),
         ("[buffers]\nnic_blocks = 0", ["nic_blocks", "1"]),
         ("[buffers]\nlargest_blocks = 4\nnic_blocks = 2", ["buffers.nic_blocks", "at least 4", "2"]),
-        ("[buffers]\nnic_minimum_blocks = [1, 2]", ["buffers.nic_minimum_blocks", "1, one for each VL"]),
-        ("[switch]\ncentral_minimum_blocks = 4", ["switch.central_minimum_blocks", "left out", "ib"]),
+        (
+            "[buffers]\nnic_minimum_blocks = [1, 2]",
+            ["buffers.nic_minimum_blocks", "must be one number or 1 (one per VL), not 2 numbers"],
+        ),
+        (
+            "[switch]\ncentral_minimum_blocks = 4",
+            ["switch.central_minimum_blocks", "cannot be used with switch.kind ib", "ib"],
+        ),
         ('[switch]\nkind = "opa"\ncentral_minimum_blocks = 4\ncentral_blocks = 3', ["central_blocks", "at least 4"]),
     ],
 )

@@ -245,8 +245,8 @@ def test_a_cycle_may_carry_less_than_a_block(tmp_path: Path) -> None:
         ({"interval_cycles": pl.date(2026, 1, 1)}, "interval_cycles must be a column of numbers, not one of Date"),
         ({"source": pl.lit(value=True)}, "source must be a column of numbers, not one of Boolean"),
         ({"sl": pl.lit(16)}, "sl must be a whole number, 0 to 15"),
-        ({"sl": pl.lit(4)}, "list.parquet:2: sl must be one that has a VL, by link.vl_of_sl and link.data_vls, not 4"),
-        ({"destination": pl.col("source")}, "list.parquet:2: destination must be another host than the source"),
+        ({"sl": pl.lit(4)}, "list.parquet:2: sl must be an SL with a VL (link.vl_of_sl, link.data_vls), not 4"),
+        ({"destination": pl.col("source")}, "list.parquet:2: destination must be different from the source"),
         ({"interval_cycles": pl.lit(2.0)}, "list.parquet:2: interval_cycles must be at least 4"),
     ],
 )
@@ -256,14 +256,13 @@ def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.
 
 
 def test_levels_without_a_distance_are_refused(tmp_path: Path) -> None:
-    """Given a connection whose SL has no admission distance, the study is refused."""
-    said = r"list.parquet:\d+: sl must be below 2, as admission.distances has as many"
+    said = r"list.parquet:\d+: sl must be below 2, the length of admission.distances"
     with pytest.raises(InputError, match=said):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4]})
 
 
 def test_admission_without_any_connection_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="admission must be one that takes in a connection at least, not none of 20"):
+    with pytest.raises(InputError, match="admission: none of the 20 connections was admitted"):
         world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4, 8, 64], "budget": 1e-9})
 
 
@@ -277,7 +276,7 @@ def test_admission_without_any_connection_is_refused(tmp_path: Path) -> None:
         ({"switch": {"kind": "opa"}}, "admission"),
         ({"cable": [{"hosts": [0], "relative_rate": 0.5}]}, "cable"),
         ({"link": {"data_vls": 4, "credits": "fcp"}}, "link.credits"),
-        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision must be left out with connections"),
+        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision cannot be used with [connections]"),
     ],
 )
 def test_sections_that_do_not_go_together_are_refused(sections: dict[str, object], field: str) -> None:

@@ -34,7 +34,7 @@ def study(tmp_path: Path) -> Path:
     """Return a study of one switch and three hosts, with one packet of three flits."""
     file = tmp_path / "lone.toml"
     file.write_text(STUDY)
-    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "cables.txt").write_text("host H*\nS1 H1\nS1 H2\nS1 H3\n")
     (tmp_path / "packets.csv").write_text(f"cycle,source,destination,sl,bytes\n{_BORN},0,1,0,{64 * _FLITS}\n")
     return file
 
@@ -138,7 +138,7 @@ def test_lost_limit_is_repeated_after_a_period(study: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("[[loss]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 1", ["loss", "left out with link.credits returns"]),
+        ("[[loss]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 1", ["loss", "cannot be used with link.credits returns"]),
         (
             '[link]\ncredits = "fcp"\n[[loss]]\ncycle = 1\ncycles = 99000\nswitch = 0\nport = 1',
             ["loss.0.cycles", "stuck_cycles, 100000", "link.fcp_period_cycles, 1024", "99000"],
@@ -147,14 +147,14 @@ def test_lost_limit_is_repeated_after_a_period(study: Path) -> None:
         ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 4", ["stall.0.port", "cabled port of switch 0", "4"]),
         ("[[stall]]\ncycle = 1\ncycles = 0\nswitch = 0\nport = 1", ["stall.0.cycles", "0"]),
         ("[[stall]]\ncycle = 1\ncycles = 100000\nswitch = 0\nport = 1", ["stall.0.cycles", "stuck_cycles", "100000"]),
-        ("[[stall]]\ncycle = 1\nswitch = 0\nport = 1", ["stall.0.cycles", "given", "missing"]),
+        ("[[stall]]\ncycle = 1\nswitch = 0\nport = 1", ["stall.0.cycles", "is missing", "missing"]),
         ("[[stall]]\ncycle = 400\ncycles = 5\nswitch = 0\nport = 1", ["stall.0.cycle", "below", "400"]),
         (2 * "[[stall]]\ncycle = 1\ncycles = 60000\nswitch = 0\nport = 1\n", ["stall.1.cycles", "all stalls", "60000"]),
         ("[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 4\nport = 1", ["rewrite.0.lid", "1 to 3", "4"]),
         ("[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 1\nport = 9", ["rewrite.0.port", "cabled port", "9"]),
         (
             2 * "[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 1\nport = 2\n",
-            ["rewrite.1.cycle", "without another write", "1"],
+            ["rewrite.1.cycle", "switch 0 has another rewrite in cycle 1", "1"],
         ),
     ],
 )

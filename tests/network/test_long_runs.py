@@ -12,7 +12,8 @@ import pytest
 from tests.network.test_connections import listed
 from vlane.golden.compiler.records import Records
 from vlane.golden.network.cores import OneCore, running
-from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.network import DONE
+from vlane.golden.network.state import Network
 from vlane.golden.traffic.sources import NEVER
 from vlane.sim_top.scenario.world import World, make_network, make_world
 from vlane.sim_top.study.run_tables import delivery_table

@@ -11,8 +11,9 @@ from tests.conftest import uncompiled
 from tests.network.networks import IDENTITY, made, replayed, run_to
 from tests.network.test_network import random_trace
 from vlane.golden.network.dependencies import find_cycle
-from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.network import DONE
 from vlane.golden.network.paths import follow_paths
+from vlane.golden.network.state import Network
 from vlane.golden.topologies.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass

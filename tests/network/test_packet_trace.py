@@ -184,8 +184,8 @@ def test_unusual_packets_of_a_trace_are_reported(study: Path) -> None:
     called = call("simulate", study, "--out", study.parent / "out")
 
     assert called.status == 0, called.err
-    assert "1 of 3 packets of the trace come after the run's end, cycle 6000: they are not sent" in called.err
-    assert "1 of 3 packets of the trace go to their own host: to its switch and back" in called.err
+    assert "1 of 3 packets of the trace are not sent: they start after the run's 6000 cycles" in called.err
+    assert "1 of 3 packets of the trace have equal source and destination" in called.err
     flows = pl.read_parquet(study.parent / "out" / "runs" / "load1.0-seed1.flows.parquet")
     assert flows.filter(pl.col("source") == pl.col("destination"))["packets"].to_list() == [1]
 
@@ -197,18 +197,23 @@ def test_unusual_packets_of_a_trace_are_reported(study: Path) -> None:
         (HEADER + "1,0,1,0,64\n2,0,1,0,0\n", ["packets.csv:3", "bytes", "1 to", "not 0"]),
         (HEADER + "1,0,1,0,64\n2,0,1,0,1.5\n", ["packets.csv:3", "bytes", "whole number", "1.5"]),
         (HEADER + "1,0,1,0,64\n2,x,1,0,64\n", ["packets.csv:3", "source", "whole number", "x"]),
-        (HEADER, ["packets.csv", "packets", "at least one row", "none"]),
+        (HEADER, ["packets.csv", "packets", "the file has no rows below the header", "none"]),
         (HEADER + "10000000000000,0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1099511627776", "10000000000000"]),
         (HEADER + f"{10**30},0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1099511627776"]),
         (
             HEADER + "6000,0,1,0,64\n7000,0,1,0,64\n",
-            ["packets.csv", "cycle", "below the run's cycles, 6000", "not 6000"],
+            [
+                "packets.csv",
+                "cycle",
+                "the first packet starts in cycle 6000, after the end of the run (6000 cycles)",
+                "not 6000",
+            ],
         ),
         (HEADER + "1,0,1,,64\n", ["packets.csv:2", "sl", "whole number"]),
         (HEADER + "1,0,4,0,64\n", ["packets.csv", "destination", "0 to 3", "4"]),
         (HEADER + "1,0,1,16,64\n", ["packets.csv", "sl", "0 to 15", "16"]),
         (HEADER + "-1,0,1,0,64\n", ["packets.csv:2", "cycle", "-1"]),
-        (None, ["packets.csv", "readable"]),
+        (None, ["packets.csv", "trace cannot be read as CSV or Parquet: No such file or directory"]),
     ],
 )
 def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], study: Path) -> None:
@@ -225,9 +230,13 @@ def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], s
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('[trace]\nfile = "packets.csv"\n', "", ["traffic", "given, or a trace", "missing"]),
-        ("[run]", "[run]\nloads = [0.5]", ["run.loads", "left out without traffic", "given"]),
-        ("[run]", "[[traffic]]\n[run]", ["run.loads", "given with traffic", "missing"]),
+        (
+            '[trace]\nfile = "packets.csv"\n',
+            "",
+            ["traffic", "is missing: give [[traffic]], [trace] or [connections]", "missing"],
+        ),
+        ("[run]", "[run]\nloads = [0.5]", ["run.loads", "cannot be used without [[traffic]]", "given"]),
+        ("[run]", "[[traffic]]\n[run]", ["run.loads", "is missing: it is required with [[traffic]]", "missing"]),
         ("flows = true", 'flows = "yes"', ["measure.flows", "true or false"]),
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.network.networks import IDENTITY, made
-from vlane.golden.network.network import Network
 from vlane.golden.network.paths import follow_paths
+from vlane.golden.network.state import Network
 from vlane.golden.topologies.routing import Routes, dimension_order, sl_rows, up_down
 from vlane.golden.topologies.topology import Topology, irregular, torus
 from vlane.golden.traffic.classes import TrafficClass

@@ -230,7 +230,7 @@ def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
         return PortSettings(name, parameters, [*mapping, *((0, at, 0, source.randrange(1, 20)) for at in range(count))])
     entries = source.choice((count, 2 * count + 1, 32))
     form = source.choice(("free", "free", "ib"))
-    parameters |= {"entries": 64 if form == "ib" else max(2, entries), "form": form, "parity": False}
+    parameters |= {"entries": max(2, entries), "form": form, "parity": False}
     table = [
         (0, at, at if at < count else source.randrange(count), source.choice((1, 3, 8, 20))) for at in range(entries)
     ]

@@ -302,7 +302,11 @@ def test_the_trees_small_packets_saturate_first(load: float, saturated: set[int]
     [
         ("cycles = 3000", "cycles = 3000\nprecision = 0.0", ["run.precision", "above 0", "0"]),
         ("cycles = 3000", "cycles = 3000\nprecision = 1.0", ["run.precision", "below 1", "1"]),
-        ("cycles = 3000", "cycles = 3000\nmost_cycles = 9000", ["most_cycles", "left out without precision", "given"]),
+        (
+            "cycles = 3000",
+            "cycles = 3000\nmost_cycles = 9000",
+            ["most_cycles", "cannot be used without precision", "given"],
+        ),
         (
             "cycles = 3000",
             "cycles = 3000\nprecision = 0.1\nmost_cycles = 2999",
@@ -329,7 +333,7 @@ def test_a_replay_cannot_be_made_precise(tmp_path: Path) -> None:
     """Given ``--precision`` for a replay, whose length is fixed by its file, the command is refused."""
     called = call("simulate", CONFIGS / "replay_incast.toml", "--out", tmp_path, "--precision", "0.1")
 
-    assert_refused(called, "--precision", "left out without traffic")
+    assert_refused(called, "--precision", "cannot be used without [[traffic]]")
 
 
 def test_the_screen_shows_no_latency_of_a_saturated_level(tmp_path: Path) -> None:

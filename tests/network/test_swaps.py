@@ -47,7 +47,7 @@ def study(tmp_path: Path) -> Path:
     """Return one switch with three hosts: hosts 0 and 1 send to host 2 on VLs 0 and 1."""
     file = tmp_path / "lone.toml"
     file.write_text(LONE)
-    (tmp_path / "cables.txt").write_text("S1 H1\nS1 H2\nS1 H3\n")
+    (tmp_path / "cables.txt").write_text("host H*\nS1 H1\nS1 H2\nS1 H3\n")
     (tmp_path / "table.toml").write_text("[vlarb]\nhigh = [[0, 255]]\nlow = [[1, 1]]\nlimit_of_high_priority = 255\n")
     rows = [f"{100 + packet},{sl},2,{sl},{64 * FLITS}" for packet in range(PACKETS) for sl in (0, 1)]
     (tmp_path / "packets.csv").write_text("\n".join(["cycle,source,destination,sl,bytes", *rows, ""]))
@@ -93,7 +93,11 @@ def test_writes_during_a_pending_exchange_are_refused_in_the_run(study: Path) ->
     second = "\n[[swap]]\ncycle = {}\n" + OTHER
     study.write_text(LONE + STALL + second.format(60) + second.format(540))
 
-    words = ["lone.toml:34: swap.1.cycle", "still pending in cycle 537", "not 540"]
+    words = [
+        "lone.toml:34: swap.1.cycle",
+        "its writes begin in cycle 537, while the previous exchange is still pending",
+        "not 540",
+    ]
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
     with pytest.raises(vlane.InputError, match=r"lone.toml:34: swap.1.cycle"):
         vlane.Study.read(study).run()
@@ -144,18 +148,18 @@ def test_a_study_of_python_has_swaps(study: Path) -> None:
         (SWAP.replace("switch = 0", "switch = 1"), ["lone.toml:21: swap.0.switch", "0 to 0", "1"]),
         (SWAP.replace("switch = 0", "switch = 99"), ["lone.toml:21: swap.0.switch", "0 to 0", "99"]),
         (SWAP.replace("[3]", "[3, 4]"), ["swap.0.ports.1", "cabled port of switch 0", "4"]),
-        (SWAP.replace("[3]", "[3, 3]"), ["swap.0.ports.1", "other than all before it", "3"]),
+        (SWAP.replace("[3]", "[3, 3]"), ["swap.0.ports.1", "port 3 is listed twice", "3"]),
         (SWAP.replace("[3]", "[]"), ["swap.0.ports", "at least 1"]),
         (SWAP.replace("40", "900"), ["lone.toml:20: swap.0.cycle", "below the run's cycles, 900", "900"]),
-        (SWAP.replace("40", "2"), ["swap.0.cycle", "at least 3, as so many writes come before it", "2"]),
+        (SWAP.replace("40", "2"), ["swap.0.cycle", "at least 3, the number of its writes", "2"]),
         (2 * SWAP, ["swap.1.ports", "no other swap of switch 0 in cycle 40", "3"]),
         (SWAP + SWAP.replace("40", "43"), ["swap.1.cycle", "at least 44", "after the swap in cycle 40", "43"]),
-        (SWAP.replace("limit_of_high_priority = 255\n", ""), ["swap.0.limit_of_high_priority", "given", "missing"]),
+        (SWAP.replace("limit_of_high_priority = 255\n", ""), ["swap.0.limit_of_high_priority is missing"]),
         (SWAP.replace("255\n", "256\n"), ["swap.0.limit_of_high_priority", "255", "256"]),
         (SWAP.replace("[1, 255]", "[16, 255]"), ["lone.toml:23: swap.0.high[0] VL", "0 to 15", "16"]),
-        (f"{SWAP}entries = [[0, 1]]\n", ["swap.0.entries", "left out with scheduler.name vlarb", "given"]),
-        (SWAP.replace("high =", "hihg ="), ["swap.0.hihg", "known key", "did you mean high?"]),
-        (SWAP.replace("low = [[0, 1]]\n", ""), ["swap.0", "one that gives a weight", "VL 0", "port 3", "one without"]),
+        (f"{SWAP}entries = [[0, 1]]\n", ["swap.0.entries", "cannot be used with scheduler.name vlarb"]),
+        (SWAP.replace("high =", "hihg ="), ["swap.0.hihg", "unknown key", "did you mean high?"]),
+        (SWAP.replace("low = [[0, 1]]\n", ""), ["swap.0", "gives VL 0 no weight", "port 3"]),
         (
             SWAP.replace("[[1, 255]]", "[[1, 255], [1, 1]]") + "\n[scheduler.parameters]\nentries = 1\n",
             ["swap.0", "at most 1 entries per list", "2 entries"],
@@ -232,7 +236,7 @@ def _row(folder: Path, scheduler: str, link: str) -> Path:
     def entries(count: int) -> list[list[int]]:
         return [[source.randrange(2), source.choice((1, 3, 9, 30))] for _ in range(count)]
 
-    (folder / "cables.txt").write_text("S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n")
+    (folder / "cables.txt").write_text("host H*\nS1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n")
     (folder / "table.toml").write_text(
         "[vlarb]\nhigh = [[0, 4]]\nlow = [[0, 9], [1, 9]]\nlimit_of_high_priority = 1\n"
         "[dtable]\nentries = [[0, 5], [1, 9], [0, 20]]\n"

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import assert_refused, call
 from tests.network.networks import IDENTITY, made, pairs_with_traffic
 from vlane.errors import InputError
-from vlane.golden.network.network import Network
+from vlane.golden.network.state import Network
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
 from vlane.golden.traffic.classes import PairWeights, TrafficClass, drawn_connections
@@ -214,9 +214,9 @@ def test_pairs_come_from_a_file(pattern: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("traffic", "content", "words"),
     [
-        ('pattern = "list"', LIST, ["file", "given with pattern list", "missing"]),
-        ('file = "pairs.csv"', LIST, ["file", "left out with pattern uniform", "given"]),
-        ('pattern = "list"\nfile = "none.csv"', LIST, ["none.csv", "readable"]),
+        ('pattern = "list"', LIST, ["file is missing: pattern list requires it"]),
+        ('file = "pairs.csv"', LIST, ["file cannot be used with pattern uniform"]),
+        ('pattern = "list"\nfile = "none.csv"', LIST, ["none.csv", "cannot be read"]),
         (
             'pattern = "list"\nfile = "pairs.csv"',
             "source,to\n0,1\n",
@@ -233,12 +233,12 @@ def test_pairs_come_from_a_file(pattern: str, tmp_path: Path) -> None:
         ('pattern = "matrix"\nfile = "pairs.csv"', "0,1\n1,0\n", ["5 rows of 5", "2 rows of 2"]),
         ('pattern = "matrix"\nfile = "pairs.csv"', "0,1,1,1,1\n" * 4 + "x,1,1,1,1\n", ["pairs.csv:5", "number", "x"]),
         ("hosts = [0, 5]", "", ["traffic.0.hosts", "0 to 4", "5"]),
-        ("hosts = [1, 1]", "", ["hosts", "different"]),
+        ("hosts = [1, 1]", "", ["hosts", "without repeated hosts"]),
         ("hosts = []", "", ["hosts", "at least 1"]),
-        ("load = 0.3\nshare = 1.0", "", ["share", "left out with load"]),
+        ("load = 0.3\nshare = 1.0", "", ["share cannot be used with load"]),
         ("load = [0.3]", "", ["load"]),
         ("load = 0.3", "", ["run.loads", "0.3", "0.8"]),
-        ('burst_to = "one"', "", ["burst_to", "each without burst"]),
+        ('burst_to = "one"', "", ["burst_to cannot be used without burst"]),
     ],
 )
 def test_bad_traffic_is_refused(traffic: str, content: str, words: list[str], tmp_path: Path) -> None:

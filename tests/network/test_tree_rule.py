@@ -44,7 +44,7 @@ def test_rule_and_tables_of_a_tree_are_one(topology: Topology, lmc: int) -> None
 def test_features_that_need_tables_are_refused(study: Path) -> None:
     """Given ``--trace``, hardware or rewrites in a network that forwards by rule, the run is refused."""
     out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
-    assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace must be left out with more than 3 LIDs")
+    assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace cannot be used with more than 3 LIDs")
     assert_refused(call("cosim", "network", study, "--rtl", "0"), "network must be of up to 3 LIDs", "not 4")
     study.write_text(STUDY + rewrite)
     assert_refused(call("simulate", study, "--out", out), "rewrite must be left out of a network that forwards by rule")
@@ -58,4 +58,4 @@ def test_run_by_rule_is_reported(study: Path) -> None:
     called = call("simulate", study, "--out", study.parent / "out")
 
     assert called.status == 0
-    assert "4 LIDs are more than a subnet's 3: switches forward by rule" in called.err
+    assert "4 LIDs exceed a subnet's 3: switches forward by rule" in called.err

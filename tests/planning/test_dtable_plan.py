@@ -1,4 +1,4 @@
-"""Planning of Deficit Tables: the published table, its bounds, and requests that cannot be met."""
+"""Planning of Deficit Tables: the published table, its bounds, infeasible requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAPER = Path(__file__).parent.parent.parent / "sim_top" / "configs" / "dtable_pl
 
 
 def test_published_table_is_reproduced() -> None:
-    """Table 4 of the study: k, w, every total weight, every split over the entries, and the total."""
+    """The plan of the paper's request equals its table 4 in k, w, total weights and their split."""
     plan = plan_table(read_request(PAPER))
 
     assert (float(plan.k), float(plan.w), plan.pool, plan.most_weight) == (0.5, 3.0, 1024, 96)
@@ -35,7 +35,10 @@ def test_published_table_is_reproduced() -> None:
 
 
 def test_bounds_are_those_of_the_formulas() -> None:
-    """phi_min = (n/N)(MTU/GMTU)/k, phi_max = (n/N)(w/k); VO and BK differ from the printed ones, as the page says."""
+    """Bounds are phi_min = (n/N)(MTU/GMTU)/k and phi_max = (n/N)(w/k).
+
+    VO and BK differ from the printed bounds, as the docs page explains.
+    """
     plan = plan_table(read_request(PAPER))
 
     least = [float(one.phi_min) for one in plan.levels]
@@ -46,7 +49,7 @@ def test_bounds_are_those_of_the_formulas() -> None:
 
 
 def test_every_service_level_keeps_its_distance_and_its_packets_fit() -> None:
-    """No two entries of a level are further apart than it asked; each holds a packet, so no turn is empty."""
+    """Entries of each level have the requested distance and hold at least one packet."""
     plan = plan_table(read_request(PAPER))
 
     taken = [place for one in plan.levels for place in one.places]
@@ -93,7 +96,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
     ],
 )
 def test_request_that_cannot_be_met_is_refused(tmp_path: Path, old: str, new: str, words: tuple[str, ...]) -> None:
-    """One line says which level, which bound, what it must be and what it was."""
+    """Given an infeasible request, one line names level, bound and value, and no file is written."""
     file = edited(tmp_path, old, new)
 
     assert_refused(call("dtable", "plan", file, "--out", tmp_path / "out.toml"), str(file), *words)
@@ -109,7 +112,7 @@ def test_request_that_cannot_be_met_is_refused(tmp_path: Path, old: str, new: st
     ],
 )
 def test_file_that_is_no_request_is_refused(tmp_path: Path, content: bytes, words: tuple[str, ...]) -> None:
-    """Other content is told from a request."""
+    """Given a file that is not a request, the command is refused."""
     file = tmp_path / "plan.toml"
     file.write_bytes(content)
 
@@ -117,7 +120,7 @@ def test_file_that_is_no_request_is_refused(tmp_path: Path, content: bytes, word
 
 
 def test_plan_is_a_table_file_and_json(tmp_path: Path) -> None:
-    """What is planned can be run: the file it writes is one that cosim and egress read."""
+    """The written table file can be read by ``cosim`` and ``egress``, and JSON has the plan."""
     called = call("dtable", "plan", PAPER, "--json", "--out", tmp_path / "table.toml")
 
     document: Any = called.json()

@@ -1,4 +1,4 @@
-"""Fill-in of arbitration tables: the theorem over all states, random operations, its tables on the hardware."""
+"""Fill-in of arbitration tables: exhaustive states, random operations, hardware."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Set = tuple[int, int]
 
 
 def states(bits: int, level: int = 0, offset: int = 0) -> Iterator[tuple[Set, ...]]:
-    """Yield every way in which sequences can lie in E(level, offset) of a list of 2^bits entries."""
+    """Yield every way to place sequences within E(level, offset) of a list of 2^bits entries."""
     yield ()
     yield ((level, offset),)
     if level < bits:
@@ -30,13 +30,13 @@ def entries_of(held: Sequence, entries: int) -> set[int]:
 
 
 def merged(table: FillIn) -> bool:
-    """Tell whether no two largest free sets have one size."""
+    """Return whether the maximal free sets have distinct sizes."""
     levels = [level for level, _ in table.free_sets]
     return len(levels) == len(set(levels))
 
 
 def check(table: FillIn) -> None:
-    """Check that sequences share no entry, keep their distance, and that free sets are what they leave."""
+    """Check that sequences are disjoint, keep their distances, and complement the free sets."""
     seen: set[int] = set()
     for held in table.sequences.values():
         mine = entries_of(held, table.entries)
@@ -50,7 +50,7 @@ def check(table: FillIn) -> None:
 
 
 def refused(table: FillIn) -> list[int]:
-    """Return the sizes up to the number of free entries that the table would refuse, by looking at every set."""
+    """Return the sizes that fit into the free entries but find no free set, by exhaustive search."""
     found = []
     for level in range(table.entries.bit_length()):
         taken = set().union(*(entries_of(held, table.entries) for held in table.sequences.values()))
@@ -62,10 +62,10 @@ def refused(table: FillIn) -> list[int]:
 
 @pytest.mark.parametrize("bits", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_no_request_that_fits_is_refused_from_any_state(bits: int) -> None:
-    """The theorem, over all states of a list of up to 16 entries, however they came about.
+    """From any state of a list of up to 16 entries, no request that fits is refused.
 
-    A sequence of one entry is released beside what is there: then no two free sets have one size, nothing that fits is
-    refused, and after any request that is still so.
+    A sequence of one entry is released in each state. Then the free sets have distinct sizes, every fitting request is
+    admitted, and the free sets stay distinct afterwards.
     """
     entries, tried = 1 << bits, 0
     for state in states(bits):
@@ -89,7 +89,7 @@ def test_no_request_that_fits_is_refused_from_any_state(bits: int) -> None:
 
 
 def test_the_published_procedure_refuses_what_fits() -> None:
-    """First fit by bit reversal with merging of equal free sets: shown by its own operations, from an empty list."""
+    """The published first-fit procedure refuses requests that fit, while best fit with merging does not."""
     policies = (("first", True), ("first", False), ("best", True))
     found = {policy: _refusals(random.Random(7), *policy) for policy in policies}  # noqa: S311 - repeatable
 
@@ -99,7 +99,7 @@ def test_the_published_procedure_refuses_what_fits() -> None:
 
 
 def _refusals(source: random.Random, fit: str, merges: bool) -> int:  # noqa: FBT001 - a policy
-    """Return how often a request that fits is refused, among random requests and releases."""
+    """Return how many fitting requests are refused in a random sequence of requests and releases."""
     found = 0
     for _ in range(20):
         table, there = FillIn(fit=fit, merges=merges), []
@@ -117,7 +117,7 @@ def _refusals(source: random.Random, fit: str, merges: bool) -> int:  # noqa: FB
 
 
 def test_a_short_counter_example_to_the_published_procedure() -> None:
-    """Four entries: first fit splits the free pair instead of taking the free single entry beside it."""
+    """With four entries, first fit splits the free pair and then refuses a request for a pair."""
     answers = {}
     for fit in ("first", "best"):
         table = FillIn(entries=4, fit=fit)
@@ -133,7 +133,7 @@ def test_a_short_counter_example_to_the_published_procedure() -> None:
 
 @pytest.mark.parametrize("operations", [20_000, pytest.param(1_000_000, marks=pytest.mark.long)])
 def test_random_operations_are_those_of_a_plain_table(operations: int) -> None:
-    """Requests of any weight, VL and distance, releases: who is let in, entries, weights, distances, moves."""
+    """After random requests and releases, the table agrees with a plain count of its entries."""
     source = random.Random(operations)  # noqa: S311 - repeatable
     table, oracle = FillIn(), Oracle(64)
     for step in range(operations):
@@ -152,7 +152,7 @@ def test_random_operations_are_those_of_a_plain_table(operations: int) -> None:
 
 
 class Oracle:
-    """A table as plain counts: what is asked for, by VL and distance, and how many entries are free."""
+    """Plain count of requests by VL and distance, and of free entries."""
 
     def __init__(self, entries: int) -> None:
         self.entries, self.free = entries, entries
@@ -161,7 +161,7 @@ class Oracle:
         self.shares = False
 
     def admit(self, number: int | None, vl: int, distance: int, weight: int) -> bool:
-        """Count a request in, if it fits; tell whether it does."""
+        """Count a request if it fits, and return whether it fits."""
         power = max(each for each in (1, 2, 4, 8, 16, 32, 64) if each <= distance)
         for place, group in enumerate(self.groups):  # vl, distance, entries, weight, connections
             if group[0] == vl and group[1] == power and group[3] + weight <= 255 * group[2]:
@@ -180,7 +180,7 @@ class Oracle:
         return True
 
     def release(self, number: int) -> None:
-        """Count a connection out."""
+        """Remove a connection from the counts."""
         place, weight = self.there.pop(number)
         group = self.groups[place]
         group[3] -= weight
@@ -192,7 +192,7 @@ class Oracle:
             self.there = {each: (at - (at > place), held) for each, (at, held) in self.there.items()}
 
     def compare(self, table: FillIn) -> None:
-        """Hold a table's entries against the counts: number, sum of weights, largest gap of each sequence."""
+        """Assert that a table's entries agree with the counts in number, weight and distance."""
         check(table)
         assert merged(table)
         assert table.free == self.free
@@ -211,7 +211,7 @@ class Oracle:
 
 
 def test_moves_tell_how_the_old_entries_become_the_new_ones() -> None:
-    """Played on the old places they give the new ones."""
+    """Applying the reported moves to the old places gives the new places."""
     table = FillIn(entries=16)
     numbers = [table.admit(vl=vl, distance=16, weight=10) for vl in range(4)]
     numbers += [table.admit(vl=5 + vl, distance=4, weight=40) for vl in range(2)]
@@ -236,7 +236,7 @@ def test_moves_tell_how_the_old_entries_become_the_new_ones() -> None:
     ],
 )
 def test_bad_requests_are_refused(arguments: dict[str, int], words: str) -> None:
-    """And nothing is taken."""
+    """Given a bad distance or weight, the request is refused and the table unchanged."""
     table = FillIn()
     with pytest.raises(InputError, match=words):
         table.admit(vl=0, **arguments)
@@ -244,7 +244,7 @@ def test_bad_requests_are_refused(arguments: dict[str, int], words: str) -> None
 
 
 def test_bad_lists_are_refused() -> None:
-    """Lengths that are no power of two, words that are no fit, sets that lie on each other."""
+    """Given a list of wrong length, an unknown fit or overlapping sets, construction is refused."""
     with pytest.raises(InputError, match="power of two"):
         FillIn(entries=48)
     with pytest.raises(InputError, match="best, first"):
@@ -254,7 +254,7 @@ def test_bad_lists_are_refused() -> None:
 
 
 def test_a_request_that_no_list_can_hold_is_refused() -> None:
-    """64 entries of 255."""
+    """A request for more than 64 entries of weight 255 is refused."""
     table = FillIn()
     assert table.admit(vl=0, distance=64, weight=64 * 255 + 1) is None
     assert table.admit(vl=0, distance=64, weight=64 * 255) == 0
@@ -262,7 +262,7 @@ def test_a_request_that_no_list_can_hold_is_refused() -> None:
 
 
 class Fabric:
-    """Connections that come and go on a link: the high list is filled in, VL 4 has the low list alone."""
+    """Connections on a link, with the high list filled in and VL 4 only in the low list."""
 
     def __init__(self, source: random.Random, *, entries: int, form: str, limit: int) -> None:
         self.source, self.limit = source, limit
@@ -273,23 +273,23 @@ class Fabric:
         self.link.begin_with(self.table())
 
     def table(self) -> VLArbTable:
-        """Return the table of the connections there are."""
+        """Return the table of the current connections."""
         return VLArbTable(tuple(self.fill_in.table()), (VLArbEntry(4, 255),), self.limit)
 
     def cycle(self, write: Row[int] = (), *, swap: bool = False) -> None:
-        """Run a cycle in which packets of VLs with a connection, and of VL 4, may come."""
+        """Run one cycle with random packets of VL 4 and the VLs with connections."""
         for vl in sorted({4, *(vl for _, vl in self.there)}):
             if len(self.link.queues[vl]) < 3 and self.source.random() < self.habits[vl]:
                 self.link.offer(vl, self.source.randint(*self.sizes[vl]))
         self.link.cycle(write, swap=swap)
 
     def change(self) -> None:
-        """Let a connection come or go: write the new table, swap, and wait for the exchange."""
+        """Add or remove a connection: write the new table, swap, and wait for the exchange."""
         come: tuple[int, int] | None = None
         if self.there and self.source.random() < 0.5:
             number, vl = self.there.pop(self.source.randrange(len(self.there)))
             is_last = vl not in {each for _, each in self.there}
-            while is_last and self.link.queues[vl]:  # what it sent is served before its entries are taken away
+            while is_last and self.link.queues[vl]:  # its last packets are served before its entries are removed
                 self.cycle()
             self.moves += len(self.fill_in.release(number))
         else:
@@ -318,9 +318,9 @@ class Fabric:
     ],
 )
 def test_connections_come_and_go_on_the_hardware(entries: int, form: str, runs: int, changes: int) -> None:
-    """Every table is written and swapped under traffic; every output is golden's, and every wait within its bound.
+    """With tables swapped under traffic, hardware equals golden, and each wait is within its bound.
 
-    The bound is that of the exact form; packets of the line-rate form are all served, too.
+    The bound applies to the exact form. Packets of the line-rate form are all served, too.
     """
     source, exchanged, longer, moves = random.Random(entries + runs), 0, 0, 0  # noqa: S311 - repeatable
     for run in range(runs):

@@ -1,4 +1,4 @@
-"""Studies with ``[voqsw]``: tables that are planned as the study is read, and hosts that are counted apart."""
+"""Studies with ``[voqsw]``: planned tables, and hosts counted separately."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def world_of(**sections: Any) -> World:
 
 
 def lanes_of(world: World, source: int, to: int) -> list[tuple[int, int]]:
-    """Follow a path by the tables; return the VL in which it comes to each switch, and the output that it takes."""
+    """Return (VL, output) at each switch of a path, following the tables."""
     routes, far = world.routes, world.topology.far_ends()
     switch, port = world.topology.hosts[source]
     sl = int(world.path_sl[source, to])
@@ -62,7 +62,10 @@ def lanes_of(world: World, source: int, to: int) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("vls", [8, 3])
 def test_with_full_voq_every_packet_is_in_the_vl_of_its_output(vls: int) -> None:
-    """At every switch, the first too if hosts choose by it, of every path; outputs share VLs if there are fewer."""
+    """With full VOQ, every packet is in the VL of its output at every switch of its path.
+
+    With fewer VLs than outputs, outputs share VLs.
+    """
     world = world_of(voqsw={"sls": "full", "vls": vls, "first_vl": "output"})
 
     hosts = range(len(world.topology.hosts))
@@ -72,7 +75,7 @@ def test_with_full_voq_every_packet_is_in_the_vl_of_its_output(vls: int) -> None
 
 
 def test_the_first_vl_goes_by_the_level_unless_the_output_chooses_it() -> None:
-    """Behind the first switch both are the same, packet by packet."""
+    """The option ``first_vl`` changes only the VL at the first switch."""
     by_level, by_output = (world_of(voqsw={"sls": 8, "first_vl": first}) for first in ("level", "output"))
 
     ways = [(lanes_of(by_level, 0, to), lanes_of(by_output, 0, to)) for to in range(1, 32)]
@@ -82,7 +85,7 @@ def test_the_first_vl_goes_by_the_level_unless_the_output_chooses_it() -> None:
 
 
 def test_a_planned_network_is_the_folder_that_the_command_writes(tmp_path: Path) -> None:
-    """Every delivery, cycle by cycle: the same tables and path SLs."""
+    """A network planned in a study delivers like the fabric written by ``vlane voqsw``."""
     done = call("voqsw", "--topology", "irregular:8", "--seed", 3, "--sls", 8, "--vls", 8, "--out", tmp_path / "fabric")
     assert done.status == 0
     planned = world_of(voqsw={"sls": 8, "vls": 8})
@@ -95,7 +98,7 @@ def test_a_planned_network_is_the_folder_that_the_command_writes(tmp_path: Path)
 
 
 def test_hosts_apart_have_rows_of_their_own() -> None:
-    """SL + 16: what the flows to them add up to; nothing else changes."""
+    """Hosts counted separately have rows with SL + 16, and nothing else changes."""
     hot = [{"sl": 2, "bytes": 58, "pattern": "others", "hot_share": 0.3, "hot_hosts": [5]}]
     flows = {"flows": True}
     together = simulate(world_of(traffic=hot, measure=flows, link={"data_vls": 8, "flit_bytes": 8}), load=0.4, seed=2)
@@ -113,7 +116,7 @@ def test_hosts_apart_have_rows_of_their_own() -> None:
 
 
 def test_levels_beyond_the_rows_are_counted_again_from_the_first() -> None:
-    """40 SLs of paths: nothing is lost."""
+    """With 40 SLs, results are counted modulo 32 and no packet is lost."""
     world = world_of(network={**NETWORK, "switches": 16}, voqsw={"sls": 40, "rest": "spread"})
     result = simulate(world, load=0.1, seed=1)[0]
 
@@ -133,13 +136,17 @@ def test_levels_beyond_the_rows_are_counted_again_from_the_first() -> None:
         ("vls = 6", 'first_vl = "host"', ["voqsw.first_vl", "output"]),
         ('sl = "path"', "sl = 3", ["traffic.0.sl", "path with [voqsw]"]),
         ("[voqsw]", "[link]\ndata_vls = 3\n[voqsw]", ["link.data_vls", "at least voqsw.vls, 6"]),
-        ("[voqsw]", "[link]\nvl_of_sl = [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]\n[voqsw]", ["link.vl_of_sl", "left out"]),
-        ("[voqsw]", '[switch]\nkind = "opa"\n[voqsw]', ["voqsw", "left out with switch.kind opa"]),
+        (
+            "[voqsw]",
+            "[link]\nvl_of_sl = [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]\n[voqsw]",
+            ["link.vl_of_sl cannot be used with [voqsw]"],
+        ),
+        ("[voqsw]", '[switch]\nkind = "opa"\n[voqsw]', ["voqsw cannot be used with switch.kind opa"]),
         ("[run]", "[measure]\napart = [12]\n[run]", ["measure.apart", "0 to 11", "12"]),
         (
             'topology = "irregular"\nswitches = 6\nports = 6\nhosts_per_switch = 2',
             'topology = "torus"\nsize = [3, 3]',
-            ["one that needs no VLs itself"],
+            ["chooses VLs by incoming VL"],
         ),
         (
             'topology = "irregular"\nswitches = 6\nports = 6\nhosts_per_switch = 2',
@@ -149,7 +156,7 @@ def test_levels_beyond_the_rows_are_counted_again_from_the_first() -> None:
     ],
 )
 def test_bad_sections_are_refused(tmp_path: Path, old: str, new: str, names: list[str]) -> None:
-    """One line, with file and key."""
+    """Given a bad section, one line names file and key."""
     assert old in TEXT
     study = tmp_path / "study.toml"
     study.write_text(TEXT.replace(old, new))
@@ -158,12 +165,12 @@ def test_bad_sections_are_refused(tmp_path: Path, old: str, new: str, names: lis
 
 
 def test_more_levels_than_a_packet_has_are_for_golden_alone(tmp_path: Path) -> None:
-    """Said of the run; refused where headers are needed."""
+    """More than 16 SLs are reported in golden and refused for traces and hardware."""
     study = tmp_path / "study.toml"
     study.write_text(TEXT.replace("sls = 4", "sls = 20"))
 
     said = call("simulate", study, "--out", tmp_path / "out")
     assert said.status == 0
-    assert "20 SLs are more than the 16 that a packet can name" in said.err
+    assert "20 SLs exceed the 16 of a packet header" in said.err
     assert_refused(call("simulate", study, "--out", tmp_path / "traced", "--trace"), "--trace", "16 SLs")
     assert_refused(call("cosim", "network", study, "--rtl", "0"), "voqsw.sls", "1 to 16", "20")

@@ -1,4 +1,4 @@
-"""``vlane vlarb plan``: wants are met, on golden's and the hardware's arbiter; what is refused cannot be had."""
+"""``vlane vlarb plan``: requested shares and waits, on golden and hardware; infeasible requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def planned(**options: Any) -> dict[str, Any]:
 
 
 def test_what_is_wanted_is_promised() -> None:
-    """Every share and wait of the example, by the arbiter's own decisions and by the bound."""
+    """The plan's shares and wait bounds satisfy every request of the example.
+
+    Shares are those of the arbiter's decisions.
+    """
     done = planned()
 
     table = VLArbTable(
@@ -60,7 +63,10 @@ def test_what_is_wanted_is_promised() -> None:
 
 
 def test_the_hardware_keeps_what_is_promised(tmp_path: Path) -> None:
-    """All lanes full: shares within a packet of a round, waits within the bound; of a high lane above half of it."""
+    """With all lanes full, hardware shares and waits agree with the plan.
+
+    Shares are within one packet per round, waits within the bound, and high lanes reach half of it.
+    """
     done = planned()
     table, arrivals = tmp_path / "table.toml", tmp_path / "arrivals.csv"
     assert call("vlarb", "plan", WANTS, "--out", table).status == 0
@@ -87,7 +93,7 @@ def test_the_hardware_keeps_what_is_promised(tmp_path: Path) -> None:
 
 
 def test_opensm_is_told_in_its_own_words() -> None:
-    """Lines that our reader of opensm.conf takes, for four lanes."""
+    """The plan's lines for ``opensm.conf`` contain its lists, limit and map."""
     done = planned()
 
     lines = dict(line.split(" ", 1) for line in done["opensm"])
@@ -96,7 +102,7 @@ def test_opensm_is_told_in_its_own_words() -> None:
     assert lines["qos_high_limit"] == str(done["limit_of_high_priority"])
     assert lines["qos_vlarb_high"] == ",".join(f"{vl}:{weight}" for vl, weight in done["high"])
     assert lines["qos_sl2vl"] == ",".join(map(str, done["sl2vl"]))
-    assert done["sl2vl"][4:] == [done["sl2vl"][0]] * 12  # nobody said anything of them
+    assert done["sl2vl"][4:] == [done["sl2vl"][0]] * 12  # levels without a request
 
 
 def test_tables_of_today_are_beside() -> None:
@@ -137,7 +143,7 @@ LEVELS = "[link]\nmtu = 4096\ndata_vls = 4\nrate_gbps = 100\n"
     ],
 )
 def test_what_cannot_be_is_refused(levels: list[tuple[int, str]], words: list[str], tmp_path: Path) -> None:
-    """One line with the want that binds; nothing is written."""
+    """Given infeasible requests, one line names the binding request, and no file is written."""
     file, out = tmp_path / "wants.toml", tmp_path / "table.toml"
     file.write_text(LEVELS + "".join(f"[[level]]\nsl = {sl}\n{want}\n" for sl, want in levels))
 
@@ -148,7 +154,7 @@ def test_what_cannot_be_is_refused(levels: list[tuple[int, str]], words: list[st
 
 
 def test_a_wait_that_is_named_as_possible_is(tmp_path: Path) -> None:
-    """The refusal's own number, rounded up, is met."""
+    """The minimum wait named in a refusal is feasible."""
     file = tmp_path / "wants.toml"
     text = LEVELS + "[[level]]\nsl = 0\nshare = 0.5\n[[level]]\nsl = 1\nwait_us = {}\n[[level]]\nsl = 2\nwait_us = 9\n"
     file.write_text(text.format("0.3"))
@@ -160,7 +166,7 @@ def test_a_wait_that_is_named_as_possible_is(tmp_path: Path) -> None:
 
 
 def test_levels_without_wants_share_a_lane_if_there_are_too_few(tmp_path: Path) -> None:
-    """Three wants, four lanes, six levels; a level of another priority keeps apart."""
+    """Levels without requests share a lane if there are too few lanes and equal priorities."""
     file = tmp_path / "wants.json"
     levels: list[dict[str, Any]] = [{"sl": sl, "share": 0.1} for sl in (4, 5, 6)]
     levels += [{"sl": sl} for sl in (0, 1, 2)]
@@ -178,7 +184,7 @@ LIMITS = (0, 1, 2, 4, 8)
 
 
 def _lists(vls: Sequence[int], most: int) -> list[tuple[VLArbEntry, ...]]:
-    """Return every list of a few entries of one or two packets that names all these lanes."""
+    """Return every short list with entries of one or two packets that names all given lanes."""
     kinds = [VLArbEntry(vl, BLOCKS * packets) for vl in vls for packets in (1, 2)]
     lists = (each for length in range(len(vls), most + 1) for each in itertools.product(kinds, repeat=length))
     return [each for each in lists if {entry.vl for entry in each} == set(vls) and each[:1] == tuple(sorted(each)[:1])]
@@ -186,7 +192,7 @@ def _lists(vls: Sequence[int], most: int) -> list[tuple[VLArbEntry, ...]]:
 
 @cache
 def _what_tables_give(levels: int, high: int) -> NDArray[np.float64]:
-    """Return shares and waits of the lanes under every small table whose first lanes are high."""
+    """Return shares and waits of the lanes under every small table."""
     most, rows = dict.fromkeys(range(levels), BLOCKS), []
     limits = LIMITS if 0 < high < levels else (255,) if high else (0,)
     for upper, lower, limit in itertools.product(_lists(range(high), 4), _lists(range(high, levels), 3), limits):
@@ -204,7 +210,7 @@ def _what_tables_give(levels: int, high: int) -> NDArray[np.float64]:
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.long)])
 def test_random_wants_agree_with_every_small_table(count: int) -> None:
-    """Whoever gets a plan gets what is wanted; whoever gets none would not get it of any small table."""
+    """For random requests, a plan satisfies them, and without a plan no small table does."""
     source, met = random.Random(count), 0  # noqa: S311 - a repeatable choice
     for _ in range(count):
         levels = source.choice((2, 3))

@@ -1,6 +1,6 @@
-"""Longest waits under an arbitration table: never exceeded by the arbiter, nearly reached where it is tried.
+"""Longest waits under an arbitration table: upper bounds, and traffic that nearly reaches them.
 
-First golden's alone, decision by decision; then the hardware's, cycle by cycle.
+Golden is tested decision by decision and the hardware cycle by cycle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEIGHTS = (0, 1, 2, 5, 9, 30)
 
 
 class Port:
-    """A link under golden's arbiter: each VL has a head of a size, or none."""
+    """Link under golden's arbiter with at most one head per VL."""
 
     def __init__(self, table: VLArbTable) -> None:
         entries = max(len(table.high), len(table.low), 1)
@@ -35,7 +35,7 @@ class Port:
         self.rules = np.zeros(vlarb.RULE_COUNT, np.int64)
 
     def decide(self, heads: Mapping[int, int]) -> int | None:
-        """Return the VL whose packet starts, of those that have a head of so many blocks."""
+        """Return the VL of the next packet, given the blocks of each head."""
         sizes = np.zeros(VLS + 1, np.int64)
         for vl, blocks in heads.items():
             sizes[vl] = blocks
@@ -48,10 +48,10 @@ class Port:
 def waits_of(
     table: VLArbTable, sizes: Mapping[int, tuple[int, int]], source: random.Random, packets: int
 ) -> dict[int, int]:
-    """Return the longest wait of each VL under random traffic: VLs that are full, empty for a while, or change size.
+    """Return the longest wait of each VL under random traffic.
 
-    A packet waits from the block in which the one before it starts, or from when it comes to an empty queue, which may
-    be while a packet is on the link, until it starts.
+    VLs are full, idle for a while, or change packet sizes. A wait begins when the previous packet of the VL starts or
+    when a packet reaches an empty queue, and ends with the packet's start.
     """
     port, longest = Port(table), dict.fromkeys(sizes, 0)
     heads: dict[int, int] = {}
@@ -102,7 +102,7 @@ def random_table(source: random.Random) -> VLArbTable:
 
 @pytest.mark.parametrize(("tables", "seed"), [(150, 1), pytest.param(10_000, 2, marks=pytest.mark.long)])
 def test_no_wait_is_longer_than_its_bound(tables: int, seed: int) -> None:
-    """Random tables, sizes and traffic; many waits come near."""
+    """For random tables and traffic in golden, no wait exceeds its bound, and many exceed half of it."""
     source, near, finite = random.Random(seed), 0, 0  # noqa: S311 - repeatable
     for _ in range(tables):
         table = random_table(source)
@@ -123,7 +123,10 @@ def test_no_wait_is_longer_than_its_bound(tables: int, seed: int) -> None:
 
 
 def test_bounds_are_reached_where_traffic_is_made_for_them() -> None:
-    """Each other entry begins its last packet with one block left, and that packet is the largest."""
+    """With adversarial packet sizes, the longest wait is at least 80 % of its bound.
+
+    The last packet of each entry is the largest and begins with one block of weight left.
+    """
     table = VLArbTable((VLArbEntry(0, 4), VLArbEntry(1, 9), VLArbEntry(2, 21)), (VLArbEntry(3, 1),), 1)
     most = {0: 4, 1: 20, 2: 20, 3: 20}
     port, wait, worst = Port(table), 0, 0
@@ -143,7 +146,7 @@ def test_bounds_are_reached_where_traffic_is_made_for_them() -> None:
 
 
 def test_a_low_vl_waits_for_every_burst_of_the_high_list() -> None:
-    """Between two Low packets High sends the counter's load, and the overshoot of the last packet."""
+    """A low VL waits for a full limit of High and the last packet's overshoot between two Low packets."""
     table = VLArbTable((VLArbEntry(0, 255),), (VLArbEntry(1, 3), VLArbEntry(2, 1)), 1)
     port, wait, worst = Port(table), 0, 0
     high, turn = [9] * 7 + [20], 0
@@ -162,7 +165,10 @@ def test_a_low_vl_waits_for_every_burst_of_the_high_list() -> None:
 
 
 def test_who_is_in_no_list_or_behind_an_unlimited_one_waits_for_ever() -> None:
-    """And who is alone waits for its own packet only."""
+    """A VL in no list, or behind an unbounded limit, has an infinite bound.
+
+    A VL without competitors waits only for its own packet.
+    """
     table = VLArbTable((VLArbEntry(0, 3),), (VLArbEntry(1, 3),), 255)
     assert longest_wait(table, 1, most={0: 1, 1: 1}) == inf
     assert longest_wait(table, 1, most={1: 5}) == 5
@@ -174,13 +180,13 @@ def test_who_is_in_no_list_or_behind_an_unlimited_one_waits_for_ever() -> None:
     ("vl", "most", "words"), [(2, {0: 1}, "one that sends: 0"), (0, {0: 67}, "1 to 66"), (0, {0: 0}, "1 to 66")]
 )
 def test_bad_sizes_are_refused(vl: int, most: dict[int, int], words: str) -> None:
-    """With what they must be."""
+    """Given packet sizes out of range, the computation is refused."""
     with pytest.raises(InputError, match=words):
         longest_wait(VLArbTable((VLArbEntry(0, 1),), (), 0), vl, most=most)
 
 
 class Sender:
-    """Random packets of each VL before a link in hardware: full queues, empty ones, sizes that change."""
+    """Random packets of each VL before a hardware link."""
 
     def __init__(self, sizes: Mapping[int, tuple[int, int]], source: random.Random) -> None:
         self.sizes, self.source = sizes, source
@@ -188,7 +194,7 @@ class Sender:
         self.big = {vl: source.random() < 0.6 for vl in sizes}
 
     def offer(self, link: ArbitratedLink) -> None:
-        """Let packets of a cycle come."""
+        """Offer the packets of one cycle."""
         for vl, (least, most) in self.sizes.items():
             if len(link.queues[vl]) < 2 and self.source.random() < self.habits[vl]:
                 link.offer(vl, most if self.big[vl] else self.source.randint(least, most))
@@ -199,7 +205,10 @@ class Sender:
 @pytest.mark.slow
 @pytest.mark.parametrize(("tables", "seed"), [(60, 1), pytest.param(600, 2, marks=pytest.mark.long)])
 def test_no_wait_on_the_hardware_is_longer_than_its_bound(tables: int, seed: int) -> None:
-    """Random tables, sizes and traffic, 1,000 cycles each; every output is golden's; many waits come near."""
+    """For random tables and traffic on the hardware, no wait exceeds its bound.
+
+    Each table runs for 1,000 cycles, with every output equal to golden's.
+    """
     source, near, finite = random.Random(seed), 0, 0  # noqa: S311 - repeatable
     for first in range(0, tables, 100):
         link, begun = ArbitratedLink(data_vls=VLS, entries=6), []
@@ -231,7 +240,7 @@ def test_no_wait_on_the_hardware_is_longer_than_its_bound(tables: int, seed: int
 
 @pytest.mark.slow
 def test_bounds_are_reached_on_the_hardware() -> None:
-    """The traffic that is made for a VL of the high list, and for one of the low list."""
+    """On the hardware, adversarial traffic nearly reaches the bounds of a high and a low VL."""
     for table, vl, most, turns in (
         (
             VLArbTable((VLArbEntry(0, 4), VLArbEntry(1, 9), VLArbEntry(2, 21)), (VLArbEntry(3, 1),), 1),
@@ -263,7 +272,7 @@ def test_bounds_are_reached_on_the_hardware() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("runs", "seed"), [(10, 3), pytest.param(100, 4, marks=pytest.mark.long)])
 def test_waits_in_which_tables_are_exchanged_stay_below_their_bound(runs: int, seed: int) -> None:
-    """The bound of the table that a packet found, and what follows the exchange with each table that came after it."""
+    """With tables exchanged during a wait, the wait stays below the sum of the tables' bounds."""
     source, near, over, several = random.Random(seed), 0, 0, 0  # noqa: S311 - repeatable
     for _ in range(runs):
         link, sizes = ArbitratedLink(data_vls=VLS, entries=6), random_sizes(source)
@@ -291,7 +300,7 @@ def test_waits_in_which_tables_are_exchanged_stay_below_their_bound(runs: int, s
 
 
 def test_a_wait_after_an_exchange_is_less_than_a_distance_more() -> None:
-    """The entries before the first one of a VL are among those of one of its gaps."""
+    """The additional wait after an exchange is less than the bound of the new table."""
     source = random.Random(7)  # noqa: S311 - repeatable
     for _ in range(2_000):
         table, sizes = random_table(source), random_sizes(source)

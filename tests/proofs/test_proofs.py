@@ -182,7 +182,7 @@ def test_an_instance_that_is_not_there_is_refused() -> None:
     done = call("prove", "rr", "--instance", "large")
 
     assert done.status == 2
-    assert "--instance must be one of small, mapped, full, past-vl15, mapped-full, not large" in done.err
+    assert "--instance must be one of small, mapped, full, past-vl15, no-vl15, mapped-full, not large" in done.err
     behind = call("prove", "rr", "--instance", "small", "--instance", "large")
     assert_refused(behind, "--instance", "one of small", "large")
     assert_refused(call("prove", "rr", "--netlist", "generic", "--instance", "small"), "--instance", "--netlist")

@@ -127,7 +127,7 @@ def test_a_cache_that_cannot_be_made_is_refused(place: str, monkeypatch: pytest.
     """Given a place where no folder can be created, the error names VLANE_CACHE."""
     monkeypatch.setenv("VLANE_CACHE", place)
 
-    with pytest.raises(InputError, match="VLANE_CACHE must be a folder that can be written"):
+    with pytest.raises(InputError, match="VLANE_CACHE must be a writable folder"):
         cache_dir("models")
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 LETTERED = re.compile(r"^\| ([A-Z]\d{1,2}) \|", re.MULTILINE)
-"""Rule id of the old form, a letter and a number, at the start of a table row."""
+"""An id of the old form, a letter and a number, that begins a row."""
+RULE = re.compile(r"^(?:\| |\*\*)([A-Z0-9]+-[A-Z]?\d{1,2})(?: \||\.\*\*)", re.MULTILINE)
+"""The id of a rule, as the first cell of a row (``| DT-1 |``) or before a paragraph (``**DT-1.**``)."""
 
 
 def prefixes() -> dict[str, str]:
@@ -28,11 +30,11 @@ def named(text: str) -> set[str]:
 
 
 def defined() -> list[tuple[str, str]]:
-    """Return (page, id) of each table row that begins with an id."""
+    """Return (page, id) of every rule: a row or a paragraph that begins with its id."""
     return [
         (page.name, rule)
         for page in sorted(DOCS.glob("*.md"))
-        for rule in re.findall(r"^\| ([A-Z0-9]+-[A-Z]?\d{1,2}) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for rule in RULE.findall(page.read_text(encoding="utf-8"))
     ]
 
 

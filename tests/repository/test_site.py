@@ -103,7 +103,7 @@ def test_tutorials_hold_commands_with_outputs_and_python(page: Path) -> None:
         ("a\nb", "a  \nb\n", True),
         ("a\n...\nd", "a\nb\nc\nd\n", True),
         ("a\n...\nd", "a\nd\n", True),
-        ("(... a second)", "(1,234 a second)", True),
+        ("(... per second)", "(1,234 per second)", True),
         ("a ... c", "a b\nc", False),
         ("a", "a\nb", False),
         ("", "a", False),

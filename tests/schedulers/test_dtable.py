@@ -1,4 +1,4 @@
-"""The Deficit Table in lockstep: both forms; its tables; its packing into the tables of IB."""
+"""Deficit Table: lockstep of both forms, decisions, tables, packing into InfiniBand's tables."""
 
 from __future__ import annotations
 
@@ -34,13 +34,16 @@ FREE: dict[str, Any] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
-    """Saturation, random load, stalls, resets, live rewrites, forbidden inputs: every cycle, every counter."""
+    """Hardware and golden agree in lockstep on every output and counter in every cycle.
+
+    The traffic includes saturation, stalls, resets, live rewrites and forbidden inputs.
+    """
     assert qualified_lockstep("dtable", shape).decisions > 10_000
 
 
 @pytest.mark.long
 def test_largest_table_agrees_with_golden() -> None:
-    """128 entries, 32 service levels, one per lane."""
+    """The largest table, 128 entries and 32 service levels, agrees in lockstep."""
     assert qualified_lockstep("dtable", {"data_vls": 32, "entries": 128, "vl15": False}, cycles=60_000).decisions > 5000
 
 
@@ -60,14 +63,14 @@ def serve(state: golden.State, blocks: list[int], decisions: int) -> list[int]:
 
 
 def test_one_decision_a_cycle_when_every_weight_covers_its_packets() -> None:
-    """The methodology's promise: no turn begins that cannot send."""
+    """With weights of at least the largest packet, every decision grants a packet."""
     table = DTable(((0, 3), (1, 32), (0, 3), (2, 40), (0, 3), (3, 17)))
 
     assert -1 not in serve(loaded(table), [3, 32, 32, 16], 5000)
 
 
 def test_shares_are_the_weights_to_a_packet_a_round() -> None:
-    """Deficits keep what rounding loses: shares follow the weights for any mix of sizes."""
+    """Shares follow the weights within one packet per round, for any mix of packet sizes."""
     weights = {0: 101, 1: 176, 2: 322, 3: 375}
     table = DTable(tuple((sl, weight // 4) for _ in range(4) for sl, weight in weights.items()))
     blocks = [3, 2, 32, 31]
@@ -81,7 +84,7 @@ def test_shares_are_the_weights_to_a_packet_a_round() -> None:
 
 
 def test_both_forms_send_the_same_when_no_counter_can_overflow() -> None:
-    """The IB packing changes where counters are kept, not what is sent."""
+    """The exact form and the InfiniBand packing send the same packets if no counter can overflow."""
     source = np.random.default_rng(4)
     table = DTable(tuple((int(source.integers(0, 4)), int(source.integers(1, 191))) for _ in range(64)))
     table.check_ib_packing()
@@ -91,9 +94,12 @@ def test_both_forms_send_the_same_when_no_counter_can_overflow() -> None:
 
 
 def test_ib_tables_show_entries_deficits_and_the_accumulated_weight() -> None:
-    """64 high entries are the table, low entries 0 to 15 the deficits, low entry 63 the accumulated weight."""
+    """InfiniBand's tables show entries, deficits and the accumulated weight.
+
+    The 64 high entries are the table, low entries 0 to 15 the deficits and low entry 63 the accumulated weight.
+    """
     state = loaded(DTable(((0, 5), (1, 9), (3, 7))), form="ib")
-    serve(state, [2, 4, 4, 4], 3)  # SL 0 sends 2 and 2, keeps 1; SL 1 sends 4 of 9
+    serve(state, [2, 4, 4, 4], 3)  # SL 0 sends 2 and 2 and keeps 1, SL 1 sends 4 of 9
 
     assert [golden.read_ib(state, False, index) for index in (0, 1, 2, 3)] == [(0, 5), (1, 9), (3, 7), (0, 0)]
     assert [golden.read_ib(state, True, index) for index in (0, 1, 15, 62, 63)] == [
@@ -107,7 +113,10 @@ def test_ib_tables_show_entries_deficits_and_the_accumulated_weight() -> None:
 
 
 def test_packing_refuses_weights_whose_counters_could_overflow() -> None:
-    """Weight + MTU - 1 must fit into 8 bits; the paper's own table does (96 + 32 - 1 = 127)."""
+    """Packing refuses weights for which weight + MTU - 1 exceeds 8 bits.
+
+    The paper's largest weight fits: 96 + 32 - 1 = 127.
+    """
     DTable(((0, 96),)).check_ib_packing(32)
     DTable(((0, 190),)).check_ib_packing()
     with pytest.raises(InputError, match="at most 190"):
@@ -129,7 +138,7 @@ def test_packing_refuses_weights_whose_counters_could_overflow() -> None:
     ],
 )
 def test_tables_that_no_scheduler_can_hold_are_refused(field: str, entries: Any) -> None:
-    """A table is checked when it is made."""
+    """Given an SL, weight or number of entries out of range, the table is refused."""
     with pytest.raises(InputError) as refused:
         DTable(entries)
 
@@ -137,7 +146,7 @@ def test_tables_that_no_scheduler_can_hold_are_refused(field: str, entries: Any)
 
 
 def test_kept_on_a_stall_is_bounded_by_the_largest_packet() -> None:
-    """The option keeps less than one MTU of the turn, so that stalls cannot hoard weight."""
+    """With ``keep_on_stall``, a stalled turn keeps less weight than one MTU."""
     state = loaded(DTable(((0, 200), (1, 10))), keep_on_stall=True, mtu_blocks=33)
     rules = np.zeros(golden.RULE_COUNT, np.int64)
     sizes = np.array([2, 2, 2, 2, 0], np.int64)

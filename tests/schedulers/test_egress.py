@@ -214,7 +214,7 @@ def test_a_line_rate_table_has_no_map(arrivals: Path, tmp_path: Path) -> None:
         "egress", "--scheduler", "dtable", "--table", table, "--arrivals", arrivals, "--param", "form=line_rate"
     )
 
-    assert_refused(called, "table.toml", "sl2vl", "left out with form line_rate", "given")
+    assert_refused(called, "table.toml", "sl2vl cannot be used with form line_rate")
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

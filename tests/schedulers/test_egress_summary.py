@@ -164,9 +164,9 @@ def test_lanes_that_no_entry_serves_are_warned_of(
 @pytest.mark.parametrize(
     ("option", "text", "words"),
     [
-        ("--credits", "cycle,vl,blocks\n0,1,3\n0,15,3\n", [":3: vl must be 0 to 14, as VL15 needs no credits, not 15"]),
-        ("--credits", "cycle,vl,blocks\n", [":1: rows must be at least one below the header, not none"]),
-        ("--arrivals", "cycle,vl,bytes\n\n", [":1: rows must be at least one below the header, not none"]),
+        ("--credits", "cycle,vl,blocks\n0,1,3\n0,15,3\n", [":3: vl must be 0 to 14 (VL15 has no credits), not 15"]),
+        ("--credits", "cycle,vl,blocks\n", [":1: rows: the file has no rows below the header"]),
+        ("--arrivals", "cycle,vl,bytes\n\n", [":1: rows: the file has no rows below the header"]),
         ("--arrivals", "\ufeffcycle,vl,bytes\r\n0,9,64\r\n", [":2: vl must be 0 to 3 or 15, not 9"]),
     ],
 )

@@ -101,8 +101,6 @@ def test_program_ports_are_those_of_the_hardware(scheduler: Scheduler) -> None:
             **({"form": form} if form else {}),
             **scheduler.parameters.with_form.get(form, {}),
         }
-        if form == "ib":
-            shape["entries"] = 64
         ports = {port.name for port in component_ports(block.make(shape))}
         assert ("swap" in ports) == scheduler.swaps
         assert f"program__{scheduler.name_field}" in ports

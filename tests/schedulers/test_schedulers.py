@@ -136,7 +136,7 @@ def test_components_refuse_lanes_they_cannot_have(name: str, given: dict[str, An
         ("dtable", {"entries": 129}),
         ("dtable", {"entries": 1}),
         ("dtable", {"form": "oops"}),
-        ("dtable", {"form": "ib", "entries": 32}),
+        ("dtable", {"form": "ib", "entries": 65}),
         ("dtable", {"form": "ib", "data_vls": 17}),
         ("dtable", {"mtu_blocks": 67}),
         ("drr", {"mtu_blocks": 0}),

@@ -166,8 +166,8 @@ def test_runs_of_another_golden_are_taken_if_one_of_them_comes_out_the_same(
     assert {"30-3"} < set(again) <= {"30-1", "30-2", "30-3"}
     assert rows_of(tmp_path).equals(right)
     assert set(table(tmp_path).filter(is_long)["model"]) == {model}
-    assert set(table(tmp_path).filter(~is_long)["model"]) == {"0" * 16}  # this case is complete
-    assert ("2 runs of long are made again: golden makes others now" in called.err) is not is_same
+    assert set(table(tmp_path).filter(~is_long)["model"]) == {"0" * 16}  # which lacks nothing
+    assert ("repeating 2 runs of long: results of the current golden differ" in called.err) is not is_same
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -196,7 +196,7 @@ def test_interrupted_sitting_reports_kept_runs(tmp_path: Path, made: Path, monke
     called = walks(tmp_path)
 
     assert called.status == 128 + signal.SIGTERM
-    words = f"2 of {_RUNS} runs are kept in {tmp_path}/summary.parquet, --resume goes on from there"
+    words = f"2 of {_RUNS} runs are stored in {tmp_path}/summary.parquet; continue with --resume"
     assert json.loads(called.err.splitlines()[-1])["message"] == f"interrupted; {words}"
     assert taken(made) == ["3-1", "3-2", "30-1"]
     monkeypatch.delenv(HARM)

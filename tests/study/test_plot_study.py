@@ -160,7 +160,7 @@ def test_the_page_has_hollow_marks_off_the_curve(world: World, tmp_path: Path) -
     ]
     assert "5000" not in "".join(words)
     assert "51.2 ns" in words[0]
-    assert "Saturated from load 0.4 on, first SL 0." in seen.text
+    assert "Saturation starts at load 0.4, with SL 0." in seen.text
 
 
 def test_all_levels_saturated_can_be_drawn(world: World, tmp_path: Path) -> None:
@@ -176,8 +176,8 @@ def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> 
 
     _, seen = drawn(runs, tmp_path, world, "many")
 
-    assert "of 100 loads are drawn; the tables have all." in seen.text
-    assert re.search(r"The first \d+ of 1,600 rows; all are in results.parquet", seen.text)
+    assert "of 100 loads are drawn; the tables list all." in seen.text
+    assert re.search(r"The first \d+ of 1,600 rows; results.parquet has all", seen.text)
 
 
 def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:

@@ -147,8 +147,8 @@ def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:
     assert (called.json()["holds"], called.json()["figures"][0]["holds"]) == (False, False)
     shown = call("study", "tiny", "--out", tmp_path, "--part", "wrong", "--resume")
     assert shown.status == 1
-    assert {"DOES", "NOT", "HOLD"} <= set(shown.out.split())  # the table may break lines
-    assert "0 of 1 figures hold, 1 were not measured" in shown.out
+    assert {"DOES", "NOT", "HOLD"} <= set(shown.out.split())  # however narrow the table is
+    assert "0 of 1 measured figures are within their bounds, 1 figures were not measured" in shown.out
 
 
 def test_study_resumes_from_a_summary_only(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_interrupted_study_resumes(jobs: str, number: signal.Signals, tmp_path: 
         assert_ended(running.pid)
 
     assert first
-    assert rest[-1].endswith(f"of 8 runs are kept in {tmp_path}/out/summary.parquet, --resume goes on from there")
+    assert rest[-1].endswith(f"of 8 runs are stored in {tmp_path}/out/summary.parquet; continue with --resume")
     finished = run_count(rows_of(tmp_path / "out"))
     assert 1 <= finished < _RUNS
     assert rest[-1] == f"vlane: interrupted; {rest[-1].removeprefix('vlane: interrupted; ')}"
@@ -258,7 +258,7 @@ def test_runs_of_a_golden_that_makes_others_are_made_again(tmp_path: Path) -> No
 
     called = tiny(tmp_path, "--resume")
 
-    assert "2 runs of small are made again: golden makes others now" in called.err
+    assert "repeating 2 runs of small: results of the current golden differ" in called.err
     assert rows_of(tmp_path).filter(pl.col("seed") == 1).equals(right)
     assert run_count(rows_of(tmp_path)) == _RUNS
 

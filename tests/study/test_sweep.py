@@ -136,21 +136,27 @@ def test_values_of_an_option_are_those_of_a_file(text: str, values: list[Any]) -
     [
         (["--sweep", "buffers.blocks=64,8"], ["buffers.blocks", "at least 9", "8"]),
         (["--sweep", "buffers.blocks=64,64"], ["sweep buffers.blocks", "different studies", "64 again"]),
-        (["--sweep", "buffers.blocks=64,1792", "--sweep", "scheduler.name=rr,rr"], ["scheduler.name=rr again"]),
+        (
+            ["--sweep", "buffers.blocks=64,1792", "--sweep", "scheduler.name=rr,rr"],
+            ["scheduler.name=rr gives the same study as an earlier point"],
+        ),
         (["--sweep", "buffers.blocks=64,,8"], ["--sweep buffers.blocks", "given a value", "empty"]),
         (["--sweep", "buffers.blocks"], ["--sweep", "KEY=VALUE", "buffers.blocks"]),
         (["--sweep", "buffers.blocks=1", "--sweep", "buffers.blocks=2"], ["buffers.blocks", "once", "twice"]),
         (["--set", "buffers.blocks=1", "--set", "buffers.blocks=2"], ["buffers.blocks", "once", "twice"]),
-        (["--sweep", "run.loads=0.2,0.2"], ["run.loads.1", "other than all before it", "0.2"]),
-        (["--sweep", "run.loads.0=0.2,0.3"], ["run.loads.0", "run.loads, whose values are runs"]),
-        (["--set", "traffic.0.share=0.4"], ["small.toml:", "traffic with traffic.0.share=0.4", "1 in all", "0.9"]),
-        (["--set", "traffic.7.share=0.4"], ["traffic.7.share", "one of its 2 places", "7"]),
-        (["--sweep", "bufers.blocks=1"], ["bufers", "known key", "did you mean buffers?"]),
+        (["--sweep", "run.loads=0.2,0.2"], ["run.loads.1: 0.2 is repeated"]),
+        (["--sweep", "run.loads.0=0.2,0.3"], ["run.loads.0: sweep the whole list run.loads instead"]),
+        (
+            ["--set", "traffic.0.share=0.4"],
+            ["small.toml:", "traffic with traffic.0.share=0.4", "the sum of the shares is 0.9"],
+        ),
+        (["--set", "traffic.7.share=0.4"], ["traffic.7.share: 7 is not an index of traffic, which has indices 0 to 1"]),
+        (["--sweep", "bufers.blocks=1"], ["bufers: unknown key", "did you mean buffers?"]),
         (["--sweep", "network.k=2,2.5"], ["network.k", "a whole number", "2.5"]),
-        (["--sweep", "scheduler.name=rr,drr"], ["scheduler.table with scheduler.name=drr", "given with drr"]),
-        (["--set", "scheduler.name=drr", "--set", "scheduler.table=no.toml"], ["no.toml", "readable"]),
+        (["--sweep", "scheduler.name=rr,drr"], ["scheduler.table with scheduler.name=drr is missing"]),
+        (["--set", "scheduler.name=drr", "--set", "scheduler.table=no.toml"], ["no.toml", "cannot be read"]),
         (["--set", "buffers.blocks=[1"], ["--set buffers.blocks", "as in a TOML file", "[1"]),
-        (["--set", "buffers blocks=1"], ["key", "keys joined by dots", "buffers blocks"]),
+        (["--set", "buffers blocks=1"], ["key must be a dotted key", "buffers blocks"]),
         (["--set", "run=3"], ["run", "a section", "3"]),
         (["--set", "run.cycles=nan"], ["run.cycles", "a whole number", "nan"]),
         (
@@ -333,13 +339,13 @@ def test_a_point_that_gets_stuck_is_named(study: Path, tmp_path: Path, monkeypat
         ({"jobs": 0}, "jobs must be a whole number, 1 to 256, not 0"),
         ({"jobs": True}, "jobs must be a whole number, 1 to 256, not true"),
         ({"sweep": [1]}, "sweep must be a mapping of keys to lists of values, not list"),
-        ({"sweep": {"buffers.blocks": []}}, "sweep buffers.blocks must be a list of at least one value, not empty"),
+        ({"sweep": {"buffers.blocks": []}}, "sweep buffers.blocks: the list is empty"),
         ({"sweep": {"buffers.blocks": 64}}, "sweep buffers.blocks must be a list of values, not 64"),
         ({"sweep": {"buffers.blocks": "64"}}, "sweep buffers.blocks must be a list of values, not 64"),
-        ({"sweep": {"buffers.blocks": [64, 8]}}, "buffers.blocks must be at least 9, the minima of all VLs, not 8"),
-        ({"sweep": {7: [1]}}, "key must be keys joined by dots"),
-        ({"resume": True}, "out must be a folder, with trace or resume, not missing"),
-        ({"scheduler": "tcp://127.0.0.1:1"}, "--scheduler must be the address of a dask scheduler"),
+        ({"sweep": {"buffers.blocks": [64, 8]}}, "buffers.blocks must be at least 9, the sum of minimum_blocks, not 8"),
+        ({"sweep": {7: [1]}}, "key must be a dotted key"),
+        ({"resume": True}, "out is missing: trace and resume need a folder"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "--scheduler: no dask scheduler answers at tcp://127.0.0.1:1"),
     ],
 )
 def test_bad_arguments_of_a_run_are_input_errors(wrong: dict[str, Any], words: str, study: Path) -> None:
@@ -353,10 +359,13 @@ def test_bad_arguments_of_a_run_are_input_errors(wrong: dict[str, Any], words: s
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--rate", "100", "--sweep", "link.rate_gbps=50,100"], "--rate must be left out with link.rate_gbps in --set"),
-        (["--rate", "100", "--set", "link.rate_gbps=50"], "--rate must be left out with link.rate_gbps in --set"),
-        (["--precision", "0.1", "--set", "run.precision=0.2"], "--precision must be left out with run.precision in --"),
-        (["--set", "buffers.blocks=64", "--sweep", "buffers.blocks=32,64"], "--set buffers.blocks must be left out"),
+        (["--rate", "100", "--sweep", "link.rate_gbps=50,100"], "--rate cannot be used with link.rate_gbps in --set"),
+        (["--rate", "100", "--set", "link.rate_gbps=50"], "--rate cannot be used with link.rate_gbps in --set"),
+        (["--precision", "0.1", "--set", "run.precision=0.2"], "--precision cannot be used with run.precision in --"),
+        (
+            ["--set", "buffers.blocks=64", "--sweep", "buffers.blocks=32,64"],
+            "--set buffers.blocks cannot be used with --sweep buffers.blocks",
+        ),
     ],
 )
 def test_a_key_is_given_once(options: list[str], words: str, study: Path) -> None:

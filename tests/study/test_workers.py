@@ -65,8 +65,8 @@ def test_run_lost_twice_is_reported_in_one_line(study: Path, tmp_path: Path, mon
 
     assert called.status == 1
     assert called.err == (
-        "vlane: two processes ended while they made the run of load 0.5, seed 1; "
-        f"0 of 4 runs are kept in {tmp_path}/out, --resume goes on from there\n"
+        "vlane: two processes died during the run of load 0.5, seed 1; "
+        f"0 of 4 runs are stored in {tmp_path}/out; continue with --resume\n"
     )
 
 
@@ -103,7 +103,7 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
     assert first.startswith("1 of 4: load 0.2, seed ")
     assert [line for line in rest if " of 4: " not in line] == rest[-1:]
     assert rest[-1].startswith("vlane: interrupted; ")
-    assert rest[-1].endswith(f"of 4 runs are kept in {tmp_path}/out, --resume goes on from there")
+    assert rest[-1].endswith(f"of 4 runs are stored in {tmp_path}/out; continue with --resume")
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "runs").glob("*.json")}
     assert kept
     assert not list((tmp_path / "out").rglob("*.part"))
@@ -152,7 +152,7 @@ def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Pat
 
     assert called.status == 2
     assert called.err.strip().splitlines() == [
-        f"vlane: --scheduler must be the address of a dask scheduler that answers, tcp://HOST:PORT, not {address}"
+        f"vlane: --scheduler must be the address of a running dask scheduler, tcp://HOST:PORT, not {address}"
     ]
     assert not (tmp_path / "out").exists()
 

@@ -23,7 +23,9 @@ from vlane.tb.switches.ib_switch.directed import PARAMETERS, STEPS, Step
 from vlane.tb.switches.ib_switch.proofs_allocator import AllocatorProperties
 
 SHAPES = [
-    {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 16, "lids": 16, "scheduler": "rr"},
+    pytest.param(
+        {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 16, "lids": 16, "scheduler": "rr"}, marks=pytest.mark.long
+    ),
     pytest.param({"ports": 6, "data_vls": 3, "scheduler": "vlarb"}, marks=pytest.mark.long),
     pytest.param(
         {"ports": 4, "data_vls": 4, "scheduler": "vlarb", "line_rate": True, "entries": 20}, marks=pytest.mark.long
@@ -311,13 +313,17 @@ def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> N
     ("given", "words"),
     [
         ("credit=absolute", ["credit", "returns, fcp", "absolute"]),
-        ("fcp_blocks=3", ["fcp_blocks", "left out with credit returns", "3"]),
+        ("fcp_blocks=3", ["fcp_blocks cannot be used with credit returns"]),
         ("credit=fcp", ["maximum", "minimum, 4, with credit fcp", "36"]),
         ("credit=fcp fcp_period=8", ["fcp_period", "9 to", "8"]),
         ("credit=fcp fcp_blocks=5", ["fcp_blocks", "0 to 4", "5"]),
         ("line_rate=yes", ["line_rate", "false with scheduler rr"]),
         ("crossbar=flits", ["crossbar", "multiplexed, per_vl", "flits"]),
         ("allocation=fifo", ["allocation must be turns with crossbar multiplexed, not fifo"]),
+        (
+            "allocation=fifo marking=true starving=true data_bits=128",
+            ["allocation must be turns with crossbar multiplexed, not fifo"],
+        ),
         ("speed=3", ["speed", "1 to 2", "3"]),
         ("crossbar=per_vl speed=2 maximum=4", ["speed must be 1 with allocation turns and crossbar per_vl, not 2"]),
         ("crossbar=per_vl", ["maximum must be minimum, 4, with crossbar per_vl, not 36"]),

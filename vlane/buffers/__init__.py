@@ -1,1 +1,1 @@
-"""Buffers of virtual lanes: parameters."""
+"""Parameters of buffers of virtual lanes."""

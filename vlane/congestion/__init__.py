@@ -1,1 +1,1 @@
-"""InfiniBand congestion control: parameters and settings."""
+"""Parameters and settings of InfiniBand congestion control."""

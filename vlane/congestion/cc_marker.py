@@ -1,4 +1,4 @@
-"""Marking of packets by a switch's output port: parameters, limits, what a write selects (``docs/cc_marker.md``)."""
+"""Congestion marking by a switch's output port: parameters, limits and write selectors (``docs/cc_marker.md``)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ SIZE_BITS = 8
 RATE_BITS = 16
 """Width of Marking_Rate."""
 LARGEST_THRESHOLD = (1 << THRESHOLD_BITS) - 1
-"""The most aggressive threshold."""
+"""Most aggressive threshold."""
 LEAST_PACKETS = 4
-"""Largest packets that a lane's part of the measured buffer must hold at least."""
+"""Smallest capacity of a lane in the measured buffer, in largest packets."""
 BUSY_BLOCKS, LEVEL_BLOCKS, IDLE_BLOCKS = 1024, 2048, 16
-"""Level from which a link is busy, highest level, and its fall in an idle cycle, unless given."""
+"""Defaults of the busy detector: busy level, highest level, decrement per idle cycle."""
 MAX_LEVEL = 65535
-"""Highest bound of the level that tells a busy link."""
+"""Upper bound of the busy detector's level."""
 
 MEASURES = OF_OUTPUT, OF_INPUTS = "output", "inputs"
-"""What a lane's fill is taken for: its blocks in the output buffer, or those that wait for it at the inputs."""
+"""Measures of a lane's fill: its blocks in the output buffer, or blocks waiting for the output at the inputs."""
 
 _BYTES_OF_FLIT = 64
 _WORD_BITS = 64
 
 
 class CCMarkerSelect(IntEnum):
-    """What a write changes: parts of SwitchCongestionSetting, or this port's SwitchPortCongestionSettingElement."""
+    """Target of a write: parts of SwitchCongestionSetting, or this port's SwitchPortCongestionSettingElement."""
 
     VICTIM_MASK = 0
     THRESHOLD = 1
@@ -41,19 +41,19 @@ class CCMarkerSelect(IntEnum):
 
     @property
     def of_switch(self) -> bool:
-        """Whether it is a part of SwitchCongestionSetting."""
+        """Whether the target is a part of SwitchCongestionSetting."""
         return self is not CCMarkerSelect.PORT
 
 
 def marking_limit(threshold: int, *, maximum: int, largest: int) -> int:
-    """Return the measure, in blocks, from which a VL is over its threshold of 1 to 15 (CCM-1).
+    """Return the measure in blocks from which a VL exceeds its threshold, 1 to 15 (CCM-1).
 
     Parameters
     ----------
     threshold : int
-        1 to 15; 0 has no limit.
+        Threshold, 1 to 15; 0 has no limit.
     maximum, largest : int
-        Blocks that the VL may take of the buffer, and those of its largest packet.
+        Largest number of blocks of the VL in the buffer, and size in blocks of its largest packet.
 
     Examples
     --------
@@ -65,25 +65,25 @@ def marking_limit(threshold: int, *, maximum: int, largest: int) -> int:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CCMarkerParameters(Parameters):
-    """Parameters of ``cc_marker``; what each is stands with its bounds.
+    """Parameters of ``cc_marker``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
-    maximum: int = whole(128, 4, 4095, "blocks that a lane may take of the buffer that is measured")
+    maximum: int = whole(128, 4, 4095, "largest number of blocks of a lane in the measured buffer")
     largest: int = whole(32, 1, 66, "blocks of the largest packet, at most a quarter of maximum")
     measure_blocks: int = whole(128, 4, 65535, "largest measure, at least maximum")
-    busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "level from which the link is busy; 0: always")
+    busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "level from which the link counts as busy; 0: always")
     level_blocks: int = whole(LEVEL_BLOCKS, 1, MAX_LEVEL, "highest level, at least busy_blocks")
-    idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "by how much the level falls in an idle cycle")
-    data_bits: int = whole(128, 128, 8 * _BYTES_OF_FLIT, "bits carried of a 64-byte flit, a multiple of 64")
+    idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "decrement of the level per idle cycle")
+    data_bits: int = whole(128, 128, 8 * _BYTES_OF_FLIT, "carried bits per 64-byte flit, a multiple of 64")
 
     def check(self) -> None:
-        """Refuse a buffer that holds no four largest packets, and bounds that cannot be reached."""
+        """Reject a buffer smaller than four largest packets, and unreachable bounds."""
         if LEAST_PACKETS * self.largest > self.maximum:
             raise InputError("largest", f"at most a quarter of maximum, {self.maximum // LEAST_PACKETS}", self.largest)
         if self.measure_blocks < self.maximum:

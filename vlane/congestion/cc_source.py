@@ -1,4 +1,4 @@
-"""Pacing of a source: parameters, sets of flows, what a write selects (``docs/cc_source.md``)."""
+"""Congestion pacing of a source: parameters, flow sets and write selectors (``docs/cc_source.md``)."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from vlane.errors import InputError
 from vlane.parameters import Parameters, flag, whole
 
 WAYS = 4
-"""Entries of a set of flows."""
+"""Associativity of the flow table."""
 DLID_BITS, SL_BITS = 16, 4
 """Widths of a flow's DLID and SL."""
 CCT_LEAST_ENTRIES = 128
-"""Entries of the smallest CCT."""
+"""Number of entries of the smallest CCT."""
 CCT_ENTRIES = 1024
-"""Entries of the largest CCT."""
+"""Number of entries of the largest CCT."""
 CCTI_BITS = 10
-"""Width of an index of the CCT."""
+"""Width of a CCT index."""
 SHIFT_BITS, MULTIPLIER_BITS = 2, 14
 """Widths of a CCT entry's two fields."""
 TIMER_BITS, BYTE_BITS = 16, 8
 """Widths of CCTI_Timer, and of CCTI_Increase, Trigger_Threshold and CCTI_Min."""
 SHORTEST_GAP = 8
-"""Least cycles between two packets of a known flow."""
+"""Smallest number of cycles between packets of a known flow."""
 TICK_NS = 1024
-"""Unit of CCTI_Timer."""
+"""Unit of CCTI_Timer in ns."""
 SETTLING_CYCLES = 4
-"""Cycles after a BECN of a flow in which no visit changes its entry."""
+"""Cycles after a flow's BECN during which the sweep does not change its entry."""
 SHOWN_CYCLES = 5
-"""Cycles from an action to the outputs that tell of it."""
+"""Cycles from an action to the outputs that report it."""
 LOST_BITS = 16
 """Width of the count of lost BECNs."""
 LOST_MOST = (1 << LOST_BITS) - 1
-"""Where that count stays."""
+"""Value at which that count saturates."""
 
 
 class CCSourceSelect(IntEnum):
-    """What a write changes: Port_Control, CCTI_Limit, the settings of an SL, or an entry of the CCT."""
+    """Target of a write: Port_Control, CCTI_Limit, the settings of an SL, or an entry of the CCT."""
 
     PORT_CONTROL = 0
     LIMIT = 1
@@ -47,23 +47,26 @@ class CCSourceSelect(IntEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CCSourceParameters(Parameters):
-    """Parameters of ``cc_source``; what each is stands with its bounds.
+    """Parameters of ``cc_source``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
-    flows: int = whole(64, 2 * WAYS, 256, "entries for flows, a power of two")
+    flows: int = whole(64, 2 * WAYS, 256, "number of flow entries, a power of two")
     cct_entries: int = whole(
-        CCT_LEAST_ENTRIES, CCT_LEAST_ENTRIES, CCT_ENTRIES, "entries of the Congestion Control Table, a power of two"
+        CCT_LEAST_ENTRIES,
+        CCT_LEAST_ENTRIES,
+        CCT_ENTRIES,
+        "number of entries of the Congestion Control Table, a power of two",
     )
-    tick_cycles: int = whole(200, 64, 4096, "cycles of 1.024 us, the unit of CCTI_Timer")
-    shift_first: bool = flag(default=False, about="the shift is applied before the multiplication")
+    tick_cycles: int = whole(200, 64, 4096, "cycles per 1.024 us, the unit of CCTI_Timer")
+    shift_first: bool = flag(default=False, about="whether the shift precedes the multiplication")
 
     def check(self) -> None:
-        """Refuse sizes that are no powers of two."""
+        """Reject sizes that are not powers of two."""
         for name in ("flows", "cct_entries"):
             if self[name] & (self[name] - 1):
                 raise InputError(name, "a power of two", self[name])

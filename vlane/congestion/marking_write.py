@@ -8,27 +8,27 @@ from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.congestion.cc_source import MULTIPLIER_BITS
 
 MASK_BITS, PORT_BITS = 64, 6
-"""Width of the mask over the outputs of a switch, and of an output's number."""
+"""Width of the mask of a switch's outputs, and of an output number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarkingWrite:
-    """What is written in a cycle.
+    """Write of one cycle.
 
     Parameters
     ----------
     select : CCMarkerSelect
-        The part; what belongs to another one does not matter.
+        Written part; fields of other parts are ignored.
     victim_mask : int
-        A bit for each output, from 0.
+        One bit per output, from 0.
     port : int
-        Of an element: the output, from 0.
+        Output of an element, from 0.
     threshold, packet_size, marking_rate : int
-        Of the switch or of the element.
+        Settings of the switch or of the element.
     valid : int
-        Of an element: it rules the port.
+        Whether the element overrides the switch's settings for its port.
     control_type : int
-        Of an element: 0 for marking; 1 for credit starvation, with CS_ReturnDelay where Marking_Rate is.
+        Type of the element: 0 for marking; 1 for credit starvation, with CS_ReturnDelay in place of Marking_Rate.
     """
 
     select: CCMarkerSelect
@@ -42,5 +42,5 @@ class MarkingWrite:
 
     @property
     def return_delay(self) -> tuple[int, int]:
-        """Of an element of control type 1: shift and multiplier of CS_ReturnDelay."""
+        """Shift and multiplier of CS_ReturnDelay, for an element of control type 1."""
         return self.marking_rate >> MULTIPLIER_BITS, self.marking_rate & ((1 << MULTIPLIER_BITS) - 1)

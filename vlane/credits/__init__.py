@@ -1,1 +1,1 @@
-"""Link credits: parameters of InfiniBand's and Omni-Path's flow control."""
+"""Parameters of InfiniBand's and Omni-Path's link credits."""

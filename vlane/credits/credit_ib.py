@@ -11,21 +11,25 @@ from vlane.units import MAX_DATA_VLS
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CreditIBParameters(Parameters):
-    """Parameters of ``credit_ib``; what each is stands with its bounds.
+    """Parameters of ``credit_ib``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
     buffer_blocks: int = whole(128, 1, 4095, "blocks of each lane's receive buffer")
-    fcp_blocks: int = whole(0, 0, CREDIT_CAP, "growth of a limit after which it is told; 0: a quarter of the buffer")
-    fcp_period: int = whole(1024, 2, MAX_FCP_PERIOD, "cycles after which every limit is told again")
-    watchdog_cycles: int = whole(6250, 2, MAX_FCP_PERIOD, "cycles without a packet after which the watchdog says so")
-    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
+    fcp_blocks: int = whole(
+        0, 0, CREDIT_CAP, "growth of a credit limit that triggers a flow-control packet; 0: a quarter of the buffer"
+    )
+    fcp_period: int = whole(1024, 2, MAX_FCP_PERIOD, "period in cycles at which every limit is resent")
+    watchdog_cycles: int = whole(
+        6250, 2, MAX_FCP_PERIOD, "cycles without a flow-control packet until the watchdog fires"
+    )
+    parity: bool = flag(default=False, about="whether stored state has parity, so that upsets are detected")
 
     def check(self) -> None:
-        """Refuse a growth that the buffer could never reach."""
+        """Reject a growth that exceeds the buffer."""
         check_range("fcp_blocks", self.fcp_blocks, 0, min(self.buffer_blocks, CREDIT_CAP))

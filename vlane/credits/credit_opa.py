@@ -1,4 +1,4 @@
-"""Credits of an Omni-Path link: units, return codes, and how a sender's buffer is divided (``docs/credit_opa.md``)."""
+"""Credits of an Omni-Path link: units, return codes, and division of the sender's buffer (``docs/credit_opa.md``)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vlane.egress import MAX_REQUESTERS
 from vlane.parameters import Parameters, flag, whole
 
 COUNTER_BITS = 12
-"""Width of every count of allocation units of 64 bytes; a first generation port has 2176."""
+"""Width of counts of 64-byte allocation units; a first-generation port has 2176 units."""
 
 LTPS_PER_RETURN = 4
-"""Link transfer packets that carry one return, two bits each: the code's three bits and the lane's five."""
+"""Link transfer packets per return, two bits each: three bits of code and five bits of lane."""
 
 
 class BufferSelect(IntEnum):
-    """Limit that a write of the buffer control table addresses."""
+    """Limit addressed by a write of the buffer control table."""
 
     DEDICATED = 0
     SHARED = 1
@@ -24,7 +24,7 @@ class BufferSelect(IntEnum):
 
 
 class ResizeStep(IntEnum):
-    """Progress of a change of a live buffer control table."""
+    """Step of a change of a live buffer control table."""
 
     IDLE = 0
     DRAIN_SHARED = 1
@@ -36,7 +36,7 @@ class ResizeStep(IntEnum):
 
 
 def returned_units(code: int, vcu: int) -> int:
-    """Return the allocation units that a return code stands for: 0, 1, 2 CU, 4 CU, ... 64 CU, CU = 2**vcu.
+    """Return the allocation units of a return code: 0, 1, 2 CU, 4 CU, ... 64 CU, with CU = 2**vcu.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def returned_units(code: int, vcu: int) -> int:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CreditOPAParameters(Parameters):
-    """Parameters of ``credit_opa``; what each is stands with its bounds.
+    """Parameters of ``credit_opa``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     vls: int = whole(8, 1, MAX_REQUESTERS, "lanes")
-    vcu: int = whole(0, 0, 5, "power of two of the credit unit, in 64 bytes")
-    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
+    vcu: int = whole(0, 0, 5, "log2 of the credit unit in units of 64 bytes")
+    parity: bool = flag(default=False, about="whether stored state has parity, so that upsets are detected")

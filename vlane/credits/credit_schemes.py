@@ -1,4 +1,4 @@
-"""Credit schemes: how a sender learns of room in the buffer at the other end of its cable."""
+"""Credit schemes: ways in which a sender learns of free space in the buffer at the other end of its cable."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class CreditScheme:
-    """What a credit scheme does, and what it requires.
+    """Properties of a credit scheme.
 
     Parameters
     ----------
     name : str
-        As ``link.credits`` of a study and ``credit`` of a switch name it.
+        Value of ``link.credits`` in a study and of a switch's ``credit``.
     by_fcps : bool
-        Whether flow-control packets carry limits (IBS-C1 to IBS-C6); otherwise every block that leaves a buffer
-        is returned to the sender as it leaves (IBS-8). Flow-control packets need a part of each buffer for each VL.
+        Whether flow-control packets carry limits (IBS-C1 to IBS-C6); otherwise every freed block is returned to the
+        sender individually (IBS-8). Flow-control packets need a fixed part of each buffer per VL.
     on_link : bool
         Whether a flow-control packet occupies the link for a cycle.
     in_hardware : bool
-        Whether switches in hardware have it.
+        Whether switches in hardware support the scheme.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Credit starvation of a switch's ports: limits, gaps, what a write selects (IBS-K1 to IBS-K6)."""
+"""Credit starvation of a switch's ports: limits, delays and write selectors (IBS-K1 to IBS-K6)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.congestion.marking_write import MarkingWrite
 
 
 class StarvationSelect(IntEnum):
-    """What a write changes: parts of SwitchCongestionSetting, as bits 1 and 3 of Control_Map name them."""
+    """Target of a write: parts of SwitchCongestionSetting, bits 1 and 3 of Control_Map."""
 
     CREDIT_MASK = 0
     RETURN = 1
@@ -19,16 +19,16 @@ class StarvationSelect(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class StarvationWrite:
-    """What is written in a cycle.
+    """Write of one cycle.
 
     Parameters
     ----------
     select : StarvationSelect
-        The part; what belongs to the other one does not matter.
+        Written part; fields of the other part are ignored.
     credit_mask : int
-        A bit for each port, from 0.
+        One bit per port, from 0.
     threshold, shift, multiplier : int
-        CS_Threshold, and CS_ReturnDelay in the form of a CCT entry.
+        CS_Threshold, and CS_ReturnDelay in the format of a CCT entry.
     """
 
     select: StarvationSelect
@@ -39,7 +39,7 @@ class StarvationWrite:
 
 
 def starvation_element(port: int, threshold: int, delay: tuple[int, int], *, valid: int = 1) -> MarkingWrite:
-    """Return the write of a port's element of control type 1, from CS_Threshold and CS_ReturnDelay.
+    """Return the write of a port's element of control type 1 with CS_Threshold and CS_ReturnDelay.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def starvation_element(port: int, threshold: int, delay: tuple[int, int], *, val
 
 
 def starvation_limit(threshold: int, maximum: int) -> int:
-    """Return the blocks that wait, of a VL that may take ``maximum``, from which it is over CS_Threshold, 1 to 15.
+    """Return the waiting blocks from which a VL with ``maximum`` blocks exceeds CS_Threshold, 1 to 15.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def starvation_limit(threshold: int, maximum: int) -> int:
 
 
 def block_gap(shift: int, multiplier: int) -> int:
-    """Return the cycles that CS_ReturnDelay adds to each block's own.
+    """Return the cycles that CS_ReturnDelay adds per block.
 
     Examples
     --------

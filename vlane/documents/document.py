@@ -1,4 +1,4 @@
-"""TOML and JSON documents; errors in them name the line of the key."""
+"""TOML and JSON documents, with errors that name the line of a key."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Any
 
 from vlane.documents import key_lines
 from vlane.documents.textfile import whole_text
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 
 _LOOKED_AT_AGAIN = 1 << 20
-"""Size in bytes of the largest file that is read again to find a line."""
+"""Size in bytes of the largest file that is reread to find a line."""
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*)"|\[(\d+)\]|([^.\[\]\s"]++)')
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Contents of a file.
+    """Parsed document of a file.
 
     Parameters
     ----------
     source : str
-        The file.
+        File name.
     text : str
-        The text as it was read.
+        Text of the file.
     content : object
-        The parsed contents.
+        Parsed content.
     """
 
     source: str
@@ -39,10 +39,10 @@ class Document:
     content: Any
 
     def placed(self, error: InputError) -> InputError:
-        """Return an error about this document with the document's name and the line of its key.
+        """Return an error about this document with the file name and the line of its key.
 
-        The key is the beginning of its field, up to a blank: keys and places joined by dots, or places in brackets.
-        An error about a missing key has the line of its section; one that is not about a key has no line.
+        The key is the start of the error's field up to a blank: keys and indices joined by dots, or indices in
+        brackets. An error about a missing key gets the line of its section; an error without a key gets no line.
         """
         if error.line or not self.text:
             return error.at(self.source)
@@ -54,7 +54,7 @@ class Document:
         return error.at(self.source, line)
 
     def path_of(self, field: str) -> key_lines.Path:
-        """Return the keys that a field names, whether they are written or not."""
+        """Return the path that a field names, whether or not it exists."""
         path: list[str | int] = []
         at = 0
         while found := _KEY.match(field, at):
@@ -66,7 +66,7 @@ class Document:
         return tuple(path)
 
     def at(self, path: key_lines.Path) -> Any:
-        """Return the value at a place; raise ``KeyError`` if there is none."""
+        """Return the value at a path; raise ``KeyError`` if there is none."""
         content = self.content
         for key in path:
             if not (key in content if isinstance(content, dict) else _is_place(key, content)):
@@ -75,7 +75,7 @@ class Document:
         return content
 
     def has(self, path: key_lines.Path) -> bool:
-        """Return whether a key is written."""
+        """Return whether a path exists."""
         try:
             self.at(path)
         except KeyError:
@@ -92,7 +92,7 @@ def _is_place(key: str | int, content: object) -> bool:
 
 
 def key_of(path: key_lines.Path) -> str:
-    """Return keys in the notation of ``InputError.field``.
+    """Return a path in the notation of ``InputError.field``.
 
     Examples
     --------
@@ -106,38 +106,38 @@ def key_of(path: key_lines.Path) -> str:
 
 
 def placed(error: InputError) -> InputError:
-    """Return an error with the line of its key, if its file is a document and the line is not known yet."""
+    """Return an error with the line of its key, if its file is a document and the line is unknown."""
     document = None if error.line or not error.source else read_again(Path(error.source))
     return document.placed(error) if document else error
 
 
 def read_again(path: Path) -> Document | None:
-    """Read a document again to find a line in it; return ``None`` if it cannot be read twice."""
+    """Reread a document to find a line in it; return ``None`` if it cannot be read twice."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LOOKED_AT_AGAIN:
-            return None  # a pipe is read once
+            return None  # a pipe can be read only once
         return read_document(path, "file")
     except (OSError, ValueError):
         return None
 
 
 def read_document(path: Path, what: str, parse_float: Callable[[str], Any] = float) -> Document:
-    """Return a file as a document: JSON if its name ends so, else TOML.
+    """Return a file as a document: JSON if its name ends in ``.json``, otherwise TOML.
 
     Parameters
     ----------
     path : Path
-        The file.
+        File to read.
     what : str
-        Name of the file in the error if it cannot be read.
+        Name of the file in errors.
     parse_float : callable
-        Converts a decimal fraction to a number.
+        Converts the text of a decimal fraction to a number.
 
     Raises
     ------
     InputError
-        If it cannot be read or parsed (with the line), or has a key twice.
+        If the file cannot be read or parsed (with the line), or a key is given twice.
     """
     text = whole_text(path, what)
     document = Document(str(path), text, None)
@@ -148,9 +148,13 @@ def read_document(path: Path, what: str, parse_float: Callable[[str], Any] = flo
             content = tomllib.loads(text, parse_float=parse_float)
     except _TwiceError:
         lines, twice = key_lines.json_key_lines(text)
-        raise InputError(key_of(twice[0]), "given once", "twice", source=str(path), line=lines[twice[0]]) from None
+        line, problem = lines[twice[0]], "is given twice"
+        raise InputError(
+            key_of(twice[0]), "given once", "twice", source=str(path), line=line, problem=problem
+        ) from None
     except RecursionError:
-        raise InputError("content", "nested less deep", "too deep to be read", source=str(path)) from None
+        problem = "is nested too deep"
+        raise InputError("content", "nested less", "nested too deep", source=str(path), problem=problem) from None
     except ValueError as error:
         raise _syntax(error, text, str(path)) from None
     return Document(str(path), text, content)
@@ -161,11 +165,11 @@ def _is_json(source: str) -> bool:
 
 
 class _TwiceError(ValueError):
-    """A key is given twice."""
+    """Key given twice."""
 
 
 def given_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object; a key given twice is refused, as TOML does."""
+    """Make a JSON object; raise for a repeated key, like TOML."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise _TwiceError
@@ -174,49 +178,51 @@ def given_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _TOML_MUST = {
     "Expected '=' after a key": "key = value",
-    "Expected ']'": "closed by ] after a section's name",
-    "Expected newline": "one statement a line, each value whole",
-    "Expected ": "text that ends with the quotes it began with",
+    "Expected ']'": "] after a section's name",
+    "Expected newline": "one complete statement per line",
+    "Expected ": "matching quotes around a text",
     "Invalid statement": "key = value, a [section] or a comment",
-    "Invalid value": "a value: a number, text in quotes, true or false, a list or a section",
-    "Invalid initial character": "a key of letters, digits, _ and -, or in quotes",
-    "Invalid hex": "an escape of hexadecimal digits",
-    "Invalid date": "a date or time that there is",
-    "Cannot overwrite": "a key that is given once",
-    "Cannot declare": "a section that is given once",
-    "Cannot mutate": "a section that is not given whole elsewhere",
-    "Cannot redefine": "a section that is not given whole elsewhere",
-    "Duplicate inline": "a key that is given once",
-    "Unclosed array": "a list with , between its elements and ] behind them",
-    "Unclosed inline": "a section with , between its keys and } behind them",
-    "Unterminated string": "text that ends with the quotes it began with",
-    "Unescaped": "text in which a \\ begins a known escape",
-    "Escaped character": "an escape of a character that there is",
-    "Illegal character": "text without control characters; a line end only in triple quotes",
-    "Found invalid": "without control characters",
+    "Invalid value": "a value (number, quoted text, true or false, list or section)",
+    "Invalid initial character": "a key of letters, digits, _ and -, or a quoted key",
+    "Invalid hex": "hexadecimal digits in an escape",
+    "Invalid date": "a valid date or time",
+    "Cannot overwrite": "each key once",
+    "Cannot declare": "each section once",
+    "Cannot mutate": "a section that is not complete elsewhere",
+    "Cannot redefine": "a section that is not complete elsewhere",
+    "Duplicate inline": "each key once",
+    "Unclosed array": "a list with , between elements and ] at its end",
+    "Unclosed inline": "a section with , between keys and } at its end",
+    "Unterminated string": "matching quotes around a text",
+    "Unescaped": "a known escape after \\",
+    "Escaped character": "an escape of a valid character",
+    "Illegal character": "text without control characters (line breaks only in triple quotes)",
+    "Found invalid": "no control characters",
 }
-"""Beginnings of the parser's messages, and what must be there instead."""
+"""Expected content, by beginning of the parser's message."""
 _JSON_MUST = {
-    "Expecting value": "a value: a number, text in double quotes, true or false, a list or an object",
+    "Expecting value": "a value (number, double-quoted text, true or false, list or object)",
     "Expecting property name": "a key in double quotes",
-    "Illegal trailing comma": "no , behind the last element",
+    "Illegal trailing comma": "no , after the last element",
     "Expecting ':'": ": after a key",
     "Expecting ','": ", between elements",
-    "Extra data": "nothing behind the document",
-    "Unterminated string": "text that ends with its quote",
+    "Extra data": "nothing after the document",
+    "Unterminated string": "a closing quote",
     "Invalid control": "text without control characters",
-    "Invalid \\": "text in which a \\ begins a known escape",
+    "Invalid \\": "a known escape after \\",
 }
 
 
 def _syntax(error: ValueError, text: str, source: str) -> InputError:
-    """Return a parser's error in the wording of ``InputError``, with the line."""
+    """Return a parser's error as an ``InputError`` with the line."""
     name, table = ("JSON", _JSON_MUST) if _is_json(source) else ("TOML", _TOML_MUST)
     said, lines = str(error), text.split("\n")
-    must = next((f"{name}: {must}" for begin, must in table.items() if said.startswith(begin)), name)
+    must = next((must for begin, must in table.items() if said.startswith(begin)), "")
     at = re.search(r"\(?(?:at )?line (\d+)", said)
     line = int(at[1]) if at else len(text.rstrip().split("\n"))
     if said.startswith("Exceeds the limit"):
         digits = re.search(r"\d[\d_]{4299,}", text)
-        must, line = f"{name}: numbers of at most 4300 digits", text.count("\n", 0, digits.start() if digits else 0) + 1
-    return InputError("content", must, lines[line - 1].strip(), source=source, line=line)
+        must, line = "numbers of at most 4300 digits", text.count("\n", 0, digits.start() if digits else 0) + 1
+    got = lines[line - 1].strip()
+    problem = f": invalid {name}{must and f', expected {must}'}: {shown(got)}"
+    return InputError("content", f"{name}{must and f': {must}'}", got, source=source, line=line, problem=problem)

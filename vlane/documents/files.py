@@ -1,4 +1,4 @@
-"""Writing of results: whole files or none, and none in place of a file that was read (``docs/files.md``)."""
+"""Atomic writing of results, with protection of input files (``docs/files.md``)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from vlane.errors import InputError
+from vlane.errors import InputError, shown
 
 _STDOUT, _STDERR = 1, 2
 _NEW_MODE = 0o666
 _inputs: set[tuple[int, int]] | None = None
-"""Devices and numbers of the files that a command has read; ``None`` where nobody asks."""
+"""Device and inode numbers of the files that a command has read; ``None`` outside ``inputs_kept``."""
 
 
 @contextlib.contextmanager
 def inputs_kept() -> Iterator[None]:
-    """Let no output replace a file that was read as an input before, while this lasts: a command's own."""
-    global _inputs  # noqa: PLW0603 - of the process, as files are
+    """Within the context, forbid outputs to replace files that were read as inputs."""
+    global _inputs  # noqa: PLW0603 - one set per process
     before, _inputs = _inputs, set()
     try:
         yield
@@ -30,51 +30,53 @@ def inputs_kept() -> Iterator[None]:
 
 
 def note_input(file: Path) -> None:
-    """Remember a file as an input, whatever its name and the links to it."""
+    """Register a file as an input, resolving links."""
     if _inputs is not None and (found := _place(file)):
         _inputs.add(found)
 
 
 def not_an_input(file: Path, *, option: str) -> None:
-    """Refuse a file for an output that was read as an input.
+    """Reject an output file that was read as an input.
 
     Raises
     ------
     InputError
-        Naming the option.
+        If the file was read; names the option.
     """
     if _inputs and _place(file) in _inputs:
-        raise InputError(option, "another file than one that is read", str(file))
+        problem = f": {shown(str(file))} is also an input; choose another file"
+        raise InputError(option, "a file that is not an input", str(file), problem=problem)
 
 
 def _place(file: Path) -> tuple[int, int] | None:
-    """Return device and number of a regular file, the one that a link leads to."""
+    """Return device and inode number of a regular file, following links; ``None`` for anything else."""
     try:
         found = file.stat()
-    except (OSError, ValueError):  # of the name: a zero byte, or half a character
+    except (OSError, ValueError):  # ValueError: the name has a zero byte or half a character
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
-    """Write a file; an existing file stays until the new content is complete.
+    """Write a file atomically: an existing file stays until the new content is complete.
 
-    A regular file, or one that is not there yet, is replaced as a whole, and keeps its mode; where the name is a
-    link, the file that it leads to. A device, a pipe and what this process has as its output are written to.
+    A regular or missing file is replaced as a whole and keeps its mode; links are followed. A device, a pipe and this
+    process's own output are written to directly.
 
     Parameters
     ----------
     file : Path
-        Name of the file.
+        File name.
     content : str or bytes
-        Text is written in UTF-8; what UTF-8 cannot say, as an escape.
+        Content; text is encoded in UTF-8, with escapes for surrogates.
     option : str
-        Option that named the file.
+        Option that named the file, for errors.
 
     Raises
     ------
     InputError
-        Naming the option, if the file cannot be written, or was read (``inputs_kept``); nothing is left behind.
+        If the file cannot be written, or was read as an input (``inputs_kept``); names the option. No partial file
+        remains.
     """
     not_an_input(file, option=option)
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
@@ -91,14 +93,16 @@ def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
             with os.fdopen(os.open(file, os.O_WRONLY), "wb", buffering=0) as opened:
                 _write_all(opened.fileno(), data)
     except OSError as error:
-        raise InputError(option, "a file that can be written", error.strerror or "unusable", source=str(file)) from None
-    except ValueError as error:  # of the name: a zero byte, or half a character
-        must = "a name that a file can have"
-        raise InputError(option, must, f"one without ({error})", source=str(file)) from None
+        reason = error.strerror or "unusable"
+        problem = f": cannot write the file: {reason}"
+        raise InputError(option, "a writable file", reason, source=str(file), problem=problem) from None
+    except ValueError as error:  # the name has a zero byte or half a character
+        problem = f": invalid file name: {error}"
+        raise InputError(option, "a valid file name", str(file), source=str(file), problem=problem) from None
 
 
 def _status(file: Path) -> os.stat_result | None:
-    """Return what is known of a file, the one that a link leads to; ``None`` if there is none."""
+    """Return the status of a file, following links; ``None`` if it does not exist."""
     try:
         return file.stat()
     except FileNotFoundError:
@@ -106,7 +110,7 @@ def _status(file: Path) -> os.stat_result | None:
 
 
 def _own_stream(found: os.stat_result | None) -> int | None:
-    """Return the number of this process' output that a file is, as ``/dev/stdout`` is; of two, the first."""
+    """Return 1 or 2 if a file is this process's stdout or stderr, such as ``/dev/stdout``; otherwise ``None``."""
     for stream in (_STDOUT, _STDERR) if found else ():
         try:
             if os.path.samestat(os.fstat(stream), found):  # type: ignore[arg-type]
@@ -117,10 +121,10 @@ def _own_stream(found: os.stat_result | None) -> int | None:
 
 
 def _write_to_stream(stream: int, data: bytes) -> None:
-    """Write where the output is by now, behind what was printed before."""
+    """Write to an output stream, after everything printed before."""
     printed = sys.stdout if stream == _STDOUT else sys.stderr
     below = getattr(printed, "buffer", None)
-    if below is None:  # it was closed or is no file
+    if below is None:  # the stream is closed or not a file
         _write_all(stream, data)
         return
     printed.flush()
@@ -135,7 +139,7 @@ def _write_all(opened: int, data: bytes) -> None:
 
 
 def _replace(file: Path, found: os.stat_result | None, data: bytes) -> None:
-    """Put a new file in place of one, or of nothing."""
+    """Replace a file atomically, or create it."""
     if found and not os.access(file, os.W_OK):
         raise PermissionError(None, "a read-only file")
     fresh = file.with_name(f".{secrets.token_hex(8)}.part")
@@ -152,22 +156,25 @@ def _replace(file: Path, found: os.stat_result | None, data: bytes) -> None:
 
 
 def usable_folder(folder: Path, *, option: str) -> Path:
-    """Return a folder for results, made if it is missing.
+    """Return a writable folder, created if missing.
 
     Raises
     ------
     InputError
-        Naming the option, if it cannot be written to.
+        If the folder cannot be written; names the option.
     """
-    must = "a folder that can be written"
+    must = "a writable folder"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         usable = os.access(folder, os.W_OK)
     except OSError as error:
-        raise InputError(option, must, error.strerror or "unusable", source=str(folder)) from None
+        reason = error.strerror or "unusable"
+        problem = f": cannot use the folder: {reason}"
+        raise InputError(option, must, reason, source=str(folder), problem=problem) from None
     except ValueError as error:
-        must = "a name that a folder can have"
-        raise InputError(option, must, f"one without ({error})", source=str(folder)) from None
+        problem = f": invalid folder name: {error}"
+        raise InputError(option, "a valid folder name", str(folder), source=str(folder), problem=problem) from None
     if not usable:
-        raise InputError(option, must, "read-only", source=str(folder))
+        problem = ": the folder is read-only"
+        raise InputError(option, must, "read-only", source=str(folder), problem=problem)
     return folder

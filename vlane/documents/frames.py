@@ -1,4 +1,4 @@
-"""Tables that users write, as CSV or Parquet: read whole, each refusal with the file, the row and the column."""
+"""CSV and Parquet tables from users; errors name file, row and column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlane.documents.files import note_input
 from vlane.errors import InputError
 
 _AGAIN = re.compile(r"(.*)_duplicated_\d+")
-"""How polars names a column whose name an earlier one has."""
+"""Name that polars gives a column whose name is already taken."""
 
 
 def read_frame(path: Path, what: str, *, heading: bool = True) -> pl.DataFrame:
@@ -24,43 +24,48 @@ def read_frame(path: Path, what: str, *, heading: bool = True) -> pl.DataFrame:
     Parameters
     ----------
     path : Path
-        The file.
+        File to read.
     what : str
-        What it is, for a refusal.
+        Name of the file in errors.
     heading : bool
-        The first line of a CSV names the columns.
+        Whether the first line of a CSV names the columns.
 
     Raises
     ------
     InputError
-        If it cannot be read, or a CSV names a column twice.
+        If the file cannot be read, or a CSV names a column twice.
     """
     note_input(path)
     try:
-        with path.open("rb") as file:  # of a name polars would take *, ? and [ for patterns
+        with path.open("rb") as file:  # polars would treat *, ? and [ in a name as patterns
             if path.suffix == ".parquet":
                 return pl.read_parquet(file)
             frame = pl.read_csv(file, infer_schema_length=None, has_header=heading)
     except (OSError, pl.exceptions.PolarsError) as error:
         first = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise InputError(what, "a readable CSV or Parquet file", first, source=str(path)) from None
+        problem = f"cannot be read as CSV or Parquet: {first}"
+        raise InputError(what, "a readable CSV or Parquet file", first, source=str(path), problem=problem) from None
     for name in frame.columns:
         if (again := _AGAIN.fullmatch(name)) and again[1] in frame.columns:
-            raise InputError("columns", "named once each", f"{again[1]} twice", source=str(path), line=1)
+            problem = f": {again[1]} is named twice"
+            raise InputError("columns", "distinct", again[1], source=str(path), line=1, problem=problem)
     return frame
 
 
 def check_columns(frame: pl.DataFrame, needed: Iterable[str], path: Path) -> None:
-    """Refuse a table without the columns that are needed.
+    """Reject a table that lacks a column.
 
     Raises
     ------
     InputError
-        Naming all of them.
+        If a column is missing; names all required columns.
     """
     names = list(needed)
     if any(name not in frame.columns for name in names):
-        raise InputError("columns", f"{', '.join(names)}", ", ".join(frame.columns), source=str(path))
+        lacking = [name for name in names if name not in frame.columns]
+        problem = f": {', '.join(lacking)} missing (found {', '.join(frame.columns)})"
+        got = ", ".join(frame.columns)
+        raise InputError("columns", ", ".join(names), got, source=str(path), problem=problem)
 
 
 def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArray[np.int64]:
@@ -69,7 +74,7 @@ def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArr
     Raises
     ------
     InputError
-        Naming the first row that holds anything else.
+        If a row holds anything else; names the first such row.
     """
     _check_type(column, path)
     whole = column.cast(pl.Int64, strict=False)
@@ -83,12 +88,12 @@ def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArr
 def numbers(
     column: pl.Series, path: Path, *, first_line: int = 2, least: float = 0, most: float = inf
 ) -> NDArray[np.float64]:
-    """Return a column of numbers in a range; they are 0 or more unless it says otherwise.
+    """Return a column of numbers in a range, by default at least 0.
 
     Raises
     ------
     InputError
-        Naming the first row that holds anything else.
+        If a row holds anything else; names the first such row.
     """
     _check_type(column, path)
     number = column.cast(pl.Float64, strict=False)
@@ -99,9 +104,9 @@ def numbers(
 
 
 def _check_type(column: pl.Series, path: Path) -> None:
-    """Refuse a column of a Parquet file that holds no numbers; a CSV's may be text."""
+    """Reject a Parquet column that is not numeric; a CSV column may be text."""
     if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
-        raise InputError(column.name, "a column of numbers", f"one of {column.dtype}", source=str(path))
+        raise InputError(column.name, "a column of numbers", f"of type {column.dtype}", source=str(path))
 
 
 def _refuse_first(column: pl.Series, is_wrong: pl.Series, must: str, path: Path, *, first_line: int) -> None:

@@ -1,7 +1,7 @@
-"""Lines of the keys of a TOML or JSON text, which the parsers of the standard library do not keep.
+"""Lines of the keys of a TOML or JSON text, which the parsers of the standard library do not record.
 
-The text has been parsed already: here nothing is checked, and nothing but keys and their lines is looked at.
-Lists and tables are walked with a stack of our own, so depth costs no recursion; patterns are linear in time.
+The text must already have been parsed; only keys and their lines are examined. An explicit stack handles lists and
+tables, so depth costs no recursion; all patterns run in linear time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tomllib
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""Keys and, in lists, places from 0, from the whole document down."""
+"""Keys and list indices (from 0), from the root of the document."""
 
 # Not possessive: Python 3.11.0 to 3.11.4 match possessive groups of several alternatives wrongly.
 _STRINGS = r'''
@@ -29,9 +29,9 @@ _JSON = re.compile(r'(?P<newline>\n)|(?P<skip>[ \t\r]++)|"(?:[^"\\]|\\.)*"|[\[\]
 
 
 def toml_key_lines(text: str) -> dict[Path, int]:
-    r"""Return the line, from 1, of every table, list element and key of a TOML text that can be parsed.
+    r"""Return the line, from 1, of every table, list element and key of a valid TOML text.
 
-    A table that is only implied has the line where it is first implied; one with a header has the header's.
+    An implicit table has the line that first implies it; a table with a header has the header's line.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def toml_key_lines(text: str) -> dict[Path, int]:
 
 
 def json_key_lines(text: str) -> tuple[dict[Path, int], list[Path]]:
-    r"""Return the line of every key and list element of a JSON text that can be parsed, and what is given twice.
+    r"""Return the line of every key and list element of a valid JSON text, and the repeated keys.
 
     Examples
     --------
@@ -53,16 +53,16 @@ def json_key_lines(text: str) -> tuple[dict[Path, int], list[Path]]:
 
 
 class _Keys:
-    """A walk over the parts of a text."""
+    """Walk over the tokens of a text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines: dict[Path, int] = {}
         self.twice: list[Path] = []
-        self.last: dict[Path, int] = {}  # place of the last element of each list of tables
+        self.last: dict[Path, int] = {}  # index of the last element of each list of tables
 
     def of_toml(self) -> dict[Path, int]:
-        """Walk over statements: headers, and keys with their values."""
+        """Process statements: headers, and keys with their values."""
         base: Path = ()
         parts = _Parts(self.text, _TOML)
         while part := parts.next():
@@ -85,12 +85,12 @@ class _Keys:
         return self.lines
 
     def of_json(self) -> tuple[dict[Path, int], list[Path]]:
-        """Walk over the one value."""
+        """Process the top-level value."""
         self._value(_Parts(self.text, _JSON), (), ":")
         return self.lines, self.twice
 
     def _header(self, keys: list[str], line: int, *, is_list: bool) -> Path:
-        """Note a table's header, or that of one more table of a list; return where its keys belong."""
+        """Record the header of a table or of an element of a list of tables; return the path of its keys."""
         at: Path = ()
         for key in keys[:-1]:
             at = (*at, key)
@@ -108,7 +108,7 @@ class _Keys:
         return at
 
     def _key(self, base: Path, keys: list[str], line: int) -> Path:
-        """Note a key, which may be dotted; return its place."""
+        """Record a key, which may be dotted; return its path."""
         for key in keys[:-1]:
             base = (*base, key)
             self.lines.setdefault(base, line)
@@ -119,9 +119,11 @@ class _Keys:
         return at
 
     def _value(self, parts: _Parts, at: Path, gives: str) -> None:
-        """Walk over a value, and over lists and tables within it; ``gives`` stands between key and value."""
-        opened: list[tuple[Path, int]] = []  # where each list or table is, and the place of the element, -1 in a table
-        begins = True  # an element or a key, else what comes belongs to the scalar before: a date may have a blank
+        """Process a value with nested lists and tables; ``gives`` is the separator between key and value."""
+        opened: list[tuple[Path, int]] = []  # path of each list or table, and index of the element, -1 in a table
+        begins = (
+            True  # an element or key starts here; otherwise the token continues a scalar (a date may contain a blank)
+        )
         while part := parts.next():
             if part == "\n":
                 if not opened and gives == "=":
@@ -140,7 +142,7 @@ class _Keys:
                     opened.append((at, 0 if part == "[" else -1))
 
     def _element(self, parts: _Parts, part: str, inside: Path, place: int, gives: str) -> tuple[Path, str]:
-        """Note what begins in a list, or a key in a table; return its place and the first part of its value."""
+        """Record the start of a list element or table key; return its path and the first token of its value."""
         line = parts.line
         if place >= 0:
             self.lines[*inside, place] = line
@@ -156,7 +158,7 @@ class _Keys:
 
 
 class _Parts:
-    """Strings, brackets, separators, line ends and bare words of a text; blanks and comments are left out."""
+    """Tokens of a text: strings, brackets, separators, line ends and bare words, without blanks and comments."""
 
     def __init__(self, text: str, pattern: re.Pattern[str]) -> None:
         self._matches = pattern.finditer(text)
@@ -164,7 +166,7 @@ class _Parts:
         self.line = 1
 
     def next(self) -> str:
-        """Return the next part, nothing behind the last; ``line`` is the line it begins in."""
+        """Return the next token, empty after the last; ``line`` is the line on which it starts."""
         for match in self._matches:
             if match.lastgroup != "skip":
                 self.line = self._ends
@@ -174,7 +176,7 @@ class _Parts:
 
 
 def _toml_keys(parts: list[str]) -> list[str]:
-    """Return the keys of a dotted key, quoted ones as they are meant."""
+    """Return the keys of a dotted key, unquoted."""
     keys = []
     document: Any = tomllib.loads(f"{''.join(parts)} = 0")
     while isinstance(document, dict):

@@ -1,4 +1,4 @@
-"""Translation of pydantic's errors: file, line, key, what it must be, and what it was."""
+"""Translation of pydantic's errors into ``InputError`` with file, line and key."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel, ValidationError
 
 from vlane.documents.document import Document, key_of
 from vlane.documents.key_lines import Path
-from vlane.errors import InputError, closest
+from vlane.errors import InputError, closest, missing_value
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _plain(limit: float) -> float:
-    """Return a limit without a fraction of 0."""
+    """Return a limit as an integer if it has no fraction."""
     return int(limit) if limit == int(limit) else limit
 
 
@@ -30,7 +30,7 @@ WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "finite_number": lambda _: "a finite number",
     "bool_type": lambda _: "true or false",
     "string_type": lambda _: "text",
-    "string_pattern_mismatch": lambda _: "a name, not empty",
+    "string_pattern_mismatch": lambda _: "a non-empty name",
     "list_type": lambda _: "a list",
     "dict_type": lambda _: "a section",
     "model_type": lambda _: "a section",
@@ -40,19 +40,23 @@ WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than_equal": lambda context: f"at least {context['ge']}",
     "less_than": lambda context: f"below {_plain(context['lt'])}",
     "less_than_equal": lambda context: f"at most {context['le']}",
-    "too_short": lambda context: f"a list of at least {context['min_length']}",
-    "too_long": lambda context: f"a list of at most {context['max_length']}",
+    "too_short": lambda context: f"a list of at least {_elements(context['min_length'])}",
+    "too_long": lambda context: f"a list of at most {_elements(context['max_length'])}",
 }
-"""Words that follow "must be", by pydantic's name of what is wrong; what needs more than words is in ``_refusal``."""
+"""Words after "must be", by pydantic's type of error; ``_refusal`` handles errors that need more."""
+
+
+def _elements(count: int) -> str:
+    return f"{count} element{'s' * (count != 1)}"
 
 
 def checked(model: type[_Model], document: Document) -> _Model:
-    """Return a document as a model.
+    """Validate a document as a model.
 
     Raises
     ------
     InputError
-        Naming the first unknown key, or else the first value that is missing or wrong.
+        If the document is rejected; names the first unknown key, otherwise the first missing or wrong value.
     """
     try:
         return model.model_validate(document.content)
@@ -62,12 +66,12 @@ def checked(model: type[_Model], document: Document) -> _Model:
 
 
 def is_key(model: type[BaseModel], document: Document, path: Path) -> bool:
-    """Return whether a model has a key at a place, written or not."""
+    """Return whether a model has a key at a path, written or not."""
     return bool(_types_at([model], path, document.content))
 
 
 def _written(error: Any, document: Document) -> Path:
-    """Return the keys that an error is about: its place without branches of unions, which no document has."""
+    """Return the path of an error without the branches of unions, which documents do not contain."""
     path: Path = ()
     for part in error["loc"]:
         if document.has((*path, part)):
@@ -81,18 +85,19 @@ def _written(error: Any, document: Document) -> Path:
 
 def _refusal(model: type[BaseModel], document: Document, found: list[tuple[Path, Any]]) -> InputError:
     first = next((path for path, error in found if error["type"] == "extra_forbidden"), found[0][0])
-    path = max((path for path, _ in found if path[: len(first)] == first), key=len)  # in a union, the nearest branch
+    path = max((path for path, _ in found if path[: len(first)] == first), key=len)  # in a union, the closest branch
     errors = [error for each, error in found if each == path]
     kind, got, types = errors[0]["type"], errors[0]["input"], _types_at([model], path, document.content)
     name = key_of(path) or "content"
     if kind == "extra_forbidden":
         return _unknown(model, document, path)
     if kind in {"missing", "union_tag_not_found"}:
-        return InputError(name, _given(types), "missing")
+        choices = [str(choice) for choice in _choices(types)]
+        return missing_value(name, f"give one of {', '.join(choices)}" if choices else "")
     if kind == "value_error":
         return _judged(errors[0]["ctx"]["error"], path, got)
     if kind in {"too_short", "too_long"}:
-        got = f"one of {len(got)}"
+        got = _elements(len(got))
     choices = [str(choice) for choice in _choices(types)]
     if kind == "union_tag_invalid":
         got = got.get(path[-1])
@@ -107,17 +112,12 @@ def _must(error: Any) -> str:
     return words(error.get("ctx", {})) if words else ""
 
 
-def _given(types: list[Any]) -> str:
-    choices = [str(choice) for choice in _choices(types)]
-    return f"given: one of {', '.join(choices)}" if choices else "given"
-
-
 def _judged(error: ValueError, path: Path, got: object) -> InputError:
-    """Return the error of one of our validators, for a key below its section."""
+    """Return the error of one of vlane's validators with the path of its section."""
     if not isinstance(error, InputError):
         return InputError(key_of(path) or "content", str(error), got)
     name = ".".join(filter(None, (key_of(path), error.field)))
-    return InputError(name, error.must, error.got, details=error.details, meant=error.meant)
+    return error.of(name)
 
 
 def _unknown(model: type[BaseModel], document: Document, path: Path) -> InputError:
@@ -125,11 +125,12 @@ def _unknown(model: type[BaseModel], document: Document, path: Path) -> InputErr
     known = _keys(_types_at([model], path[:-1], document.content), document.at(path[:-1]))
     word = str(path[-1])
     meant = closest(word, known) or _section_with(model, word, document.content)
-    return InputError(key_of(path), f"a known key ({', '.join(known)})", "unknown", meant=meant)
+    must, problem = f"a known key ({', '.join(known)})", f": unknown key (known: {', '.join(known)})"
+    return InputError(key_of(path), must, "unknown", problem=problem, meant=meant)
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself, without what restricts them."""
+    """Yield the member types of a union, or the type itself, without annotations."""
     if get_origin(annotation) is Annotated:
         yield from _alternatives(get_args(annotation)[0])
     elif get_origin(annotation) in {Union, UnionType}:
@@ -144,20 +145,20 @@ def _is_model(kind: Any) -> bool:
 
 
 def _meant(types: list[Any], content: Any) -> list[type[BaseModel]]:
-    """Return the models among types; of a union those whose tag the content has, or all if it has none."""
+    """Return the models among types; for a union those whose tag matches the content, or all without a match."""
     models = [kind for kind in types if _is_model(kind)]
     given = content if isinstance(content, dict) else {}
     return [model for model in models if given.items() & _tags(model).items()] or models
 
 
 def _tags(model: type[BaseModel]) -> dict[str, str]:
-    """Return the keys that have one value each, which tells a union's models apart."""
+    """Return the required keys with a single accepted value, which discriminate the models of a union."""
     choices = {name: get_args(info.annotation) for name, info in model.model_fields.items() if info.is_required()}
     return {name: values[0] for name, values in choices.items() if len(values) == 1 and isinstance(values[0], str)}
 
 
 def _types_at(annotations: list[Any], path: Path, content: Any) -> list[Any]:
-    """Return the types that are possible at a place; the content says which of a union's models is meant."""
+    """Return the possible types at a path; the content selects among a union's models."""
     types = [kind for annotation in annotations for kind in _alternatives(annotation)]
     if not path:
         return types
@@ -184,7 +185,7 @@ def _keys(types: list[Any], content: Any) -> list[str]:
 
 
 def _section_with(model: type[BaseModel], word: str, content: Mapping[str, Any]) -> str:
-    """Return where else in the document a key of this name belongs, one section rather than any of a list."""
+    """Return where else in the document a key of this name is valid, preferring sections to lists of sections."""
     found = []
     for name, info in model.model_fields.items():
         types = list(_alternatives(info.annotation))

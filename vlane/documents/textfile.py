@@ -1,4 +1,4 @@
-"""Reading of text files line by line, with refusals that name file and line."""
+"""Reading of text files line by line, with errors that name file and line."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_BYTES = 1 << 26
-"""Of a file that is read whole."""
+"""Largest size of a file that is read at once."""
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
 _PIECE = 1 << 20
-"""Bytes read at a time, and the longest line: no dump has one of a thousand."""
+"""Bytes per read, and longest accepted line; lines of real dumps are below a thousand bytes."""
 
 
 class TextFile:
-    """A text file that is read line by line; it counts the lines.
+    """Text file that is read line by line and counts its lines.
 
-    Lines end at a line feed alone (a carriage return before it is dropped), as the tools that write them mean it:
-    other characters that Python takes for line ends may stand in a name. Bytes that are no UTF-8 are kept as
-    surrogates, which ``vlane.shown.harmless`` shows. The file is read in pieces, never held whole.
+    Only line feeds end lines (a preceding carriage return is dropped), as in the tools that write dumps; other Unicode
+    line separators may occur in names. Invalid UTF-8 is kept as surrogates, which ``vlane.shown.harmless`` displays.
+    The file is never held in memory as a whole.
 
     Parameters
     ----------
     path : Path
-        The file.
+        File to read.
 
     Raises
     ------
     InputError
-        When it is read: if it cannot be, is empty, or has a line of more than a million bytes.
+        On reading: if the file cannot be read, is empty, or has a line of more than a million bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,7 +49,7 @@ class TextFile:
                 yield line
             blank = blank and not any(map(str.strip, lines))
         if blank:
-            raise InputError("content", "text", "an empty file", source=str(self.path))
+            raise InputError("content", "not empty", "empty", source=str(self.path), problem=": the file is empty")
 
     def _pieces(self) -> Iterator[list[str]]:
         """Yield the lines in lists of about a million bytes."""
@@ -65,14 +65,15 @@ class TextFile:
                     rest += tail
                     if len(rest) > _PIECE:
                         self.line += 1
-                        self.refuse("line", f"at most {_PIECE} bytes", "a longer one")
+                        self.refuse("line", f"at most {_PIECE} bytes", "longer")
                 if rest:
                     yield _lines(rest)
         except OSError as error:
-            raise InputError("file", "readable", error.strerror or "unreadable", source=str(self.path)) from None
+            reason, source = error.strerror or "unreadable", str(self.path)
+            raise InputError("file", "readable", reason, source=source, problem=f"cannot be read: {reason}") from None
 
     def refuse(self, field: str, must: str, got: object) -> NoReturn:
-        """Refuse the line that was read last."""
+        """Raise an error about the line read last."""
         raise InputError(field, must, got, source=str(self.path), line=self.line)
 
     def number(self, field: str, text: str, least: int, most: int) -> int:
@@ -81,7 +82,7 @@ class TextFile:
         Raises
         ------
         InputError
-            If it is none or out of range.
+            If the text is not a number or out of range.
         """
         value = number(text)
         if value is None or not least <= value <= most:
@@ -89,9 +90,9 @@ class TextFile:
         return value
 
     def numbers(self, field: str, least: int, most: int) -> Mapping[str, int]:
-        """Return what the texts of a field mean, each read by ``number`` when it is asked for the first time.
+        """Return a mapping from texts of a field to numbers, each parsed once by ``number``.
 
-        For fields of millions of lines with few different values.
+        For fields with millions of lines and few distinct values.
         """
         return _Numbers(self, field, least, most)
 
@@ -102,7 +103,7 @@ def _lines(piece: bytes) -> list[str]:
 
 
 def number(text: str) -> int | None:
-    """Return a decimal or 0x number, or ``None`` if the text is none."""
+    """Return a decimal or 0x number, or ``None`` if the text is not a number."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         return None
@@ -110,7 +111,7 @@ def number(text: str) -> int | None:
 
 
 class _Numbers(dict[str, int]):
-    """The numbers of one field, each read once."""
+    """Numbers of one field, each parsed once."""
 
     def __init__(self, dump: TextFile, field: str, least: int, most: int) -> None:
         super().__init__()
@@ -122,26 +123,29 @@ class _Numbers(dict[str, int]):
 
 
 def whole_text(path: Path, what: str) -> str:
-    """Return all of a text file, its lines ended by line feeds; ``what`` it is called if it cannot be read.
+    """Return the whole text of a file with line feeds as line ends; errors call the file ``what``.
 
     Raises
     ------
     InputError
-        If it cannot be read, is no UTF-8 text, or has more than 64 MiB.
+        If the file cannot be read, is not UTF-8, or exceeds 64 MiB.
     """
     note_input(path)
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise InputError(what, "readable", error.strerror or "unreadable", source=str(path)) from None
+        reason = error.strerror or "unreadable"
+        raise InputError(what, "readable", reason, source=str(path), problem=f"cannot be read: {reason}") from None
     except ValueError:
-        raise InputError(what, "readable", "a name that no file can have", source=str(path)) from None
+        reason = "invalid file name"
+        raise InputError(what, "readable", reason, source=str(path), problem=f"cannot be read: {reason}") from None
     if len(data) > _MOST_BYTES:
-        raise InputError(what, f"at most {_MOST_BYTES} bytes", "a larger file", source=str(path))
+        raise InputError(what, f"at most {_MOST_BYTES} bytes", "larger", source=str(path))
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         got = f"byte 0x{error.object[error.start]:02x}"
-        raise InputError(what, "UTF-8 text", got, source=str(path), line=line) from None
+        problem = f"is not UTF-8 text: {got}"
+        raise InputError(what, "UTF-8 text", got, source=str(path), line=line, problem=problem) from None

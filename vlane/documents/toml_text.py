@@ -1,4 +1,4 @@
-"""Values and documents as TOML text, and values from the text of an option."""
+"""Values and documents as TOML text, and values parsed from options."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from vlane.documents.document import key_of
 from vlane.errors import InputError
 
 _OPENS = "[{\"'"
-"""First characters of values that are closed by another one."""
+"""First characters of values with a closing delimiter."""
 _CLOSES = {"[": "]", "{": "}"}
 
 
 def parse_value(text: str, field: str) -> Any:
-    """Return the value that a text says in TOML's syntax; a bare word is text.
+    """Parse a value in TOML syntax; a bare word is text.
 
     Raises
     ------
     InputError
-        Naming the field, if it is empty, or a list, a section or a quotation that is not closed.
+        If the text is empty, or an unclosed list, section or quotation; names the field.
 
     Examples
     --------
@@ -31,24 +31,24 @@ def parse_value(text: str, field: str) -> Any:
     """
     word = text.strip()
     if not word:
-        raise InputError(field, "given a value", "empty")
+        raise InputError(field, "given a value", "empty", problem="needs a value")
     if "\n" not in word and not word.startswith("#"):
         try:
             return tomllib.loads(f"value = {word}")["value"]
         except (ValueError, RecursionError):
             pass
     if word[0] in _OPENS:
-        raise InputError(field, "a value as in a TOML file", text)
+        raise InputError(field, "a valid TOML value", text)
     return word
 
 
 def split_values(text: str, field: str) -> list[Any]:
-    """Return the values of a list that is separated by commas; those within brackets and quotes separate nothing.
+    """Return the values of a comma-separated list; commas within brackets and quotes do not separate.
 
     Raises
     ------
     InputError
-        Naming the field, as ``parse_value``.
+        If a value is rejected by ``parse_value``; names the field.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def split_values(text: str, field: str) -> list[Any]:
 
 
 def toml_value(value: Any) -> str:
-    """Return a value in TOML's syntax, on one line.
+    """Return a value in TOML syntax on one line.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def toml_value(value: Any) -> str:
 
 
 def toml_document(content: Mapping[str, Any]) -> str:
-    """Return a document of sections and lists of sections.
+    """Return a TOML document of sections and lists of sections.
 
     Examples
     --------

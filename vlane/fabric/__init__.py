@@ -1,1 +1,1 @@
-"""Captured fabrics: what a subnet manager programmed, read from its dumps."""
+"""Captured fabrics: tables that a subnet manager programmed, read from dumps."""

@@ -2,125 +2,200 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from vlane.documents.textfile import TextFile
 from vlane.errors import InputError
+from vlane.fabric.dump import Remarks
+from vlane.fabric.dumps.db_csv import DbCsv, read_db_csv
 from vlane.fabric.dumps.ibnetdiscover import read_ibnetdiscover
 from vlane.fabric.dumps.lfts import read_lfts
+from vlane.fabric.dumps.name_map import apply_names, read_name_map
+from vlane.fabric.dumps.net_dump import read_net_dump
 from vlane.fabric.dumps.opensm_conf import read_opensm_conf
-from vlane.fabric.dumps.path_sls import read_path_csv, read_saquery
+from vlane.fabric.dumps.path_sls import read_path_csv, read_path_records, read_psl, read_saquery
 from vlane.fabric.dumps.portinfo import read_portinfo
-from vlane.fabric.dumps.sl2vl import read_opensm_sl2vl, read_smpquery_sl2vl
+from vlane.fabric.dumps.sl2vl import read_opensm_sl2vl, read_slvl, read_smpquery_sl2vl
+from vlane.fabric.dumps.subnet_lst import read_subnet_lst
 from vlane.fabric.dumps.vlarb_dump import read_smpquery_vlarb
 from vlane.fabric.lids import LidBook
-from vlane.fabric.missing import Missing
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.path_table import PathSLs
 from vlane.fabric.sl2vl_tables import SL2VLTables
+from vlane.fabric.topology import Topology
 
-__all__ = ["CAPTURED", "load_fabric"]
+__all__ = ["CAPTURED", "CONF", "LFTS", "PATH_SLS", "PORT_INFOS", "SL2VL", "TOPOLOGY", "VLARB", "load_fabric"]
 
 T = TypeVar("T")
 
-_TOPOLOGY = "ibnetdiscover.txt"
-_LFTS = ("opensm-lfts.dump", "dump_fts.txt", "ibroute.txt")
-_SL2VL_SET, _SL2VL_READ = "opensm-sl2vl.dump", "smpquery-sl2vl.txt"
-_VLARB, _CONF, _PORT_INFO = "smpquery-vlarb.txt", "opensm.conf", "smpquery-portinfo.txt"
-_PATH_CSV, _PATH_RECORDS = "path-sl.csv", "saquery-path.txt"
-CAPTURED = (_TOPOLOGY, *_LFTS, _SL2VL_SET, _SL2VL_READ, _VLARB, _PATH_CSV, _PATH_RECORDS, _CONF, _PORT_INFO)
-"""Files of a folder that are read as a fabric's."""
-_PATHS = ("CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED")
-_LISTS = ("VLARB_NARROWED", "VLARB_DIFFERS", "VL_MASKED", "WEIGHT_WRAPPED", "ENTRIES_DROPPED")
-_ROWS = ("SL2VL_MASKED", "SL2VL_DIFFERS")
-_LANES = ("MAX_VLS_IGNORED", "MAX_OP_VLS_EXCEEDED", "OPER_VLS_EXCEEDED")
-_CONGESTION = ("CC_OFF", "CC_NOTHING_MARKS", "CC_NO_GAP", "CC_MASK_EMPTY", "CC_NO_SL", "CC_TIMER_0", "CC_CCT_SHORT")
-_OPTIONS = ("LIMIT_REPLACED", "ENTRY_MALFORMED", "SL2VL_SHORT", "QOS_OFF", *_CONGESTION, "ROUTING_FALLBACK")
+_DB_CSV, CONF = "ibdiagnet2.db_csv", "opensm.conf"
+TOPOLOGY = (
+    "ibnetdiscover.txt",
+    "ibdiagnet2.ibnetdiscover",
+    _DB_CSV,
+    "ibdiagnet2.lst",
+    "opensm-subnet.lst",
+    "ibdiagnet2.net_dump",
+)
+LFTS = (
+    "opensm-lfts.dump",
+    "dump_fts.txt",
+    "ibroute.txt",
+    "ibdiagnet2.fdbs",
+    "opensm.fdbs",
+    "osm.fdbs",
+    "ibdiagnet.fdbs",
+    "opensm.fwd",
+)
+_SL2VL_SET, _SL2VL_READ = "opensm-sl2vl.dump", ("smpquery-sl2vl.txt", "ibdiagnet2.slvl", "ibdiagnet.slvl")
+SL2VL = (_SL2VL_SET, *_SL2VL_READ)
+VLARB = ("smpquery-vlarb.txt", _DB_CSV)
+PORT_INFOS = ("smpquery-portinfo.txt", _DB_CSV)
+_PATH_CSV, _SAQUERY, _PATH_RECORDS = "path-sl.csv", "saquery-path.txt", "opensm-path-records.dump"
+_PSL = ("ibdiagnet2.psl", "ibdiagnet.psl")
+PATH_SLS = (_PATH_CSV, _SAQUERY, _PATH_RECORDS, *_PSL)
+_NAMES = ("node-name-map", "node-name-map.txt", "ib-node-name-map", "ib-node-name-map.txt")
+CAPTURED = tuple(dict.fromkeys((*TOPOLOGY, *LFTS, *SL2VL, *VLARB, *PATH_SLS, CONF, *PORT_INFOS, *_NAMES)))
+"""Files of a folder that are read as parts of a fabric; of each group the first usable one."""
 
 
-def load_fabric(folder: Path) -> Fabric:
-    """Read the files of a captured fabric; only ``ibnetdiscover.txt`` must be there.
+def load_fabric(folder: Path, *, partial: bool = False, names: Path | None = None) -> Fabric:
+    """Read the files of a captured fabric; only one of ``TOPOLOGY`` must be there.
 
-    Every other file may be missing; the fabric's notes then state this and what is assumed instead.
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    partial : bool
+        Leave out files, and parts of files, that cannot be read; ``Fabric.remarks`` then records them. Nodes and
+        cables must be readable nevertheless.
+    names : Path, optional
+        A node-name-map, instead of one in the folder.
 
     Raises
     ------
     InputError
-        If the folder holds no fabric, or a file of it cannot be used.
+        If the folder holds no fabric, or a file cannot be used.
     """
     _check_folder(folder)
-    fabric = Fabric(folder.resolve().name, read_ibnetdiscover(folder / _TOPOLOGY))
-    lids = LidBook(fabric.nodes, folder / _TOPOLOGY)
-    files = _Files(fabric, folder)
+    files = _Files(folder, Remarks(partial))
+    name, topology = files.topology()
+    fabric = Fabric(folder.resolve().name, topology.nodes, name, remarks=files.remarks)
+    fabric.notes.extend(topology.notes)
+    lids = LidBook(fabric.nodes, folder / name, topology.initiator)
+    _rename(fabric, files, names)
+    remarks = files.remarks
     if fabric.of_kind(Kind.SWITCH):
-        fabric.lfts = files.first(dict.fromkeys(_LFTS, read_lfts), _PATHS, "no pair can be traced") or {}
-    _check_switches(fabric, folder)
-    fabric.sl2vl = (
-        files.first(
-            {
-                _SL2VL_SET: lambda path: read_opensm_sl2vl(path, lids),
-                _SL2VL_READ: lambda path: read_smpquery_sl2vl(path, lids),
-            },
-            (*_PATHS, *_ROWS),
-            "VL = SL modulo the data lanes",
-        )
-        or SL2VLTables()
-    )
-    read_back = folder / _SL2VL_READ
-    if (folder / _SL2VL_SET).exists() and read_back.exists():
-        _compare(fabric, read_smpquery_sl2vl(read_back, lids))
+        fabric.lfts = files.first(dict.fromkeys(LFTS, lambda path: read_lfts(path, remarks))) or {}
+        _check_switches(fabric, folder)
+    fabric.sl2vl = _sl2vl(fabric, files, lids)
     fabric.vlarb = (
         files.first(
-            {_VLARB: lambda path: read_smpquery_vlarb(path, lids)},
-            ("VL_UNSERVED", "STARVATION", "WEIGHT_BELOW_MTU", *_LISTS, "OPER_VLS_EXCEEDED"),
-            "arbitration is not checked",
+            {
+                VLARB[0]: lambda path: read_smpquery_vlarb(path, lids, remarks),
+                _DB_CSV: lambda _path: _of_fabric(fabric, files.db_csv.vlarb),
+            }
         )
         or {}
     )
     fabric.path_sls = (
-        files.first({_PATH_CSV: read_path_csv, _PATH_RECORDS: read_saquery}, _PATHS, "every pair takes SL 0")
+        files.first(
+            {
+                _PATH_CSV: lambda path: read_path_csv(path, remarks),
+                _SAQUERY: lambda path: read_saquery(path, remarks),
+                _PATH_RECORDS: lambda path: read_path_records(path, remarks),
+                **dict.fromkeys(_PSL, lambda path: read_psl(path, fabric.nodes, remarks)),
+            }
+        )
         or PathSLs()
     )
-    fabric.conf = files.first(
-        {_CONF: read_opensm_conf},
-        ("STARVATION", *_LISTS, *_ROWS, *_LANES, *_OPTIONS),
-        "limits are 0, nothing configured to compare",
-    )
+    fabric.conf = files.first({CONF: read_opensm_conf})
     fabric.port_infos = (
         files.first(
-            {_PORT_INFO: lambda path: read_portinfo(path, lids)},
-            ("WEIGHT_BELOW_MTU", *_LANES),
-            "{data_vls} data lanes, by the tables; no MTU is known",
+            {
+                PORT_INFOS[0]: lambda path: read_portinfo(path, lids, remarks),
+                _DB_CSV: lambda _path: _of_fabric(fabric, files.db_csv.port_infos),
+            }
         )
         or {}
     )
-    _note_bare_ports(fabric)
     return fabric
 
 
 class _Files:
-    """The files of a folder; missing ones are recorded."""
+    """The files of a folder; a file that cannot be read is recorded, and the next of its group is tried."""
 
-    def __init__(self, fabric: Fabric, folder: Path) -> None:
-        self.fabric, self.folder = fabric, folder
+    def __init__(self, folder: Path, remarks: Remarks) -> None:
+        self.folder, self.remarks = folder, remarks
 
-    def first(self, readers: dict[str, Callable[[Path], T]], codes: tuple[str, ...], instead: str) -> T | None:
-        """Read the first file that exists; otherwise record what cannot be checked, and what is assumed."""
-        for name, read in readers.items():
-            if (self.folder / name).exists():
-                return read(self.folder / name)
-        what = f"no {' or '.join(readers)}"
-        assumed = instead.format(data_vls=self.fabric.data_vls) if "{" in instead else instead
-        self.fabric.missing.append(Missing(what, codes, assumed))
-        self.fabric.notes.append(f"{what}: {assumed}")
+    def topology(self) -> tuple[str, Topology]:
+        """Return the first usable file of ``TOPOLOGY`` and its content.
+
+        Raises
+        ------
+        InputError
+            If none is usable: the error about the first one.
+        """
+        readers: dict[str, Callable[[Path], Topology | None]] = {
+            **dict.fromkeys(TOPOLOGY[:2], lambda path: read_ibnetdiscover(path, self.remarks)),
+            _DB_CSV: lambda _path: self.db_csv.topology(),
+            **dict.fromkeys(TOPOLOGY[3:5], lambda path: read_subnet_lst(path, self.remarks)),
+            TOPOLOGY[5]: lambda path: read_net_dump(path, self.remarks),
+        }
+        failed: InputError | None = None
+        for name in self._present(readers):
+            try:
+                found = readers[name](self.folder / name)
+            except InputError as error:
+                failed = failed or error
+                self.remarks.leave_out(name, error)
+                continue
+            if found is not None:
+                return name, found
+        if failed is not None:
+            raise failed
+        raise InputError(
+            "fabric", f"a folder with nodes and cables ({', '.join(TOPOLOGY)})", "without them", source=str(self.folder)
+        )
+
+    def first(self, readers: dict[str, Callable[[Path], T]]) -> T | None:
+        """Return the content of the first file that is there and usable; ``None`` if there is none."""
+        for name in self._present(readers):
+            try:
+                found = readers[name](self.folder / name)
+            except InputError as error:
+                self.remarks.leave_out(name, error)
+                continue
+            if found:
+                return found
         return None
+
+    @cached_property
+    def db_csv(self) -> DbCsv:
+        """The tables of ``ibdiagnet2.db_csv``; none if it cannot be read."""
+        try:
+            return read_db_csv(self.folder / _DB_CSV, self.remarks)
+        except InputError as error:
+            self.remarks.leave_out(_DB_CSV, error)
+            return DbCsv()
+
+    def _present(self, names: Iterable[str]) -> Iterator[str]:
+        return (name for name in names if (self.folder / name).exists())
+
+
+def _of_fabric(fabric: Fabric, found: dict[Port, T]) -> dict[Port, T]:
+    """Return the entries of ports that the fabric has."""
+    nodes = fabric.nodes
+    return {port: each for port, each in found.items() if port.guid in nodes and port.number <= nodes[port.guid].ports}
 
 
 def _check_folder(folder: Path) -> None:
     try:
-        is_folder, has_topology = folder.is_dir(), (folder / _TOPOLOGY).is_file()
+        is_folder = folder.is_dir()
+        has_topology = is_folder and any((folder / name).is_file() for name in TOPOLOGY)
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or "unreadable"
         raise InputError("fabric", "a readable folder", said, source=str(folder)) from None
@@ -129,50 +204,57 @@ def _check_folder(folder: Path) -> None:
             "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
         )
     if not has_topology:
-        raise InputError("fabric", f"a folder with {_TOPOLOGY}", "without it", source=str(folder))
+        must = f"a folder with {TOPOLOGY[0]}, or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
+        raise InputError("fabric", must, "without them", source=str(folder))
+
+
+def _rename(fabric: Fabric, files: _Files, names: Path | None) -> None:
+    """Give nodes the names of a node-name-map."""
+    if names is not None:
+        apply_names(fabric.nodes, read_name_map(names, files.remarks))
+        return
+    found = files.first(dict.fromkeys(_NAMES, lambda path: read_name_map(path, files.remarks)))
+    if found:
+        apply_names(fabric.nodes, found)
 
 
 def _check_switches(fabric: Fabric, folder: Path) -> None:
-    """Refuse forwarding tables that do not cover exactly the fabric's switches: a truncated file lacks some."""
+    """Record forwarding tables that are missing, or that belong to no switch of the fabric."""
     if not fabric.lfts:
         return
-    name = next(name for name in _LFTS if (folder / name).exists())
+    name = next(name for name in LFTS if (folder / name).exists())
     switches = {node.guid for node in fabric.of_kind(Kind.SWITCH)}
     for guid in sorted(switches ^ set(fabric.lfts)):
-        must = "one of every switch" if guid in switches else f"of switches in {_TOPOLOGY}"
-        got = f"none of {fabric.nodes[guid].name}" if guid in switches else f"one of {guid:#x}"
+        is_missing = guid in switches
+        must = "one of every switch" if is_missing else f"of switches in {fabric.topology_file}"
+        got = f"none of {fabric.show_node(fabric.nodes[guid])}" if is_missing else f"one of {guid:#x}"
         lines = sum(1 for _ in TextFile(folder / name))
-        raise InputError("forwarding tables", must, got, source=str(folder / name), line=lines)
+        error = InputError("forwarding tables", must, got, source=str(folder / name), line=lines)
+        if not is_missing:
+            del fabric.lfts[guid]
+            fabric.remarks.leave_out(name, error)
+        elif not fabric.remarks.partial:
+            raise error
 
 
-def _note_bare_ports(fabric: Fabric) -> None:
-    """Record the cabled ports that the present files do not cover."""
-    cabled = {Port(node.guid, number) for node in fabric.nodes.values() for number in node.links}
-    bare = len(cabled) - sum(port in cabled for port in fabric.vlarb)
-    if fabric.vlarb and bare:
-        what = f"{bare} cabled ports have no arbitration table"
-        codes = ("VL_UNSERVED", "STARVATION", "WEIGHT_BELOW_MTU", *_LISTS, "OPER_VLS_EXCEEDED")
-        fabric.missing.append(Missing(f"smpquery-vlarb.txt: {what}", codes, "theirs is not checked"))
-        fabric.notes.append(f"{what}: theirs is not checked")
-    told = sum(port in cabled for port in fabric.port_infos)
-    if fabric.port_infos and told < len(cabled):
-        fabric.notes.append(
-            f"OperVLs is known of {told} of {len(cabled)} ports: {fabric.data_vls} is taken for the others"
-        )
-        if fabric.vlarb and fabric.mtu:
-            fabric.notes.append(f"the MTU of ports without PortInfo is taken as {fabric.mtu}, the largest known")
-    if fabric.port_infos and not fabric.mtu:
-        what = "smpquery-portinfo.txt: no NeighborMTU"
-        fabric.missing.append(Missing(what, ("WEIGHT_BELOW_MTU",), "no MTU is known"))
-
-
-def _compare(fabric: Fabric, read_back: SL2VLTables) -> None:
-    """Use the rows that the ports returned, and record a dump that differs."""
-    differ = fabric.sl2vl.differing(read_back)
+def _sl2vl(fabric: Fabric, files: _Files, lids: LidBook) -> SL2VLTables:
+    """Return the SL2VL rows: those that ports returned take precedence over those that OpenSM dumped."""
+    remarks = files.remarks
+    dumped = files.first({_SL2VL_SET: lambda path: read_opensm_sl2vl(path, lids, remarks)})
+    returned = files.first(
+        {
+            _SL2VL_READ[0]: lambda path: read_smpquery_sl2vl(path, lids, remarks),
+            **dict.fromkeys(_SL2VL_READ[1:], lambda path: read_slvl(path, fabric.nodes, remarks)),
+        }
+    )
+    if dumped is None or returned is None:
+        return dumped or returned or SL2VLTables()
+    differ = dumped.differing(returned)
     if differ:
         node = fabric.nodes[differ[0][0]]
         fabric.notes.append(
-            f"opensm-sl2vl.dump and smpquery-sl2vl.txt differ in {len(differ)} rows, the first of {node.name} "
-            f"in {differ[0][1]} out {differ[0][2]}: the ports' own rows are used"
+            f"{_SL2VL_SET} and the rows that the ports returned differ in {len(differ)} rows, the first of "
+            f"{fabric.show_node(node)} in {differ[0][1]} out {differ[0][2]}: the ports' own rows are used"
         )
-    fabric.sl2vl.update(read_back)
+    dumped.update(returned)
+    return dumped

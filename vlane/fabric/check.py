@@ -1,4 +1,4 @@
-"""Checks of a captured fabric: faults, and settings whose effect may differ from what was intended."""
+"""Checks of a captured fabric: faults, and settings whose effect may differ from the intention."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 
 from vlane.fabric.configured import compare_configured
 from vlane.fabric.congestion_options import congestion_findings
+from vlane.fabric.coverage import Coverage, coverage_of, missing_parts
 from vlane.fabric.finding import ERRORS, Finding
 from vlane.fabric.loops import credit_loops
 from vlane.fabric.lost import Unreachable
-from vlane.fabric.missing import missing_findings, unchecked_codes
+from vlane.fabric.missing import Missing, missing_findings
 from vlane.fabric.model import Fabric, Port
+from vlane.fabric.remark_findings import remark_findings
 from vlane.fabric.trace import Hop, Trace, trace_pairs
+from vlane.fabric.waits import LANES
 from vlane.fabric.weights import weight_findings
 from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VLArbTable
 
@@ -46,17 +49,19 @@ class FabricReport:
     Parameters
     ----------
     loops : tuple of tuple of Hop
-        Credit loops: each link waits for the next one, the last for the first.
+        Credit loops: each link waits for the next link, the last for the first.
     unreachable : tuple of Unreachable
-        Pairs of adapters whose packets do not arrive; if there are very many, only some of them.
+        Pairs of adapters whose packets do not arrive, at most 100,000.
     unreachable_pairs : int
-        Total number.
+        Number of pairs of adapters whose packets do not arrive.
     unserved : tuple of Unserved
         Lanes with traffic that no entry serves.
     warnings : tuple of Finding
         All findings, including those that make the check fail.
-    not_checked : tuple of str
-        Codes of findings that cannot be made for want of a file, or that rest on an assumption.
+    coverage : dict of str to Coverage
+        By code of a finding, the number of elements that were checked without an assumption.
+    missing : tuple of Missing
+        Parts that were not captured, with the codes that they affect.
     assumptions : tuple of str
         Assumptions made where no file gave the value.
     path_sls : dict of int to int
@@ -68,40 +73,50 @@ class FabricReport:
     unreachable_pairs: int
     unserved: tuple[Unserved, ...]
     warnings: tuple[Finding, ...]
-    not_checked: tuple[str, ...]
+    coverage: dict[str, Coverage]
+    missing: tuple[Missing, ...]
     assumptions: tuple[str, ...]
     path_sls: dict[int, int]
 
     @property
+    def not_checked(self) -> tuple[str, ...]:
+        """Codes of findings that were not checked for every element, or that rest on an assumption for some."""
+        affected = {code for each in self.missing for code in each.codes}
+        return tuple(code for code, coverage in self.coverage.items() if code in affected or not coverage.is_full)
+
+    @property
     def ok(self) -> bool:
-        """Whether there is no loop, every pair arrives and every used lane is served, as far as the files show."""
+        """Whether there is no loop, every pair arrives and every used lane is served, as far as was checked."""
         return not any(finding.code in ERRORS for finding in self.warnings)
 
     @property
     def spotless(self) -> bool:
-        """Whether there is also no warning, and nothing was left unchecked."""
-        return all(finding.severity == "note" for finding in self.warnings)
+        """Whether there is also no warning, and every class of findings was checked in full."""
+        return not self.not_checked and all(finding.severity == "note" for finding in self.warnings)
 
 
 def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
-    """Check a fabric, along the paths of its pairs if they are followed already; the fabric is not changed."""
+    """Check a fabric along the paths of its pairs, which are followed unless they are given."""
     trace = trace or trace_pairs(fabric)
     loops = credit_loops(trace)
     unserved = _unserved(fabric, trace)
-    assumptions = list(fabric.notes)
-    if trace.assumed:
-        assumptions.append(f"{trace.assumed} pairs have no path record: SL 0 is assumed")
-    if trace.bare:
-        assumptions.append(f"{len(trace.bare)} SL2VL rows in use are missing: VL = SL modulo the data lanes is assumed")
+    missing = missing_parts(fabric, trace)
+    assumptions = [*fabric.notes, *(f"{each.what}: {each.instead}" for each in missing)]
+    limits = {limit for limit, _ in fabric.configured_limits.values()}
+    if fabric.port_infos and not fabric.held_limits and limits != {0}:
+        assumptions.append(
+            "every port with PortInfo reads VLHighLimit 0, as ports of simulators do: limits are those of opensm.conf"
+        )
     warnings = [
-        *(_loop_finding(fabric, loop) for loop in loops),
+        *(_loop_finding(fabric, trace, loop) for loop in loops),
         *_unreachable_findings(trace),
         *_unserved_findings(fabric, unserved),
-        *missing_findings(fabric.missing),
         *_starvation(fabric),
         *weight_findings(fabric),
         *compare_configured(fabric),
         *congestion_findings(fabric),
+        *remark_findings(fabric.remarks),
+        *missing_findings(missing),
     ]
     return FabricReport(
         loops,
@@ -109,23 +124,29 @@ def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
         trace.lost.count,
         unserved,
         tuple(warnings),
-        unchecked_codes(fabric.missing),
+        coverage_of(fabric, trace),
+        tuple(missing),
         tuple(assumptions),
         trace.sls,
     )
 
 
-def _loop_finding(fabric: Fabric, loop: tuple[Hop, ...]) -> Finding:
+def _loop_finding(fabric: Fabric, trace: Trace, loop: tuple[Hop, ...]) -> Finding:
     steps = [f"{fabric.show(hop.port)} VL {hop.vl}" for hop in (*loop, loop[0])]
+    numbers = [trace.wiring.number(hop.port) * LANES + hop.vl for hop in loop]
+    assumed = " (the SL or lane of some packets is assumed)" if trace.unsure_traffic[numbers].any() else ""
     return Finding(
-        "CREDIT_LOOP", fabric.show(loop[0].port), f"{len(loop)} links wait for each other: {' -> '.join(steps)}"
+        "CREDIT_LOOP",
+        fabric.show(loop[0].port),
+        f"{len(loop)} links wait for each other: {' -> '.join(steps)}{assumed}",
+        tuple(hop.port for hop in loop),
     )
 
 
 def _unreachable_findings(trace: Trace) -> list[Finding]:
     return [
-        Finding("UNREACHABLE", f"LID {slid} to {dlid}", f"{pairs} pairs do not arrive: {reason}")
-        for reason, pairs, (slid, dlid) in trace.lost.by_reason()
+        Finding("UNREACHABLE", f"LID {slid} to {dlid}", f"{pairs} pairs do not arrive: {reason}", (port,), (slid, dlid))
+        for reason, port, pairs, (slid, dlid) in trace.lost.by_reason()
     ]
 
 
@@ -156,6 +177,7 @@ def _unserved_findings(fabric: Fabric, unserved: tuple[Unserved, ...]) -> list[F
             fabric.show_all([each.port for each in same]),
             f"VL {vl} carries {max(each.pairs for each in same)} pairs"
             f"{' and fewer' if len(same) > 1 else ''} but no entry with a weight serves it",
+            tuple(each.port for each in same),
         )
         for vl, same in by_lane.items()
     ]
@@ -179,6 +201,7 @@ def _starvation(fabric: Fabric) -> list[Finding]:
                     fabric.show_all(ports),
                     f"LimitOfHighPriority 255 is unbounded: {behind} may starve behind VL "
                     f"{', '.join(map(str, sorted(high)))} of the high list",
+                    tuple(ports),
                 )
             )
     return findings

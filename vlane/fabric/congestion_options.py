@@ -2,6 +2,11 @@
 
 Options of an SL are ``name SL VALUE``, once for each SL; ``cc_cct`` is a list of shift:multiplier, and CCTI_Limit its
 last entry. OpenSM sends none of them unless ``congestion_control`` is ``TRUE``.
+
+Values are read as ``osm_subnet.c`` of OpenSM 3.3.23 reads them: numbers by ``opts_strtoul`` (base 0), masks by
+``opts_parse_256bit`` (hexadecimal with or without ``0x``), options of an SL by ``parse_ca_cong_common``, lists by
+``opts_parse_cc_cct``. OpenSM ignores a line that it cannot parse. ``CongestionOptions.faults`` names these lines, and
+those whose value does not fit its field.
 """
 
 from __future__ import annotations
@@ -9,40 +14,62 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from vlane.congestion.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS
-from vlane.congestion.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
-from vlane.errors import InputError
+from vlane.congestion.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS
+from vlane.congestion.cc_source import BYTE_BITS, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
 from vlane.fabric.dumps.opensm_conf import OpenSMConf, Option
+from vlane.fabric.dumps.opensm_numbers import strtoul, tokens
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind
 from vlane.tables.sl2vl import SL_COUNT
 
 _PREFIX, _SWITCH, _CA = "cc_", "cc_sw_cong_setting_", "cc_ca_cong_setting_"
 _VICTIM_BIT, _CREDIT_BIT, _THRESHOLD_BIT, _STARVATION_BIT, _RATE_BIT = range(5)
-"""Bits of Control_Map: what of the SwitchCongestionSetting is valid."""
-_MASK_BITS = 256
-_MOST = {
-    "control_map": 0xFFFFFFFF,
-    "victim_mask": (1 << _MASK_BITS) - 1,
-    "threshold": LARGEST_THRESHOLD,
-    "packet_size": (1 << SIZE_BITS) - 1,
-    "marking_rate": (1 << RATE_BITS) - 1,
-    "credit_mask": (1 << _MASK_BITS) - 1,
-    "credit_starvation_threshold": LARGEST_THRESHOLD,
+"""Bits of Control_Map: the valid parts of the SwitchCongestionSetting."""
+_MASK_DIGITS = 64
+_MASK = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)")
+_MASKS = ("victim_mask", "credit_mask")
+_BITS = {
+    f"{_SWITCH}control_map": (32, 32),
+    f"{_SWITCH}threshold": (8, THRESHOLD_BITS),
+    f"{_SWITCH}packet_size": (8, SIZE_BITS),
+    f"{_SWITCH}marking_rate": (16, RATE_BITS),
+    f"{_SWITCH}credit_starvation_threshold": (8, THRESHOLD_BITS),
+    f"{_CA}port_control": (16, 16),
+    f"{_CA}control_map": (16, 16),
 }
-_OF_SL = {
-    "ccti_timer": (1 << TIMER_BITS) - 1,
-    "ccti_increase": (1 << BYTE_BITS) - 1,
-    "trigger_threshold": (1 << BYTE_BITS) - 1,
-    "ccti_min": (1 << BYTE_BITS) - 1,
-}
-_ENTRY = re.compile(r"(\d{1,9}):(\d{1,9})")
+"""Bits of the number that OpenSM parses, and of the field that it sends."""
+_OF_SL = {"ccti_timer": TIMER_BITS, "ccti_increase": BYTE_BITS, "trigger_threshold": BYTE_BITS, "ccti_min": BYTE_BITS}
+_MOST_ENTRIES = 128
+"""Entries of a CCT that OpenSM holds (``OSM_CCT_ENTRY_MAX``)."""
+_DELAY = f"{_SWITCH}credit_starvation_return_delay"
+
+
+class Fault(NamedTuple):
+    """A line that OpenSM ignores, or whose value OpenSM cuts.
+
+    Parameters
+    ----------
+    option : Option
+        The line.
+    text : str
+        The value, or the part of the value that is wrong.
+    must : str
+        Values that OpenSM takes as they are.
+    effect : str
+        Result of this value.
+    """
+
+    option: Option
+    text: str
+    must: str
+    effect: str
 
 
 @dataclass(frozen=True)
 class SLOptions:
-    """What the options say of an SL.
+    """Settings of an SL.
 
     Parameters
     ----------
@@ -75,7 +102,9 @@ class CongestionOptions:
     cct : tuple of (int, int)
         Shift and multiplier of each entry.
     lines : dict of str to Option
-        Where each option stands; of one for several SLs the last.
+        Last line of each option.
+    faults : tuple of Fault
+        Lines that OpenSM ignores or cuts, in the order of the file.
     """
 
     is_on: bool
@@ -92,6 +121,7 @@ class CongestionOptions:
     levels: tuple[SLOptions, ...]
     cct: tuple[tuple[int, int], ...]
     lines: dict[str, Option] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
 
     @property
     def in_force(self) -> tuple[int, int, int, int]:
@@ -109,100 +139,133 @@ class CongestionOptions:
         return mask, self.credit_starvation_threshold, self.return_delay
 
     def level(self, sl: int) -> SLOptions:
-        """Return what is sent of an SL: nothing if the map has it not."""
+        """Return the settings of an SL that are sent: zeros for an SL that the map leaves out."""
         return self.levels[sl] if self.sl_map >> sl & 1 else SLOptions()
 
 
 def congestion_options(conf: OpenSMConf) -> CongestionOptions | None:
-    """Return the options of congestion control; None if the file has none.
-
-    Raises
-    ------
-    InputError
-        If one is no number in its range, naming the file and the line.
-    """
+    """Return the options of congestion control as OpenSM reads them; None if the file has none."""
     lines = {option.name: option for option in conf.options if option.name.startswith(_PREFIX)}
     if not lines:
         return None
-    switch = {name: _number(conf, _SWITCH + name, most) for name, most in _MOST.items()}
-    levels = [SLOptions(**dict.fromkeys(_OF_SL, 0))] * SL_COUNT
+    read = _Read()
     for option in conf.options:
-        name = option.name.removeprefix(_CA)
-        if option.name.startswith(_CA) and name in _OF_SL:
-            sl, value = _pair(conf, option, _OF_SL[name])
-            levels[sl] = SLOptions(**{**vars(levels[sl]), name: value})
+        read.option(option)
+    numbers = {name.removeprefix(_SWITCH): value for name, value in read.numbers.items()}
     on = conf.get("congestion_control")
     return CongestionOptions(
         is_on=on is not None and on.value == "TRUE",
-        **switch,
-        port_control=_number(conf, f"{_CA}port_control", 0xFFFF),
-        sl_map=_number(conf, f"{_CA}control_map", 0xFFFF),
-        levels=tuple(levels),
-        cct=_entries(conf),
-        return_delay=_return_delay(conf),
+        control_map=numbers["control_map"],
+        threshold=numbers["threshold"],
+        packet_size=numbers["packet_size"],
+        marking_rate=numbers["marking_rate"],
+        credit_starvation_threshold=numbers["credit_starvation_threshold"],
+        **read.masks,
+        port_control=read.numbers[f"{_CA}port_control"],
+        sl_map=read.numbers[f"{_CA}control_map"],
+        levels=tuple(SLOptions(**values) for values in read.levels),
+        cct=read.cct,
+        return_delay=read.delay,
         lines=lines,
+        faults=tuple(read.faults),
     )
 
 
-def _refuse(conf: OpenSMConf, option: Option, must: str) -> InputError:
-    return InputError(option.name, must, option.value, source=conf.file, line=option.line)
+class _Read:
+    """Values as they stand after each line: a line that OpenSM cannot parse changes nothing."""
 
+    def __init__(self) -> None:
+        self.numbers = dict.fromkeys(_BITS, 0)
+        self.masks = dict.fromkeys(_MASKS, 0)
+        self.levels = [dict.fromkeys(_OF_SL, 0) for _ in range(SL_COUNT)]
+        self.cct: tuple[tuple[int, int], ...] = ()
+        self.delay = (0, 0)
+        self.faults: list[Fault] = []
 
-def _whole(text: str, most: int) -> int | None:
-    try:
-        value = int(text, 0 if text.lower().startswith("0x") else 10)
-    except ValueError:
-        return None
-    return value if 0 <= value <= most else None
+    def option(self, option: Option) -> None:
+        """Take a line over, if it is one of congestion control."""
+        name = option.name
+        if name in _BITS:
+            parsed, sent = _BITS[name]
+            value = self._number(option, option.value, parsed, sent)
+            self.numbers[name] = self.numbers[name] if value is None else value
+        elif name.removeprefix(_SWITCH) in _MASKS:
+            self._mask(option, name.removeprefix(_SWITCH))
+        elif name.removeprefix(_CA) in _OF_SL and name.startswith(_CA):
+            self._level(option, name.removeprefix(_CA))
+        elif name == "cc_cct":
+            self._cct(option)
+        elif name == _DELAY:
+            found = self._delay(option, option.value)
+            self.delay = found or self.delay
 
+    def _fault(self, option: Option, must: str, effect: str = "OpenSM ignores the line", text: str = "") -> None:
+        self.faults.append(Fault(option, text or option.value, must, effect))
 
-def _number(conf: OpenSMConf, name: str, most: int) -> int:
-    option = conf.get(name)
-    if option is None:
-        return 0
-    value = _whole(option.value, most)
-    if value is None:
-        raise _refuse(conf, option, f"a number, 0 to {most:#x}")
-    return value
+    def _number(self, option: Option, text: str, parsed: int, sent: int) -> int | None:
+        """Return a number as OpenSM sends it, or ``None`` if OpenSM ignores the line."""
+        value, whole = strtoul(_bytes(text))
+        must = f"a number, 0 to {(1 << sent) - 1:#x}"
+        if not text or not whole or value >> parsed:
+            self._fault(option, must)
+            return None
+        if value >> sent:
+            self._fault(option, must, f"OpenSM sends {value & (1 << sent) - 1:#x}")
+        return value & (1 << sent) - 1
 
+    def _mask(self, option: Option, name: str) -> None:
+        found = _MASK.fullmatch(option.value)
+        if found is None:
+            self._fault(option, f"up to {_MASK_DIGITS} hexadecimal digits")
+            return
+        if len(found.group(1)) > _MASK_DIGITS:
+            self._fault(option, f"up to {_MASK_DIGITS} hexadecimal digits", f"OpenSM reads the first {_MASK_DIGITS}")
+        self.masks[name] = int(found.group(1)[:_MASK_DIGITS], 16)
 
-def _pair(conf: OpenSMConf, option: Option, most: int) -> tuple[int, int]:
-    words = option.value.split()
-    numbers = [_whole(word, least) for word, least in zip(words, (SL_COUNT - 1, most), strict=False)]
-    if len(words) != 2 or None in numbers:
-        raise _refuse(conf, option, f"an SL, 0 to {SL_COUNT - 1}, and a number, 0 to {most}")
-    sl, value = numbers
-    return int(sl or 0), int(value or 0)
+    def _level(self, option: Option, name: str) -> None:
+        sl_text, *rest = [*re.split(r"[ \t]+", option.value, maxsplit=1), ""][:2]
+        most = (1 << _OF_SL[name]) - 1
+        must = f"an SL, 0 to {SL_COUNT - 1}, and a number, 0 to {most}"
+        sl, whole = strtoul(_bytes(sl_text))
+        if not rest[0] or sl & 0xFF >= SL_COUNT:
+            self._fault(option, must)
+            return
+        if not whole or sl >= SL_COUNT:
+            self._fault(option, must, f"OpenSM takes {sl_text} for SL {sl & 0xFF}")
+        value, whole = strtoul(_bytes(rest[0]))
+        if not whole or value > most:
+            self._fault(option, must)
+            return
+        self.levels[sl & 0xFF][name] = value
 
+    def _cct(self, option: Option) -> None:
+        if not option.is_set:
+            self.cct = ()
+            return
+        parts = tokens(option.value)
+        entries = [self._delay(option, part) for part in parts[:_MOST_ENTRIES]]
+        if None in entries:
+            return
+        if len(parts) > _MOST_ENTRIES:
+            must, effect = f"a list of at most {_MOST_ENTRIES} entries", f"OpenSM reads the first {_MOST_ENTRIES}"
+            self._fault(option, must, effect)
+        self.cct = tuple(entry for entry in entries if entry is not None)
 
-def _return_delay(conf: OpenSMConf) -> tuple[int, int]:
-    option = conf.get(f"{_SWITCH}credit_starvation_return_delay")
-    if option is None:
-        return 0, 0
-    found = _delays(conf, option)
-    if len(found) != 1:
-        raise _refuse(conf, option, "one shift:multiplier")
-    return found[0]
-
-
-def _entries(conf: OpenSMConf) -> tuple[tuple[int, int], ...]:
-    option = conf.get("cc_cct")
-    found = () if option is None else _delays(conf, option)
-    if option is not None and len(found) > CCT_ENTRIES:
-        raise _refuse(conf, option, f"of at most {CCT_ENTRIES} entries")
-    return found
-
-
-def _delays(conf: OpenSMConf, option: Option) -> tuple[tuple[int, int], ...]:
-    found = []
-    for part in filter(None, re.split(r"[,\s]+", option.value)):
-        entry = _ENTRY.fullmatch(part)
-        shift, multiplier = map(int, entry.groups()) if entry else (-1, -1)
-        if not (0 <= shift < 1 << SHIFT_BITS and 0 <= multiplier < 1 << MULTIPLIER_BITS):
-            limits = f"0 to {(1 << SHIFT_BITS) - 1}:0 to {(1 << MULTIPLIER_BITS) - 1}"
-            raise _refuse(conf, option, f"a list of shift:multiplier, {limits}, not with {part}")
-        found.append((shift, multiplier))
-    return tuple(found)
+    def _delay(self, option: Option, text: str) -> tuple[int, int] | None:
+        """Return shift and multiplier as OpenSM sends them, or ``None`` if OpenSM ignores the line."""
+        must = f"shift:multiplier, 0 to {(1 << SHIFT_BITS) - 1}:0 to {(1 << MULTIPLIER_BITS) - 1}"
+        first, colon, second = text.partition(":")
+        if not colon:
+            self._fault(option, must, text=text)
+            return None
+        numbers = [strtoul(_bytes(part)) for part in (first, second)]
+        (shift, _), (multiplier, _) = numbers
+        sent = (shift & 0xFF) << MULTIPLIER_BITS | multiplier & 0xFFFF
+        read = sent >> MULTIPLIER_BITS & (1 << SHIFT_BITS) - 1, sent & (1 << MULTIPLIER_BITS) - 1
+        is_whole = first and second and all(whole for _, whole in numbers)
+        if not is_whole or read != (shift, multiplier):
+            self._fault(option, must, f"OpenSM sends {read[0]}:{read[1]}", text)
+        return read
 
 
 def congestion_findings(fabric: Fabric) -> list[Finding]:
@@ -217,10 +280,22 @@ def congestion_findings(fabric: Fabric) -> list[Finding]:
         or any(options.cct)
         or any(level != SLOptions() for level in options.levels)
     )
+    faults = [
+        Finding("OPTION_IGNORED", f"{conf.file}:{option.line} {option.name}", f"{_short(text)} is not {must}: {effect}")
+        for option, text, must, effect in options.faults
+    ]
     if not options.is_on:
         why = "congestion_control is not TRUE, so the cc_ options have no effect"
-        return [Finding("CC_OFF", conf.file, why)] if is_set else []
-    return list(_faults(fabric, conf, options))
+        return [*faults, Finding("CC_OFF", conf.file, why)] if is_set else faults
+    return [*faults, *_faults(fabric, conf, options)]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _short(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[:most] + "..."
 
 
 def _faults(fabric: Fabric, conf: OpenSMConf, options: CongestionOptions) -> Iterator[Finding]:

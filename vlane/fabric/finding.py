@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["CODES", "ERRORS", "NOTES", "Finding"]
+if TYPE_CHECKING:
+    from vlane.fabric.model import Port
+
+__all__ = ["ABOUT_CAPTURE", "CODES", "ERRORS", "NOTES", "Finding"]
 
 CODES = {
     "CREDIT_LOOP": "links wait for each other's buffers: the fabric can deadlock",
     "UNREACHABLE": "packets of a pair of adapters do not arrive",
     "VL_UNSERVED": "packets take a lane that no arbitration entry with a weight names: they are stuck",
-    "NOT_CHECKED": "a file is missing: the findings that need it are not made, or rest on an assumption",
+    "NOT_CHECKED": "a file, or a part of one, is missing: findings that need it are not made, or rest on an assumption",
+    "UNREADABLE": "a part of a file cannot be read: it is left out",
+    "BLOCK_REPLACED": "a file describes an element twice: the later block is used",
+    "PART_SKIPPED": "a file contains tables that the check does not use",
+    "TOOL_DIAGNOSTIC": "a tool reported a problem while it wrote a file",
     "STARVATION": "LimitOfHighPriority 255: the low list may never be served",
     "WEIGHT_BELOW_MTU": "weights rounded up to whole packets give other shares than the weights say",
     "VL_MASKED": "a configured lane does not exist: OpenSM cut it to another one",
@@ -26,6 +33,10 @@ CODES = {
     "VLARB_NARROWED": "torus-2QoS keeps two lanes only towards adapters",
     "VLARB_DIFFERS": "programmed lists are not what OpenSM makes of the configuration",
     "SL2VL_DIFFERS": "programmed SL2VL rows are not what OpenSM makes of the configuration",
+    "LIMIT_DIFFERS": "a port holds another LimitOfHighPriority than OpenSM makes of the configuration",
+    "OPTION_UNKNOWN": "OpenSM does not know an option: the line has no effect",
+    "OPTION_CUT": "a line is longer than OpenSM reads at a time",
+    "OPTION_IGNORED": "OpenSM cannot parse a value: it keeps the value before, or its default",
     "QOS_OFF": "qos is not TRUE: none of the QoS options has an effect",
     "CC_OFF": "congestion_control is not TRUE: none of the cc_ options has an effect",
     "CC_NOTHING_MARKS": "switches mark no packet: Threshold 0, or not sent",
@@ -41,8 +52,11 @@ CODES = {
 ERRORS = frozenset({"CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED"})
 """Codes that make the check fail."""
 
-NOTES = frozenset({"VLARB_NARROWED"})
-"""Codes of findings that are intended by the subnet manager and informative."""
+NOTES = frozenset({"VLARB_NARROWED", "PART_SKIPPED", "TOOL_DIAGNOSTIC"})
+"""Codes of findings that are intended by the subnet manager, or informative."""
+
+ABOUT_CAPTURE = frozenset({"NOT_CHECKED", "UNREADABLE", "BLOCK_REPLACED", "PART_SKIPPED", "TOOL_DIAGNOSTIC"})
+"""Codes of findings about the capture instead of the fabric."""
 
 
 class Finding(NamedTuple):
@@ -53,16 +67,22 @@ class Finding(NamedTuple):
     code : str
         One of ``CODES``.
     where : str
-        The port, pair, option or file.
+        The port, pair, option or file, as text.
     message : str
-        What it is.
+        Description of the fault.
+    ports : tuple of Port
+        All ports concerned, of which the text names the first only.
+    pair : (int, int) or None
+        SLID and DLID of the first pair concerned.
     """
 
     code: str
     where: str
     message: str
+    ports: tuple[Port, ...] = ()
+    pair: tuple[int, int] | None = None
 
     @property
     def severity(self) -> str:
-        """``error`` makes the check fail, ``warning`` a strict check, ``note`` none."""
+        """``error`` makes the check fail, ``warning`` only a strict check, ``note`` neither."""
         return "error" if self.code in ERRORS else "note" if self.code in NOTES else "warning"

@@ -1,16 +1,24 @@
-"""Owners of LIDs: the dumps name ports by LID and number."""
+"""Ports by LID or directed route, as the headings of dumps name them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from vlane.errors import InputError
-from vlane.fabric.model import Node, Port
+from vlane.fabric.model import Kind, Node, Port
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from vlane.documents.textfile import TextFile
+
+ADDRESS = (
+    r"(?=Lid |DR path )(?:Lid ([0-9]{1,9})(?: Gid [0-9a-fA-F:.]{2,45})?)? ?"
+    r"(?:DR path slid [0-9]{1,9}; dlid [0-9]{1,9}; ([0-9]{1,3}(?:,[0-9]{1,3}){0,63}))?"
+)
+"""Regular expression for the address of a port, as libibmad prints it; groups: LID, ports of the directed route."""
+
+_NO_LIDS = (0, 0xFFFF)
 
 
 class LidBook:
@@ -22,6 +30,8 @@ class LidBook:
         Nodes by GUID.
     source : Path
         File from which they were read.
+    initiator : int
+        GUID of the node from which directed routes start; 0 if it is not known.
 
     Raises
     ------
@@ -29,8 +39,8 @@ class LidBook:
         If two ports claim one LID.
     """
 
-    def __init__(self, nodes: dict[int, Node], source: Path) -> None:
-        self._nodes = nodes
+    def __init__(self, nodes: dict[int, Node], source: Path, initiator: int = 0) -> None:
+        self._nodes, self._initiator, self._source = nodes, initiator, source.name
         self._owners: dict[int, Port] = {}
         for node in nodes.values():
             for lid, port in node.owned_lids():
@@ -43,15 +53,41 @@ class LidBook:
         """Return the port that owns a LID of the current line; an unknown LID is an error."""
         owner = self._owners.get(int(lid))
         if owner is None:
-            dump.refuse("LID", "of a port in ibnetdiscover", lid)
+            if int(lid) in _NO_LIDS:
+                dump.refuse("LID", "assigned: a port without a LID can only be asked by a directed route", lid)
+            dump.refuse("LID", f"of a port in {self._source}", lid)
         return owner
 
-    def port(self, dump: TextFile, lid: str, number: str) -> Port:
-        """Return a port of the node with a LID; 0 is the port that has the LID."""
-        owner = self.owner(dump, lid)
+    def addressed(self, dump: TextFile, lid: str | None, route: str | None) -> Port:
+        """Return the port of an ``ADDRESS`` in the current line: the owner of the LID, or the end of the route."""
+        if route is None:
+            return self.owner(dump, lid or "")
+        if lid is None and self._initiator not in self._nodes:
+            must = "from a known node (ibnetdiscover prints it as 'Initiated from node'), or a LID"
+            dump.refuse("directed route", must, route)
+        at = self.owner(dump, lid) if lid is not None else Port(self._initiator, 0)
+        for step in map(int, route.split(",")[1:]):
+            far = self._nodes[at.guid].links.get(step)
+            if far is None:
+                name = self._nodes[at.guid].name or hex(at.guid)
+                dump.refuse(
+                    "directed route", f"along cables of {self._source}", f"{route}: {name} port {step} has none"
+                )
+            at = far
+        node = self._nodes[at.guid]
+        if node.kind is Kind.SWITCH:
+            return Port(node.guid, 0)
+        return at if at.number else Port(node.guid, min(node.links, default=1))
+
+    def port(self, dump: TextFile, owner: Port, number: str) -> Port:
+        """Return a port of an addressed port's node; 0 is the addressed port itself."""
         value = dump.number("port", number, 0, self._nodes[owner.guid].ports)
         return Port(owner.guid, value or owner.number)
 
     def ports(self, owner: Port) -> int:
         """Return how many external ports a port's node has."""
         return self._nodes[owner.guid].ports
+
+    def show(self, port: Port) -> str:
+        """Return a port as text."""
+        return f"{self._nodes[port.guid].name or hex(port.guid)} port {port.number}"

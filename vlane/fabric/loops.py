@@ -1,4 +1,4 @@
-"""Credit loops: links that wait for each other, found by removing all links that do not."""
+"""Credit loops: links that wait for each other, found by removing all other links."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vlane.fabric.wiring import Ints
 
 
 def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
-    """Return one loop of each set of links that wait for each other: the shortest through the link of most pairs.
+    """Return one loop of each set of links that wait for each other: the shortest through the busiest link.
 
-    The loop is listed from the link that waits for that one.
+    The busiest link carries most pairs. The loop begins at the link that waits for the busiest link.
     """
     held, wanted = only_loops(*trace.waits.pairs())
     if not len(held):
@@ -31,7 +31,7 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
 
 
 def only_loops(held: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Return of (held, wanted) channels those that are on a loop, or between two; none if there is no loop."""
+    """Return the (held, wanted) channels on a loop or between two loops; none if there is no loop."""
     held, wanted = _ahead_of_a_loop(held, wanted)
     wanted, held = _ahead_of_a_loop(wanted, held)
     return held, wanted
@@ -107,9 +107,9 @@ def _shortest_loop(waits: Mapping[int, Sequence[int]], knot: set[int], trace: Tr
 
 
 def _ahead_of_a_loop(tail: Ints, head: Ints) -> tuple[Ints, Ints]:
-    """Return the edges that are left when hops that no edge leads to are taken away, with their edges, over and over.
+    """Remove hops without an incoming edge, and their edges, until none is left; return the remaining edges.
 
-    Every edge is looked at once, in layers: most fabrics have no loop and nothing is left.
+    Every edge is visited once, in layers. Most fabrics have no loop, so no edge remains.
     """
     hops, places = np.unique(np.concatenate([tail, head]), return_inverse=True)
     of, to = places[: len(tail)], places[len(tail) :]
@@ -128,6 +128,6 @@ def _ahead_of_a_loop(tail: Ints, head: Ints) -> tuple[Ints, Ints]:
 
 
 def _ranges(start: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the numbers of several ranges, one after the other."""
+    """Return the numbers of several ranges in one array."""
     lengths = stop - start
     return np.repeat(start - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))

@@ -1,4 +1,4 @@
-"""Pairs whose packets do not arrive, and why: all are counted, a limited number is listed."""
+"""Pairs whose packets do not arrive, and the reasons: all are counted, a limited number is listed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vlane.fabric.model import Fabric
+from vlane.fabric.model import Fabric, Port
 from vlane.fabric.wiring import Ints, Wiring
 
 LISTED = 100_000
@@ -39,9 +39,11 @@ class Why(IntEnum):
     RING = 4
     NO_ENTRY = 5
     NO_PORT = 6
+    UNKNOWN = 7
+    """The switch has no captured forwarding table: nobody knows whether the packets arrive."""
 
     def at(self, place: Ints, detail: Ints | int = 0) -> Ints:
-        """Return the number of the reason at a port, or at a node for the last two."""
+        """Return the number of the reason at a port, or at a node for ``NO_ENTRY``, ``NO_PORT`` and ``UNKNOWN``."""
         return (np.int64(self) << 48) | (place << 16) | detail
 
 
@@ -53,23 +55,27 @@ class Lost:
     fabric : Fabric
         For names.
     wiring : Wiring
-        For what the places of reasons are.
+        Numbers of nodes and ports.
 
     Attributes
     ----------
     count : int
-        All of them.
+        Number of pairs that do not arrive.
+    unknown : int
+        Number of pairs that reach a switch without a captured forwarding table.
     """
 
     def __init__(self, fabric: Fabric, wiring: Wiring) -> None:
         self._fabric, self._wiring = fabric, wiring
-        self.count = 0
+        self.count = self.unknown = 0
         self._named: list[tuple[int, int, int]] = []
         self._reasons: dict[int, tuple[int, tuple[int, int]]] = {}
 
     def add(self, slids: Ints, dlids: Ints, why: Ints) -> None:
         """Record the pairs whose reason is not 0."""
-        mine = np.flatnonzero(why)
+        unknown = why >> 48 == Why.UNKNOWN
+        self.unknown += int(unknown.sum())
+        mine = np.flatnonzero((why != 0) & ~unknown)
         self.count += len(mine)
         order = mine[np.lexsort((dlids[mine], slids[mine], why[mine]))]
         reasons, first, counts = np.unique(why[order], return_index=True, return_counts=True)
@@ -84,8 +90,11 @@ class Lost:
         texts = {reason: self._text(reason) for reason in {why for _, _, why in self._named}}
         return [Unreachable(slid, dlid, texts[why]) for slid, dlid, why in sorted(self._named)]
 
-    def by_reason(self) -> list[tuple[str, int, tuple[int, int]]]:
-        """Return every reason with its pairs and the first of them; a switch that lacks several LIDs is one."""
+    def by_reason(self) -> list[tuple[str, Port, int, tuple[int, int]]]:
+        """Return every reason with the port where packets stop, the number of its pairs and the first of them.
+
+        The LIDs that one switch lacks are one reason, at port 0.
+        """
         groups: dict[int, list[tuple[tuple[int, int], int, int]]] = {}
         for reason, (count, least) in self._reasons.items():
             key = reason >> 16 << 16 if reason >> 48 == Why.NO_ENTRY else reason
@@ -94,16 +103,22 @@ class Lost:
         for same in groups.values():
             least, _, reason = min(same)
             more = f" and {len(same) - 1} more LIDs" if len(same) > 1 else ""
-            found.append((self._text(reason) + more, sum(count for _, count, _ in same), least))
-        return sorted(found, key=lambda each: each[2])
+            found.append((self._text(reason) + more, self._port(reason), sum(count for _, count, _ in same), least))
+        return sorted(found, key=lambda each: each[3])
+
+    def _port(self, reason: int) -> Port:
+        why, place, detail = Why(reason >> 48), reason >> 16 & 0xFFFFFFFF, reason & 0xFFFF
+        if why in (Why.NO_ENTRY, Why.NO_PORT):
+            return Port(self._wiring.nodes[place].guid, detail if why is Why.NO_PORT else 0)
+        return self._wiring.port(place)
 
     def _text(self, reason: int) -> str:
         why, place, detail = Why(reason >> 48), reason >> 16 & 0xFFFFFFFF, reason & 0xFFFF
         if why in (Why.NO_ENTRY, Why.NO_PORT):
             node = self._wiring.nodes[place]
             if why is Why.NO_ENTRY:
-                return f"{node.name or hex(node.guid)} has no entry for LID {detail}"
-            return f"{node.name or hex(node.guid)} port {detail} has no cable"
+                return f"{self._fabric.show_node(node)} has no entry for LID {detail}"
+            return f"{self._fabric.show_node(node)} port {detail} has no cable"
         where = self._fabric.show(self._wiring.port(place))
         return {
             Why.DROPPED: f"{where} drops SL {detail}: its VL is 15",

@@ -1,37 +1,37 @@
-"""What a check could not examine, because a file or part of it is missing."""
+"""Parts of a capture that a check needs and that were not captured or cannot be read."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from vlane.fabric.finding import Finding
+from vlane.fabric.model import Port
 
 
 class Missing(NamedTuple):
-    """A file, or part of one, that was not captured.
+    """A file, or a part of one, that a check needs and does not have.
 
     Parameters
     ----------
     what : str
-        The file, or the part that it lacks.
+        The file, or the part.
     codes : tuple of str
-        Findings that therefore cannot be made, or rest on an assumption.
+        Findings that are therefore not made, or rest on an assumption.
     instead : str
-        What is assumed instead, or not checked.
+        The assumption, or the part of the check that is left out.
+    ports : tuple of Port
+        The ports concerned; empty if it is a whole file.
     """
 
     what: str
     codes: tuple[str, ...]
     instead: str
+    ports: tuple[Port, ...] = ()
 
 
 def missing_findings(missing: list[Missing]) -> list[Finding]:
-    """Return a warning for everything that was not captured."""
+    """Return a warning for each part that was not captured."""
     return [
-        Finding("NOT_CHECKED", each.what, f"not checked: {', '.join(each.codes)} ({each.instead})") for each in missing
+        Finding("NOT_CHECKED", each.what, f"not checked: {', '.join(each.codes)} ({each.instead})", each.ports)
+        for each in missing
     ]
-
-
-def unchecked_codes(missing: list[Missing]) -> tuple[str, ...]:
-    """Return the codes of all findings that cannot be made, or rest on an assumption, each once."""
-    return tuple(dict.fromkeys(code for each in missing for code in each.codes))

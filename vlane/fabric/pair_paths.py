@@ -1,7 +1,7 @@
-"""Single pairs of adapters followed along the forwarding tables: how far each gets, hop by hop.
+"""Single pairs of adapters, followed hop by hop along the forwarding tables.
 
-``trace_pairs`` follows all pairs of large fabrics together and says what their traffic does to the links; here every
-pair is one of its own.
+``trace_pairs`` follows all pairs of large fabrics together and returns the traffic of every link. This module returns
+the path of each pair.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlane.tables.sl2vl import VL_DROP
 
 @dataclass(frozen=True, slots=True)
 class PairPaths:
-    """Pairs, and the outputs by which their packets leave.
+    """Pairs of adapters and the outputs of their packets.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class PairPaths:
     source, target : array of int64, (pairs)
         Ports.
     slid, dlid, sl : array of int64, (pairs)
-        LIDs, and the SL of the path record, 0 without one.
+        LIDs, and the SL of the path record; 0 without a record.
     switches : array of int64, (pairs)
-        Switches passed, by those that do not arrive too.
+        Number of switches passed, also of packets that do not arrive.
     arrives : array of bool, (pairs)
         Whether the packets reach their destination.
     hops : tuple of (array, array, array)
-        For each hop the pairs that leave, their output and VL there.
+        For each hop the pairs that leave an output, the output and the VL.
     """
 
     wiring: Wiring
@@ -49,9 +49,9 @@ class PairPaths:
 
 
 def follow_pairs(fabric: Fabric, slids: list[int] | None = None, dlids: list[int] | None = None) -> PairPaths:
-    """Follow every pair of some adapter LIDs, of all if left out; a port's own LIDs are no pair.
+    """Follow every pair of the given adapter LIDs, by default of all; LIDs of one port are no pair.
 
-    A path that passes more switches than there are goes round for ever, and does not arrive.
+    A path that passes more switches than the fabric has is a forwarding loop: its packets do not arrive.
     """
     wiring = Wiring(fabric)
     owners = sorted(

@@ -14,20 +14,27 @@ _PAGE = 256
 
 
 class PathSLs(Mapping[tuple[int, int], int]):
-    """SL by (SLID, DLID), in pages of a source's 256 destinations: a large fabric has millions of pairs."""
+    """SL by (SLID, DLID), in pages of 256 destinations: a large fabric has millions of pairs."""
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}
 
-    def put(self, slid: int, dlid: int, sl: int) -> None:
-        """Set the SL of a pair; the last one holds."""
+    def put(self, slid: int, dlid: int, sl: int) -> int:
+        """Set the SL of a pair, which replaces an earlier one; return the earlier SL, or ``NO_SL``."""
         page = self._pages.get(slid << 8 | dlid >> 8)
         if page is None:
             page = self._pages[slid << 8 | dlid >> 8] = bytearray(b"\xff" * _PAGE)
-        page[dlid & 0xFF] = sl
+        before, page[dlid & 0xFF] = page[dlid & 0xFF], sl
+        return before
+
+    def copy(self) -> PathSLs:
+        """Return a copy."""
+        made = PathSLs()
+        made._pages = {key: bytearray(page) for key, page in self._pages.items()}
+        return made
 
     def of(self, slid: int, dlids: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the SLs of a source's paths to destinations of 16 bits, ``NO_SL`` where there is none."""
+        """Return the SLs of a source's paths to destinations of 16 bits; ``NO_SL`` without a record."""
         row = np.full(1 << 16, NO_SL, np.uint8)
         for number in np.unique(dlids >> 8).tolist():
             page = self._pages.get(slid << 8 | number)

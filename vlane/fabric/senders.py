@@ -1,7 +1,7 @@
 """Packets as adapters send them: pairs by destination, service level, and the switch and input that they enter.
 
-Adapters whose inputs at their switch have equal SL2VL rows send alike from there on. Nothing ever waits for an
-adapter's own output, so that no credit loop leads through it: packets are followed from the first switch.
+Packets of adapters whose switch inputs have equal SL2VL rows are followed together. Nothing ever waits for an adapter's
+own output, so no credit loop leads through it: packets are followed from the first switch.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vlane.fabric.lost import Why
 from vlane.fabric.model import Fabric, Kind
@@ -29,8 +30,8 @@ class Sent:
         Whether the packets of every pair enter a switch.
     kind : array of int64
         Input and SL of the different packets, as the sender numbers them.
-    to, entered, sl, pairs : array of int64
-        Destination, input and SL of each, and how many pairs they are.
+    to, entered, sl, pairs, unsure : array of int64
+        Destination, input and SL of each, the number of its pairs, and the number of those that rest on an assumption.
     """
 
     first: int
@@ -41,6 +42,7 @@ class Sent:
     entered: Ints
     sl: Ints
     pairs: Ints
+    unsure: Ints
 
 
 class Senders:
@@ -49,14 +51,14 @@ class Senders:
     Parameters
     ----------
     fabric : Fabric
-        Whose adapters.
+        The fabric of the adapters.
     wiring : Wiring
-        Its ports, numbered.
+        Numbers of the fabric's ports.
 
     Attributes
     ----------
     slids, dlids : array of int64
-        LIDs of senders, and of destinations: LMC gives a port several destinations but one source.
+        LIDs of senders and of destinations. With LMC a port is several destinations and one source.
     ports, targets : array of int64
         The numbers of their ports.
     outputs : array of uint8, (switches, destinations)
@@ -64,7 +66,13 @@ class Senders:
     pairs : array of int64, (senders, SL_COUNT)
         Pairs that were sent.
     assumed : int
-        Those without a path record, taken as SL 0.
+        Number of pairs without a path record; SL 0 is assumed.
+    all_unsure : bool
+        Whether every pair rests on an assumption, because no path record or no SL2VL row was captured at all.
+    unsure : int
+        Number of pairs whose SL or first lane is assumed.
+    unsure_of : array of int64, (senders, SL_COUNT)
+        The same by sender and SL.
     """
 
     def __init__(self, fabric: Fabric, wiring: Wiring) -> None:
@@ -79,7 +87,9 @@ class Senders:
         self.targets: Ints = np.array([wiring.number(port) for _, port in owners], np.int64)
         self.outputs = wiring.outputs(self.dlids)
         self.pairs: Ints = np.zeros((len(self.slids), SL_COUNT), np.int64)
-        self.assumed = 0
+        self.assumed = self.unsure = 0
+        self.all_unsure = not fabric.path_sls or not wiring.captured_rows
+        self.unsure_of: Ints = np.zeros((len(self.slids), SL_COUNT), np.int64)
         place = {port: number for number, (_, port) in enumerate(sources)}
         self._own: Ints = np.array([place.get(port, NOWHERE) for _, port in owners], np.int64)
         self._levels = np.full((len(self.slids) if fabric.path_sls else 0, len(self.dlids)), NO_SL, np.uint8)
@@ -88,9 +98,10 @@ class Senders:
         self._leave(fabric)
 
     def _leave(self, fabric: Fabric) -> None:
-        """Find where the packets of each adapter and SL go first: lanes, reasons to stop, and who sends alike."""
+        """Find the first hop of each adapter and SL: lanes, reasons to stop, and groups of adapters that send alike."""
         wiring, senders = self._wiring, len(self.ports)
         self.rows = wiring.rows(wiring.first[wiring.node[self.ports]], self.ports)
+        self._row_is_assumed = self.rows >= wiring.captured_rows
         levels = np.tile(np.arange(SL_COUNT), senders)
         ports = np.repeat(self.ports, SL_COUNT)
         self.vls = wiring.vls(np.repeat(self.rows, SL_COUNT), levels)
@@ -129,7 +140,7 @@ class Senders:
 
     @property
     def together(self) -> int:
-        """What grows with every destination that is followed together with others."""
+        """Number of packets that one destination adds to those followed together."""
         return max(1, len(self.ports) if len(self._levels) else len(self._entered))
 
     def send(self, first: int, many: int) -> Sent:
@@ -145,6 +156,7 @@ class Senders:
             pairs = np.bincount(places.reshape(-1), minlength=many * (self._kinds + 1)).reshape(many, -1)
             own_keys = key[mine, own]
         else:
+            key, known = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.bool_)
             counts = np.zeros(senders * SL_COUNT, np.int64)
             counts[::SL_COUNT] = many
             pairs = np.tile(np.bincount(self._kind[::SL_COUNT], minlength=self._kinds + 1), (many, 1))
@@ -152,15 +164,31 @@ class Senders:
         np.subtract.at(counts, own_keys, 1)
         np.subtract.at(pairs, (mine, self._kind[own_keys]), 1)
         self.pairs += counts.reshape(senders, SL_COUNT)
+        unsure = pairs if self.all_unsure else self._unsure(many, key, known, (mine, own))
         to, kind = np.nonzero(pairs[:, : self._kinds])
         entered = np.array(self._entered, np.int64)[kind // SL_COUNT]
         all_enter = not pairs[:, self._kinds].any()
-        return Sent(first, many, all_enter, kind, first + to, entered, kind % SL_COUNT, pairs[to, kind])
+        return Sent(
+            first, many, all_enter, kind, first + to, entered, kind % SL_COUNT, pairs[to, kind], unsure[to, kind]
+        )
+
+    def _unsure(self, many: int, key: Ints, known: NDArray[np.bool_], own: tuple[Ints, Ints]) -> Ints:
+        """Return, by destination and kind, the number of pairs whose SL or first lane is assumed, and add them up."""
+        is_unsure = ~known | self._row_is_assumed[None, :]
+        is_unsure[own] = False
+        to, sender = np.nonzero(is_unsure)
+        keys = key[to, sender]
+        self.unsure += len(keys)
+        counts = np.bincount(keys, minlength=len(self.ports) * SL_COUNT)
+        self.unsure_of += counts.reshape(len(self.ports), SL_COUNT)
+        width = self._kinds + 1
+        made: Ints = np.bincount(to * width + self._kind[keys], minlength=many * width).reshape(many, width)
+        return made
 
     def stopped(self, sent: Sent, later: Ints | None) -> tuple[Ints, Ints, Ints] | None:
-        """Return the SLID, the DLID and the reason of the pairs of packets that do not arrive, ``None`` if all do.
+        """Return the SLID, the DLID and the reason of pairs that do not arrive; ``None`` if all arrive.
 
-        ``later`` has a reason, or 0, for each of the packets that entered a switch.
+        ``later`` holds a reason, or 0, for each packet that entered a switch.
         """
         if later is None and sent.all_enter:
             return None
@@ -180,7 +208,7 @@ class Senders:
         return self.slids[of], self.dlids[sent.first + to], why[to, of]
 
     def _own_pairs(self, first: int, many: int) -> tuple[Ints, Ints]:
-        """Return the destinations that are senders' own, from the first one on, and whose."""
+        """Return the destinations, from the first one on, that are LIDs of senders, and these senders."""
         own = self._own[first : first + many]
         mine = np.flatnonzero(own != NOWHERE)
         return mine, own[mine]

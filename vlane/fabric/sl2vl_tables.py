@@ -17,13 +17,16 @@ _NONE = -1
 class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
     """SL2VL rows by (GUID, input, output) of a switch, (GUID, 0, port) of an adapter.
 
-    A million and more rows of a large fabric are few different ones: a node has an array of their numbers.
+    A large fabric has a million rows, few of them different: each node has an array of row numbers.
 
     Parameters
     ----------
     rows : list of SL2VLRow
         The different rows.
     """
+
+    NONE = _NONE
+    """Number of a place without a row."""
 
     def __init__(self) -> None:
         self.rows: list[SL2VLRow] = []
@@ -37,13 +40,15 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
             self.rows.append(row)
         return number
 
-    def put(self, guid: int, ports: int, source: int, to: int, number: int) -> None:
-        """Set a row of a node with so many ports, by its number; the last one of a place holds."""
+    def put(self, guid: int, ports: int, source: int, to: int, number: int) -> int:
+        """Set a row of a node by its number, which replaces an earlier one; return the earlier number, or ``NONE``."""
         known = self._tables.get(guid)
         if known is None:
             known = self._tables[guid] = (ports + 1, array("i", [_NONE]) * (ports + 1) ** 2)
         width, table = known
-        table[source * width + to] = number
+        place = source * width + to
+        before, table[place] = table[place], number
+        return before
 
     def table(self, guid: int) -> NDArray[np.int32] | None:
         """Return the numbers of a node's rows by input and output, -1 where there is none; ``None`` without any."""
@@ -65,7 +70,7 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         return [row for row, some in zip(self.rows, used[:-1].tolist(), strict=True) if some]
 
     def differing(self, other: SL2VLTables) -> list[tuple[int, int, int]]:
-        """Return the places where both have a row and not the same."""
+        """Return the places whose rows differ in the two tables."""
         same = np.array([self._numbers.get(row, _NONE - 1) for row in other.rows] + [_NONE], np.int32)
         found = []
         for guid in other.guids():
@@ -77,7 +82,7 @@ class SL2VLTables(Mapping[tuple[int, int, int], SL2VLRow]):
         return found
 
     def update(self, other: SL2VLTables) -> None:
-        """Take over every row of the other."""
+        """Set every row of the other tables."""
         numbers = np.array([self.number_of(row) for row in other.rows] + [_NONE], np.int32)
         for guid in other.guids():
             width, theirs = other._tables[guid]

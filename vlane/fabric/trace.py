@@ -1,7 +1,8 @@
 """Paths of packets: every pair of adapters along the forwarding tables, with the lane of every link.
 
 Pairs to some destinations are followed at once, hop by hop, as arrays. Packets to one destination leave a switch by one
-port, wherever they came from: from there on those of a service level and lane are one, with a count of their pairs.
+port, wherever they came from: from there on the packets of a service level and lane are one record, with the number of
+their pairs and the number of those pairs that rest on an assumption.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vlane.fabric.lost import Lost, Unreachable, Why
-from vlane.fabric.model import Fabric, Port
+from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.senders import Senders, Sent
 from vlane.fabric.waits import LANES, Waits
 from vlane.fabric.wiring import NOWHERE, Ints, Wiring
@@ -29,7 +30,7 @@ _LONG = 32
 
 
 class Hop(NamedTuple):
-    """An output by which a packet leaves, and its lane there.
+    """An output of a packet and the lane of the packet at this output.
 
     Parameters
     ----------
@@ -52,24 +53,33 @@ class Trace:
     wiring : Wiring
         The fabric's ports, numbered.
     traffic : array of int64, (hops)
-        Pairs that use a lane of a link; one that goes round uses it at every passage.
+        Number of pairs that use a lane of a link; a pair in a forwarding loop uses it at every passage.
+    unsure_traffic : array of int64, (hops)
+        Number of these pairs whose SL, or whose lane here or earlier, is assumed.
     waits : Waits
         Lanes of links that a packet holding the first may wait for; adapters' own links, for which nothing waits, not.
     lost : Lost
         Pairs that do not arrive.
+    pairs : int
+        Number of ordered pairs of adapter LIDs, followed or not.
+    unsure : int
+        Number of pairs whose path or lanes rest on an assumption, or are unknown. All pairs if none was followed.
     sls : dict of int to int
-        Pairs by SL.
+        Number of followed pairs by SL.
     assumed : int
-        Pairs without a path record, taken as SL 0.
+        Number of pairs without a path record; SL 0 is assumed.
     bare : set of (int, int)
-        Rows of SL2VL, by the numbers of input and output port, that are missing where others were captured: VL = SL
-        modulo the data lanes is taken.
+        Rows of SL2VL, by the numbers of input and output port, that are missing where others were captured; VL = SL
+        modulo the data lanes is assumed.
     """
 
     wiring: Wiring
     traffic: Ints
+    unsure_traffic: Ints
     waits: Waits
     lost: Lost
+    pairs: int = 0
+    unsure: int = 0
     sls: dict[int, int] = field(default_factory=dict)
     assumed: int = 0
     bare: set[tuple[int, int]] = field(default_factory=set)
@@ -81,12 +91,12 @@ class Trace:
 
 @dataclass(slots=True)
 class _Packets:
-    """Packets that stand before a switch's output: destination, input, output, SL, and how many pairs they are.
+    """Packets that wait at a switch's output: destination, input, output, SL, and their numbers of pairs.
 
     Parameters
     ----------
-    to, source, out, sl, pairs : array of int64
-        The destination as a place among all; ports by number.
+    to, source, out, sl, pairs, unsure : array of int64
+        The destination as a place among all; ports by number; pairs, and how many of them rest on an assumption.
     held, held_vl : array of int64
         The hop they come from; empty for packets in their first switch.
     """
@@ -96,20 +106,35 @@ class _Packets:
     out: Ints
     sl: Ints
     pairs: Ints
+    unsure: Ints
     held: Ints
     held_vl: Ints
 
 
 def trace_pairs(fabric: Fabric) -> Trace:
-    """Follow every ordered pair of adapter LIDs; a pair with no path record takes SL 0.
+    """Follow every ordered pair of adapter LIDs; a pair without a path record takes SL 0.
 
-    Without any forwarding table nothing is followed, unless no switch needs one.
+    Without any forwarding table nothing is followed, unless no switch needs one. A pair that reaches a switch without
+    a table is followed that far and counts as unsure.
     """
     wiring = Wiring(fabric)
-    trace = Trace(wiring, np.zeros(len(wiring.node) * LANES, np.int64), Waits(wiring), Lost(fabric, wiring))
+    nothing = np.zeros(len(wiring.node) * LANES, np.int64)
+    trace = Trace(wiring, nothing, nothing.copy(), Waits(wiring), Lost(fabric, wiring))
+    trace.pairs = trace.unsure = _pair_count(fabric)
     if fabric.lfts or not wiring.switches:
         _Tracer(fabric, trace).run()
     return trace
+
+
+def _pair_count(fabric: Fabric) -> int:
+    """Return the number of ordered pairs of an adapter port and a LID of another one."""
+    lids = [
+        1 << node.lmc.get(number, 0)
+        for node in fabric.nodes.values()
+        if node.kind is not Kind.SWITCH
+        for number in node.lids
+    ]
+    return sum(sum(lids) - own for own in lids)
 
 
 class _Tracer:
@@ -118,12 +143,17 @@ class _Tracer:
     def __init__(self, fabric: Fabric, trace: Trace) -> None:
         self.trace, self.wiring = trace, trace.wiring
         self.senders = Senders(fabric, trace.wiring)
+        self.tracks_unsure = not self.senders.all_unsure
+        self.lacks_tables = any(node.guid not in fabric.lfts for node in fabric.of_kind(Kind.SWITCH))
+        self.has_table = np.array([node.guid in fabric.lfts for node in trace.wiring.nodes], bool)
         # Whether a packet that arrives at a port goes on; the last stands for NOWHERE.
         self.enters = np.append(self.wiring.switch[self.wiring.node] != NOWHERE, np.False_)
 
     def run(self) -> None:
         """Follow every pair."""
         senders, trace = self.senders, self.trace
+        if self.tracks_unsure:
+            trace.unsure = 0
         together = max(1, _AT_ONCE // senders.together)
         for first in range(0, len(senders.dlids), together):
             sent = senders.send(first, min(together, len(senders.dlids) - first))
@@ -135,17 +165,25 @@ class _Tracer:
         hops = np.repeat(senders.ports, SL_COUNT) * LANES + senders.vls
         left = senders.vls != VL_DROP
         np.add.at(trace.traffic, hops[left], senders.pairs.reshape(-1)[left])
+        if self.tracks_unsure:
+            trace.unsure += senders.unsure
+            np.add.at(trace.unsure_traffic, hops[left], senders.unsure_of.reshape(-1)[left])
+        else:
+            trace.unsure_traffic = trace.traffic
         bare = (senders.rows >= self.wiring.captured_rows) & senders.pairs.any(axis=1)
         if self.wiring.captured_rows:
             ports = senders.ports[bare]
             trace.bare.update(zip(self.wiring.first[self.wiring.node[ports]].tolist(), ports.tolist(), strict=True))
 
     def _follow(self, sent: Sent) -> Ints | None:
-        """Follow packets to their ends; return why each does not arrive (0: it does), ``None`` if all do."""
+        """Follow packets to their ends; return the reason of each lost packet (0: arrives), ``None`` if all arrive."""
         out, why = self._routed(sent.to, sent.entered)
         on = np.flatnonzero(out != NOWHERE)
         none = np.zeros(0, np.int64)
-        packets = _Packets(sent.to[on], sent.entered[on], out[on], sent.sl[on], sent.pairs[on], none, none)
+        self._count_unknown(why, sent.pairs, sent.unsure)
+        packets = _Packets(
+            sent.to[on], sent.entered[on], out[on], sent.sl[on], sent.pairs[on], sent.unsure[on], none, none
+        )
         place = np.full(len(out), NOWHERE, np.int64)
         place[on] = np.arange(len(on))
         steps, standing, passed = [(why, place)], np.zeros(0, np.int64), 0
@@ -153,12 +191,15 @@ class _Tracer:
             why, goes_on, vl = self._leave(packets)
             entered = self.wiring.far[packets.out[goes_on]]
             out, why[goes_on] = self._routed(packets.to[goes_on], entered)
+            self._count_unknown(why, packets.pairs, packets.unsure)
             routed = np.flatnonzero(out != NOWHERE)
             on = goes_on[routed]
             place = np.full(len(why), NOWHERE, np.int64)
-            place[on], first, pairs = self._merged(packets, on, vl[on])
+            place[on], first, pairs, unsure = self._merged(packets, on, vl[on])
             of, one = routed[first], on[first]
-            further = _Packets(packets.to[one], entered[of], out[of], packets.sl[one], pairs, packets.out[one], vl[one])
+            further = _Packets(
+                packets.to[one], entered[of], out[of], packets.sl[one], pairs, unsure, packets.out[one], vl[one]
+            )
             passed += 1
             if passed >= _LONG and len(on):
                 # A set of packets that was there before goes round for ever, all of it: each moves on to one other.
@@ -166,7 +207,7 @@ class _Tracer:
                 now = np.sort((where * LANES + further.held_vl) * SL_COUNT + further.sl)
                 if np.array_equal(standing, now):
                     why[on] = Why.RING.at(self.wiring.far[packets.out[on]])
-                    place[on], further = NOWHERE, _Packets(*[none] * 7)
+                    place[on], further = NOWHERE, _Packets(*[none] * 8)
                 elif passed & (passed - 1) == 0:
                     standing = now
             steps.append((why, place))
@@ -174,7 +215,7 @@ class _Tracer:
         return _resolved(steps)
 
     def _routed(self, to: Ints, entered: Ints) -> tuple[Ints, Ints]:
-        """Return the output of packets that entered switches, or ``NOWHERE``, and why they have none."""
+        """Return the output of packets that entered switches, or ``NOWHERE`` and the reason."""
         wiring = self.wiring
         node = wiring.node[entered]
         port = self.senders.outputs[wiring.switch[node], to].astype(np.int64)
@@ -183,13 +224,22 @@ class _Tracer:
         if not known.all():
             lacks = port == UNASSIGNED
             why[lacks] = Why.NO_ENTRY.at(node[lacks], self.senders.dlids[to[lacks]])
+            if self.lacks_tables:
+                unknown = ~self.has_table[node]
+                why[unknown] = Why.UNKNOWN.at(node[unknown])
             beyond = ~known & ~lacks
             why[beyond] = Why.NO_PORT.at(node[beyond], port[beyond])
             out[~known] = NOWHERE
         return out, why
 
+    def _count_unknown(self, why: Ints, pairs: Ints, unsure: Ints) -> None:
+        """Count the pairs that reach a switch without a table among the unsure ones."""
+        if self.lacks_tables and self.tracks_unsure:
+            unknown = why >> 48 == Why.UNKNOWN
+            self.trace.unsure += int((pairs[unknown] - unsure[unknown]).sum())
+
     def _leave(self, packets: _Packets) -> tuple[Ints, Ints, Ints]:
-        """Let packets leave their outputs; return why they stop, which ones enter a switch, and every lane."""
+        """Move packets out of their outputs; return reasons to stop, the packets that enter a switch, and lanes."""
         wiring, trace = self.wiring, self.trace
         rows = wiring.rows(packets.source, packets.out)
         if wiring.captured_rows:
@@ -197,6 +247,8 @@ class _Tracer:
             if bare.any():
                 met = np.unique(np.stack([packets.source[bare], packets.out[bare]]), axis=1)
                 trace.bare.update(zip(*met.tolist(), strict=True))
+                trace.unsure += int((packets.pairs[bare] - packets.unsure[bare]).sum()) if self.tracks_unsure else 0
+                packets.unsure[bare] = packets.pairs[bare]
         vl = wiring.vls(rows, packets.sl)
         why = np.zeros(len(vl), np.int64)
         left = np.flatnonzero(vl != VL_DROP)
@@ -205,6 +257,9 @@ class _Tracer:
             dropped = np.flatnonzero(vl == VL_DROP)
             why[dropped] = Why.DROPPED.at(packets.out[dropped], packets.sl[dropped])
         np.add.at(trace.traffic, out * LANES + lane, packets.pairs[left])
+        if self.tracks_unsure:
+            some = np.flatnonzero(packets.unsure[left])
+            np.add.at(trace.unsure_traffic, (out * LANES + lane)[some], packets.unsure[left[some]])
         if len(packets.held):
             trace.waits.add(packets.held[left], packets.held_vl[left], out, lane)
         there = wiring.far[out]
@@ -219,10 +274,10 @@ class _Tracer:
             left = left[enters]
         return why, left, vl
 
-    def _merged(self, packets: _Packets, on: Ints, vl: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return of packets that were sent the place of each among the different ones, one of each, and its pairs."""
+    def _merged(self, packets: _Packets, on: Ints, vl: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Merge packets that leave alike: return the place of each, one of each, their pairs and unsure pairs."""
         if not len(on):
-            return on, on, on
+            return on, on, on, on
         switch = self.wiring.switch[self.wiring.node[packets.out[on]]]
         lanes = packets.sl[on] * LANES + vl
         occurring = np.bincount(lanes, minlength=LANES**2) > 0
@@ -240,11 +295,16 @@ class _Tracer:
             pairs = np.bincount(place, weights=packets.pairs[on])
         first = np.zeros(len(different), np.int64)
         first[place] = np.arange(len(key))
-        return place, first, pairs.astype(np.int64)
+        unsure: Ints = pairs.astype(np.int64)
+        if self.tracks_unsure:
+            weights = packets.unsure[on]
+            some = np.flatnonzero(weights)
+            unsure = np.bincount(place[some], weights=weights[some], minlength=len(different)).astype(np.int64)
+        return place, first, pairs.astype(np.int64), unsure
 
 
 def _resolved(steps: list[tuple[Ints, Ints]]) -> Ints | None:
-    """Return why each packet of the first step does not arrive, from the last step backwards."""
+    """Return the reason why each packet of the first step does not arrive, from the last step backwards."""
     if not any(why.any() for why, _ in steps):
         return None
     later = np.zeros(0, np.int64)

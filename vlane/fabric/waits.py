@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from vlane.fabric.wiring import Ints, Wiring
 
 LANES = 16
-"""Hops are numbered port by port, so many to a port."""
+"""Number of hops of each port."""
 
 
 class Waits:
-    """Pairs of hops of which a packet holds the first while it waits for the second.
+    """Pairs of hops: a packet that holds the first hop waits for the second.
 
-    The second leaves by a port of the switch that the first leads to, so that a pair is a place (the first's port,
-    the second's number) and two lanes; of each two lanes that occur, every place has a bit.
+    The second hop leaves the switch at the far end of the first hop. A pair is therefore a place (port of the first
+    hop, port number of the second hop) and two lanes. Every place has a bit for each pair of lanes that occurs.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Waits:
         self._bits: list[NDArray[np.uint8]] = []
 
     def add(self, held: Ints, held_vl: Ints, wanted: Ints, wanted_vl: Ints) -> None:
-        """Note pairs of hops, by the ports' numbers and the lanes."""
+        """Record pairs of hops, by port numbers and lanes."""
         places = self._first[held] + wanted - self._wiring.first[self._wiring.node[wanted]]
         lanes = held_vl * LANES + wanted_vl
         occurring = np.flatnonzero(np.bincount(lanes, minlength=LANES**2)).tolist()
@@ -48,7 +48,7 @@ class Waits:
             self._bits[byte][mine] |= np.uint8(1 << bit)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Return the numbers of the held and of the wanted hops."""
+        """Return the numbers of the held hops and of the wanted hops."""
         held, wanted = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         port_of = np.repeat(np.arange(len(self._wide), dtype=np.int32), self._wide)
         for number, lanes in enumerate(self._lanes):

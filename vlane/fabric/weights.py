@@ -1,4 +1,4 @@
-"""Weights compared with packet sizes: tables whose rounding gives shares other than their weights say."""
+"""Weights compared with packet sizes: tables whose rounding to whole packets changes the shares of their weights."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from vlane.schedulers.vlarb_shares import LaneShare, lane_shares, nearest_list
 from vlane.units import mtu_blocks
 
 _OFF = 0.1
-"""Relative deviation of a lane's share that is tolerated; whole packets cannot always avoid less."""
+"""Tolerated relative deviation of a lane's share; whole packets cannot always avoid a smaller one."""
 
 
 def weight_findings(fabric: Fabric) -> list[Finding]:
-    """Return a finding for every different table, MTU and number of lanes whose shares are not those of its weights."""
+    """Return a finding for each table, MTU and number of lanes whose shares differ from those of its weights."""
     findings = []
     for table, ports in fabric.distinct_tables().items():
         same: dict[tuple[int, int], list[Port]] = {}
@@ -24,12 +24,14 @@ def weight_findings(fabric: Fabric) -> list[Finding]:
             said = _said(table, mtu, vls)
             if said:
                 blocks = f"packets of {mtu} bytes are {mtu_blocks(mtu)} blocks, weights are rounded up to them"
-                findings.append(Finding("WEIGHT_BELOW_MTU", fabric.show_all(alike), f"{blocks}: {'; '.join(said)}"))
+                findings.append(
+                    Finding("WEIGHT_BELOW_MTU", fabric.show_all(alike), f"{blocks}: {'; '.join(said)}", tuple(alike))
+                )
     return findings
 
 
 def _said(table: VLArbTable, mtu: int, vls: int) -> list[str]:
-    """Return what is to be said of each list: what its lanes get, and which weights would give what they mean."""
+    """Return for each list with wrong shares the lanes' shares, and weights that give the intended ones."""
     said = []
     for name, entries in (("high", table.high), ("low", table.low)):
         active = [entry for entry in entries if entry.weight and entry.vl < vls]

@@ -1,4 +1,4 @@
-"""A fabric as arrays: ports and lanes as numbers, for following millions of pairs at once."""
+"""A fabric as arrays of numbered ports and lanes, for following millions of pairs at once."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _MOST_LANES = 15
 class Wiring:
     """Numbers for nodes, ports and rows.
 
-    Nodes are numbered in order of GUID, ports in order of node and number, so that their order is that of ``Port``.
+    Nodes are numbered in order of GUID, ports in order of node and port number: the order of ``Port``.
 
     Parameters
     ----------
     fabric : Fabric
-        What they are numbers of.
+        The fabric.
 
     Attributes
     ----------
     ports : array of int64, (nodes)
         External ports of each node.
     first : array of int64, (nodes + 1)
-        Port 0 of each node; one more ends the last.
+        Number of port 0 of each node; a further number ends the last node.
     node : array of int64, (ports)
-        Of each port.
+        Node of each port.
     far : array of int64, (ports)
-        The other end of its cable, or ``NOWHERE``.
+        The other end of each port's cable, or ``NOWHERE``.
     switch : array of int64, (nodes)
         Number of each node among the switches, or ``NOWHERE``.
     switches : int
-        Total number.
+        Number of switches.
     lanes : array of int64, (ports)
         Data lanes of each port.
     captured_rows : int
-        Different SL2VL rows that were captured; rows with higher numbers are assumed.
+        Number of different SL2VL rows that were captured; rows with higher numbers are assumed.
     """
 
     def __init__(self, fabric: Fabric) -> None:
@@ -76,7 +76,7 @@ class Wiring:
         return Port(self.nodes[node].guid, number - int(self.first[node]))
 
     def _place_rows(self, fabric: Fabric) -> None:
-        """Lay all rows' numbers into one array, input by input; after the captured rows come the assumed, by lanes."""
+        """Store all row numbers in one array, input by input; assumed rows, by lanes, follow the captured rows."""
         self._row_of_input: Ints = np.full(len(self.node), NOWHERE, np.int64)
         self._output: Ints = np.arange(len(self.node)) - self.first[self.node]
         parts, end = [np.zeros(0, np.int32)], 0
@@ -96,7 +96,7 @@ class Wiring:
     def rows(self, source: Ints, to: Ints) -> Ints:
         """Return the number of the SL2VL row from an input port to an output port of the same node.
 
-        An adapter's own packets come from its port 0. From ``captured_rows`` on they are assumed.
+        Packets that an adapter sends come from port 0. Row numbers from ``captured_rows`` on are assumed rows.
         """
         start = self._row_of_input[source]
         if self._everywhere:
@@ -110,12 +110,12 @@ class Wiring:
         return number
 
     def vls(self, rows: Ints, sls: Ints) -> Ints:
-        """Return the lane of each SL in its row; 15 drops."""
+        """Return the lane of each SL in a row; lane 15 drops the packet."""
         lanes: Ints = self._vls[rows * SL_COUNT + sls].astype(np.int64)
         return lanes
 
     def outputs(self, lids: Ints) -> NDArray[np.uint8]:
-        """Return the output port of every switch to every LID, 255 where there is none."""
+        """Return the output port of every switch to every LID; 255 where the switch has no entry."""
         table = np.full((self.switches, len(lids)), UNASSIGNED, np.uint8)
         for number in np.flatnonzero(self.switch >= 0).tolist():
             held = np.frombuffer(self._fabric.lfts.get(self.nodes[number].guid, b""), np.uint8)

@@ -1,34 +1,34 @@
-"""The base transport header for congestion control: its place in a packet, FECN, the opcode of a CNP (IBA 9.2)."""
+"""Fields of the base transport header for congestion control: position, FECN, opcode of a CNP (IBA 9.2)."""
 
 from __future__ import annotations
 
 BTH_AT = 8
-"""Byte of a packet at which the header begins, behind the LRH."""
+"""Byte position of the header behind the LRH."""
 
 BTH_BEHIND_GRH_AT = 48
-"""Byte of a packet at which it begins behind LRH and GRH."""
+"""Byte position of the header behind LRH and GRH."""
 
 LNH_GRH = 3
-"""Next header of the LRH: a GRH, then the IBA transport."""
+"""Next header of the LRH: GRH, followed by IBA transport."""
 
 PSN_MODULUS = 1 << 24
-"""Packet sequence numbers, the last three bytes of the header's twelve, begin again from 0 at it."""
+"""Modulus of packet sequence numbers, the last three bytes of the header."""
 
 CNP_OPCODE = 0x80
-"""Opcode, the header's first byte, of a congestion notification packet."""
+"""Opcode (first byte of the header) of a congestion notification packet."""
 
 CNP_BYTES = 42
-"""Of a congestion notification packet without GRH: LRH, header, 16 reserved bytes, ICRC and VCRC."""
+"""Size of a congestion notification packet without GRH: LRH, header, 16 reserved bytes, ICRC and VCRC."""
 
 FECN_BYTE = 4
-"""Byte of the header that holds FECN; BECN is the bit below it."""
+"""Byte of the header with FECN; BECN is the bit below FECN."""
 
 FECN_IN_BYTE = 0x80
-"""FECN in that byte."""
+"""Mask of FECN in the byte."""
 
 
 def bits_to_fecn(bth_at: int) -> int:
-    """Return the bits of a packet up to the byte that holds FECN, that byte included.
+    """Return the number of bits of a packet up to and including the byte with FECN.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Why a switch drops a packet."""
+"""Causes of dropped packets in switches."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import IntEnum
 
 
 class DropCause(IntEnum):
-    """Drop cause of a packet, as the switches in hardware report it on ``dropped``.
+    """Cause of a dropped packet, as switches in hardware report it on ``dropped``.
 
-    The golden switches tell ``UNKNOWN_LID`` and ``NO_VL`` apart. A golden forwarding table has no entry for port 0, so
-    packets for it count as ``UNKNOWN_LID``; ``NO_ROOM`` cannot occur, as golden senders respect their credits.
+    Golden switches distinguish ``UNKNOWN_LID`` and ``NO_VL``. A golden forwarding table has no entry for port 0, so
+    packets to port 0 count as ``UNKNOWN_LID``. ``NO_ROOM`` cannot occur, because golden senders respect their credits.
     """
 
     NONE = 0
@@ -21,4 +21,4 @@ class DropCause(IntEnum):
     PORT_0 = 3
     """The packet is addressed to the switch itself."""
     NO_ROOM = 4
-    """The input buffer has no room for the packet, or the packet is larger than the largest allowed."""
+    """The input buffer lacks space for the packet, or the packet is larger than allowed."""

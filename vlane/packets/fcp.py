@@ -1,4 +1,4 @@
-"""The flow-control packet of an InfiniBand link (IBA 7.9.4): format, check sum and credit arithmetic."""
+"""Flow-control packet of an InfiniBand link (IBA 7.9.4): format, checksum and credit arithmetic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vlane.documents.whole import check_whole
 from vlane.errors import InputError
 
 COUNTER_BITS = 12
-"""Of FCTBS, FCCL and ABR, which count blocks."""
+"""Width of FCTBS, FCCL and ABR, which count blocks."""
 COUNTER_MODULUS = 1 << COUNTER_BITS
 CREDIT_CAP = 2048
 """Largest number of blocks that a limit grants, and the largest difference that counts as "ahead"."""
@@ -28,10 +28,10 @@ class Op(IntEnum):
 
 
 def lpcrc(body: int) -> int:
-    """Return the check sum over the first 32 bits of a flow-control packet.
+    """Return the checksum of the first 32 bits of a flow-control packet.
 
-    The polynomial is that of the VCRC, x**16 + x**12 + x**3 + x + 1, over bytes in the order they are sent,
-    lowest bit first, from all ones, complemented.
+    The polynomial is that of the VCRC, x**16 + x**12 + x**3 + x + 1, over bytes in transmission order, lowest bit
+    first, with all ones as start value and a complemented result.
 
     Examples
     --------
@@ -47,16 +47,16 @@ def lpcrc(body: int) -> int:
 
 
 class FlowControlPacket(NamedTuple):
-    """Fields of a flow-control packet, in the order they are sent.
+    """Fields of a flow-control packet, in transmission order.
 
     Parameters
     ----------
     op : Op
-        4 bits.
+        Operand, 4 bits.
     fctbs : int
         Flow control total blocks sent, modulo 4096.
     vl : int
-        The lane, 0 to 14.
+        Lane, 0 to 14.
     fccl : int
         Flow control credit limit, modulo 4096.
     """
@@ -67,12 +67,12 @@ class FlowControlPacket(NamedTuple):
     fccl: int
 
     def packed(self) -> int:
-        """Return the 48 bits, the first sent on top.
+        """Return the packet as 48 bits; the first transmitted bit is the highest.
 
         Raises
         ------
         InputError
-            If a field does not fit.
+            If a field is out of range.
 
         Examples
         --------
@@ -91,12 +91,12 @@ class FlowControlPacket(NamedTuple):
 
     @classmethod
     def unpacked(cls, bits: int) -> FlowControlPacket:
-        """Return the fields of 48 bits.
+        """Return the fields of a packet of 48 bits.
 
         Raises
         ------
         InputError
-            If there are more of them, or the check sum is wrong.
+            If the number has more bits, or the checksum is wrong.
         """
         check_whole("fcp", bits, 0, (1 << FCP_BITS) - 1)
         body, crc = bits >> 16, bits & 0xFFFF

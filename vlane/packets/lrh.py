@@ -1,4 +1,4 @@
-"""The local route header, the first eight bytes of a packet (IBA 7.7), and its use for Omni-Path here."""
+"""Local route header, the first eight bytes of a packet (IBA 7.7), and the variant used for Omni-Path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = {"vl": 15, "lver": 15, "sl": 15, "lnh": 3, "dlid": 0xFFFF, "pktlen": 0x7
 
 
 def packet_words(size: Any) -> Any:
-    """Return PktLen of packets of so many bytes, LRH to VCRC, at least 2: whole 4-byte words before the VCRC.
+    """Return PktLen of packets from their bytes (LRH to VCRC, at least 2): whole 4-byte words before the VCRC.
 
     Examples
     --------
@@ -28,37 +28,37 @@ def packet_words(size: Any) -> Any:
 def pack_lrh(
     *, vl: Any, sl: Any, dlid: Any, pktlen: Any, slid: Any, lnh: Any = LNH_BTH, lver: Any = 0, reserved: Any = 0
 ) -> Any:
-    """Return headers as 64-bit numbers, the first byte on top; fields are integers or arrays of unsigned ones."""
+    """Return headers as 64-bit numbers, first byte highest; fields are integers or unsigned arrays."""
     first = (vl << 12) | (lver << 8) | (sl << 4) | (reserved << 2) | lnh
     return (first << 48) | (dlid << 32) | (pktlen << 16) | slid
 
 
 def channel_bits(sc: Any, sl: Any) -> tuple[Any, Any]:
-    """Return the VL field and the two reserved bits in Omni-Path's form; integers or arrays."""
+    """Return the VL field and the two reserved bits of an Omni-Path header; integers or arrays."""
     return sc & 15, sc >> 4 << 1 | sl >> 4
 
 
 class LocalRouteHeader(NamedTuple):
-    """Fields of a header, in the order they are sent.
+    """Fields of a header, in transmission order.
 
     Parameters
     ----------
     vl : int
-        Virtual lane, 4 bits; in Omni-Path's form the low bits of the channel.
+        Virtual lane, 4 bits; for Omni-Path, the low bits of the channel.
     lver : int
         Link version, 4 bits.
     sl : int
         Service level, 4 bits.
     reserved : int
-        2 bits; in Omni-Path's form the channel's top bit, then the service level's.
+        Reserved bits, 2 bits; for Omni-Path, the top bit of the channel, then the top bit of the service level.
     lnh : int
         Next header, 2 bits.
     dlid : int
-        Destination, 16 bits.
+        Destination LID, 16 bits.
     pktlen : int
-        4-byte words from the header to before the VCRC, 11 bits.
+        Number of 4-byte words from the header to before the VCRC, 11 bits.
     slid : int
-        Source, 16 bits.
+        Source LID, 16 bits.
 
     Examples
     --------
@@ -79,12 +79,12 @@ class LocalRouteHeader(NamedTuple):
     slid: int
 
     def pack(self) -> int:
-        """Return the 64 bits.
+        """Return the header as 64 bits.
 
         Raises
         ------
         InputError
-            If a field does not fit.
+            If a field is out of range.
         """
         for name, value in self._asdict().items():
             check_whole(name, value, 0, _MOST[name])
@@ -92,7 +92,7 @@ class LocalRouteHeader(NamedTuple):
 
     @classmethod
     def unpack(cls, bits: int) -> LocalRouteHeader:
-        """Return the fields of 64 bits; the five reserved ones before PktLen are not looked at."""
+        """Return the fields of 64 bits; the five reserved bits before PktLen are ignored."""
         check_whole("header", bits, 0, (1 << 64) - 1)
         first = bits >> 48
         return cls(
@@ -108,7 +108,7 @@ class LocalRouteHeader(NamedTuple):
 
     @classmethod
     def of_channel(cls, *, sc: int, sl: int, dlid: int, pktlen: int, slid: int) -> LocalRouteHeader:
-        """Return a header in Omni-Path's form: five bits each of channel and level.
+        """Return a header for Omni-Path, with five bits each of channel and service level.
 
         Examples
         --------

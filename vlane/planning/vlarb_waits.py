@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Mapping
+from fractions import Fraction
 from math import inf
+from typing import NamedTuple
 
 from vlane.errors import InputError
-from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_WEIGHT, VLArbEntry, VLArbTable
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_WEIGHT, VL15, VLArbTable
+from vlane.schedulers.vlarb_service import NO_BOUND, expiry_blocks, longest_wait_blocks, wait_after_exchange_blocks
 from vlane.units import MAX_PACKET_BLOCKS
 
 
-def blocks_of_limit(limit: int) -> int:
-    """Return the blocks of the high list that a LimitOfHighPriority below 255 allows before the low list (VLA-8)."""
-    return max(1, 64 * limit)
+class Arrivals(NamedTuple):
+    """Upper bound on the packets of a VL that arrive: in any time of t blocks at most burst + rate x t blocks.
+
+    Parameters
+    ----------
+    rate : Fraction
+        Share of a full link.
+    burst : int
+        Blocks.
+    """
+
+    rate: Fraction
+    burst: int
 
 
 def longest_wait(
-    table: VLArbTable, vl: int, *, most: Mapping[int, int], least: Mapping[int, int] | None = None
+    table: VLArbTable,
+    vl: int,
+    *,
+    most: Mapping[int, int],
+    least: Mapping[int, int] | None = None,
+    arrivals: Mapping[int, Arrivals] | None = None,
 ) -> float:
     """Return the most blocks that pass on the link from when a packet is first of its VL until it starts.
 
@@ -34,6 +50,8 @@ def longest_wait(
     most, least : mapping of int to int
         Blocks of the largest and of the smallest packet of each VL that sends; of least 1 unless given. Entries of
         other VLs are never served.
+    arrivals : mapping of int to Arrivals
+        Upper bounds, by VL. They shorten the wait of a VL of the low list if all other VLs of the high list have one.
 
     Returns
     -------
@@ -53,20 +71,9 @@ def longest_wait(
     >>> longest_wait(table, 2, most={0: 2, 1: 3, 2: 1})
     inf
     """
-    sent = _Sent.of(vl, most, least)
-    high, low = sent.listed(table.high), sent.listed(table.low)
-    waits = [inf]
-    if any(entry.vl == vl for entry in high):
-        gap = max(sent.turns(each) for each in _gaps(high, vl))
-        between = max(sent.others(low), default=0)
-        if table.limit_of_high_priority == LIMIT_UNBOUNDED:
-            waits.append(max(most[vl], between) + gap)
-        else:
-            ahead = most[vl] + gap
-            waits.append(ahead + (1 + ahead // blocks_of_limit(table.limit_of_high_priority)) * between)
-    if any(entry.vl == vl for entry in low):
-        waits.append(max(most[vl] + sent.in_low(table, each, sent.others(high)) for each in _gaps(low, vl)))
-    return min(waits)
+    sizes = _checked(vl, most, least)
+    bound = _bound(longest_wait_blocks(vl, *table.columns(), *sizes))
+    return min(bound, _wait_behind_arrivals(table, vl, *sizes, arrivals)) if arrivals else bound
 
 
 def wait_after_exchange(
@@ -94,71 +101,48 @@ def wait_after_exchange(
     >>> wait_after_exchange(table, 0, most={0: 2, 1: 3}), wait_after_exchange(table, 1, most={0: 2, 1: 3})
     (10, 0)
     """
-    sent = _Sent.of(vl, most, least)
-    high, low = sent.listed(table.high), sent.listed(table.low)
-    waits = [inf]
-    if any(entry.vl == vl for entry in high):
-        ahead = sent.turns(_before(high, vl))
-        is_counted = table.limit_of_high_priority != LIMIT_UNBOUNDED
-        turns_of_low = ahead // blocks_of_limit(table.limit_of_high_priority) if is_counted else 0
-        waits.append(ahead + turns_of_low * max(sent.others(low), default=0))
-    if any(entry.vl == vl for entry in low):
-        waits.append(sent.in_low(table, _before(low, vl), sent.others(high)))
-    return min(waits)
+    return _bound(wait_after_exchange_blocks(vl, *table.columns(), *_checked(vl, most, least)))
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """What is sent while a packet of a VL waits: blocks of the largest and smallest packet of each VL that sends."""
+def _wait_behind_arrivals(
+    table: VLArbTable, vl: int, most: list[int], least: list[int], arrivals: Mapping[int, Arrivals]
+) -> float:
+    """Return the longest wait of a VL of the low list while the high list sends no more than arrives.
 
-    vl: int
-    most: Mapping[int, int]
-    least: Mapping[int, int]
-
-    @classmethod
-    def of(cls, vl: int, most: Mapping[int, int], least: Mapping[int, int] | None) -> _Sent:
-        """Check the VL and the sizes."""
-        if vl not in most:
-            raise InputError("vl", f"one that sends: {', '.join(map(str, sorted(most)))}", vl)
-        made = cls(vl, most, {each: (least or {}).get(each, 1) for each in most})
-        for each, blocks in most.items():
-            if not 1 <= made.least[each] <= blocks <= MAX_PACKET_BLOCKS:
-                must, got = f"1 to {MAX_PACKET_BLOCKS}, least first", (made.least[each], blocks)
-                raise InputError(f"blocks of VL {each}", must, got)
-        return made
-
-    def listed(self, entries: Sequence[VLArbEntry]) -> list[VLArbEntry]:
-        """Return the entries that may be served."""
-        return [entry for entry in entries if entry.weight and entry.vl in self.most]
-
-    def others(self, entries: Sequence[VLArbEntry]) -> list[int]:
-        """Return the largest packets of the other VLs of a list."""
-        return [self.most[entry.vl] for entry in entries if entry.vl != self.vl]
-
-    def turns(self, entries: Sequence[VLArbEntry]) -> int:
-        """Return the most blocks of one turn of each of these entries (VLA-2)."""
-        return sum(entry.weight - 1 + self.most[entry.vl] for entry in entries)
-
-    def in_low(self, table: VLArbTable, entries: Sequence[VLArbEntry], others_high: Sequence[int]) -> float:
-        """Return the most blocks of one turn of each of these low entries, and of High before each of their packets."""
-        if others_high and table.limit_of_high_priority == LIMIT_UNBOUNDED:
-            return inf
-        burst = blocks_of_limit(table.limit_of_high_priority) - 1 + max(others_high) if others_high else 0
-        packets = sum(-(-entry.weight // self.least[entry.vl]) for entry in entries)
-        return self.turns(entries) + burst * (1 + packets)
+    The blocks of High in a wait W are those that arrive in W, and those that wait as W begins. The latter are at most
+    one burst and the arrivals of two low packets, if High is served faster than its packets arrive.
+    """
+    high_vl, high_weight, low_vl, low_weight, limit = table.columns()
+    high = {each for each, weight in zip(high_vl, high_weight, strict=True) if weight and most[each]}
+    if not high or vl in high or not high <= set(arrivals):
+        return inf
+    rate, burst = sum(arrivals[each].rate for each in high), sum(arrivals[each].burst for each in high)
+    low_packet = max(most[each] for each, weight in zip(low_vl, low_weight, strict=True) if weight)
+    served = Fraction(1)
+    if limit != LIMIT_UNBOUNDED:
+        turn = expiry_blocks(limit, max(most[each] for each in high), min(least[each] for each in high))
+        served = Fraction(turn, turn + low_packet)
+    if rate >= 1 or rate > served:
+        return inf
+    alone = longest_wait_blocks(vl, [], [], low_vl, low_weight, limit, most, least)
+    return inf if alone == NO_BOUND else float((alone + burst + 2 * low_packet * rate) / (1 - rate))
 
 
-def _before(entries: Sequence[VLArbEntry], vl: int) -> list[VLArbEntry]:
-    """Return the entries before the first one of a VL."""
-    return list(takewhile(lambda entry: entry.vl != vl, entries))
+def _checked(vl: int, most: Mapping[int, int], least: Mapping[int, int] | None) -> tuple[list[int], list[int]]:
+    """Return the largest and the smallest packet by VL, 0 for VLs that do not send."""
+    if vl not in most:
+        raise InputError("vl", f"one that sends: {', '.join(map(str, sorted(most)))}", vl)
+    largest, smallest = [0] * (VL15 + 1), [0] * (VL15 + 1)
+    for each, blocks in most.items():
+        largest[each], smallest[each] = blocks, (least or {}).get(each, 1)
+        if not 1 <= smallest[each] <= blocks <= MAX_PACKET_BLOCKS:
+            must, got = f"1 to {MAX_PACKET_BLOCKS}, least first", (smallest[each], blocks)
+            raise InputError(f"blocks of VL {each}", must, got)
+    return largest, smallest
 
 
-def _gaps(entries: Sequence[VLArbEntry], vl: int) -> list[list[VLArbEntry]]:
-    """Return the entries between each entry of a VL and its next, around the list."""
-    places = [place for place, entry in enumerate(entries) if entry.vl == vl]
-    ends = [*places[1:], places[0] + len(entries)]
-    around = [*entries, *entries]
-    return [around[start + 1 : end] for start, end in zip(places, ends, strict=True)]
+def _bound(blocks: int) -> float:
+    return inf if blocks == NO_BOUND else blocks
 
 
 def wait_of_distance(distance: int, *, largest: int, weight: int = MAX_WEIGHT) -> int:

@@ -1,4 +1,4 @@
-"""What arbitration tables are planned from: shares and waits of service levels (``docs/vlarb_plan.md``)."""
+"""Wants file: shares, waits and upper bounds of service levels (``docs/vlarb_plan.md``)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from vlane.tables.sl2vl import SL_COUNT
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one service level wants.
+    """Wants of one service level.
 
     Parameters
     ----------
     sl : int
-        The level.
+        The service level.
     share : Fraction or None
         Least share of a full link; ``None``: what the others leave.
     wait_us : Fraction or None
@@ -34,6 +34,10 @@ class Wanted:
         Whether it is in the high list.
     field : str
         Key of the share in the file.
+    at_most : Fraction or None
+        Most that the level ever sends, as a share of a full link; ``None``: no upper bound.
+    burst_packets : int
+        Packets of the MTU that may come at once, in addition to ``at_most``.
     """
 
     sl: int
@@ -41,16 +45,18 @@ class Wanted:
     wait_us: Fraction | None
     high: bool
     field: str = "share"
+    at_most: Fraction | None = None
+    burst_packets: int = 1
 
     @property
     def is_guaranteed(self) -> bool:
-        """Whether it wants anything."""
+        """Whether the level wants a share or a wait."""
         return self.share is not None or self.wait_us is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What is wanted of every port.
+    """Wants of all service levels at every port.
 
     Parameters
     ----------
@@ -89,7 +95,7 @@ class _Link(BaseModel):
 
 
 class _Level(BaseModel):
-    """What a service level wants; nothing but its SL: what the others leave."""
+    """Wants of a service level. A level without wants gets what the others leave."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
@@ -97,6 +103,13 @@ class _Level(BaseModel):
     share: Exact | None = Field(None, description="Least share of a full link, above 0, at most 1.")
     rate_gbps: Exact | None = Field(None, description="The same in Gb/s, instead of the share.")
     wait_us: Exact | None = Field(None, description="Longest wait of a packet for its turn, in microseconds.")
+    at_most: Exact | None = Field(
+        None, description="Most that the level ever sends, as a share of a full link; the traffic must keep to it."
+    )
+    at_most_gbps: Exact | None = Field(None, description="The same in Gb/s, instead of at_most.")
+    burst_packets: int | None = Field(
+        None, ge=1, le=10_000, description="Packets of the MTU that may come at once beyond at_most; 1 unless given."
+    )
     priority: Literal["high", "low"] | None = Field(
         None, description="The list that its entries are in; if left out, high with a wait_us, otherwise low."
     )
@@ -144,7 +157,29 @@ def _wanted(place: int, level: _Level, gbps: float) -> Wanted:
         raise InputError(f"level.{place}.wait_us", "above 0", shown_exact(level.wait_us))
     share = level.share if level.rate_gbps is None else level.rate_gbps / Fraction(gbps)
     high = level.wait_us is not None if level.priority is None else level.priority == "high"
-    return Wanted(level.sl, share, level.wait_us, high, "share" if level.rate_gbps is None else "rate_gbps")
+    field = "share" if level.rate_gbps is None else "rate_gbps"
+    most = _at_most(place, level, gbps, share, field)
+    return Wanted(level.sl, share, level.wait_us, high, field, most, level.burst_packets or 1)
+
+
+def _at_most(place: int, level: _Level, gbps: float, share: Fraction | None, field: str) -> Fraction | None:
+    """Return the upper bound of a level as a share of the link."""
+    if level.at_most is not None and level.at_most_gbps is not None:
+        got = shown_exact(level.at_most_gbps)
+        raise InputError(f"level.{place}.at_most_gbps", "left out beside at_most", got)
+    name, given = ("at_most", level.at_most) if level.at_most_gbps is None else ("at_most_gbps", level.at_most_gbps)
+    if given is None:
+        if level.burst_packets is not None:
+            raise InputError(f"level.{place}.burst_packets", "left out without at_most", level.burst_packets)
+        return None
+    whole = Fraction(1) if name == "at_most" else Fraction(gbps)
+    if not 0 < given <= whole:
+        raise InputError(f"level.{place}.{name}", f"above 0, at most {float(whole):g}", shown_exact(given))
+    most = given / whole
+    if share is not None and most < share:
+        wanted = f"at least its {field}, {float(share * (1 if field == 'share' else Fraction(gbps))):g}"
+        raise InputError(f"level.{place}.{name}", wanted, shown_exact(given))
+    return most
 
 
 def _check_once(levels: tuple[Wanted, ...]) -> None:

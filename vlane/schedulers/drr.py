@@ -1,4 +1,4 @@
-"""Quanta of deficit round robin."""
+"""Quanta of deficit round robin: parameters, tables and registers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
-from vlane.errors import InputError
 from vlane.parameters import flag, whole
 from vlane.registers import BitField, Register, Status
 from vlane.schedulers.schedule_registers import deficit_status, entry_window, map_window
-from vlane.schedulers.writes import Write, value_writes
+from vlane.schedulers.writes import Write, too_long, value_writes
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["MAX_QUANTUM", "DRRParameters", "DRRQuanta", "registers", "switch_registers"]
@@ -23,17 +22,17 @@ _QUANTUM = BitField("weight", 0, 8, "quantum in 64-byte blocks")
 
 @dataclass(frozen=True, slots=True)
 class DRRQuanta:
-    """Quantum of each requester: what it may send per round.
+    """Quantum of each requester: the amount it may send per round.
 
     Parameters
     ----------
     quantum : tuple of int
-        Quantum of each requester, 0 to 255 units of 64 bytes; a requester with 0 is never served.
+        Quantum of each requester, 0 to 255 blocks of 64 bytes; a requester with quantum 0 is never served.
 
     Raises
     ------
     InputError
-        Naming the requester and what its quantum must be.
+        If a quantum is out of range; the error names the requester.
     """
 
     quantum: tuple[int, ...]
@@ -43,7 +42,7 @@ class DRRQuanta:
         object.__setattr__(self, "quantum", checked)
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters beyond the list get quantum 0.
+        """Return the writes that program an instance; requesters without an entry get quantum 0.
 
         Raises
         ------
@@ -52,11 +51,11 @@ class DRRQuanta:
         """
         most = parameters["requesters"] or parameters["data_vls"]
         if len(self.quantum) > most:
-            raise InputError("drr.quantum", f"at most {most} long here", len(self.quantum))
+            raise too_long("drr.quantum", most, len(self.quantum))
         return value_writes(self.quantum, most)
 
     def shape(self) -> dict[str, int]:
-        """Return nothing: a quantum is there for each requester."""
+        """Return no parameters: the table has one quantum per requester."""
         return {}
 
     def requesters(self) -> int:
@@ -64,7 +63,7 @@ class DRRQuanta:
         return len(self.quantum)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a quantum, by their place in the file."""
+        """Return the requesters with a nonzero quantum, by their key in the file."""
         return {f"drr.quantum[{sl}]": sl for sl, quantum in enumerate(self.quantum) if quantum}
 
 
@@ -72,26 +71,28 @@ def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     """Return the registers of an instance."""
     return (
         Status("unreachable", "requesters without a quantum", "unreachable"),
-        *deficit_status("what is left of the turn"),
+        *deficit_status("blocks left in the turn"),
         entry_window("program", "each requester", _QUANTUM),
         map_window(),
     )
 
 
 def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through its member ``program``."""
+    """Return the windows of a switch's schedulers, written through the member ``program``."""
     return (entry_window(program, "each lane", _QUANTUM),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DRRParameters(SchedulerParameters):
-    """Parameters of ``drr``; what each is stands with its bounds.
+    """Parameters of ``drr``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
-    keep_on_stall: bool = flag(default=False, about="whether a requester without room keeps its deficit")
-    mtu_blocks: int = whole(MAX_PACKET_BLOCKS, 1, MAX_PACKET_BLOCKS, "largest packet; such a requester keeps less")
+    keep_on_stall: bool = flag(default=False, about="a requester without credits keeps its deficit")
+    mtu_blocks: int = whole(
+        MAX_PACKET_BLOCKS, 1, MAX_PACKET_BLOCKS, "blocks of the largest packet; bounds a kept deficit"
+    )

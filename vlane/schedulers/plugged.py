@@ -1,4 +1,4 @@
-"""What vlane knows of the scheduler of a plug-in: its parameters, its table of weights, its entry as a scheduler."""
+"""Schedulers of plug-ins: parameters, table of weights and registry record."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ from typing import Any
 
 from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
-from vlane.errors import InputError
 from vlane.plugins import found, plugins_of
 from vlane.schedulers.registry import SCHEDULERS, Scheduler, Section
-from vlane.schedulers.writes import Write, value_writes
+from vlane.schedulers.writes import Write, too_long, value_writes
 
 MAX_WEIGHT = (1 << 31) - 1
 _NUMBER = 1 << 15
-"""In no identity register: a plug-in has no hardware."""
+"""Unused block number: a plug-in has no hardware and no identity register."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluggedWeights:
-    """Weights that a plug-in's scheduler is given, in whatever unit it takes them.
+    """Weights of a plug-in's scheduler, in the scheduler's own unit.
 
     Parameters
     ----------
     name : str
-        The scheduler.
+        Name of the scheduler.
     weight : tuple of int
-        Of each requester, 0 to 2**31 - 1.
+        Weight of each requester, 0 to 2**31 - 1.
 
     Raises
     ------
     InputError
-        Naming the requester and what its weight must be.
+        If a weight is out of range; the error names the requester.
     """
 
     name: str
@@ -44,7 +43,7 @@ class PluggedWeights:
         object.__setattr__(self, "weight", checked)
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters beyond the list get weight 0.
+        """Return the writes that program an instance; requesters without an entry get weight 0.
 
         Raises
         ------
@@ -53,11 +52,11 @@ class PluggedWeights:
         """
         most = parameters["requesters"] or parameters["data_vls"]
         if len(self.weight) > most:
-            raise InputError(f"{self.name}.weight", f"at most {most} long here", len(self.weight))
+            raise too_long(f"{self.name}.weight", most, len(self.weight))
         return value_writes(self.weight, most)
 
     def shape(self) -> dict[str, int]:
-        """Return nothing: a weight is there for each requester."""
+        """Return no parameters: the table has one weight per requester."""
         return {}
 
     def requesters(self) -> int:
@@ -65,12 +64,12 @@ class PluggedWeights:
         return len(self.weight)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a weight, by their place in the file."""
+        """Return the requesters with a nonzero weight, by their key in the file."""
         return {f"{self.name}.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 
 def plugged_scheduler(name: str, *, title: str, weights: bool) -> Scheduler:
-    """Return what vlane knows of a plug-in's scheduler; ``weights`` tells whether a table file gives it any."""
+    """Return the registry record of a plug-in's scheduler; ``weights`` selects a section for weights in table files."""
     section = (
         Section(
             partial(PluggedWeights, name),
@@ -95,17 +94,17 @@ def plugged_scheduler(name: str, *, title: str, weights: bool) -> Scheduler:
 
 
 def find_scheduler(name: str) -> Scheduler:
-    """Return a scheduler of vlane or of a plug-in.
+    """Return a built-in scheduler or one of a plug-in.
 
     Raises
     ------
     KeyError
-        If there is none.
+        If there is no scheduler with the name.
     """
     plugin = found("scheduler", name)
     return plugin.options["record"] if plugin else SCHEDULERS[name]
 
 
 def scheduler_names() -> list[str]:
-    """Return the names of all schedulers, those of plug-ins last."""
+    """Return the names of all schedulers, plug-ins last."""
     return [*SCHEDULERS, *plugins_of("scheduler")]

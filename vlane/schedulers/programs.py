@@ -1,4 +1,4 @@
-"""Table files as the writes that program a scheduler: the map of lanes to requesters, then the table."""
+"""Table files as writes that program a scheduler: the map from lanes to requesters, then the table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vlane.egress import MAX_REQUESTERS
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.schedulers.plugged import find_scheduler
 from vlane.schedulers.registry import LINE_RATE, Scheduler
 from vlane.schedulers.table_files import Tables, read_tables
@@ -21,7 +21,7 @@ def read_program(file: Path, scheduler: Scheduler) -> Tables:
     Raises
     ------
     InputError
-        If the file cannot be used, lacks the scheduler's section, or names service levels apart that share a VL.
+        If the file cannot be used, lacks the scheduler's section, or gives entries to two service levels with one VL.
     """
     tables = read_tables(file, needed=scheduler.name if scheduler.section else "")
     table = tables.sections.get(scheduler.name)
@@ -36,18 +36,18 @@ def program_writes(tables: Tables, name: str, parameters: Mapping[str, Any], sou
     Parameters
     ----------
     tables : Tables
-        The file; sections of other schedulers are left aside.
+        Tables of the file; sections of other schedulers are ignored.
     name : str
-        The scheduler.
+        Name of the scheduler.
     parameters : mapping
-        Of the instance.
+        Parameters of the instance.
     source : str
-        The file's name, for refusals.
+        Name of the file, for errors.
 
     Raises
     ------
     InputError
-        If they do not fit the instance.
+        If the tables do not fit the instance.
     """
     table = tables.sections.get(name)
     try:
@@ -58,27 +58,31 @@ def program_writes(tables: Tables, name: str, parameters: Mapping[str, Any], sou
 
 
 def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any]) -> list[Write]:
-    """Return the writes that give each lane to the lowest SL that maps there, others to nobody."""
+    """Return the writes that assign each lane to its lowest SL; lanes without an SL get no requester."""
     if row is None:
         return []
     if parameters.get("form") == LINE_RATE:
-        raise InputError("sl2vl", f"left out with form {LINE_RATE}, in which each VL is a requester", "given")
+        raise misplaced("sl2vl", f"with form {LINE_RATE}: each VL is its own requester")
     owners = row.owners()
     if parameters["requesters"] <= max(owners.values(), default=0):
-        must = f"VLs of SLs below {parameters['requesters']}, the requesters there are, or 15"
-        raise InputError("sl2vl.row", must, f"a VL of SL {max(owners.values())}")
+        sl, requesters = max(owners.values()), parameters["requesters"]
+        problem = f": SL {sl} has its own VL, but the instance has only {requesters} requesters; map SL {sl} to the VL "
+        problem += f"of an SL below {requesters}, or to 15"
+        raise InputError("sl2vl.row", f"own VLs for SLs below {requesters}", f"SL {sl}", problem=problem)
     if max(owners, default=0) >= parameters["data_vls"]:
-        raise InputError("sl2vl.row", f"VLs below {parameters['data_vls']}, or 15", max(owners))
+        must = f"a list of VLs below {parameters['data_vls']}, the instance's data lanes, or 15"
+        raise InputError("sl2vl.row", must, max(owners))
     nobody = parameters["requesters"]
     if nobody == MAX_REQUESTERS and len(owners) < parameters["data_vls"]:
-        raise InputError("requesters", f"below {MAX_REQUESTERS}, as some lanes belong to nobody", nobody)
+        raise InputError("requesters", f"below {MAX_REQUESTERS} with lanes that no SL uses", nobody)
     return map_writes([owners.get(lane, nobody) for lane in range(parameters["data_vls"])])
 
 
 def _refuse_shared(served: Mapping[str, int], row: SL2VLRow, source: str) -> None:
-    """Refuse a table that names two service levels of one VL: they queue together and are one requester."""
+    """Reject a table with entries for two service levels of one VL: they share a queue, so they are one requester."""
     owners = row.owners()
     for field, sl in served.items():
         vl = row.row[sl] if sl < len(row.row) else None
         if vl is not None and owners.get(vl, sl) != sl:
-            raise InputError(field, f"of SL {owners[vl]}, which shares VL {vl}", f"SL {sl}", source=source)
+            problem = f"names SL {sl}, which shares VL {vl} with SL {owners[vl]}; use an entry for SL {owners[vl]}"
+            raise InputError(field, f"SL {owners[vl]}", f"SL {sl}", problem=problem, source=source)

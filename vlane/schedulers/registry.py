@@ -1,6 +1,6 @@
-"""The registry of egress schedulers: what golden, hardware, benches and commands must know of each, by its name.
+"""Registry of egress schedulers: properties of each scheduler for golden, hardware, benches and commands.
 
-Golden, hardware, stimulus, proofs and cocotb bench of a scheduler are modules of its name, found by ``by_name.py`` of
+Golden, hardware, stimulus, proofs and cocotb bench of a scheduler are modules with its name, found by ``by_name.py`` of
 their family. No other code names a scheduler (``tests/schedulers/test_registry.py``).
 """
 
@@ -18,13 +18,13 @@ from vlane.schedulers.writes import SchedulerTable
 from vlane.units import MAX_DATA_VLS, MAX_PACKET_BLOCKS
 
 LINE_RATE = "line_rate"
-"""The form that decides in every cycle at the clock of the link."""
+"""Form that decides in every cycle at the clock of the link."""
 
 DEFAULT = "rr"
-"""The scheduler of a switch or study that names none."""
+"""Default scheduler of switches and studies."""
 
 IB_ARBITER = "vlarb"
-"""The scheduler whose tables a subnet manager programs: a captured fabric has them."""
+"""Scheduler whose tables a subnet manager programs, and captured fabrics contain."""
 
 _Pairs = list[list[int]]
 _VL_ENTRIES = (
@@ -34,18 +34,18 @@ _VL_ENTRIES = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A scheduler's section of a table file; it has the scheduler's name.
+    """Section of a table file for a scheduler, with the scheduler's name.
 
     Parameters
     ----------
     table : callable
-        Makes the table of the section's keys, and checks it.
+        Constructor of the table from the section's keys; it checks them.
     keys : mapping of str to (type, default)
-        The keys; ``...`` stands for a key that must be given.
+        Keys; a required key has default ``...``.
     about : mapping of str to str
-        What each key is, for the reference.
+        Description of each key, for the reference.
     gives : str
-        What the table gives to each VL that is served, as in "a table that gives ... to VL 3".
+        Object that the table gives to each served VL, as in "a table that gives ... to VL 3".
     """
 
     table: Callable[..., SchedulerTable]
@@ -56,35 +56,35 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """An egress scheduler.
+    """Egress scheduler.
 
     Parameters
     ----------
     name, title : str
-        Its name in files, commands and modules; what people call it.
+        Name in files, commands and modules; title for readers.
     number : int
-        The block's number in the identity register; it stays when schedulers are added.
+        Block number in the identity register; it never changes.
     parameters : type
-        Parameters of its instances.
+        Class of the parameters.
     section : Section or None
-        Of a table file; ``None`` if there is nothing to program but the map.
+        Section of a table file; ``None`` if only the map is programmable.
     registers : callable
-        Makes the registers of an instance from its parameters.
+        Function from parameters to the registers of an instance.
     switch_registers : callable
-        Makes the windows of a switch's schedulers from the name of the member they are written through.
+        Function from the name of the program member to the windows of a switch's schedulers.
     swaps : bool
-        Whether the table is written to a shadow bank, which a swap makes the active one.
+        Whether the table is written to a shadow bank that a swap makes active.
     name_field : str
-        Field of the program port that holds an entry's requester or VL.
+        Field of the program port with an entry's requester or VL.
     patience : int
-        Decisions without a grant after which a lane that waits, with room, is never served; tags where one is made a
-        cycle.
+        Largest number of decisions without a grant to a waiting lane with credits before the lane counts as never
+        served; new tags where tags are made one per cycle.
     in_switch : mapping
-        Parameters that a switch's instances have, beside lanes, entries and form.
+        Parameters of a switch's instances, except lanes, entries and form.
     full_size, mutated : mapping
-        Parameters of the largest instance, and of the one that mutants are made of.
+        Parameters of the largest instance, and of the instance for mutants.
     synthesised : tuple of mapping
-        Parameters of the instances whose area is measured; the last one's netlist is run.
+        Parameters of the instances whose area is measured; the netlist of the last one is simulated.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Scheduler:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Forms, the usual one first; empty if there is one only."""
+        """Forms, the default first; empty if there is only one."""
         return self.parameters.words_of("form")
 
     @property
@@ -114,7 +114,7 @@ class Scheduler:
 
     @property
     def data_vls(self) -> tuple[int, int]:
-        """Least and most data lanes of a port without VL15."""
+        """Smallest and largest number of data lanes of a port without VL15."""
         return self.parameters.bounds_of("data_vls")
 
     @property
@@ -124,18 +124,18 @@ class Scheduler:
 
     @property
     def has_entries(self) -> bool:
-        """Whether the length of the table is a parameter."""
+        """Whether the table length is a parameter."""
         return "entries" in self.parameters.defaults()
 
     def switch_parameters(self, entries: int, *, line_rate: bool) -> dict[str, Any]:
-        """Return the parameters of a switch's instances beside their lanes: a requester for each lane, no VL15.
+        """Return the parameters of a switch's instances except their lanes: a requester per lane, no VL15.
 
         Parameters
         ----------
         entries : int
-            Of the table, if its length is a parameter.
+            Table length, if it is a parameter.
         line_rate : bool
-            The line-rate form instead of the usual one.
+            Whether the form is the line-rate form.
         """
         form = {"form": LINE_RATE if line_rate else self.forms[0]} if self.forms else {}
         return {**self.in_switch, **form, **({"entries": entries} if self.has_entries else {})}
@@ -145,7 +145,7 @@ _FULL_SIZE = {"data_vls": 15, "requesters": 16, "vl15": True}
 _MUTATED = {"data_vls": 4, "requesters": 3, "vl15": True}
 _DEFICIT = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
 _TURNS = dtable.MAX_ENTRIES * MAX_PACKET_BLOCKS
-"""Turns in which a requester with a weight of one block has collected enough for any packet."""
+"""Turns after which a requester with a weight of one block can send any packet."""
 
 SCHEDULERS = {
     each.name: each
@@ -161,8 +161,8 @@ SCHEDULERS = {
                 {
                     "high": f"High list: {_VL_ENTRIES}.",
                     "low": f"Low list: {_VL_ENTRIES}.",
-                    "limit_of_high_priority": "What the high list may send before one low packet: 0 one packet,"
-                    " 1 to 254 so many times 4096 bytes, 255 without a limit.",
+                    "limit_of_high_priority": "Amount that the high list may send before one low packet: 0 for one"
+                    " packet, 1 to 254 for this multiple of 4096 bytes, 255 for no limit.",
                 },
                 "a weight in one of its lists",
             ),
@@ -206,7 +206,7 @@ SCHEDULERS = {
             section=Section(
                 drr.DRRQuanta,
                 {"quantum": (list[int], ...)},
-                {"quantum": f"Blocks that each requester gets a round, 0 to {drr.MAX_QUANTUM}; 0: it is never served."},
+                {"quantum": f"Blocks of each requester per round, 0 to {drr.MAX_QUANTUM}; 0: never served."},
                 "a quantum",
             ),
             registers=drr.registers,
@@ -224,7 +224,7 @@ SCHEDULERS = {
             section=Section(
                 scfq.SCFQWeights,
                 {"weight": (list[int], ...)},
-                {"weight": f"Weight of each requester, 0 to {scfq.MAX_SCFQ_WEIGHT}; 0: it is never served."},
+                {"weight": f"Weight of each requester, 0 to {scfq.MAX_SCFQ_WEIGHT}; 0: never served."},
                 "a weight",
             ),
             registers=scfq.registers,
@@ -254,7 +254,7 @@ SCHEDULERS = {
             section=Section(
                 wrr.WRRWeights,
                 {"weight": (list[int], ...)},
-                {"weight": f"Packets that each requester may send a turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."},
+                {"weight": f"Packets of each requester per turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."},
                 "a weight",
             ),
             registers=wrr.registers,
@@ -265,4 +265,4 @@ SCHEDULERS = {
         ),
     )
 }
-"""Every scheduler by its name."""
+"""All schedulers by name."""

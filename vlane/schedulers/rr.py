@@ -1,4 +1,4 @@
-"""Round robin has no table: its registers hold the map from lanes to requesters alone."""
+"""Round robin: parameters, and registers for the map from lanes to requesters (there is no table)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from vlane.schedulers.schedule_registers import map_window
 
 
 def registers(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance; one without a map has none."""
+    """Return the registers of an instance; none without a map."""
     return (map_window(),) if parameters["requesters"] else ()
 
 
 def switch_registers(_program: str) -> tuple[Register, ...]:
-    """Return the registers of a switch's schedulers: none, as there is nothing to program."""
+    """Return no registers: a switch's schedulers have nothing to program."""
     return ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RRParameters(SchedulerParameters):
-    """Parameters of ``rr``: those that every scheduler of one list has."""
+    """Parameters of ``rr``, those of all schedulers with a single list."""

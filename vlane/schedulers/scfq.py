@@ -1,4 +1,4 @@
-"""Weights of self-clocked fair queueing, and the reciprocals that hardware multiplies by."""
+"""Weights of self-clocked fair queueing, and their reciprocals, which hardware multiplies by."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.errors import InputError
 from vlane.parameters import check_range, choice, whole
 from vlane.registers import BitField, Register, Status
 from vlane.schedulers.schedule_registers import entry_window, map_window
-from vlane.schedulers.writes import Write, value_writes
+from vlane.schedulers.writes import Write, too_long, value_writes
 
 __all__ = [
     "MAX_RECIPROCAL_BITS",
@@ -52,16 +52,16 @@ class SCFQWeights:
         object.__setattr__(self, "weight", checked)
 
     def reciprocals(self, bits: int) -> tuple[int, ...]:
-        """Return what a block adds to each requester's tag, in ``bits`` bits; 0 for weight 0.
+        """Return the tag increment of each requester per block, in ``bits`` bits; 0 for weight 0.
 
-        The least weight gets the largest number, 2**bits - 1, and the others that times (least / weight),
-        rounded: a share is off by half a unit in that number, so by less than a third with the largest weight
-        that is accepted.
+        The smallest weight gets the largest number, 2**bits - 1. Others get that number times (smallest / weight),
+        rounded. The rounding error of a share is at most half a unit, less than a third for the largest accepted
+        weight.
 
         Raises
         ------
         InputError
-            If a weight is so much larger than the least one that its number would be below 2.
+            If a weight is so large compared with the smallest one that its number would be below 2.
 
         Examples
         --------
@@ -73,12 +73,12 @@ class SCFQWeights:
         made = tuple((2 * most + weight) // (2 * weight) if weight else 0 for weight in self.weight)
         for index, (number, weight) in enumerate(zip(made, self.weight, strict=True)):
             if weight and number < 2:
-                must = f"at most {2 * most // 3}, with {least} the least weight and reciprocals of {bits} bits"
+                must = f"at most {2 * most // 3} with smallest weight {least} and reciprocals of {bits} bits"
                 raise InputError(f"scfq.weight[{index}]", must, weight)
         return made
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters beyond the list get reciprocal 0.
+        """Return the writes that program an instance; requesters without an entry get reciprocal 0.
 
         Raises
         ------
@@ -87,11 +87,11 @@ class SCFQWeights:
         """
         most = parameters["requesters"] or parameters["data_vls"]
         if len(self.weight) > most:
-            raise InputError("scfq.weight", f"at most {most} long here", len(self.weight))
+            raise too_long("scfq.weight", most, len(self.weight))
         return value_writes(self.reciprocals(parameters["reciprocal_bits"]), most)
 
     def shape(self) -> dict[str, int]:
-        """Return nothing: a weight is there for each requester."""
+        """Return no parameters: the table has one weight per requester."""
         return {}
 
     def requesters(self) -> int:
@@ -99,7 +99,7 @@ class SCFQWeights:
         return len(self.weight)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a weight, by their place in the file."""
+        """Return the requesters with a nonzero weight, by their key in the file."""
         return {f"scfq.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 
@@ -107,39 +107,39 @@ def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     """Return the registers of an instance."""
     return (
         Status("unreachable", "requesters without a reciprocal", "unreachable"),
-        Status("virtual_time", "tag of the packet sent last", "virtual_time"),
+        Status("virtual_time", "tag of the last packet sent", "virtual_time"),
         entry_window("program", "each requester", _RECIPROCAL),
         map_window(),
     )
 
 
 def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through its member ``program``."""
+    """Return the windows of a switch's schedulers, written through the member ``program``."""
     return (entry_window(program, "each lane", _RECIPROCAL),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SCFQParameters(SchedulerParameters):
-    """Parameters of ``scfq``; what each is stands with its bounds.
+    """Parameters of ``scfq``.
 
-    With ``units = "shared"`` one tag unit makes one new tag in every cycle, and nothing is sent while one is missing;
-    with ``per_requester`` each requester has a unit.
+    With ``units = "shared"``, one unit computes one new tag per cycle, and nothing is sent while a tag is missing; with
+    ``per_requester``, each requester has its own unit.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
-    tag_bits: int = whole(16, 12, MAX_TAG_BITS, "width of a tag; at least 8 more than that of a reciprocal")
+    tag_bits: int = whole(16, 12, MAX_TAG_BITS, "width of a tag, at least 8 bits more than a reciprocal")
     reciprocal_bits: int = whole(8, 4, MAX_RECIPROCAL_BITS, "width of a reciprocal weight")
     units: str = choice("shared", ("shared", "per_requester"), "tag units")
 
     def check(self) -> None:
-        """Refuse tags that could not wrap."""
+        """Reject tags that are too narrow for comparison after a wrap."""
         super().check()
         check_range("tag_bits", self.tag_bits, self.reciprocal_bits + _SIZE_BITS + 1, MAX_TAG_BITS)
 
 
 _SIZE_BITS = 7
-"""Of a packet's size in blocks, which a reciprocal is multiplied by."""
+"""Width of a packet's size in blocks, the factor of a reciprocal."""

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from vlane.documents.document import read_document
 from vlane.documents.refusal import checked
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.schedulers.plugged import find_scheduler, scheduler_names
 from vlane.schedulers.registry import IB_ARBITER, Section
 from vlane.schedulers.vlarb import VLArbTable
@@ -30,24 +30,24 @@ def _model(name: str, keys: Mapping[str, tuple[Any, Any]]) -> type[_Section]:
     return cast("type[_Section]", create_model(name, __base__=_Section, **cast("Any", keys)))
 
 
-_SL2VL = _model("sl2vl", {"row": (list[int], Field(description="VL of each of the 16 SLs; 15 drops the packet."))})
-_SL2VL.__doc__ = "The map of service levels to lanes, which says what lanes a requester owns."
+_SL2VL = _model("sl2vl", {"row": (list[int], Field(description="VL of each of the 16 SLs; 15: drop the packet."))})
+_SL2VL.__doc__ = "Map from service levels to lanes, which defines the lanes of each requester."
 
 
 def _sections() -> dict[str, Section]:
-    """Return the sections of all schedulers that have a table, by the name of the scheduler."""
+    """Return the sections of all schedulers with a table, by scheduler name."""
     sections = {name: find_scheduler(name).section for name in scheduler_names()}
     return {name: section for name, section in sections.items() if section}
 
 
 def table_model() -> type[BaseModel]:
-    """Return the model of table files, with the sections of the plug-ins that are loaded."""
+    """Return the model of table files, with the sections of loaded plug-ins."""
     return _file_model(tuple(_sections()))
 
 
 @functools.cache
 def _file_model(names: tuple[str, ...]) -> type[_Section]:
-    """Return the keys of a table file: sections of schedulers that have a table, and the map of SLs to VLs."""
+    """Return the model of a table file: sections of schedulers with a table, and the map from SLs to VLs."""
     models = {name: (_section_model(name) | None, None) for name in names}
     return _model("file", {**models, "sl2vl": (_SL2VL | None, None)})
 
@@ -63,14 +63,14 @@ def _section_model(name: str) -> type[_Section]:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What a table file holds.
+    """Contents of a table file.
 
     Parameters
     ----------
     sections : mapping of str to SchedulerTable
-        Tables by the name of the scheduler; those that the file lacks are left out.
+        Tables by scheduler name, without those that the file lacks.
     sl2vl : SL2VLRow or None
-        VL of each SL, which says what lanes a requester owns; ``None`` if the file lacks it.
+        VL of each SL, which defines the lanes of each requester; ``None`` if missing.
     """
 
     sections: Mapping[str, SchedulerTable]
@@ -83,20 +83,21 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
     Parameters
     ----------
     path : Path
-        TOML, or JSON if its name ends so.
+        TOML file, or JSON if the suffix is ``.json``.
     needed : str
-        A section that must be there.
+        Required section; empty for none.
 
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; the error has
+        the line.
     """
     document = read_document(path, "table file")
     sections = _sections()
     given = checked(table_model(), document).model_dump(exclude_none=True)
     if needed and needed not in given:
-        raise document.placed(InputError(needed, "given", "missing"))
+        raise document.placed(missing_value(needed, "the section is required here"))
     row = given.pop("sl2vl", None)
     try:
         return Tables(
@@ -107,5 +108,5 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
 
 
 def read_vlarb_table(path: Path) -> VLArbTable:
-    """Return the ``[vlarb]`` table of a file; it raises what ``read_tables`` does."""
+    """Return the ``[vlarb]`` table of a file; errors as for ``read_tables``."""
     return cast("VLArbTable", read_tables(path, needed=IB_ARBITER).sections[IB_ARBITER])

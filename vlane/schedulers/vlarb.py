@@ -1,4 +1,4 @@
-"""The VL arbitration table of a port (IBA 7.6.9, 14.2.5.9)."""
+"""VL arbitration table of a port (IBA 7.6.9, 14.2.5.9)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.errors import InputError
 from vlane.parameters import Parameters, choice, flag, whole
 from vlane.registers import BitField, Register, Status, Window
 from vlane.schedulers.schedule_registers import swap_registers
-from vlane.schedulers.writes import ListSelect, Write, entry_writes
+from vlane.schedulers.writes import ListSelect, Write, entry_writes, too_long
 from vlane.units import MAX_DATA_VLS
 
 __all__ = [
@@ -27,16 +27,16 @@ __all__ = [
 ]
 
 VL15 = 15
-"""The management lane: it has no entry and no credit, and is always served first."""
+"""Management lane: without entries and credits, always served first."""
 
 MAX_ENTRIES = 64
 MAX_WEIGHT = 255
 LIMIT_UNBOUNDED = 255
-"""LimitOfHighPriority that never expires; the low list may starve."""
+"""LimitOfHighPriority without a limit; the low list may starve."""
 
 
 class VLArbEntry(NamedTuple):
-    """One entry of a list.
+    """Entry of a list.
 
     Parameters
     ----------
@@ -54,20 +54,20 @@ class VLArbEntry(NamedTuple):
 class VLArbTable:
     """Both lists and the limit, as a subnet manager programs them.
 
-    Entries that name VL15 or a lane the port lacks are legal: they are kept, skipped and counted
-    (decision VLA-17). List order is service order.
+    Entries for VL15 or for a lane that the port lacks are legal: they are kept, skipped and counted (decision VLA-17).
+    List order is service order.
 
     Parameters
     ----------
     high, low : tuple of VLArbEntry
-        Up to 64 entries each; pairs are accepted and turned into entries.
+        Up to 64 entries or pairs each.
     limit_of_high_priority : int
-        0: one packet; 1 to 254: that many times 4096 bytes; 255: unbounded.
+        0 for one packet, 1 to 254 for this multiple of 4096 bytes, 255 for no limit.
 
     Raises
     ------
     InputError
-        Naming the entry and what it must be.
+        If an entry is out of range; the error names it.
 
     Examples
     --------
@@ -85,11 +85,17 @@ class VLArbTable:
         check_whole("vlarb.limit_of_high_priority", self.limit_of_high_priority, 0, LIMIT_UNBOUNDED)
 
     def served_vls(self, data_vls: int) -> frozenset[int]:
-        """Return the data lanes that some entry with a weight names."""
+        """Return the data lanes with an entry of nonzero weight."""
         return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
 
+    def columns(self) -> tuple[list[int], list[int], list[int], list[int], int]:
+        """Return VLs and weights of the high list, VLs and weights of the low list, and the limit."""
+        high_vl, high_weight = [entry.vl for entry in self.high], [entry.weight for entry in self.high]
+        low_vl, low_weight = [entry.vl for entry in self.low], [entry.weight for entry in self.low]
+        return high_vl, high_weight, low_vl, low_weight, self.limit_of_high_priority
+
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance, both lists filled up with weight 0, the limit last.
+        """Return the writes that program an instance: both lists padded with weight 0, then the limit.
 
         Raises
         ------
@@ -98,16 +104,16 @@ class VLArbTable:
         """
         most, longest = parameters["entries"], max(len(self.high), len(self.low))
         if longest > most:
-            raise InputError("vlarb", f"at most {most} entries per list", f"{longest} entries")
+            raise too_long("vlarb", most, longest, "entries per list")
         return self.padded(most)
 
     def padded(self, entries: int) -> list[Write]:
-        """Return the writes of lists of that many entries.
+        """Return the writes of both lists padded to a length, and of the limit.
 
         Raises
         ------
         ValueError
-            If one of these is longer.
+            If a list is longer.
         """
         for listed in (self.high, self.low):
             if len(listed) > entries:
@@ -116,15 +122,15 @@ class VLArbTable:
         return [*lists, (int(ListSelect.LIMIT), 0, 0, self.limit_of_high_priority)]
 
     def shape(self) -> dict[str, int]:
-        """Return the entries of each list of an instance that holds the longer one."""
+        """Return the list length of an instance for the longer list."""
         return {"entries": max(len(self.high), len(self.low), 1)}
 
     def requesters(self) -> int:
-        """Return one more than the highest data lane that is named."""
+        """Return the highest named data lane plus one."""
         return max((entry.vl + 1 for entry in self.high + self.low if entry.vl != VL15), default=0)
 
     def served(self) -> dict[str, int]:
-        """Return the VL of each entry with a weight, by its place in the file."""
+        """Return the VL of each entry with a nonzero weight, by its key in the file."""
         return {
             f"vlarb.{name}[{i}] VL": entry.vl
             for name, listed in (("high", self.high), ("low", self.low))
@@ -153,8 +159,8 @@ def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     """Return the registers of an instance."""
     return (
         *swap_registers(),
-        Status("unreachable", "data lanes that no entry with a weight names", "unreachable"),
-        Status("bad_entries", "entries that name VL15 or a lane that is not there", "bad_entries"),
+        Status("unreachable", "data lanes without an entry of nonzero weight", "unreachable"),
+        Status("bad_entries", "entries for VL15 or a missing lane", "bad_entries"),
         *switch_registers("program"),
     )
 
@@ -173,23 +179,23 @@ def switch_registers(program: str) -> tuple[Register, ...]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VLArbParameters(Parameters):
-    """Parameters of ``vlarb``; what each is stands with its bounds.
+    """Parameters of ``vlarb``.
 
-    The form ``line_rate`` keeps the tables in memory and walks them ahead of need (``docs/vlarb_line_rate.md``).
+    The form ``line_rate`` stores the tables in memory and reads entries ahead (``docs/vlarb_line_rate.md``).
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
     entries: int = whole(8, 1, MAX_ENTRIES, "entries of each list")
-    vl15: bool = flag(default=True, about="whether there is one more lane, the last, for VL15")
+    vl15: bool = flag(default=True, about="adds a last lane for VL15")
     form: str = choice("exact", ("exact", "line_rate"), "form of the tables")
-    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
+    parity: bool = flag(default=False, about="parity on stored bits, to report upsets")
 
     def check(self) -> None:
-        """Refuse what a form cannot have."""
+        """Reject combinations that a form does not support."""
         if self.parity and self.form == "line_rate":
             raise InputError("parity", "false in the line_rate form", "true")

@@ -1,4 +1,4 @@
-"""Shares that an arbitration list gives when weights are rounded up to whole packets (decision VLA-2)."""
+"""Shares of an arbitration list when weights are rounded up to whole packets (decision VLA-2)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
 
 
 class LaneShare(NamedTuple):
-    """Share that a lane gets of its list while all lanes of the list have packets.
+    """Share of a lane in its list while all lanes of the list have packets.
 
     Parameters
     ----------
     vl : int
-        The lane.
+        Number of the lane.
     meant, given : float
-        The lane's part of the weights, and of the blocks that are sent.
+        Fraction of the lane in the weights, and in the transmitted blocks.
     """
 
     vl: int
@@ -29,16 +29,16 @@ class LaneShare(NamedTuple):
 
 
 class NearestList(NamedTuple):
-    """Weights of the same lanes whose shares are closest to the intended ones, with one entry each.
+    """Weights of the same lanes with the shares closest to the intended ones, one entry per lane.
 
     Parameters
     ----------
     entries : tuple of VLArbEntry
-        Weights of whole packets.
+        Entries with weights of whole packets.
     shares : tuple of LaneShare
-        Shares that they give, with the intended ones.
+        Resulting and intended shares.
     exact : bool
-        Whether both are equal.
+        Whether resulting and intended shares are equal.
     """
 
     entries: tuple[VLArbEntry, ...]
@@ -47,7 +47,7 @@ class NearestList(NamedTuple):
 
 
 def packets_of(weight: int, blocks: int) -> int:
-    """Return the packets of so many blocks that an entry sends in its turn: the last one may overshoot.
+    """Return the packets of ``blocks`` blocks that an entry sends per turn; the last packet may exceed the weight.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def packets_of(weight: int, blocks: int) -> int:
 
 
 def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, ...]:
-    """Return the shares of every lane of a list whose packets have so many blocks, in the order of the entries.
+    """Return the share of each lane of a list for packets of a size, in entry order.
 
     Parameters
     ----------
     entries : sequence of VLArbEntry
-        A list; entries of weight 0 are passed over.
+        Entries of a list; weight 0 is skipped.
     blocks : int
-        Of a packet.
+        Size of a packet in blocks.
 
     Examples
     --------
@@ -76,14 +76,14 @@ def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, 
 
 
 def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
-    """Return the least weights of whole packets that give what a list means, or come nearest to it.
+    """Return the smallest weights of whole packets with the shares that a list intends, or the nearest shares.
 
     Parameters
     ----------
     entries : sequence of VLArbEntry
-        A list with at least one weight above 0; entries of weight 0 are left out.
+        Entries of a list, at least one with a nonzero weight; weight 0 is left out.
     blocks : int
-        Of a packet.
+        Size of a packet in blocks.
 
     Examples
     --------
@@ -118,9 +118,10 @@ def _shares(entries: Sequence[VLArbEntry], packets: Sequence[int]) -> tuple[Lane
 
 
 def _nearest_packets(vls: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return packets of each entry, 1 to ``most``, whose shares miss the weights' least; of equals the fewest.
+    """Return packets per entry, 1 to ``most``, with shares nearest to the weights; among equals, the fewest.
 
-    Tried are all multiples of the weights at which some entry has a whole number of packets, the others rounded.
+    Candidates are the multiples of the weights for which some entry has a whole number of packets, with the others
+    rounded.
     """
     scales = np.unique(np.arange(1, most + 1)[:, None] / np.unique(weights)[None, :])
     packets = np.clip(np.floor(weights[None, :] * scales[:, None] + 0.5), 1, most).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Writes of a scheduler's program port: what each field of a write selects, and tables as lists of writes."""
+"""Writes to a scheduler's program port: selections, and tables as lists of writes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Protocol
 
+from vlane.errors import InputError
+
 __all__ = ["ListSelect", "ScheduleSelect", "SchedulerTable", "Write", "entry_writes", "map_writes", "value_writes"]
 
 Write = tuple[int, int, int, int]
-"""Select, index, requester or VL, weight: the fields of a program port behind ``enable``."""
+"""Fields of a program port after ``enable``: select, index, requester or VL, weight."""
 
 
 class ScheduleSelect(IntEnum):
-    """What a write to a scheduler of one list goes to."""
+    """Target of a write to a scheduler with a single list."""
 
     TABLE = 0
     MAP = 1
 
 
 class ListSelect(IntEnum):
-    """What a write to the VL arbiter goes to."""
+    """Target of a write to the VL arbiter."""
 
     HIGH = 0
     LOW = 1
@@ -28,10 +30,10 @@ class ListSelect(IntEnum):
 
 
 class SchedulerTable(Protocol):
-    """A scheduler's section of a table file."""
+    """Section of a table file for a scheduler."""
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program all of the table of an instance; what the section leaves out is written 0.
+        """Return the writes that program the complete table of an instance; missing entries are written as 0.
 
         Raises
         ------
@@ -40,23 +42,23 @@ class SchedulerTable(Protocol):
         """
 
     def shape(self) -> dict[str, int]:
-        """Return the parameters that decide how long a table an instance holds, at their least for this one."""
+        """Return the smallest table parameters of an instance for this table."""
 
     def requesters(self) -> int:
-        """Return the number of requesters or VLs, from 0 on, that the table speaks of."""
+        """Return the number of requesters or VLs, from 0, that the table covers."""
 
     def served(self) -> dict[str, int]:
-        """Return the requester or VL of each entry with a weight, by the entry's place in the file."""
+        """Return the requester or VL of each entry with a nonzero weight, by the entry's key in the file."""
 
 
 def entry_writes(select: IntEnum, entries: Sequence[tuple[int, int]], count: int) -> list[Write]:
-    """Return the writes of a list of (requester or VL, weight), filled up to ``count`` with weight 0."""
+    """Return the writes of a list of (requester or VL, weight), padded to ``count`` with weight 0."""
     padded = [*entries, *[(0, 0)] * (count - len(entries))]
     return [(int(select), index, name, weight) for index, (name, weight) in enumerate(padded)]
 
 
 def value_writes(values: Sequence[int], requesters: int) -> list[Write]:
-    """Return the writes that give each requester its value, those beyond the list 0.
+    """Return the writes of a value per requester; requesters without a value get 0.
 
     Raises
     ------
@@ -69,6 +71,12 @@ def value_writes(values: Sequence[int], requesters: int) -> list[Write]:
     return [(int(ScheduleSelect.TABLE), requester, 0, value) for requester, value in enumerate(padded)]
 
 
+def too_long(field: str, most: int, got: int, meaning: str = "requesters") -> InputError:
+    """Return the error about a list that is longer than an instance allows."""
+    problem = f": {got} values, but the instance has {most} {meaning}"
+    return InputError(field, f"at most {most} long", got, problem=problem)
+
+
 def map_writes(owners: Sequence[int]) -> list[Write]:
-    """Return the writes that give each lane its requester."""
+    """Return the writes that assign each lane to its requester."""
     return [(int(ScheduleSelect.MAP), lane, requester, 0) for lane, requester in enumerate(owners)]

@@ -8,10 +8,9 @@ from typing import Any
 
 from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
-from vlane.errors import InputError
 from vlane.registers import BitField, Register, Status
 from vlane.schedulers.schedule_registers import entry_window, map_window
-from vlane.schedulers.writes import Write, value_writes
+from vlane.schedulers.writes import Write, too_long, value_writes
 
 __all__ = ["MAX_WRR_WEIGHT", "WRRParameters", "WRRWeights", "registers", "switch_registers"]
 
@@ -26,12 +25,12 @@ class WRRWeights:
     Parameters
     ----------
     weight : tuple of int
-        Weight of each requester, 0 to 255 packets; a requester with 0 is never served.
+        Weight of each requester, 0 to 255 packets; a requester with weight 0 is never served.
 
     Raises
     ------
     InputError
-        Naming the requester and what its weight must be.
+        If a weight is out of range; the error names the requester.
     """
 
     weight: tuple[int, ...]
@@ -41,7 +40,7 @@ class WRRWeights:
         object.__setattr__(self, "weight", checked)
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters beyond the list get weight 0.
+        """Return the writes that program an instance; requesters without an entry get weight 0.
 
         Raises
         ------
@@ -50,11 +49,11 @@ class WRRWeights:
         """
         most = parameters["requesters"] or parameters["data_vls"]
         if len(self.weight) > most:
-            raise InputError("wrr.weight", f"at most {most} long here", len(self.weight))
+            raise too_long("wrr.weight", most, len(self.weight))
         return value_writes(self.weight, most)
 
     def shape(self) -> dict[str, int]:
-        """Return nothing: a weight is there for each requester."""
+        """Return no parameters: the table has one weight per requester."""
         return {}
 
     def requesters(self) -> int:
@@ -62,7 +61,7 @@ class WRRWeights:
         return len(self.weight)
 
     def served(self) -> dict[str, int]:
-        """Return the requesters with a weight, by their place in the file."""
+        """Return the requesters with a nonzero weight, by their key in the file."""
         return {f"wrr.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
 
 
@@ -70,17 +69,17 @@ def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     """Return the registers of an instance."""
     return (
         Status("unreachable", "requesters without a weight", "unreachable"),
-        Status("packets_left", "packets left of the turn", "packets_left"),
+        Status("packets_left", "packets left in the turn", "packets_left"),
         entry_window("program", "each requester", _WEIGHT),
         map_window(),
     )
 
 
 def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through its member ``program``."""
+    """Return the windows of a switch's schedulers, written through the member ``program``."""
     return (entry_window(program, "each lane", _WEIGHT),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WRRParameters(SchedulerParameters):
-    """Parameters of ``wrr``: those that every scheduler of one list has."""
+    """Parameters of ``wrr``, those of all schedulers with a single list."""

@@ -1,1 +1,1 @@
-"""Study files, and the input files that a study names."""
+"""Study files, and the input files that studies name."""

@@ -1,4 +1,4 @@
-"""Files of an egress port's traffic: arrivals of packets, and returned credits."""
+"""Files with the traffic of an egress port: packet arrivals and returned credits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_BLOCKS = 1 << 31
 
 
 class Arrival(NamedTuple):
-    """A packet that arrives at the port.
+    """Packet that arrives at the port.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Arrival(NamedTuple):
     bytes : int
         Length from LRH to VCRC.
     sl : int
-        Service level; 0 where the file has none.
+        Service level; 0 if the file has none.
     line : int
-        Line of the file; 0 if it was not read from a file.
+        Line of the file; 0 if not from a file.
     """
 
     cycle: int
@@ -42,14 +42,14 @@ class Arrival(NamedTuple):
 
 
 class Credit(NamedTuple):
-    """Room that the next node grants.
+    """Credits that the receiver grants.
 
     Parameters
     ----------
     cycle : int
-        Cycle from which it counts, this one included.
+        First cycle with the credits.
     vl : int
-        Lane, 0 to 14: VL15 has no credits.
+        Lane, 0 to 14; VL15 has no credits.
     blocks : int
         Additional blocks of 64 bytes.
     """
@@ -60,12 +60,12 @@ class Credit(NamedTuple):
 
 
 def read_arrivals(path: Path) -> list[Arrival]:
-    """Return the arrivals of a CSV ``cycle,vl,bytes[,sl]``, in order of cycle, equal cycles as in the file.
+    """Return the arrivals of a CSV ``cycle,vl,bytes[,sl]``, sorted by cycle; equal cycles keep the file order.
 
     Raises
     ------
     InputError
-        For another header, no row or a short one, a value out of range.
+        If the header is wrong, there are no rows, a row has missing cells, or a value is out of range.
     """
     limits = {"cycle": (0, _MAX_CYCLE), "vl": (0, VL15), "bytes": (1, MAX_PACKET_BYTES), "sl": (0, 15)}
     rows = _rows(path, limits, optional="sl")
@@ -73,12 +73,12 @@ def read_arrivals(path: Path) -> list[Arrival]:
 
 
 def read_credits(path: Path) -> list[Credit]:
-    """Return the credits of a CSV ``cycle,vl,blocks``, in order of cycle.
+    """Return the credits of a CSV ``cycle,vl,blocks``, sorted by cycle.
 
     Raises
     ------
     InputError
-        For another header, no row or a short one, a value out of range.
+        If the header is wrong, there are no rows, a row has missing cells, or a value is out of range.
     """
     limits = {"cycle": (0, _MAX_CYCLE), "vl": (0, VL15), "blocks": (0, _MAX_BLOCKS)}
     return sorted((Credit(**row) for _, row in _rows(path, limits, vl15=False)), key=lambda credit: credit.cycle)
@@ -87,7 +87,7 @@ def read_credits(path: Path) -> list[Credit]:
 def _rows(
     path: Path, limits: dict[str, tuple[int, int]], optional: str = "", *, vl15: bool = True
 ) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield each row and its line."""
+    """Yield each row with its line number."""
     file = TextFile(path)
     header: list[str] = []
     count, header_line = 0, 0
@@ -107,7 +107,8 @@ def _rows(
         count += 1
         row = {name: file.number(name, cell, *limits[name]) for name, cell in zip(header, cells, strict=True)}
         if row["vl"] == VL15 and not vl15:
-            file.refuse("vl", f"0 to {VL15 - 1}, as VL15 needs no credits", VL15)
+            file.refuse("vl", f"0 to {VL15 - 1} (VL15 has no credits)", VL15)
         yield file.line, row
     if not count:
-        raise InputError("rows", "at least one below the header", "none", source=str(path), line=header_line)
+        problem = ": the file has no rows below the header"
+        raise InputError("rows", "given", "none", problem=problem, source=str(path), line=header_line)

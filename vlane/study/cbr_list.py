@@ -1,4 +1,4 @@
-"""Lists of connections that send at a constant bit rate: CSV or Parquet (``docs/network.md``, Connections)."""
+"""Lists of constant-bit-rate connections: CSV or Parquet (``docs/network.md``, Connections)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from vlane.errors import InputError
 from vlane.units import MAX_PACKET_BYTES
 
 MOST_INTERVAL = 1 << 28
-"""Most cycles from packet to packet."""
+"""Largest interval between packets in cycles."""
 
 
 class CbrList(NamedTuple):
-    """Connections, in the order of a file.
+    """Connections in file order.
 
     Parameters
     ----------
     source, target, sl, bytes : array of int64, (connections,)
-        NICs, service level, and the size of every packet from LRH to VCRC.
+        Hosts at both ends, service level, and packet size from LRH to VCRC.
     interval : array of float64, (connections,)
-        Cycles from packet to packet, 1 to ``MOST_INTERVAL``.
+        Cycles between packets, 1 to ``MOST_INTERVAL``.
     deadline : array of int64, (connections,)
-        Cycles that a packet may take; 0 for any number.
+        Largest allowed latency of a packet in cycles; 0 for none.
     row : array of int64, (connections,)
         Row of the file, from 0.
     """
@@ -41,12 +41,12 @@ class CbrList(NamedTuple):
 
     @classmethod
     def none(cls) -> CbrList:
-        """Return a list without connections."""
+        """Return an empty list."""
         empty = np.zeros(0, np.int64)
         return cls(empty, empty, empty, empty, np.zeros(0), empty, empty)
 
     def of(self, some: NDArray[np.bool_]) -> CbrList:
-        """Return some of the connections, in the same order."""
+        """Return the selected connections in the same order."""
         source, target, sl, size, interval, deadline, row = self
         return CbrList(source[some], target[some], sl[some], size[some], interval[some], deadline[some], row[some])
 
@@ -54,18 +54,18 @@ class CbrList(NamedTuple):
 def read_cbr_list(path: Path, *, levels: int) -> CbrList:
     """Return the connections of a file.
 
-    Columns: ``source``, ``destination``, ``sl``, ``bytes``, ``interval_cycles`` and, if packets have deadlines,
-    ``deadline_cycles``, in which 0 is none; other columns are ignored.
+    Columns are ``source``, ``destination``, ``sl``, ``bytes``, ``interval_cycles`` and optionally ``deadline_cycles``,
+    where 0 means no deadline. Other columns are ignored.
 
     Parameters
     ----------
     levels : int
-        SLs that there are.
+        Number of SLs.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing or holds what is not in its range, or there is no connection.
+        If the file cannot be read, a column is missing, a value is out of range, or there are no connections.
     """
     frame = read_frame(path, "list of connections")
     bounds = {
@@ -76,7 +76,8 @@ def read_cbr_list(path: Path, *, levels: int) -> CbrList:
     }
     check_columns(frame, (*bounds, "interval_cycles"), path)
     if not len(frame):
-        raise InputError("connections", "at least one row below the names of the columns", "none", source=str(path))
+        problem = ": the file has no rows below the header"
+        raise InputError("connections", "given", "none", problem=problem, source=str(path))
     columns = [whole_numbers(frame[name], *each, path) for name, each in bounds.items()]
     interval = numbers(frame["interval_cycles"], path, least=1, most=MOST_INTERVAL)
     deadline = np.zeros(len(frame), np.int64)

@@ -1,4 +1,4 @@
-"""The ``[congestion]`` section of a study file: InfiniBand's congestion control (``docs/congestion.md``)."""
+"""Section ``[congestion]`` of a study file: InfiniBand congestion control (``docs/congestion.md``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlane.congestion.cc_marker import (
     SIZE_BITS,
 )
 from vlane.congestion.cc_source import BYTE_BITS, CCT_ENTRIES, TIMER_BITS
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.study.congestion_parts import (
     CCT,
     CS_KEYS,
@@ -51,12 +51,12 @@ _ATTRIBUTES = (
     "trigger_threshold",
     "cct",
 )
-"""Keys that an options file of OpenSM says."""
+"""Keys that an OpenSM options file sets."""
 _SHIFT, _LAST = 3, 127
 
 
 def geometric_cct(longest: int = 128) -> list[tuple[int, int]]:
-    """Return a CCT of 128 entries: a packet and its gap grow by one factor, from no gap to ``longest`` packets.
+    """Return a CCT of 128 entries with geometrically growing gaps, from no gap to ``longest`` packets.
 
     Examples
     --------
@@ -68,65 +68,71 @@ def geometric_cct(longest: int = 128) -> list[tuple[int, int]]:
 
 
 class CongestionSection(Section):
-    """Congestion control; settings have the names of the attributes' components (IBA, Annex A10)."""
+    """Congestion control; settings have the names of the attribute components (IBA, Annex A10)."""
 
     opensm_conf: Name | None = Field(
-        None, description="An options file of OpenSM beside the study, whose cc_ options are taken for the attributes."
+        None, description="OpenSM options file, relative to the study, whose cc_ options set the attributes."
     )
     threshold: int = Field(
-        2, ge=0, le=LARGEST_THRESHOLD, description="Of all switches: 0 marks nothing, 15 marks soonest."
+        2,
+        ge=0,
+        le=LARGEST_THRESHOLD,
+        description="Threshold of all switches: 0: no marking, 15: marking at the lowest fill level.",
     )
     packet_size: int = Field(
-        0, ge=0, lt=1 << SIZE_BITS, description="Blocks of the smallest packet that is marked; 0 for all."
+        0, ge=0, lt=1 << SIZE_BITS, description="Blocks of the smallest marked packet; 0: all packets."
     )
     marking_rate: int = Field(
-        0, ge=0, lt=1 << RATE_BITS, description="Eligible packets that pass between two that are marked."
+        0, ge=0, lt=1 << RATE_BITS, description="Number of eligible packets between two marked ones."
     )
     victim_mask: VictimMask = Field(
-        "none", description="Outputs that mark packets of victims, too: none, those to hosts, or all."
+        "none", description="Outputs that also mark packets of victims: none, those to hosts, or all."
     )
     credit_mask: VictimMask = Field(
-        "none", description="Ports that hold room back from those that send to them: none, those to hosts, or all."
+        "none", description="Ports that delay returned credits (credit starvation): none, those to hosts, or all."
     )
     cs_threshold: int = Field(
-        0, ge=0, le=LARGEST_THRESHOLD, description="CS_Threshold of all switches: 0 holds nothing back, 15 soonest."
+        0,
+        ge=0,
+        le=LARGEST_THRESHOLD,
+        description="CS_Threshold of all switches: 0: no credit starvation, 15: at the lowest fill level.",
     )
     cs_return_delay: ReturnDelay = Field(
-        [0, 0], description="CS_ReturnDelay of all switches, [shift, multiplier] as an entry of the CCT."
+        [0, 0], description="CS_ReturnDelay of all switches, [shift, multiplier] as in the CCT."
     )
     measure: Literal["output", "inputs"] = Field(
-        "output", description="How full a VL is: its blocks in the output buffer, or those that wait at the inputs."
+        "output",
+        description="Fill level of a VL: its blocks in the output buffer, or its blocks that wait at the inputs.",
     )
-    busy_blocks: int = Field(
-        BUSY_BLOCKS, ge=0, le=MAX_LEVEL, description="Level from which a link is busy; 0 for always."
-    )
+    busy_blocks: int = Field(BUSY_BLOCKS, ge=0, le=MAX_LEVEL, description="Level from which a link is busy; 0: always.")
     level_blocks: int = Field(LEVEL_BLOCKS, ge=1, le=MAX_LEVEL, description="Highest level of a link.")
-    idle_blocks: int = Field(IDLE_BLOCKS, ge=0, le=255, description="By how much the level falls in an idle cycle.")
-    port_control: Literal[0, 1] = Field(0, description="0: a flow is a DLID and an SL; 1: it is an SL.")
-    ccti_increase: int = Field(1, ge=0, lt=1 << BYTE_BITS, description="By how much a BECN raises the flow's CCTI.")
+    idle_blocks: int = Field(IDLE_BLOCKS, ge=0, le=255, description="Decrease of the level per idle cycle.")
+    port_control: Literal[0, 1] = Field(0, description="Definition of a flow: 0: DLID and SL, 1: SL.")
+    ccti_increase: int = Field(1, ge=0, lt=1 << BYTE_BITS, description="Increase of a flow's CCTI per BECN.")
     ccti_timer: int = Field(
-        10, ge=0, lt=1 << TIMER_BITS, description="Units of 1.024 us after which the CCTI falls by 1."
+        10, ge=0, lt=1 << TIMER_BITS, description="Time after which the CCTI decreases by 1, in units of 1.024 us."
     )
     ccti_limit: int = Field(127, ge=0, lt=CCT_ENTRIES, description="Highest CCTI.")
-    ccti_min: int = Field(0, ge=0, lt=1 << BYTE_BITS, description="CCTI to which the timer lowers.")
+    ccti_min: int = Field(0, ge=0, lt=1 << BYTE_BITS, description="Lowest CCTI that the timer reaches.")
     trigger_threshold: int = Field(
-        0, ge=0, lt=1 << BYTE_BITS, description="CCTI from which a BECN is logged; 0 for never."
+        0, ge=0, lt=1 << BYTE_BITS, description="CCTI from which BECNs are logged; 0: never."
     )
     cct: CCT | None = Field(
-        None, description="Entries of the CCT as [shift, multiplier]; a geometric one of 128 entries unless given."
+        None, description="CCT entries [shift, multiplier]. [default: a geometric CCT of 128 entries]"
     )
     pacing: Literal["flow", "port"] = Field(
-        "flow", description="A gap for each flow, or one for all packets of a host, as the HFI1 adapter has it."
+        "flow", description="Injection gap per flow, or one per host as in the HFI1 adapter."
     )
-    shift_first: bool = Field(
-        default=False, description="The shift is applied to the packet's size before the multiplication."
-    )
-    flows: Literal[8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for flows that are slowed.")
+    shift_first: bool = Field(default=False, description="Shift the packet size before the multiplication.")
+    flows: Literal[8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for throttled flows.")
     cnp_interval_cycles: int = Field(
-        0, ge=0, le=1 << 30, description="Cycles within which a NIC returns one CNP to a source and SL; 0 for no limit."
+        0,
+        ge=0,
+        le=1 << 30,
+        description="Interval with at most one CNP of a NIC per source and SL, in cycles; 0: no limit.",
     )
     held_packets: int = Field(
-        1024, ge=1, le=1 << 20, description="Packets of a class that may wait at a NIC for their flows to go on."
+        1024, ge=1, le=1 << 20, description="Packets of a class that may wait at a NIC for throttled flows."
     )
     port: list[CongestionPort] = Field(default_factory=list)
     sl: list[CongestionSL] = Field(default_factory=list)
@@ -145,19 +151,19 @@ class CongestionSection(Section):
 
     @property
     def table(self) -> list[tuple[int, int]]:
-        """The CCT, as (shift, multiplier)."""
+        """CCT entries (shift, multiplier)."""
         return geometric_cct() if self.cct is None else [(shift, multiplier) for shift, multiplier in self.cct]
 
     @property
     def starves(self) -> bool:
-        """Whether ports may hold room back: something is said of it."""
+        """Whether ports may delay returned credits: a credit starvation key is given."""
         keys = ("credit_mask", *CS_KEYS)
         written = any(part.given(keys) for part in self.write) or any(part.given(CS_KEYS) for part in self.port)
         return written or not self.model_fields_set.isdisjoint(keys)
 
     @property
     def usual_host(self) -> HostSettings:
-        """What a host is set to that has no settings of its own."""
+        """Settings of hosts without settings of their own."""
         return HostSettings(self.port_control, self.ccti_limit, [self.level(sl) for sl in range(SL_COUNT)], self.table)
 
     def level(self, sl: int) -> dict[str, int]:
@@ -168,21 +174,21 @@ class CongestionSection(Section):
 
 
 def check_congestion(study: Study, words: str) -> None:
-    """Refuse congestion control where there is none, and settings that cannot work.
+    """Reject congestion control without support, and settings that cannot work.
 
     Raises
     ------
     InputError
-        If the study has ``[congestion]`` and something that does not go with it; ``words`` say its kind of switch.
+        If the study has ``[congestion]`` and a conflicting key; ``words`` name its switch kind.
     """
     given = study.congestion
     if given is None:
         return
     if study.switch.record.by_channel:
-        raise InputError("congestion", f"left out {words}", "given")
+        raise misplaced("congestion", words)
     for field in (*_ATTRIBUTES, "sl") if given.opensm_conf else ():
         if field in given.model_fields_set:
-            raise InputError(f"congestion.{field}", "left out with opensm_conf, which says it", "given")
+            raise misplaced(f"congestion.{field}", "with opensm_conf, which sets it")
     forms = study.switch.record.forms
     marking = dict.fromkeys(form.crossbar for form in forms if form.marks)
     if study.switch.crossbar not in marking:
@@ -198,12 +204,12 @@ def check_congestion(study: Study, words: str) -> None:
 
 
 def check_levels(given: CongestionSection, cycle_ns: float) -> None:
-    """Refuse settings of hosts that cannot work, from the start on or once they are written.
+    """Reject host settings that cannot work, at the start or after a write.
 
     Raises
     ------
     InputError
-        Naming the key of the section, of the part or of the write.
+        If a setting is rejected; the error names the key of the section, part or write.
     """
     interval, usual = given.cnp_interval_cycles, given.usual_host
     own = {each.sl: f"congestion.sl.{number}" for number, each in enumerate(given.sl)}

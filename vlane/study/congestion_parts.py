@@ -1,4 +1,4 @@
-"""Parts of a study's ``[congestion]``: elements of single ports, values of single SLs, writes under traffic."""
+"""Parts of a study's ``[congestion]``: elements of ports, settings of SLs and hosts, writes under traffic."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ Hosts = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 VictimMask = Literal["none", "hosts", "all"]
 
 RATE_KEYS = ("threshold", "packet_size", "marking_rate")
-"""What the SwitchCongestionSetting and a port's element both have."""
+"""Keys of both SwitchCongestionSetting and port elements."""
 CS_KEYS = ("cs_threshold", "cs_return_delay")
-"""What the SwitchCongestionSetting and a port's element of control type 1 both have."""
+"""Keys of both SwitchCongestionSetting and port elements of control type 1."""
 LEVEL_KEYS = ("ccti_timer", "ccti_increase", "trigger_threshold", "ccti_min")
-"""The components of a CACongestionEntry."""
+"""Components of a CACongestionEntry."""
 
 HOST_KEYS = ("ccti_limit", "port_control", "cct")
-"""What a host has once."""
+"""Settings of a whole host, not of an SL."""
 
-_LEFT_OUT = "; what is left out is as in [congestion]"
-_STAYS = "; what is left out stays"
-_AS_OTHERS = "; what is left out is as at other hosts"
+_LEFT_OUT = ". [default: that of [congestion]]"
+_STAYS = ". [default: unchanged]"
+_AS_OTHERS = ". [default: that of other hosts]"
 
 
 def checked_cct(entries: list[list[int]] | None) -> list[list[int]] | None:
-    """Return entries of a CCT.
+    """Return the entries of a CCT.
 
     Raises
     ------
     InputError
-        If one is none, by its place.
+        If an entry is out of range; the error names its index.
     """
     for number, (shift, multiplier) in enumerate(entries or ()):
         if not 0 <= shift < 1 << SHIFT_BITS:
@@ -56,7 +56,7 @@ def checked_delay(delay: list[int] | None) -> list[int] | None:
     Raises
     ------
     InputError
-        If its shift or multiplier is none, by its place.
+        If shift or multiplier is out of range; the error names its index.
     """
     for number, (name, bits) in enumerate((("shift", SHIFT_BITS), ("multiplier", MULTIPLIER_BITS))):
         if delay is not None and not 0 <= delay[number] < 1 << bits:
@@ -70,32 +70,32 @@ def checked_hosts(hosts: list[int]) -> list[int]:
     Raises
     ------
     InputError
-        If two are the same.
+        If a host occurs twice.
     """
     if len(set(hosts)) != len(hosts):
-        raise InputError("", "numbers of different hosts", hosts)
+        raise InputError("", "a list without repeated hosts", hosts)
     return hosts
 
 
 class _Part(Section):
     def given(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return those of some keys that are given."""
+        """Return the given keys among some names."""
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 class CongestionPort(_Part):
-    """A port's own SwitchPortCongestionSettingElement, which rules instead of the switch's settings."""
+    """SwitchPortCongestionSettingElement of a port, which overrides the settings of the switch."""
 
     switch: int = Field(ge=0, description="Number of the switch.")
     port: int = Field(ge=1, description="Number of its port, from 1.")
-    threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"Threshold{_LEFT_OUT}.")
-    packet_size: int | None = Field(None, ge=0, lt=1 << SIZE_BITS, description=f"Packet_Size{_LEFT_OUT}.")
-    marking_rate: int | None = Field(None, ge=0, lt=1 << RATE_BITS, description=f"Marking_Rate{_LEFT_OUT}.")
+    threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"Threshold{_LEFT_OUT}")
+    packet_size: int | None = Field(None, ge=0, lt=1 << SIZE_BITS, description=f"Packet_Size{_LEFT_OUT}")
+    marking_rate: int | None = Field(None, ge=0, lt=1 << RATE_BITS, description=f"Marking_Rate{_LEFT_OUT}")
     cs_threshold: int | None = Field(
-        None, ge=0, le=LARGEST_THRESHOLD, description=f"CS_Threshold, of an element of control type 1{_LEFT_OUT}."
+        None, ge=0, le=LARGEST_THRESHOLD, description=f"CS_Threshold, of an element of control type 1{_LEFT_OUT}"
     )
     cs_return_delay: ReturnDelay | None = Field(
-        None, description=f"CS_ReturnDelay of such an element, [shift, multiplier]{_LEFT_OUT}."
+        None, description=f"CS_ReturnDelay of such an element, [shift, multiplier]{_LEFT_OUT}"
     )
 
     @field_validator("cs_return_delay")
@@ -104,36 +104,36 @@ class CongestionPort(_Part):
         return checked_delay(delay)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield keys that do not go with the others, each with what it must be."""
+        """Yield keys that conflict with others, each with the rule and the problem."""
         yield from _two_elements(self)
 
 
 class CongestionSL(_Part):
-    """The CACongestionEntry of an SL, at all hosts."""
+    """CACongestionEntry of an SL, at all hosts."""
 
     sl: int = Field(ge=0, lt=SL_COUNT, description="The SL.")
-    ccti_increase: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Increase{_LEFT_OUT}.")
+    ccti_increase: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Increase{_LEFT_OUT}")
     ccti_timer: int | None = Field(
-        None, ge=0, lt=1 << TIMER_BITS, description=f"CCTI_Timer, in units of 1.024 us{_LEFT_OUT}."
+        None, ge=0, lt=1 << TIMER_BITS, description=f"CCTI_Timer, in units of 1.024 us{_LEFT_OUT}"
     )
-    ccti_min: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Min{_LEFT_OUT}.")
-    trigger_threshold: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"Trigger_Threshold{_LEFT_OUT}.")
+    ccti_min: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Min{_LEFT_OUT}")
+    trigger_threshold: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"Trigger_Threshold{_LEFT_OUT}")
 
 
 class CongestionHost(_Part):
-    """Settings of some hosts, or of one of their SLs."""
+    """Settings of some hosts, or of one SL at these hosts."""
 
     hosts: Hosts = Field(description="Numbers of the hosts.")
-    sl: int | None = Field(None, ge=0, lt=SL_COUNT, description="The SL of the next four; all SLs unless given.")
-    ccti_increase: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Increase{_AS_OTHERS}.")
+    sl: int | None = Field(None, ge=0, lt=SL_COUNT, description="SL of the SL settings. [default: all SLs]")
+    ccti_increase: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Increase{_AS_OTHERS}")
     ccti_timer: int | None = Field(
-        None, ge=0, lt=1 << TIMER_BITS, description=f"CCTI_Timer, in units of 1.024 us{_AS_OTHERS}."
+        None, ge=0, lt=1 << TIMER_BITS, description=f"CCTI_Timer, in units of 1.024 us{_AS_OTHERS}"
     )
-    ccti_min: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Min{_AS_OTHERS}.")
-    trigger_threshold: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"Trigger_Threshold{_AS_OTHERS}.")
-    ccti_limit: int | None = Field(None, ge=0, lt=CCT_ENTRIES, description=f"CCTI_Limit{_AS_OTHERS}.")
-    port_control: Literal[0, 1] | None = Field(None, description=f"Port_Control, bit 0{_AS_OTHERS}.")
-    cct: CCT | None = Field(None, description=f"Entries of the CCT as [shift, multiplier]{_AS_OTHERS}.")
+    ccti_min: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Min{_AS_OTHERS}")
+    trigger_threshold: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"Trigger_Threshold{_AS_OTHERS}")
+    ccti_limit: int | None = Field(None, ge=0, lt=CCT_ENTRIES, description=f"CCTI_Limit{_AS_OTHERS}")
+    port_control: Literal[0, 1] | None = Field(None, description=f"Port_Control, bit 0{_AS_OTHERS}")
+    cct: CCT | None = Field(None, description=f"Entries of the CCT as [shift, multiplier]{_AS_OTHERS}")
 
     @field_validator("cct")
     @classmethod
@@ -146,42 +146,42 @@ class CongestionHost(_Part):
         return checked_hosts(hosts)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield keys that do not go with the others, each with what it must be."""
+        """Yield keys that conflict with others, each with the rule and the problem."""
         if not self.given((*LEVEL_KEYS, *HOST_KEYS)):
-            yield "", "settings of the hosts, such as ccti_increase or cct"
+            yield "", "has no settings; give for example ccti_increase or cct"
         if self.sl is None:
             return
         for name in self.given(HOST_KEYS):
-            yield name, "left out with sl: it is the host's"
+            yield name, "cannot be used with sl: it applies to the whole host"
 
 
 class CongestionWrite(_Part):
-    """Settings that are written under traffic: of switches, of a port, or of the hosts."""
+    """Settings that are written under traffic: of switches, a port, or hosts."""
 
-    cycle: int = Field(ge=0, description="The cycle in which the first of them is written.")
-    switch: int | None = Field(None, ge=0, description="The switch; all switches unless given.")
-    port: int | None = Field(None, ge=1, description="Its port, from 1, whose element is written.")
-    valid: bool = Field(default=True, description="Of an element: with false the switch's settings rule again.")
-    victim_mask: VictimMask | None = Field(None, description=f"Victim_Mask{_STAYS}.")
-    threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"Threshold{_STAYS}.")
-    packet_size: int | None = Field(None, ge=0, lt=1 << SIZE_BITS, description=f"Packet_Size{_STAYS}.")
-    marking_rate: int | None = Field(None, ge=0, lt=1 << RATE_BITS, description=f"Marking_Rate{_STAYS}.")
-    credit_mask: VictimMask | None = Field(None, description=f"Credit_Mask{_STAYS}.")
-    cs_threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"CS_Threshold{_STAYS}.")
-    cs_return_delay: ReturnDelay | None = Field(None, description=f"CS_ReturnDelay, [shift, multiplier]{_STAYS}.")
-    hosts: Hosts | None = Field(None, description="Numbers of the hosts of the next keys; all hosts unless given.")
-    sl: int | None = Field(None, ge=0, lt=SL_COUNT, description="The SL of the next four; all SLs unless given.")
-    ccti_increase: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Increase{_STAYS}.")
+    cycle: int = Field(ge=0, description="Cycle of the first write.")
+    switch: int | None = Field(None, ge=0, description="Number of the switch. [default: all switches]")
+    port: int | None = Field(None, ge=1, description="Number of the port whose element is written, from 1.")
+    valid: bool = Field(
+        default=True, description="Validity of the element; with false, the switch's settings apply again."
+    )
+    victim_mask: VictimMask | None = Field(None, description=f"Victim_Mask{_STAYS}")
+    threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"Threshold{_STAYS}")
+    packet_size: int | None = Field(None, ge=0, lt=1 << SIZE_BITS, description=f"Packet_Size{_STAYS}")
+    marking_rate: int | None = Field(None, ge=0, lt=1 << RATE_BITS, description=f"Marking_Rate{_STAYS}")
+    credit_mask: VictimMask | None = Field(None, description=f"Credit_Mask{_STAYS}")
+    cs_threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"CS_Threshold{_STAYS}")
+    cs_return_delay: ReturnDelay | None = Field(None, description=f"CS_ReturnDelay, [shift, multiplier]{_STAYS}")
+    hosts: Hosts | None = Field(None, description="Numbers of the hosts for the host settings. [default: all hosts]")
+    sl: int | None = Field(None, ge=0, lt=SL_COUNT, description="SL of the SL settings. [default: all SLs]")
+    ccti_increase: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Increase{_STAYS}")
     ccti_timer: int | None = Field(
-        None, ge=0, lt=1 << TIMER_BITS, description=f"CCTI_Timer, in units of 1.024 us{_STAYS}."
+        None, ge=0, lt=1 << TIMER_BITS, description=f"CCTI_Timer, in units of 1.024 us{_STAYS}"
     )
-    ccti_min: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Min{_STAYS}.")
-    trigger_threshold: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"Trigger_Threshold{_STAYS}.")
-    ccti_limit: int | None = Field(None, ge=0, lt=CCT_ENTRIES, description=f"CCTI_Limit{_STAYS}.")
-    port_control: Literal[0, 1] | None = Field(None, description=f"Port_Control, bit 0{_STAYS}.")
-    cct: CCT | None = Field(
-        None, description="Entries of the CCT from 0 on as [shift, multiplier]; those behind them stay."
-    )
+    ccti_min: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"CCTI_Min{_STAYS}")
+    trigger_threshold: int | None = Field(None, ge=0, lt=1 << BYTE_BITS, description=f"Trigger_Threshold{_STAYS}")
+    ccti_limit: int | None = Field(None, ge=0, lt=CCT_ENTRIES, description=f"CCTI_Limit{_STAYS}")
+    port_control: Literal[0, 1] | None = Field(None, description=f"Port_Control, bit 0{_STAYS}")
+    cct: CCT | None = Field(None, description="CCT entries [shift, multiplier] from 0 on; later entries are unchanged.")
 
     @field_validator("cct")
     @classmethod
@@ -200,61 +200,64 @@ class CongestionWrite(_Part):
 
     @property
     def of_hosts(self) -> bool:
-        """Whether hosts are written."""
+        """Whether host settings are written."""
         return bool(self.given((*LEVEL_KEYS, *HOST_KEYS)))
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield keys that do not go with the others, each with what it must be."""
+        """Yield keys that conflict with others, each with the rule and the problem."""
         masks = ("victim_mask", "credit_mask")
         switch, hosts = (*masks, *RATE_KEYS, *CS_KEYS), (*LEVEL_KEYS, *HOST_KEYS)
         if self.valid and not self.given((*switch, *hosts)):
-            yield "", "settings to be written, such as threshold or ccti_increase"
+            yield "", "has no settings; give for example threshold or ccti_increase"
         if self.port is not None and self.switch is None:
-            yield "port", "left out without switch"
+            yield "port", "cannot be used without switch"
         if self.port is None and not self.valid:
-            yield "valid", "left out without port"
+            yield "valid", "cannot be false without port"
         for name in self.given(masks) if self.port is not None else ():
-            yield name, "left out with port: it is the switch's"
+            yield name, "cannot be used with port: it applies to the whole switch"
         if self.port is not None:
             yield from _two_elements(self)
         for name in self.given(hosts) if self.switch is not None else ():
-            yield name, "left out with switch: it is the hosts'"
+            yield name, "cannot be used with switch: it applies to hosts"
         if self.hosts is not None and not self.of_hosts:
-            yield "hosts", f"left out without {', '.join((*LEVEL_KEYS, *HOST_KEYS))}"
+            yield "hosts", f"cannot be used without one of {', '.join((*LEVEL_KEYS, *HOST_KEYS))}"
         if self.sl is not None and not self.given(LEVEL_KEYS):
-            yield "sl", f"left out without {', '.join(LEVEL_KEYS)}"
+            yield "sl", f"cannot be used without one of {', '.join(LEVEL_KEYS)}"
 
 
 def _two_elements(part: CongestionPort | CongestionWrite) -> Iterator[tuple[str, str]]:
-    """Yield what makes a port's element one of both control types."""
+    """Yield the keys of control type 1 in a port element with keys of control type 0."""
     for name in part.given(CS_KEYS) if part.given(RATE_KEYS) else ():
-        yield name, f"left out with {', '.join(part.given(RATE_KEYS))}: a port has one element, of either control type"
+        yield name, f"cannot be used with {', '.join(part.given(RATE_KEYS))}: a port has a single control type"
 
 
 def check_parts(
     ports: list[CongestionPort], levels: list[CongestionSL], hosts: list[CongestionHost], writes: list[CongestionWrite]
 ) -> None:
-    """Refuse two parts of one port, SL, or host, and parts and writes whose keys do not go together.
+    """Reject two parts for one port, SL or host, and parts and writes with conflicting keys.
 
     Raises
     ------
     InputError
-        Naming the part and the key.
+        If a part is rejected; the error names part and key.
     """
     seen: set[Any] = set()
     for number, port in enumerate(ports):
         if (port.switch, port.port) in seen:
-            raise InputError(f"congestion.port.{number}.port", "one that no part before it has", port.port)
+            problem = f": switch {port.switch}, port {port.port} already has a [[congestion.port]] above"
+            raise InputError(f"congestion.port.{number}.port", "another port", port.port, problem=problem)
         seen.add((port.switch, port.port))
     for number, level in enumerate(levels):
         if level.sl in seen:
-            raise InputError(f"congestion.sl.{number}.sl", "one that no part before it has", level.sl)
+            problem = f": SL {level.sl} already has a [[congestion.sl]] above"
+            raise InputError(f"congestion.sl.{number}.sl", "another SL", level.sl, problem=problem)
         seen.add(level.sl)
     for number, part in enumerate(hosts):
         for host in part.hosts:
             if ("host", host, part.sl) in seen:
-                must = "hosts that no part before it has" + (f" with SL {part.sl}" if part.sl is not None else "")
-                raise InputError(f"congestion.host.{number}.hosts", must, host)
+                of = f" for SL {part.sl}" if part.sl is not None else ""
+                problem = f": host {host} already has a [[congestion.host]]{of} above"
+                raise InputError(f"congestion.host.{number}.hosts", "other hosts", host, problem=problem)
             seen.add(("host", host, part.sl))
     named: tuple[tuple[str, Sequence[CongestionPort | CongestionHost | CongestionWrite]], ...] = (
         ("port", ports),
@@ -263,6 +266,7 @@ def check_parts(
     )
     for name, parts in named:
         for number, each in enumerate(parts):
-            for key, must in each.faults():
+            for key, problem in each.faults():
                 where = f"congestion.{name}.{number}"
-                raise InputError(f"{where}.{key}" if key else where, must, getattr(each, key) if key else "none")
+                must, got = ("left out", getattr(each, key)) if key else ("given with settings", "none")
+                raise InputError(f"{where}.{key}" if key else where, must, got, problem=problem)

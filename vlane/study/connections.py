@@ -1,4 +1,4 @@
-"""The ``[connections]`` and ``[admission]`` sections of a study file (``docs/network.md``, ``docs/admission.md``)."""
+"""Sections ``[connections]`` and ``[admission]`` of a study file (``docs/network.md``, ``docs/admission.md``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.planning.fill_in import FITS
 from vlane.schedulers.registry import IB_ARBITER
 from vlane.schedulers.vlarb import MAX_ENTRIES
@@ -19,53 +19,55 @@ if TYPE_CHECKING:
 
 
 class ConnectionsSection(Section):
-    """Connections at a constant bit rate, beside the traffic or instead of it."""
+    """Constant-bit-rate connections, in addition to the traffic or instead of it."""
 
     file: Name = Field(
-        description="CSV or Parquet beside the study: source, destination, sl, bytes, interval_cycles and, if packets "
-        "have deadlines, deadline_cycles of each connection."
+        description="CSV or Parquet file, relative to the study, with columns source, destination, sl, bytes, "
+        "interval_cycles and optionally deadline_cycles."
     )
 
 
 class AdmissionSection(Section):
-    """Arbitration tables that are filled in for the connections, one after the other, where all ports agree."""
+    """Arbitration tables that are filled for the connections one by one, if all ports on the path accept."""
 
     distances: Annotated[
         list[Annotated[int, Field(ge=1, le=MAX_ENTRIES)]], Field(min_length=1, max_length=SL_COUNT)
-    ] = Field(description="Most entries of the high list from one of a connection to its next, for each SL from 0.")
+    ] = Field(description="Largest distance between entries of a connection in the high list, for each SL from 0.")
     budget: float = Field(
-        0.8, gt=0, le=1, description="Part of every link that connections may have; the low list has what they leave."
+        0.8,
+        gt=0,
+        le=1,
+        description="Fraction of every link available to connections; the rest belongs to the low list.",
     )
-    fit: Literal[FITS] = Field("best", description="Free set that a new sequence of entries is taken from.")  # type: ignore[valid-type]
+    fit: Literal[FITS] = Field("best", description="Choice of the free set for a new sequence of entries.")  # type: ignore[valid-type]
 
 
 def check_admission(study: Study, words: str) -> None:
-    """Refuse tables that are filled in where others are given, or nobody asks for them.
+    """Reject admission with conflicting keys or without connections.
 
     Raises
     ------
     InputError
-        If the study has ``[admission]`` and something that does not go with it; ``words`` say its kind of switch.
+        If the study has ``[admission]`` and a conflicting key; ``words`` name its switch kind.
     """
     if study.admission is None:
         return
     if study.connections is None:
-        raise InputError("admission", "left out without connections", "given")
+        raise misplaced("admission", "without [connections]")
     if study.scheduler.name != IB_ARBITER:
-        must = f"left out with scheduler.name {study.scheduler.name}: tables are those of {IB_ARBITER}"
-        raise InputError("admission", must, "given")
+        raise misplaced("admission", f"with scheduler.name {study.scheduler.name}: it fills tables of {IB_ARBITER}")
     if study.switch.record.by_channel:
-        raise InputError("admission", f"left out {words}", "given")
+        raise misplaced("admission", words)
     if study.network.topology == "fabric":
-        raise InputError("admission", "left out with a captured fabric, which has its own tables", "given")
+        raise misplaced("admission", "with a captured fabric, which has its own tables")
     if study.scheduler.table is not None:
-        raise InputError("scheduler.table", "left out with [admission], which makes the tables", "given")
+        raise misplaced("scheduler.table", "with [admission], which fills the tables")
     if study.voqsw is not None:
-        raise InputError("voqsw", "left out with [admission], whose connections have SLs of their own", "given")
+        raise misplaced("voqsw", "with [admission]: both assign the SLs")
     if study.cable:
-        raise InputError("cable", "left out with [admission], for which all links are alike", "given")
+        raise misplaced("cable", "with [admission], which requires equal links")
     if CREDIT_SCHEMES[study.link.credits].by_fcps:
-        must = "returns with [admission], whose budget counts packets alone"
+        must = "returns with [admission], whose budget excludes flow-control packets"
         raise InputError("link.credits", must, study.link.credits)
     entries = study.scheduler.parameters.get("entries", MAX_ENTRIES)
     if entries != MAX_ENTRIES:

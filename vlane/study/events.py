@@ -1,4 +1,4 @@
-"""What happens to a network in the middle of a run: links that stall, packets that are lost, entries written."""
+"""Events during a run: stalled links, lost flow-control packets, rewritten table entries."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from vlane.tables.lft import UNASSIGNED
 
 
 class _PortFault(Section):
-    cycle: int = Field(ge=0, description="The first cycle.")
-    cycles: int = Field(ge=1, le=1 << 20, description="For how many cycles.")
+    cycle: int = Field(ge=0, description="First cycle.")
+    cycles: int = Field(ge=1, le=1 << 20, description="Number of cycles.")
     switch: int = Field(ge=0, description="Number of the switch.")
     port: int = Field(ge=1, description="Number of its port, from 1.")
 
 
 class Stall(_PortFault):
-    """A link that takes no packet for a while."""
+    """Link that takes no packets for some cycles."""
 
 
 class Loss(_PortFault):
-    """Flow-control packets that a port sends and that are lost, for a while."""
+    """Loss of all flow-control packets that a port sends for some cycles."""
 
 
 class Rewrite(Section):
-    """An entry of a forwarding table that is written under traffic."""
+    """Forwarding table entry that is written under traffic."""
 
-    cycle: int = Field(ge=0, description="The cycle in which it is written.")
+    cycle: int = Field(ge=0, description="Cycle of the write.")
     switch: int = Field(ge=0, description="Number of the switch.")
-    lid: int = Field(ge=1, description="The LID whose entry is written.")
-    port: int = Field(ge=1, le=UNASSIGNED, description="The port that packets to the LID then leave by; 255 for none.")
+    lid: int = Field(ge=1, description="LID of the entry.")
+    port: int = Field(ge=1, le=UNASSIGNED, description="New output port for the LID; 255: none.")

@@ -1,4 +1,4 @@
-"""A study as it was written, and what is changed of it by dotted keys: always a study that its model accepts."""
+"""Study with its original text, and changes by dotted keys; the result is always an accepted study."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _WORD = re.compile(r"[\w.+-]+")
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study with its changes; it is made by ``read_study_file``, ``study_of`` and ``with_``.
+    """Study with its changes, made by ``read_study_file``, ``study_of`` and ``with_``.
 
     Parameters
     ----------
     document : Document
-        The contents with the changes, and the text without them, which gives keys their lines.
+        Contents with the changes, and the original text, which gives the lines of keys.
     base : Path
-        Folder from which files are named.
+        Folder for relative file names.
     study : Study
-        The model of the contents.
+        Model of the contents.
     changes : mapping of str to object
-        Values by dotted key, in the order in which they were changed; ``None`` for a key that was taken away.
+        Values by dotted key in order of change; ``None`` for a removed key.
     origin : StudyFile or None
-        The study before any change.
+        Study before all changes; ``None`` if unchanged.
     """
 
     document: Document
@@ -51,18 +51,18 @@ class StudyFile:
     origin: StudyFile | None = None
 
     def with_(self, changes: Mapping[str, Any]) -> StudyFile:
-        """Return the study with some keys changed, all at once, and checked as a file is.
+        """Return the study with several keys changed at once, checked like a file.
 
         Parameters
         ----------
         changes : mapping of str to object
-            Values by dotted key, elements of lists by their place: ``traffic.0.share``. Sections and keys that the file
-            lacks are added. ``None`` takes a key away, so that its default holds.
+            Values by dotted key, with list elements by index: ``traffic.0.share``. Missing sections and keys are added.
+            ``None`` removes a key, so that its default applies.
 
         Raises
         ------
         InputError
-            If a key is no key of a study, or the study is refused with these values.
+            If a key does not exist, or the changed study is rejected.
         """
         if not isinstance(changes, Mapping):
             raise InputError("changes", "a mapping of dotted keys to values", f"{changes!r}")
@@ -80,18 +80,18 @@ class StudyFile:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Give refusals of what is made of the study its file, key and line, or the changes that led to them."""
+        """Add file, key and line, or the changes responsible, to errors about objects made from the study."""
         with _refusals(self.document, self.changes):
             yield
 
 
 def read_study_file(path: Path) -> StudyFile:
-    """Return a study file.
+    """Return the study in a file.
 
     Raises
     ------
     InputError
-        As ``vlane.study.model.read_study``.
+        As for ``vlane.study.model.read_study``.
     """
     load_installed()
     document = read_document(path, "study file")
@@ -99,12 +99,12 @@ def read_study_file(path: Path) -> StudyFile:
 
 
 def study_of(content: Mapping[str, Any], base: Path) -> StudyFile:
-    """Return the study of a mapping as a file would hold it; files are named from a folder.
+    """Return the study in a mapping with the contents of a study file; file names are relative to ``base``.
 
     Raises
     ------
     InputError
-        As of a file, without one.
+        As for a file, but without file and line.
     """
     if not isinstance(content, Mapping):
         raise InputError("content", "a mapping of sections", type(content).__name__)
@@ -115,7 +115,7 @@ def study_of(content: Mapping[str, Any], base: Path) -> StudyFile:
 
 
 def shown_changes(changes: Mapping[str, Any]) -> str:
-    """Return changes as a person reads them.
+    """Return changes as text for messages.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def shown_changes(changes: Mapping[str, Any]) -> str:
 
 
 def shown_value(value: Any) -> str:
-    """Return a value as a person reads it."""
+    """Return a value as text for messages."""
     if value is None:
         return "its default"
     return value if isinstance(value, str) and _WORD.fullmatch(value) else toml_value(value)
@@ -152,7 +152,7 @@ def _refusals(document: Document, changes: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _with_changes(error: InputError, document: Document, changes: Mapping[str, Any]) -> InputError:
-    """Return a refusal that says which changes led to it; one of a changed value has no place in the file."""
+    """Return an error that names the changes responsible; an error in a changed value has no place in the file."""
     source, line = (error.source, error.line) if error.source else ("", 0)
     name = error.field
     if changes:
@@ -163,11 +163,12 @@ def _with_changes(error: InputError, document: Document, changes: Mapping[str, A
             source, line = ("", 0) if source == document.source else (source, line)
         else:
             name = f"{name} with {shown_changes(changes)}"
-    return InputError(name, error.must, error.got, source=source, line=line, details=error.details, meant=error.meant)
+    renamed = error.of(name)
+    return renamed.at(source, line) if source else renamed
 
 
 def _put(document: Document, key: str, value: Any) -> None:
-    """Set the value of a dotted key in the document's contents, or take it away."""
+    """Set or remove the value of a dotted key in the document's contents."""
     path = _path(document, key)
     at = document.content
     for number, part in enumerate(path):
@@ -183,21 +184,24 @@ def _put(document: Document, key: str, value: Any) -> None:
                 at = at.setdefault(part, {})
         elif isinstance(at, list):
             if not isinstance(part, int):
-                must = f"at one of its {len(at)} places, from 0" if at else "without a place, as the list is empty"
-                raise InputError(key, must, str(part))
+                size = f"has indices 0 to {len(at) - 1}" if at else "is empty"
+                problem = f": {part} is not an index of {_dotted(path[:number])}, which {size}"
+                raise InputError(key, "an index of the list", str(part), problem=problem)
             if is_last and value is None:
-                raise InputError(key, "a value; the whole list may be given anew", "taken away")
+                problem = f": an element cannot be removed; give the whole list {_dotted(path[:number])}"
+                raise InputError(key, "given", "removed", problem=problem)
             if is_last:
                 at[part] = value
             else:
                 at = at[part]
         else:
-            raise InputError(key, "a known key", f"below {_dotted(path[:number])}, which is a value")
+            problem = f": {_dotted(path[:number])} is a value without keys"
+            raise InputError(key, "a known key", "unknown", problem=problem)
 
 
 def _path(document: Document, key: object) -> Keys:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
-        raise InputError("key", "keys joined by dots, as buffers.blocks or traffic.0.share", key)
+        raise InputError("key", "a dotted key such as buffers.blocks or traffic.0.share", key)
     return document.path_of(key)
 
 
@@ -206,7 +210,7 @@ def _dotted(path: Keys) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as a file could give it: tuples are lists, paths are text, numpy's scalars Python's."""
+    """Return a value as a file would contain it: tuples as lists, paths as text, numpy scalars as Python's."""
     if isinstance(value, Mapping):
         return {str(key): _plain(held) for key, held in value.items()}
     if isinstance(value, list | tuple):

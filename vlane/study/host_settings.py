@@ -1,4 +1,4 @@
-"""Congestion settings of the hosts as parts of a study and writes change them, and which of them cannot work."""
+"""Congestion settings of hosts after parts and writes of a study, and checks for settings that cannot work."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vlane.tables.sl2vl import SL_COUNT
 
 @dataclass
 class HostSettings:
-    """What a host is set to.
+    """Congestion settings of a host.
 
     Parameters
     ----------
     port_control, limit : int
         Bit 0 of Port_Control, and CCTI_Limit.
     levels : list of dict
-        Of each SL the components of its CACongestionEntry.
+        Components of the CACongestionEntry of each SL.
     table : list of (int, int)
-        The CCT: shift and multiplier.
+        CCT entries (shift, multiplier).
     """
 
     port_control: int
@@ -32,7 +32,7 @@ class HostSettings:
     table: list[tuple[int, int]]
 
     def change(self, part: CongestionHost | CongestionWrite) -> None:
-        """Let a part of a study change them: a write leaves the CCT's entries behind those that it has."""
+        """Apply a part of a study; a write keeps the CCT entries after its own."""
         if part.cct is not None:
             entries = [(shift, multiplier) for shift, multiplier in part.cct]
             self.table = entries + (self.table[len(entries) :] if isinstance(part, CongestionWrite) else [])
@@ -43,17 +43,19 @@ class HostSettings:
                 level.update(part.given(LEVEL_KEYS))
 
     def check(self, where: str, sls: Iterable[int], interval: int, cycle_ns: float) -> None:
-        """Refuse what cannot work of some SLs; ``where`` is what gave it.
+        """Reject settings of some SLs that cannot work.
+
+        The key ``where`` names the section, part or write with the settings.
 
         Parameters
         ----------
         interval : int
-            Least cycles between two CNPs; 0 for none.
+            Smallest number of cycles between two CNPs; 0 for none.
 
         Raises
         ------
         InputError
-            Naming the key.
+            If a setting is rejected; the error names its key.
         """
         last = len(self.table) - 1
         if self.limit > last:
@@ -63,38 +65,38 @@ class HostSettings:
             if least > self.limit:
                 raise InputError(f"{where}.ccti_min", f"at most ccti_limit, {self.limit}", least)
             if increase and not timer:
-                must = "at least 1 with a ccti_increase: nothing lasts without it"
+                must = "at least 1 with a ccti_increase (with 0, the CCTI never stays raised)"
                 raise InputError(f"{where}.ccti_timer", must, 0)
             if interval and increase:
                 most = int(timer * TICK_NS / cycle_ns / increase)
                 if interval >= most:
                     key = "congestion.cnp_interval_cycles"
-                    why = f"below {most}, ccti_timer over ccti_increase: else nothing is slowed for long"
+                    why = f"below {most} (ccti_timer / ccti_increase), or the CCTI decreases between CNPs"
                     raise InputError(key, why, interval)
 
 
 @dataclass
 class AllHosts:
-    """What all hosts are set to.
+    """Congestion settings of all hosts.
 
     Parameters
     ----------
     usual : HostSettings
-        Of hosts that have none of their own.
+        Settings of hosts without their own.
     own : dict of int to HostSettings
-        Of those that have.
+        Settings of hosts with their own, by host.
     """
 
     usual: HostSettings
     own: dict[int, HostSettings] = field(default_factory=dict)
 
     def set(self, parts: Sequence[CongestionHost]) -> None:
-        """Let hosts have settings of their own; what is said of an SL wins over what is said of all."""
+        """Apply parts for single hosts; parts for an SL override parts for all SLs."""
         for part in sorted(parts, key=lambda each: each.sl is not None):
             self._named(part.hosts, part)
 
     def change(self, write: CongestionWrite) -> None:
-        """Let a write change those of the hosts that it names, or of all."""
+        """Apply a write to the hosts that it names, or to all."""
         if write.hosts is not None:
             self._named(write.hosts, write)
             return
@@ -102,7 +104,7 @@ class AllHosts:
             each.change(write)
 
     def each(self) -> Iterator[HostSettings]:
-        """Yield all that there are."""
+        """Yield all distinct settings."""
         yield self.usual
         yield from self.own.values()
 
@@ -111,12 +113,12 @@ class AllHosts:
             self.own.setdefault(host, deepcopy(self.usual)).change(part)
 
     def check_parts(self, parts: Sequence[CongestionHost], interval: int, cycle_ns: float) -> None:
-        """Refuse what hosts of their own parts are set to and cannot work.
+        """Reject host parts whose settings cannot work.
 
         Raises
         ------
         InputError
-            Naming the key of the part.
+            If a setting is rejected; the error names the key of the part.
         """
         apart = {(host, part.sl) for part in parts if part.sl is not None for host in part.hosts}
         for number, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Study files as they are read: the keys of vlane's own, and the words that plug-ins add."""
+"""Model of study files: vlane's keys, and the words of plug-ins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vlane.study.traffic import Traffic
 
 
 class _PluggedStudy(Study):
-    """A study that plug-ins may have added words to; a process that it is sent to loads them first."""
+    """Study that may contain words of plug-ins; unpickling loads the plug-ins first."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (origins(), self.model_dump(exclude_unset=True))
@@ -30,7 +30,7 @@ def _again(loaded: tuple[Any, ...], content: dict[str, Any]) -> Study:
 
 
 def study_model() -> type[Study]:
-    """Return the model of study files: ``Study``, or a kind of it with the words of the plug-ins that are loaded."""
+    """Return the model of study files: ``Study``, or a subclass with the words of loaded plug-ins."""
     words = tuple(tuple(plugins_of(kind).values()) for kind in ("topology", "routing", "pattern", "scheduler"))
     return _model(*words) if any(words) else Study
 
@@ -55,7 +55,7 @@ def _model(
 
 
 def _worded(section: type[Section], key: str, plugins: tuple[Plugin, ...], default: Any = None) -> type[Section]:
-    """Return a section in which a key may be the name of a plug-in, too."""
+    """Return a section in which a key also accepts names of plug-ins."""
     if not plugins:
         return section
     known = section.model_fields[key]
@@ -65,27 +65,27 @@ def _worded(section: type[Section], key: str, plugins: tuple[Plugin, ...], defau
 
 
 def _routed(section: type[Section], routings: tuple[Plugin, ...]) -> type[Section]:
-    """Return the section of a topology whose routing may be a plug-in's, too; a captured fabric has its own."""
+    """Return a topology's section that accepts routings of plug-ins; a captured fabric has its own routing."""
     return _worded(section, "routing", routings) if "routing" in section.model_fields else section
 
 
 class _PluggedNetwork(Section):
     topology: str
-    routing: Literal["updown"] = Field("updown", description="Way of the packets.")
-    root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
+    routing: Literal["updown"] = Field("updown", description="Routing.")
+    root: int = Field(0, ge=0, description="Root switch of up*/down*.")
 
 
 def _plugged(plugin: Plugin, routings: tuple[Plugin, ...]) -> type[Section]:
-    """Return the section of a plug-in's topology: its own keys, a routing, and the root of up*/down*."""
+    """Return the section of a plug-in's topology: its keys, a routing and the root of up*/down*."""
     default = plugin.options["routing"]
     base = _worded(_PluggedNetwork, "routing", routings, default)
-    word = Field(description="The word that chooses this network.")
+    word = Field(description="Selects this topology.")
     keys = {"topology": (Literal[plugin.name], word), **plugin.options["keys"]}
     return cast("type[Section]", create_model(plugin.name, __base__=base, **keys))
 
 
 def plugins_named(study: Study) -> list[Plugin]:
-    """Return the plug-ins whose words a study uses."""
+    """Return the plug-ins that a study uses."""
     words: dict[str, set[str]] = {
         "topology": {study.network.topology},
         "routing": {getattr(study.network, "routing", "")},
@@ -96,13 +96,13 @@ def plugins_named(study: Study) -> list[Plugin]:
 
 
 def read_study(path: Path) -> Study:
-    """Return a study file; plug-ins of installed packages are loaded first.
+    """Return the study in a file, after loading the plug-ins of installed packages.
 
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
-        If a plug-in cannot be loaded.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range (the error has
+        the line), or a plug-in cannot be loaded.
     """
     load_installed()
     return checked(study_model(), read_document(path, "study file"))

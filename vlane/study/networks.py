@@ -1,4 +1,4 @@
-"""The ``[network]`` section of a study file: a model for each topology of vlane's own (``docs/network.md``)."""
+"""Section ``[network]`` of a study file: a model for each built-in topology (``docs/network.md``)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pydantic import BaseModel, ConfigDict, Field
 from vlane.plugins import found
 
 Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
-"""Of a file or a folder."""
+"""Name of a file or folder."""
 Count = Annotated[int, Field(ge=1, le=1 << 16)]
-"""Of what there is at least one of."""
+"""Number of objects, at least one."""
 
 
 class Section(BaseModel):
-    """A section of a study file."""
+    """Section of a study file."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-_LMC = Field(0, ge=0, le=7, description="A host has 2^lmc LIDs, each with its own path; a packet draws one of them.")
+_LMC = Field(0, ge=0, le=7, description="Each host has 2^lmc LIDs, each with its own path; a packet uses a random one.")
 
 
 class TreeNetwork(Section):
-    """A k-ary n-tree."""
+    """k-ary n-tree."""
 
     topology: Literal["tree"] = Field(description="The word that chooses this network.")
-    k: int = Field(ge=2, description="Links of a switch towards the hosts, and as many towards the roots.")
+    k: int = Field(ge=2, description="Links of a switch towards the hosts; it has the same number towards the roots.")
     n: int = Field(ge=1, le=8, description="Levels of switches; there are k^n hosts.")
     routing: Literal["dmodk", "valiant", "updown"] = Field(
         "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
@@ -36,10 +36,10 @@ class TreeNetwork(Section):
 
 
 class FatTreeNetwork(Section):
-    """An m-port n-tree."""
+    """m-port n-tree."""
 
     topology: Literal["fat_tree"] = Field(description="The word that chooses this network.")
-    m: int = Field(ge=4, description="Ports of a switch, an even number.")
+    m: int = Field(ge=4, description="Ports of a switch; an even number.")
     n: int = Field(ge=2, le=8, description="Levels of switches; there are 2 (m/2)^n hosts.")
     routing: Literal["dmodk", "valiant", "updown"] = Field(
         "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
@@ -48,34 +48,34 @@ class FatTreeNetwork(Section):
 
 
 class TorusNetwork(Section):
-    """A torus."""
+    """Torus."""
 
     topology: Literal["torus"] = Field(description="The word that chooses this network.")
     size: Annotated[list[Annotated[int, Field(ge=3, le=64)]], Field(min_length=1, max_length=6)] = Field(
         description="Switches in each dimension."
     )
     hosts_per_switch: Count = Field(1, description="Hosts at each switch.")
-    trunks: Count = Field(1, description="Cables between two neighbours.")
+    trunks: Count = Field(1, description="Cables between neighbouring switches.")
     routing: Literal["dor", "updown"] = Field(
-        "dor", description="Way of the packets: dimension order with datelines, or up*/down*."
+        "dor", description="Routing: dimension order with datelines, or up*/down*."
     )
     lmc: int = _LMC
 
 
 class IrregularNetwork(Section):
-    """A random network."""
+    """Random network."""
 
     topology: Literal["irregular"] = Field(description="The word that chooses this network.")
     switches: int = Field(ge=2, le=1 << 16, description="Switches.")
     ports: Count = Field(description="Ports of each switch.")
     hosts_per_switch: Count = Field(description="Hosts at each switch.")
-    seed: int = Field(1, description="Chooses the cables.")
+    seed: int = Field(1, description="Random seed of the cables.")
     routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
 class DumbbellNetwork(Section):
-    """Two switches."""
+    """Two connected switches."""
 
     topology: Literal["dumbbell"] = Field(description="The word that chooses this network.")
     left: Count = Field(description="Hosts at the first switch.")
@@ -85,19 +85,21 @@ class DumbbellNetwork(Section):
 
 
 class EdgesNetwork(Section):
-    """An edge list in a file beside the study."""
+    """Network from an edge list, a file relative to the study."""
 
     topology: Literal["edges"] = Field(description="The word that chooses this network.")
-    file: Name = Field(description="A text file beside the study, with S1 S2 or S1 H1 a line for each cable.")
+    file: Name = Field(
+        description="A text file next to the study: two names in a line for each cable, host NAME ... for hosts."
+    )
     routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
 class FabricNetwork(Section):
-    """A captured fabric in a folder beside the study, with its own tables."""
+    """Captured fabric with its own tables, a folder relative to the study."""
 
     topology: Literal["fabric"] = Field(description="The word that chooses this network.")
-    folder: Name = Field(description="A folder of dumps beside the study, as vlane fabric reads it.")
+    folder: Name = Field(description="Folder of dumps, relative to the study, as read by vlane fabric.")
 
 
 NETWORKS: tuple[type[Section], ...] = (
@@ -109,7 +111,7 @@ NETWORKS: tuple[type[Section], ...] = (
     EdgesNetwork,
     FabricNetwork,
 )
-"""A section for each topology of vlane's own."""
+"""Sections of the built-in topologies."""
 
 Net = Annotated[
     TreeNetwork | FatTreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
@@ -117,20 +119,20 @@ Net = Annotated[
 ]
 
 BY_LMC = {"dmodk", "dor"}
-"""Routings that give each of several LIDs its own path."""
+"""Routings that give each LID of a host its own path."""
 _VLS_PER_SL = {"dor": 2}
-"""VLs that each SL has under a routing whose paths change from one to another on their way."""
+"""VLs per SL of routings whose paths change their VL."""
 
 
 def lmc_of(network: BaseModel) -> int:
-    """Return the LMC of a network's hosts; a plug-in's networks have none, whatever their keys are."""
+    """Return the LMC of a network's hosts; 0 for networks of plug-ins, whatever their keys."""
     return network.lmc if isinstance(network, TreeNetwork | FatTreeNetwork | TorusNetwork) else 0
 
 
 def vls_per_sl(routing: str) -> int:
-    """Return the VLs that each SL has under a routing: 1, if its packets stay on the VL that the study gives their SL.
+    """Return the VLs per SL under a routing; 1 if packets keep the VL that the study assigns to their SL.
 
-    Under others the VL tables go by the incoming VL.
+    With more VLs per SL, the VL tables depend on the incoming VL.
     """
     plugin = found("routing", routing)
     return int(plugin.options["vls_per_sl"]) if plugin else _VLS_PER_SL.get(routing, 1)

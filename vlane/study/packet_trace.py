@@ -1,4 +1,4 @@
-"""Files of packets to replay in a network: CSV or Parquet, also those that ``--trace`` writes."""
+"""Packet traces for replay in a network: CSV or Parquet, including files of ``--trace``."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _COLUMNS = {
     "sl": (0, SC_COUNT - 1),
     "bytes": (1, MAX_PACKET_BYTES),
 }
-"""Columns of a trace, with their smallest and largest values; other columns are ignored."""
+"""Columns of a trace with smallest and largest value; other columns are ignored."""
 
 
 def read_packet_trace(path: Path) -> NDArray[np.int64]:
-    """Return (cycle, source, destination, SL, bytes) of every packet, in the order of the file.
+    """Return (cycle, source, destination, SL, bytes) of every packet in file order.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing or holds anything but whole numbers in its range, or there is
-        no packet.
+        If the file cannot be read, a column is missing, a value is not an integer in range, or there are no packets.
     """
     frame = read_frame(path, "packet trace")
     check_columns(frame, _COLUMNS, path)
     if not len(frame):
-        raise InputError("packets", "at least one row below the names of the columns", "none", source=str(path))
+        problem = ": the file has no rows below the header"
+        raise InputError("packets", "given", "none", problem=problem, source=str(path))
     return np.stack([whole_numbers(frame[name], *bounds, path) for name, bounds in _COLUMNS.items()], axis=1)
 
 
 def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
-    """Return remarks on a trace for a run of that many cycles, as sentences; empty if there are none."""
+    """Return remarks about a trace for a run of ``cycles`` cycles, as sentences."""
     late, own = int((rows[:, 0] >= cycles).sum()), int((rows[:, 1] == rows[:, 2]).sum())
     said = {
-        f"{late} of {len(rows)} packets of the trace come after the run's end, cycle {cycles}: they are not sent": late,
-        f"{own} of {len(rows)} packets of the trace go to their own host: to its switch and back": own,
+        f"{late} of {len(rows)} packets of the trace are not sent: they start after the run's {cycles} cycles": late,
+        f"{own} of {len(rows)} packets of the trace have equal source and destination": own,
     }
     return [sentence for sentence, count in said.items() if count]

@@ -1,4 +1,4 @@
-"""Refusals of a study that has been read: of its network, its buffers, its schedulers, as they are made from it."""
+"""Errors about objects made from a study (network, buffers, schedulers), with the study's key and line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from vlane.errors import InputError
 from vlane.study.model import study_model
 
 _SECTIONS = ("network", "link", "buffers", "switch", "scheduler", "run")
-"""Where a key belongs that is told without its section."""
+"""Sections of keys that errors name without a section."""
 
 
 @contextmanager
 def refusals_of_study(path: Path) -> Iterator[None]:
-    """Give refusals that name no file the study's, its key and its line; those of options are left alone.
+    """Add the study's file, key and line to errors without a file; errors about options stay as they are.
 
-    A key that was left out is told as one: what it was is its default.
+    For a key that the study leaves out, the error names its default as the rejected value.
     """
     try:
         yield
@@ -35,23 +35,23 @@ def refusals_of_study(path: Path) -> Iterator[None]:
 
 
 def told_of_study(error: InputError, document: Document) -> InputError:
-    """Return a refusal with the key that a study has for it, its file and its line; of a study without text none."""
-    field, got = _field(error, document), error.got
-    key = document.path_of(field)
-    if is_key(study_model(), document, key) and not document.has(key) and got not in ("missing", "given"):
+    """Return an error with the study's key, file and line; without text, the error gets no place."""
+    field = _field(error, document)
+    key, made = document.path_of(field), error.of(field).at(document.source)
+    if not error.problem and is_key(study_model(), document, key) and not document.has(key):
         got = f"its default, {error.shown}"
-    made = InputError(field, error.must, got, source=document.source, details=error.details, meant=error.meant)
+        made = InputError(field, error.must, got, source=document.source, details=error.details, meant=error.meant)
     if not document.text:
         return made
     placed = document.placed(made)
     if placed.line:
         return placed
-    line = document.placed(InputError("network", "", "missing")).line  # what paths and cables come from
+    line = document.placed(InputError("network", "", "missing")).line  # the section that defines paths and cables
     return placed.at(document.source, line)
 
 
 def _field(error: InputError, document: Document) -> str:
-    """Return the key that a refusal is about, with its section, as far as it is one of a study."""
+    """Return the key that an error is about, with its section if it is a key of a study."""
     head, _, rest = error.field.partition(" ")
     if head == "--param":
         return f"scheduler.parameters.{rest or key_of((str(error.got),))}"

@@ -16,7 +16,7 @@ from vlane.congestion.cc_marker import (
     CCMarkerParameters,
 )
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.packets.fcp import MAX_FCP_PERIOD
 from vlane.parameters import check_range, choice, flag, whole
 from vlane.switches.switch_kinds import INFINIBAND, SwitchForm, SwitchKind
@@ -32,37 +32,41 @@ _ALLOCATIONS = tuple(dict.fromkeys(each.allocation for each in _FORMS))
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IBSwitchParameters(SwitchParameters):
-    """Parameters of ``ib_switch``; what each is stands with its bounds.
+    """Parameters of ``ib_switch``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     kind: ClassVar[SwitchKind] = INFINIBAND
 
-    crossbar: str = choice(_CROSSBARS[0], _CROSSBARS, "whether a crossbar port is one for all VLs, or one for each")
-    allocation: str = choice(_ALLOCATIONS[0], _ALLOCATIONS, "whether heads have turns, or their requests are queued")
-    speed: int = whole(1, 1, INFINIBAND.hardware_speed, "flits that cross in a cycle, from one input")
-    credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
-    fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
-    marking: bool = flag(default=False, about="whether outputs mark packets with FECN")
-    starving: bool = flag(default=False, about="with marking: whether inputs may hold room back (credit starvation)")
-    measure: str = choice(OF_OUTPUT, MEASURES, "with marking: what is measured, output buffers or what waits at inputs")
+    crossbar: str = choice(_CROSSBARS[0], _CROSSBARS, "crossbar ports: one for all VLs of an input, or one per VL")
+    allocation: str = choice(_ALLOCATIONS[0], _ALLOCATIONS, "allocation of outputs: round robin, or queued requests")
+    speed: int = whole(1, 1, INFINIBAND.hardware_speed, "flits per cycle and input through the switch")
+    credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "return of credits")
+    fcp_blocks: int = whole(
+        0, 0, MAX_FCP_PERIOD, "growth of a limit that triggers a flow-control packet; 0: a quarter of minimum"
+    )
+    marking: bool = flag(default=False, about="outputs mark packets with FECN")
+    starving: bool = flag(default=False, about="with marking: inputs may delay returned credits (credit starvation)")
+    measure: str = choice(OF_OUTPUT, MEASURES, "with marking: measured blocks, in output buffers or waiting at inputs")
     busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "with marking: level from which a link is busy; 0: always")
     level_blocks: int = whole(LEVEL_BLOCKS, 1, MAX_LEVEL, "with marking: highest level, at least busy_blocks")
-    idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "with marking: by how much the level falls in an idle cycle")
-    fcp_period: int = whole(_FCP_PERIOD, 2, MAX_FCP_PERIOD, "cycles after which all limits are sent, above data_vls")
+    idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "with marking: decrease of the level per idle cycle")
+    fcp_period: int = whole(
+        _FCP_PERIOD, 2, MAX_FCP_PERIOD, "period of the limits of all lanes in cycles, above data_vls"
+    )
 
     @property
     def form(self) -> SwitchForm:
-        """The form of the switch, one that there is in hardware."""
+        """Form of the switch."""
         return next(each for each in _FORMS if (each.allocation, each.crossbar) == (self.allocation, self.crossbar))
 
     @property
     def inner_flits(self) -> int:
-        """Flits that cross in a cycle, from one input."""
+        """Flits per cycle and input through the switch."""
         return super().inner_flits * self.speed
 
     @property
@@ -83,49 +87,54 @@ class IBSwitchParameters(SwitchParameters):
 
     @property
     def by_inputs(self) -> bool:
-        """Whether what waits at the inputs is measured, and not the output buffers."""
+        """Whether markers measure packets that wait at the inputs instead of output buffers."""
         return self.measure == OF_INPUTS
 
     @property
     def starves(self) -> bool:
-        """Whether inputs may hold room back."""
+        """Whether inputs may delay returned credits."""
         return self.starving
 
     @property
     def fcp_times(self) -> tuple[int, int] | None:
-        """Growth after which a limit is sent, and cycles after which all are; ``None`` without flow-control packets."""
+        """Growth that triggers a limit, and period of all limits; ``None`` without flow-control packets."""
         if not CREDIT_SCHEMES[self.credit].by_fcps:
             return None
         return self.fcp_blocks or max(1, self.minimum // 4), self.fcp_period
 
     def check(self) -> None:
-        """Refuse what does not suit the crossbar or the credit scheme."""
+        """Reject settings that do not suit the crossbar or the credit scheme."""
         super().check()
-        self._check_marking()
         allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar]
         if self.allocation not in allocations:
             raise InputError("allocation", f"{' or '.join(allocations)} with crossbar {self.crossbar}", self.allocation)
+        self._check_marking()
         if self.speed > self.form.most_speed:
             raise InputError("speed", self.form.allowed(self.form.most_speed), self.speed)
         if self.form.vls_apart:
-            with_crossbar = f"with crossbar {self.crossbar}"
             if self.ports * self.data_vls > _MOST_PAIRS:
-                most = f"at most {_MOST_PAIRS // self.data_vls} of {self.data_vls} data_vls {with_crossbar}"
+                most = (
+                    f"at most {_MOST_PAIRS // self.data_vls} with data_vls {self.data_vls} and crossbar {self.crossbar}"
+                )
                 raise InputError("ports", most, self.ports)
             if self.maximum != self.minimum:
-                raise InputError("maximum", f"minimum, {self.minimum}, {with_crossbar}", self.maximum)
+                raise InputError(
+                    "maximum", f"equal to minimum, {self.minimum}, with crossbar {self.crossbar}", self.maximum
+                )
         if CREDIT_SCHEMES[self.credit].by_fcps:
             check_range("fcp_blocks", self.fcp_blocks, 0, self.minimum)
             check_range("fcp_period", self.fcp_period, self.data_vls + 1, MAX_FCP_PERIOD)
             if self.maximum != self.minimum:
-                raise InputError("maximum", f"minimum, {self.minimum}, with credit {self.credit}", self.maximum)
+                raise InputError(
+                    "maximum", f"equal to minimum, {self.minimum}, with credit {self.credit}", self.maximum
+                )
             return
         for field, value, usual in (("fcp_blocks", self.fcp_blocks, 0), ("fcp_period", self.fcp_period, _FCP_PERIOD)):
             if value != usual:
-                raise InputError(field, f"left out with credit {self.credit}", value)
+                raise misplaced(field, f"with credit {self.credit}")
 
     def _check_marking(self) -> None:
-        """Refuse marking where it cannot be, and what belongs to it without it."""
+        """Reject marking where unsupported, and its settings without marking."""
         if not self.marking:
             usual = (
                 ("starving", False),
@@ -136,11 +145,11 @@ class IBSwitchParameters(SwitchParameters):
             )
             for field, value in usual:
                 if self[field] != value:
-                    raise InputError(field, "left out without marking", self[field])
+                    raise misplaced(field, "without marking")
             return
         if self.data_bits < _MARKED_BITS:
-            must = f"at least {_MARKED_BITS} with marking, as FECN is in the second word"
+            must = f"at least {_MARKED_BITS} with marking (FECN is in the second word)"
             raise InputError("data_bits", must, self.data_bits)
         if self.starving and self.form.vls_apart:
             raise InputError("starving", f"false with crossbar {self.crossbar}", "true")
-        _ = self.marker  # refuses what its own parameters may not be
+        _ = self.marker  # checks the parameters of the marker

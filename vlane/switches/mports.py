@@ -1,22 +1,22 @@
-"""The hierarchy of an Omni-Path switch: MPorts of four ports, each with a central buffer (``docs/opa_switch.md``)."""
+"""Hierarchy of an Omni-Path switch: MPorts of four ports, each with a central buffer (``docs/opa_switch.md``)."""
 
 from __future__ import annotations
 
 MPORT = 4
-"""Ports of an MPort."""
+"""Ports per MPort."""
 
 OPA_PORTS = 48
-"""Most ports of a switch."""
+"""Largest number of ports of a switch."""
 
 READERS = 2
 """Read ports of a central buffer."""
 
 INNER_FLITS = 3
-"""Flits that a link inside the switch carries in a cycle."""
+"""Flits per cycle of a link inside the switch."""
 
 
 def mports_of(ports: int) -> int:
-    """Return the number of MPorts of a switch with so many ports.
+    """Return the number of MPorts of a switch from its number of ports.
 
     Examples
     --------

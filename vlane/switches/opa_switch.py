@@ -12,22 +12,22 @@ from vlane.switches.switch_parameters import SwitchParameters, buffer_blocks, ch
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OPASwitchParameters(SwitchParameters):
-    """Parameters of ``opa_switch``, whose ports are in MPorts of four; what each is stands with its bounds.
+    """Parameters of ``opa_switch``, whose ports are grouped into MPorts of four.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     kind: ClassVar[SwitchKind] = OMNI_PATH
 
     central_blocks: int = buffer_blocks(64, "blocks of each central buffer")
-    central_minimum: int = buffer_blocks(4, "blocks of it that each lane is guaranteed")
-    central_maximum: int = buffer_blocks(36, "blocks of it that a lane may take")
+    central_minimum: int = buffer_blocks(4, "blocks of a central buffer reserved per lane")
+    central_maximum: int = buffer_blocks(36, "largest number of blocks of a lane in a central buffer")
 
     def check(self) -> None:
-        """Refuse central buffers that lanes could not share."""
+        """Reject central buffers that the lanes cannot share."""
         super().check()
         check_blocks(
             vls=self.data_vls,

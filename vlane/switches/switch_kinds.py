@@ -1,4 +1,4 @@
-"""Switch kinds: one record for each kind says what it can do; nothing else asks which kind a switch is."""
+"""Switch kinds: one record per kind lists its properties; other code never tests for a kind."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from vlane.tables.sl2vl import SL_COUNT
 from vlane.units import MAX_DATA_VLS
 
 MOST_ITERATIONS = 8
-"""Passes of the stages of an InfiniBand switch's allocation in a cycle."""
+"""Largest number of allocation iterations per cycle in an InfiniBand switch."""
 
 MOST_SPEED = 2
-"""Flits that cross such a switch in a cycle, from one input."""
+"""Largest number of flits per cycle and input through an InfiniBand switch."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchForm:
-    """A form of a switch kind's allocation and crossbar.
+    """Combination of allocation and crossbar of a switch kind.
 
     Parameters
     ----------
     allocation, crossbar : str
-        As ``switch.allocation`` and ``switch.crossbar`` of a study name them.
+        Values of ``switch.allocation`` and ``switch.crossbar`` in a study.
     vls_apart : bool
-        Whether packets of different VLs cross from an input, and to an output, at the same time. Each VL then needs its
-        part of a buffer.
+        Whether packets of different VLs can cross from an input, and to an output, at the same time. Each VL then needs
+        a separate part of a buffer.
     queues : bool
-        Whether requests are served in the order in which they came, each if there is room for its packet; otherwise
-        they have turns, if there is room for the largest packet.
+        Whether requests are served in order of arrival, each if its packet fits; otherwise inputs are served round
+        robin, if the largest packet fits.
     in_hardware : bool
-        Whether there is such a switch in hardware.
+        Whether the form exists in hardware.
     most_iterations : int
-        Passes of the allocation's stages in a cycle, as ``switch.iterations`` may ask for; hardware makes one.
+        Largest value of ``switch.iterations``; hardware makes one iteration.
     most_speed : int
-        Flits that cross in the time of one on a link, as ``switch.speed`` may ask for, in multiples of the kind's.
+        Largest value of ``switch.speed``, relative to the speed of the kind.
     marks : bool
-        Whether its outputs can mark packets for congestion control.
+        Whether outputs can mark packets for congestion control.
     """
 
     allocation: str
@@ -54,7 +54,7 @@ class SwitchForm:
     marks: bool = False
 
     def allowed(self, most: int) -> str:
-        """Return what a number must be that this form has up to ``most``, in words.
+        """Return the values that this form allows up to ``most``, as text.
 
         Examples
         --------
@@ -67,43 +67,43 @@ class SwitchForm:
 
 @dataclass(frozen=True, slots=True)
 class SwitchKind:
-    """What a kind of switch can do.
+    """Properties of a switch kind.
 
     Parameters
     ----------
     name : str
-        As ``switch.kind`` of a study names it.
+        Value of ``switch.kind`` in a study.
     technology : str
-        In messages.
+        Name in messages.
     block : str
-        The block that is the switch in hardware.
+        Name of the hardware block.
     most_ports : int or None
-        Ports of a golden switch; None if only memory limits them.
+        Largest number of ports of a golden switch; ``None`` if only memory limits it.
     by_channel : bool
-        Whether packets carry a service channel (SC), which selects the VL at every output; otherwise they carry a VL
-        and SL2VL tables select the next one.
+        Whether packets carry a service channel (SC), which selects the VL at every output; otherwise packets carry a
+        VL, and SL2VL tables select the next one.
     has_centre : bool
         Whether ports are grouped into MPorts, each with a central buffer.
     skips_vl15 : bool
-        Whether data lanes from 15 on are VLs one number higher, as VL15 carries no data.
+        Whether data lanes from 15 on are VLs one number higher, because VL15 carries no data.
     most_vls : int
-        Data lanes.
+        Largest number of data lanes.
     levels : int
-        Service levels.
+        Number of service levels.
     vl_bits : int
-        Bits of a VL on a link in hardware.
+        Width of a VL on a link in hardware.
     inner_flits : int
-        Flits that cross the switch in a cycle, from one input.
+        Flits per cycle and input through the switch.
     write_ports : int
-        Packets that may enter an output buffer at the same time.
+        Number of packets that can enter an output buffer at the same time.
     link_maps : tuple of str
-        Keys of a study's ``[link]`` that map levels or channels to VLs.
+        Keys of ``[link]`` in a study that map service levels or channels to VLs.
     credits : tuple of CreditScheme
-        Those it can use; the first is the default.
+        Supported credit schemes, the default first.
     forms : tuple of SwitchForm
-        Those it has; the first is the default.
+        Supported forms, the default first.
     takes_captured : bool
-        Whether the tables of a captured fabric are tables of this kind.
+        Whether tables of a captured fabric fit this kind.
     """
 
     name: str
@@ -125,17 +125,17 @@ class SwitchKind:
 
     @property
     def hardware_credits(self) -> tuple[str, ...]:
-        """Names of the credit schemes of the switch in hardware; it has a parameter ``credit`` if there are several."""
+        """Names of the credit schemes in hardware; with several, the block has a parameter ``credit``."""
         return tuple(each.name for each in self.credits if each.in_hardware)
 
     @property
     def hardware_forms(self) -> tuple[SwitchForm, ...]:
-        """Those of the switch in hardware; it has parameters ``crossbar`` and ``allocation`` if there are several."""
+        """Forms in hardware; with several, the block has parameters ``crossbar`` and ``allocation``."""
         return tuple(each for each in self.forms if each.in_hardware)
 
     @property
     def hardware_speed(self) -> int:
-        """Most ``most_speed`` of the switch in hardware; it has a parameter ``speed`` if that is above 1."""
+        """Largest ``most_speed`` in hardware; above 1, the block has a parameter ``speed``."""
         return max(each.most_speed for each in self.hardware_forms)
 
     def form(self, allocation: str, crossbar: str) -> SwitchForm | None:

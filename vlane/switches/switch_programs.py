@@ -1,4 +1,4 @@
-"""Tables of a switch as writes of its program ports: what each input gets in a cycle, by the input's name."""
+"""Tables of a switch as writes of its program ports: input values of a cycle, by input name."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ TableWrite = dict[str, int]
 
 
 def top_write(lids: int) -> TableWrite:
-    """Return the write after which so many LIDs, from 0 on, are looked up."""
+    """Return the write that limits lookups to the LIDs below ``lids``."""
     return {"lft__enable": 1, "lft__top": 1, "lft__lid": lids - 1}
 
 
 def lft_write(lid: int, port: int) -> TableWrite:
-    """Return the write of an entry of the forwarding table: a port from 1, 0 or 255."""
+    """Return the write of a forwarding table entry: a port from 1, or 0 or 255."""
     return {"lft__enable": 1, "lft__lid": lid, "lft__port": port}
 
 
 def lft_writes(ports: Iterable[int]) -> list[TableWrite]:
-    """Return the writes of a forwarding table: by LID, its port from 1, 0 or 255."""
+    """Return the writes of a forwarding table, given the port of each LID: from 1, or 0 or 255."""
     return [lft_write(lid, int(port)) for lid, port in enumerate(ports)]
 
 
 def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
-    """Return the writes of SL2VL, an array by input, output and SL."""
+    """Return the writes of SL2VL, given an array by input, output and SL."""
     return [
         {
             "sl2vl__enable": 1,
@@ -55,7 +55,7 @@ def congestion_write(write: MarkingWrite | StarvationWrite) -> TableWrite:
 
 
 def sc_write(table: SCTable, ingress: int, egress: int, index: int, value: int) -> TableWrite:
-    """Return the write of one entry of Omni-Path's maps."""
+    """Return the write of an entry of Omni-Path's maps."""
     return {
         "sc__enable": 1,
         "sc__table": int(table),
@@ -67,14 +67,14 @@ def sc_write(table: SCTable, ingress: int, egress: int, index: int, value: int) 
 
 
 def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableWrite]:
-    """Return the writes after power-on, when all maps are 1 to 1, of SC2SC and SC2VL_t.
+    """Return the writes of SC2SC and SC2VL_t after power-on, when all maps are identities.
 
     Parameters
     ----------
     sc2sc : array of uint8, (ports, ports, 32)
-        By input, output and channel.
+        New channel, by input, output and channel.
     sc2vl : array of uint8, (ports, 32)
-        Lanes, 255 for none, by output and channel.
+        Lanes by output and channel; 255 for none.
     """
     writes = [
         sc_write(SCTable.SC2SC, int(given), int(output), int(channel), int(sc2sc[given, output, channel]))
@@ -89,7 +89,7 @@ def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableW
 
 
 def table_write(name: str, ports: Iterable[int], write: Write) -> TableWrite:
-    """Return a write of the tables of some outputs' schedulers, ports from 0."""
+    """Return a table write for the schedulers of some outputs, numbered from 0."""
     select, place, lane, weight = write
     return {
         "schedule__enable": 1,
@@ -102,7 +102,7 @@ def table_write(name: str, ports: Iterable[int], write: Write) -> TableWrite:
 
 
 def swap_write(ports: Iterable[int]) -> TableWrite:
-    """Return what requests that some outputs' schedulers exchange their tables, ports from 0."""
+    """Return the input values that request a table swap in the schedulers of some outputs, numbered from 0."""
     return {"swap": _bits(ports)}
 
 
@@ -111,19 +111,19 @@ def _bits(ports: Iterable[int]) -> int:
 
 
 def schedule_writes(name: str, tables: Sequence[Sequence[Write]], *, line_rate: bool) -> list[TableWrite]:
-    """Return the writes of each output's scheduler, and the exchange of its tables if it has two.
+    """Return the writes of each output's scheduler, and a swap if it has a shadow table.
 
-    Links are ready; flow-control packets may put the exchange off by a few cycles. A line-rate form then reads its
-    tables and comes to rest.
+    Links are ready; flow-control packets may delay the swap by a few cycles. Empty cycles follow, in which a line-rate
+    form reads its tables and becomes idle.
 
     Parameters
     ----------
     name : str
-        The scheduler.
+        Name of the scheduler.
     tables : sequence of sequence of Write
-        What is written, by output.
+        Writes by output.
     line_rate : bool
-        Whether it is the line-rate form.
+        Whether the form is the line-rate form.
     """
     found: list[TableWrite] = []
     for port, writes in enumerate(tables):

@@ -1,4 +1,4 @@
-"""The linear forwarding table of a switch, and what its LIDs mean (IBA 4.1.3, 14.2.5.10)."""
+"""Linear forwarding table of a switch, and the meaning of LIDs (IBA 4.1.3, 14.2.5.10)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from vlane.parameters import Parameters, whole
 __all__ = ["FIRST_MULTICAST", "MAX_ENTRIES", "MAX_PORTS", "PERMISSIVE", "UNASSIGNED", "LFTCause", "LFTParameters"]
 
 FIRST_MULTICAST = 0xC000
-"""First multicast LID; unicast is 1 up to the one before."""
+"""First multicast LID; unicast LIDs are 1 to 0xBFFF."""
 PERMISSIVE = 0xFFFF
-"""The permissive LID, which addresses the node that receives the packet."""
+"""Permissive LID, which addresses the node that receives the packet."""
 UNASSIGNED = 255
 """Port number of an unassigned entry."""
 MAX_ENTRIES = 0xC000
@@ -20,7 +20,7 @@ MAX_PORTS = 254
 
 
 class LFTCause(IntEnum):
-    """Reason for which a packet has no output."""
+    """Reason why a packet has no output."""
 
     ROUTED = 0
     RESERVED = 1
@@ -32,14 +32,14 @@ class LFTCause(IntEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LFTParameters(Parameters):
-    """Parameters of ``lft``; what each is stands with its bounds.
+    """Parameters of ``lft``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     lookups: int = whole(8, 1, 64, "destinations per cycle")
-    ports: int = whole(8, 1, MAX_PORTS, "ports of the switch, port 0 beside them")
-    entries: int = whole(1024, 2, MAX_ENTRIES, "LIDs that the table holds, from 0 on")
+    ports: int = whole(8, 1, MAX_PORTS, "ports of the switch, without port 0")
+    entries: int = whole(1024, 2, MAX_ENTRIES, "LIDs in the table, from 0")

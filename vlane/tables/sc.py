@@ -1,4 +1,4 @@
-"""Service channels of Omni-Path, and the tables that map them (``docs/sc.md``)."""
+"""Service channels of Omni-Path and their tables (``docs/sc.md``)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["SC15", "SC_COUNT", "SCParameters", "SCTable", "gen1_sc2vl"]
 
 SC_COUNT = 32
 SC15 = 15
-"""The management channel, the only one on VL15."""
+"""Management channel, the only one on VL15."""
 
 
 class SCTable(IntEnum):
-    """The tables of a port, by their number in the program port."""
+    """Tables of a port, by number in the program port."""
 
     SL2SC = 0
     SC2SL = 1
@@ -27,12 +27,12 @@ class SCTable(IntEnum):
 
 
 def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
-    """Return the first generation's SC to VL table: channels fold onto the data lanes, SC15 to VL15.
+    """Return the SC to VL table of the first generation: channels share the data lanes, SC15 uses VL15.
 
     Raises
     ------
     InputError
-        Unless there are 1 to 31 data lanes; beside VL15, those from 15 on are numbered one higher.
+        If there are not 1 to 31 data lanes. Data lanes from 15 on are VLs one number higher.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SCParameters(Parameters):
-    """Parameters of ``sc``; what each is stands with its bounds.
+    """Parameters of ``sc``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     ports: int = whole(8, 1, 48, "ports")
-    data_vls: int = whole(8, 1, MAX_SCHEDULER_VLS, "data lanes, VL15 left out; other lanes in a table are invalid")
+    data_vls: int = whole(8, 1, MAX_SCHEDULER_VLS, "data lanes without VL15; other lanes in a table are invalid")

@@ -13,22 +13,22 @@ __all__ = ["SL_COUNT", "VL_DROP", "SL2VLParameters", "SL2VLRow"]
 
 SL_COUNT = 16
 VL_DROP = 15
-"""VL of the mapping for which packets are dropped."""
+"""VL in the table that drops packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class SL2VLRow:
-    """The VL of each service level.
+    """VL of each service level.
 
     Parameters
     ----------
     row : tuple of int
-        16 VLs, 0 to 15, in the order of the SLs; 15 drops.
+        List of 16 VLs, 0 to 15, by SL; 15 drops packets.
 
     Raises
     ------
     InputError
-        Naming the SL and what its VL must be.
+        If a VL is out of range; the error names the SL.
 
     Examples
     --------
@@ -45,18 +45,18 @@ class SL2VLRow:
         object.__setattr__(self, "row", checked)
 
     def owners(self) -> dict[int, int]:
-        """Return the requester of each VL in use: the lowest SL that maps there. VL15 has none."""
+        """Return the requester of each VL in use, its lowest SL; VL15 has none."""
         return {vl: self.row.index(vl) for vl in sorted(set(self.row)) if vl != VL_DROP}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SL2VLParameters(Parameters):
-    """Parameters of ``sl2vl``; what each is stands with its bounds.
+    """Parameters of ``sl2vl``.
 
     Raises
     ------
     TypeError, InputError
-        As of ``Parameters``.
+        If a value is rejected, as for ``Parameters``.
     """
 
     inputs: int = whole(8, 1, 64, "input ports")

@@ -1,4 +1,4 @@
-"""``vlane area``: what a block takes of a chip, and how fast it runs there."""
+"""``vlane area``: area and clock frequency of a block after synthesis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, find_block
 from vlane.sim_top.cli.options import AsJson, Params
@@ -33,34 +33,41 @@ def area(
     blocks: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[BLOCK[:K=V,K=V]]...",
-            help=f"Any of: {', '.join(BLOCKS)}, each with parameters of its own; all if left out.",
+            metavar="[BLOCK[:K=V,K=V]]...", help=f"Blocks, each with parameters: {', '.join(BLOCKS)}. [default: all]"
         ),
     ] = None,
-    target: Annotated[str, typer.Option(help=f"One of: {', '.join(TARGETS)}.")] = "ecp5",
+    target: Annotated[str, typer.Option(help=f"Technology: {', '.join(TARGETS)}.")] = "ecp5",
     liberty: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Cells for gates; without it, a small generic library.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Liberty file with the cells of --target gates. [default: a small generic library]"
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Placements per instance; 0 for none. Gates are not placed.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(help="Number of placements per instance, 0 for none; --target gates is never placed.")
+    ] = 1,
     sweep: Annotated[
-        list[str] | None, typer.Option("--sweep", metavar="K=V,V", help="Values of a parameter; several: all together.")
+        list[str] | None,
+        typer.Option(
+            "--sweep", metavar="K=V,V", help="Values of a parameter to synthesise; repeat for all combinations."
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture (PNG) of the sweep.")] = None,
-    nouns: Annotated[bool, typer.Option("--nouns", help="Show the parts of one block, for ECP5.")] = False,  # noqa: FBT002
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot of the sweep (PNG).")] = None,
+    nouns: Annotated[bool, typer.Option("--nouns", help="Show the area of each part of one block (ECP5).")] = False,  # noqa: FBT002
     param: Params = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,  # noqa: FBT002
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Synthesise blocks and estimate their speed. What was measured once is kept.
+    """Synthesise blocks and estimate their clock frequency. Results are cached.
 
-    Exit status 1 if a tool fails on one, or it does not fit; the others are shown.
+    Exit status 1 if a tool fails for a block or a block does not fit; the other blocks are shown.
     """
     if target not in TARGETS:
         raise unknown_word("--target", TARGETS, target)
     if not 0 <= seeds <= _MOST_SEEDS:
         raise InputError("--seeds", f"0 to {_MOST_SEEDS}", seeds)
     if liberty is not None and target != "gates":
-        raise InputError("--liberty", "given with --target gates", target)
+        raise misplaced("--liberty", f"with --target {target}: it applies only to gates")
     library = Liberty.read(liberty) if target == "gates" else None
     if nouns:
         _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
@@ -76,7 +83,7 @@ def area(
         try:
             found = measure_area(each.block, each.parameters, target=target, seeds=seeds, liberty=library)
         except (RuntimeError, TimeoutExpired) as error:
-            note(f"not measured: {error}")
+            note(f"synthesis failed: {error}")
             measured.append(Measured(each, None, None))
         else:
             measured.append(Measured(each, found, decisions_per_cycle(each.block, each.parameters)))
@@ -100,13 +107,17 @@ def _show(title: str, columns: list[str], cells: list[list[str]], *, markdown: b
 
 
 def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_json: bool, markdown: bool) -> None:
-    """Show the parts of a block."""
+    """Show the area of each part of a block."""
     if len(blocks) != 1:
-        raise InputError("--nouns", "given with one BLOCK", " ".join(blocks) or "none")
+        raise InputError(
+            "--nouns", "given with one BLOCK", " ".join(blocks) or "none", problem="needs exactly one BLOCK"
+        )
     if target != "ecp5":
-        raise InputError("--target", "ecp5 with --nouns", target)
+        raise InputError(
+            "--target", "ecp5 with --nouns", target, problem=f"{target} cannot be used with --nouns: only ecp5"
+        )
     if given:
-        raise InputError("--sweep and --plot", "left out with --nouns", "given")
+        raise misplaced("--sweep and --plot", "with --nouns")
     block = find_block(blocks[0])
     parameters = block.parameters(param)
     found = nouns_of(block, parameters)
@@ -132,8 +143,8 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
         ]
         for noun in found
     ]
-    columns = ["part", ">of them", ">LUT", ">FF", ">memory bits", ">not in LUTs", ">LUT of all", ">FF of all"]
-    _show(f"{block.name}, its parts", columns, cells, markdown=markdown)
+    columns = ["part", ">instances", ">LUT", ">FF", ">memory bits", ">not in LUTs", ">LUT in all", ">FF in all"]
+    _show(f"parts of {block.name}", columns, cells, markdown=markdown)
 
 
 def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -161,9 +172,9 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
     gates = target == "gates"
     first = measured[0].instance.asked
     counted = (
-        [">GE", ">of it storage", f">to {first}", ">without storage"]
+        [">GE", ">GE storage", f">ratio to {first}", ">without storage"]
         if gates
-        else [">LUT", ">FF", ">RAM", ">DSP", ">MHz (median)", f">LUTs to {first}"]
+        else [">LUT", ">FF", ">RAM", ">DSP", ">MHz (median)", f">LUT ratio to {first}"]
     )
     rows = []
     for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
@@ -178,4 +189,4 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
         cells = ["" if number is None else f"{number:,}" for number in areas]
         cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (whole,))]
         rows.append([instance.block.name, shown, *cells, "" if each.rate is None else f"{each.rate:g}"])
-    return ["block", "parameters", *counted, ">decisions a cycle"], rows
+    return ["block", "parameters", *counted, ">decisions/cycle"], rows

@@ -1,4 +1,4 @@
-"""``vlane cosim``: hardware against golden, a block or a network with switches in hardware."""
+"""``vlane cosim``: hardware against golden, for a block or a network with switches in hardware."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import usable_folder
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.parameters import Parameters
 from vlane.rates import LinkClock, shown_ns
@@ -51,10 +51,10 @@ from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
 
 _DEFAULT_CYCLES = 1_000_000
 _NOT_NOTICED = 3
-"""Exit status of a run that does not notice the planted fault."""
+"""Exit status of a run that does not detect the planted fault."""
 
 BlockOrNetwork = Annotated[
-    str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
+    str, typer.Argument(metavar="BLOCK", help=f"Block: {', '.join(BLOCKS)}; or network, with a STUDY.")
 ]
 
 app = App()
@@ -64,38 +64,48 @@ app = App()
 def cosim(
     block: BlockOrNetwork,
     study: Annotated[
-        Path | None, typer.Argument(metavar="[STUDY]", help="Study file (TOML) of a network to run.")
+        Path | None, typer.Argument(metavar="[STUDY]", help="Study file (TOML); only with network.")
     ] = None,
     rtl: Annotated[
-        list[str] | None, typer.Option("--rtl", metavar="N[,N]|all", help="Switches of a network to put in hardware.")
+        list[str] | None,
+        typer.Option("--rtl", metavar="N[,N]|all", help="Switches to simulate in hardware; only with network."),
     ] = None,
-    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric whose tables are run.")] = None,
+    fabric: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Captured fabric; each of its arbitration tables is run.")
+    ] = None,
     table_file: Annotated[
-        Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")
+        Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON) to program.")
     ] = None,
     cycles: Annotated[
-        int | None, typer.Option(help=f"Cycles to compare; {_DEFAULT_CYCLES}, or as long as the study runs.")
+        int | None,
+        typer.Option(help=f"Number of cycles to compare. [default: {_DEFAULT_CYCLES:,}; network: the study's cycles]"),
     ] = None,
-    engine: Annotated[str, typer.Option(help="native or cocotb.")] = "native",
-    simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
-    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
-    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page and pictures.")] = None,
+    engine: Annotated[str, typer.Option(help="Simulation engine: native or cocotb.")] = "native",
+    simulator: Annotated[
+        str, typer.Option(help="Simulator: verilator, or icarus with the cocotb engine.")
+    ] = "verilator",
+    waves: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a VCD file of the first 2000 cycles.")
+    ] = None,
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for an HTML page and pictures.")] = None,
     netlist: Netlist = "",
     dut: Annotated[
         list[Path] | None,
-        typer.Option("--dut", metavar="FILE", help="Verilog of a design of your own, to be run instead."),
+        typer.Option(
+            "--dut", metavar="FILE", help="Verilog file of your own design, simulated instead of vlane's; repeatable."
+        ),
     ] = None,
-    top: Annotated[str | None, typer.Option(metavar="NAME", help="Its module.")] = None,
+    top: Annotated[str | None, typer.Option(metavar="NAME", help="Top module of --dut.")] = None,
     map_file: Annotated[
         Path | None,
-        typer.Option("--map", metavar="FILE", help="Which of its ports is which (TOML); else by their names."),
+        typer.Option("--map", metavar="FILE", help="Port map of --dut (TOML). [default: ports named as the block's]"),
     ] = None,
     planted: Annotated[
         int | None,
         typer.Option(
             "--fault",
             metavar="N",
-            help=f"Plant mutant N, 1 to {FAULT_COUNT}: exit status 1 if it is noticed, 3 if not.",
+            help=f"Plant mutant N, 1 to {FAULT_COUNT}. Exit status 1 if it is detected, 3 if not.",
         ),
     ] = None,
     param: Params = None,
@@ -107,7 +117,7 @@ def cosim(
 ) -> None:
     """Run hardware against golden and compare every output in every cycle.
 
-    Exit status 1 if they differ, or if a run that is long enough did not show every rule and cross that applies.
+    Exit status 1 if they differ, or if a long run did not trigger every applicable rule and cross.
     """
     clock = clock_at(rate)
     if dut or top is not None or map_file is not None:
@@ -125,7 +135,7 @@ def cosim(
             "--set": bool(changes),
         }
         for option in (option for option, is_given in given.items() if is_given):
-            raise InputError(option, "left out with --dut", "given")
+            raise misplaced(option, "with --dut")
         run_dut(
             block,
             dut or [],
@@ -150,40 +160,44 @@ def cosim(
             "--simulator": simulator != "verilator",
         }
         for option in (option for option, is_given in given.items() if is_given):
-            raise InputError(option, "left out with network", "given")
+            raise misplaced(option, "with network")
         _check_engine(engine, simulator)
         load_plugins(plugin)
         made = changes_of(changes or [])
         run_network(study, rtl or [], cycles, seed, changes=made, rate=rate, engine=engine, as_json=as_json)
     if study is not None or rtl or changes or plugin:
-        raise InputError("--plugin" if plugin else "STUDY, --rtl and --set", "given with network only", block)
+        option = "--plugin applies" if plugin else "STUDY, --rtl and --set apply"
+        problem = "only to `vlane cosim network`"
+        raise InputError(option, "given with network only", block, problem=problem)
     found = find_block(block)
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
     _check_engine(engine, simulator)
     check_netlist(netlist, **{"--fault": planted, "--fabric": fabric, "--table": table_file, "--waves": waves})
     if netlist and engine != "native":
-        raise InputError("--engine", "native with --netlist", engine)
+        raise misplaced(f"--engine {engine}", "with --netlist: only the native engine runs netlists")
     if fabric is not None and table_file is not None:
-        raise InputError("--fabric and --table", "given one at a time", "both")
+        raise InputError("--fabric and --table", "given one at a time", "both", problem="exclude each other")
     check_cycles("--cycles", cycles)
     plan = _plan(fabric, table_file, cycles, param or []) if found.name == IB_ARBITER and not netlist else None
     if fabric is not None and plan is None:
-        raise InputError("--fabric", f"given with {IB_ARBITER}, whose tables a capture holds", str(fabric))
+        raise misplaced("--fabric", f"with {block}: a capture holds tables of {IB_ARBITER} only")
     job = job_of_plan(plan, seed=seed) if plan else _job(found, table_file, cycles, seed, param or [], netlist)
     if planted is not None and not 1 <= planted <= FAULT_COUNT:
         raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)
     for option, file in (("--waves", waves), ("--page", page)):
         if file is not None and (file.exists() and file.is_dir() != (option == "--page")):
-            raise InputError(option, "a folder" if option == "--page" else "a file", str(file))
+            must, found_kind = ("a folder", "a file") if option == "--page" else ("a file", "a folder")
+            problem = f": {file} is {found_kind}, not {must}"
+            raise InputError(option, must, str(file), problem=problem)
         if file is not None:
             usable_folder(file if option == "--page" else file.parent, option=option)
     note(f"{block} with {', '.join(f'{k}={v}' for k, v in job.parameters.items())}")
     result = _run(job, plan, engine, simulator, planted, netlist)
     if waves is not None:
         shown = write_wave(job, waves)
-        note(f"wave of the first {shown} cycles of the design as it is: {waves}")
+        note(f"wave of the first {shown} cycles of the unmodified design: {waves}")
     if page is not None:
-        on = fabric.resolve().name if fabric else table_file.name if table_file else "its qualification"
+        on = fabric.resolve().name if fabric else table_file.name if table_file else "qualification traffic"
         note(f"page: {write_page(result, page, title=f'{found.title} on {on}', wave=waves, clock=clock)}")
     if as_json:
         emit_json(_cosim_document(block, result, waves, netlist, clock))
@@ -202,13 +216,14 @@ def _check_engine(engine: str, simulator: str) -> None:
     if engine == "cocotb":
         require_extra("cocotb")
     if not simulator_installed(simulator):
-        raise InputError("--simulator", "verilator, or icarus when installed", simulator)
+        problem = f": {simulator} is not installed"
+        raise InputError("--simulator", "an installed simulator", simulator, problem=problem)
     if engine == "native" and simulator != "verilator":
-        raise InputError("--simulator", "verilator with the native engine", simulator)
+        raise misplaced(f"--simulator {simulator}", "with the native engine: add --engine cocotb")
 
 
 def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str]) -> Plan | None:
-    """Return the plan for a fabric's arbitration tables or a table file; ``None`` for the qualification."""
+    """Return the plan for a fabric's arbitration tables or a table file; ``None`` for qualification traffic."""
     found = BLOCKS[IB_ARBITER]
     if fabric is not None:
         return plan_for_fabric(fabric, cycles=cycles, resolve=lambda ports: _at_least(found, ports, param))
@@ -219,26 +234,26 @@ def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str])
 
 def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str], netlist: str) -> Job:
     if netlist and not found.synthesised and not param:
-        must = f"given with one of {', '.join(SYNTHESISED)}, or with --param of a small instance"
-        raise InputError("--netlist", must, found.name)
+        problem = f"needs --param of a small instance for {found.name}"
+        raise InputError("--netlist", f"given with one of {', '.join(SYNTHESISED)}", found.name, problem=problem)
     as_synthesised = found.synthesised[-1] if found.synthesised else {}
     parameters = found.parameters(param, as_synthesised if netlist else found.full_size)
     if file is None:
         return qualification_job(found, parameters, cycles=cycles, seed=seed)
     with_table = [each.name for each in SCHEDULERS.values() if each.section]
     if found.name not in with_table or found.name == IB_ARBITER:
-        raise InputError("--table", f"given with {', '.join(with_table)}", str(file))
+        raise misplaced("--table", f"with {found.name}: only {', '.join(with_table)} have tables")
     tables = read_program(file, SCHEDULERS[found.name])
     writes = program_writes(tables, found.name, parameters, str(file))
     return qualification_job(found, parameters, cycles=cycles, seed=seed, writes=writes)
 
 
 def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> Parameters:
-    """Return the parameters of an arbiter that holds what the fabric's ports hold."""
+    """Return the parameters of an arbiter large enough for the tables of the fabric's ports."""
     parameters = found.parameters(param, ports)
     for name in ("entries", "data_vls"):
         if parameters[name] < ports[name]:
-            raise InputError(f"--param {name}", f"at least {ports[name]}, as the fabric's ports have", parameters[name])
+            raise InputError(f"--param {name}", f"at least {ports[name]} for the fabric's ports", parameters[name])
     return parameters
 
 
@@ -254,13 +269,13 @@ def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int 
         result = cosim_native(job, planted=mutant, netlist=netlist)[0]
     if mutant is None or result.mismatches:
         return result
-    note("the asked traffic cannot tell this fault; going on with the qualification")
+    note("this traffic does not detect the fault; trying the qualification traffic")
     longer = qualification_job(job.block, job.parameters, cycles=QUALIFICATION_CYCLES, seed=job.seed)
     return cosim_native(longer, planted=mutant)[0]
 
 
 def _timed(table: TableResult, clock: LinkClock | None) -> dict[str, Any]:
-    """Return a table's result as a document; with a clock, waits in ns and parts of the link in Gb/s."""
+    """Return a table's result as a JSON document; with a clock, including waits in ns and shares in Gb/s."""
     document = {name: value for name, value in asdict(table).items() if name != "events"}
     if clock:
         for lane in document["lanes"]:
@@ -315,14 +330,14 @@ def _print_cosim(result: CosimResult, clock: LinkClock | None) -> None:
             ">MTU %",
             ">link %",
             ">packets",
-            ">longest wait",
-            *([">in ns", ">link Gb/s"] if clock else []),
+            ">longest wait (cycles)",
+            *([">(ns)", ">link Gb/s"] if clock else []),
         ]
         screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
     happened = result.coverage.words()
     screen.print(
-        f"{result.cycles:,} cycles compared{f', {shown_ns(clock.ns(result.cycles))} of the link' if clock else ''} ("
-        f"{result.cycles_per_second:,.0f} a second), "
+        f"{result.cycles:,} cycles compared{f', {shown_ns(clock.ns(result.cycles))} on the link' if clock else ''} ("
+        f"{result.cycles_per_second:,.0f} cycles per second), "
         f"{result.decisions:,} decisions{f', {happened}' if happened else ''}"
     )
     if not result.mismatches and not result.fault and (verdict := result.coverage.verdict()):
@@ -338,6 +353,6 @@ def _print_cosim(result: CosimResult, clock: LinkClock | None) -> None:
             f"MISMATCH with seed {result.seed} in {result.mismatch}", markup=False, style="red", soft_wrap=True
         )
     elif result.fault:
-        screen.print("the planted fault was not noticed", style="red")
+        screen.print("the planted fault was not detected", style="red")
     else:
         screen.print("hardware and golden agree in every cycle", style="green")

@@ -1,4 +1,4 @@
-"""``vlane coverage``: the lines, branches and toggles of a block's Verilog that its qualification reaches."""
+"""``vlane coverage``: lines, branches and toggles of a block's Verilog reached by its qualification."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from vlane.sim_top.output.console import emit_json, say, screen, table
 
 app = App()
 
-_COLUMNS = ["kind", ">points", ">reached", ">proven constant", ">judged", ">open", ">reached of what can be"]
+_COLUMNS = ["kind", ">points", ">reached", ">proven constant", ">waived", ">open", ">coverage"]
 
 
 @app.command(epilog="Example: vlane coverage vlarb")
 def coverage(
     block: BlockName,
-    cycles: Annotated[int, typer.Option(help="Cycles of the lockstep.")] = QUALIFICATION_CYCLES,
+    cycles: Annotated[int, typer.Option(help="Number of cycles of the lockstep.")] = QUALIFICATION_CYCLES,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,
 ) -> None:
-    """Tell which lines, branches and toggles of the block's Verilog its lockstep reaches.
+    """Report the lines, branches and toggles of the block's Verilog that its lockstep reaches.
 
-    What it does not reach is proven to be out of reach, or judged, or open. Exit status 1 if anything is open, if
-    something was judged that it does reach, or if hardware and golden differ.
+    Every other point is proven unreachable, waived with a reason, or open. Exit status 1 if a point is open, if the
+    lockstep reaches a waived point, or if hardware and golden differ.
     """
     found = find_block(block)
     check_cycles("--cycles", cycles, least=1000)
@@ -60,11 +60,11 @@ def _show(block: str, run: CodeCoverage) -> None:
     rows = [[kind, *_row(count)] for kind, count in run.counts.items()]
     screen.print(table(f"{block}, {run.outcome.cycles:,} cycles", _COLUMNS, rows))
     for reason, points in run.judged.items():
-        say(f"judged: {len(points)} points, such as {points[0]}: {reason}")
+        say(f"waived: {len(points)} points, such as {points[0]}: {reason}")
     for point in run.open:
         say(f"OPEN: {point}", style="red")
     for point in run.refuted:
-        say(f"REFUTED: {point} was judged to stay", style="red")
+        say(f"REFUTED: {point} is waived but was reached", style="red")
     if run.outcome.mismatch:
         say(f"DIFFERS: {run.outcome.mismatch}", style="red")
 

@@ -1,4 +1,4 @@
-"""``vlane cosim BLOCK --dut FILE``: somebody else's RTL against golden."""
+"""``vlane cosim BLOCK --dut FILE``: the user's RTL against golden."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from vlane.documents.files import not_an_input, note_input, usable_folder
 from vlane.dut_map import Whole
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.sim_top.blocks import find_block
 from vlane.sim_top.cli.options import check_cycles
 from vlane.sim_top.dut.lockstep import Difference, ForeignResult, ForeignRun
@@ -32,24 +32,25 @@ def run_dut(
     waves: Path | None,
     as_json: bool,
 ) -> NoReturn:
-    """Run a foreign design against golden and tell how it went.
+    """Run the user's design against golden, print the result and exit.
 
     Raises
     ------
     InputError
-        If something cannot be used.
+        typer.Exit: With status 1 if they differ or a judged run did not trigger every applicable rule, otherwise with
+        0.
     typer.Exit
         With 1 if they differ or a run that is judged did not show all that applies, else with 0.
     """
     if not files:
-        raise InputError("--dut", "given with --top and --map", "missing")
+        raise missing_value("--dut", "name the Verilog file of --top")
     if top is None:
-        raise InputError("--top", "given with --dut: the name of the module", "missing")
+        raise missing_value("--top", "name the top module of --dut")
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
     check_cycles("--cycles", cycles)
     if waves is not None:
         if waves.is_dir():
-            raise InputError("--waves", "a file", str(waves))
+            raise InputError("--waves", "a file", str(waves), problem=f": {waves} is a folder, not a file")
         usable_folder(waves.parent, option="--waves")
     found = find_block(block)
     for file in files:
@@ -72,7 +73,7 @@ def run_dut(
 def _document(
     block: str, run: ForeignRun, result: ForeignResult, files: list[Path], map_file: Path | None, waves: Path | None
 ) -> dict[str, Any]:
-    """Return the fields of ``vlane cosim``, and those of a foreign design."""
+    """Return the JSON document: the fields of ``vlane cosim`` and those of a user's design."""
     return {
         "block": block,
         "engine": "native",
@@ -109,25 +110,26 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
     wiring, top = run.wiring, run.design.top
     happened = result.coverage.words()
     rules = f", {happened}" if happened else ""
-    rate = f" ({result.cycles / result.seconds:,.0f} a second)" if result.seconds else ""
+    rate = f" ({result.cycles / result.seconds:,.0f} per second)" if result.seconds else ""
     screen.print(
-        f"{result.cycles:,} cycles of golden{rate} in {result.dut_cycles:,} of {top}, {result.decisions:,} decisions, "
+        f"{result.cycles:,} cycles of golden{rate} in {result.dut_cycles:,} cycles of {top}, "
+        f"{result.decisions:,} decisions, "
         f"{result.checked:,} answers compared{rules}",
         markup=False,
         soft_wrap=True,
     )
     say(f"compared: {', '.join(wiring.compared)}")
     if wiring.left_out:
-        say(f"not compared, as {top} lacks them: {', '.join(wiring.left_out)}")
+        say(f"not compared ({top} has no such outputs): {', '.join(wiring.left_out)}")
     if wiring.absent:
         held = ", ".join(f"{name} at {_held(whole)}" for name, whole in run.given.absent.items())
-        say(f"held, as {top} lacks them: {held}")
+        say(f"held constant ({top} has no such inputs): {held}")
     if result.difference is not None:
         _print_difference(result.difference, run)
     elif result.ended:
         say(f"{top} ended the run: {result.ended}", style="red")
     else:
-        say(f"{top} and golden agree in every answer", style="green")
+        say(f"{top} and golden agree in every compared answer", style="green")
         if verdict := result.coverage.verdict():
             say(verdict, style="red" if result.coverage.failed else None)
 
@@ -156,11 +158,11 @@ def _print_difference(found: Difference, run: ForeignRun) -> None:
         ["", "golden's cycle due", *("" if c.golden_cycle is None else str(c.golden_cycle) for c in found.cycles)]
     )
     columns = ["vlane", run.design.top, *(f">{cycle.cycle}" for cycle in found.cycles)]
-    screen.print(table("inputs and outputs, by cycle", columns, rows))
+    screen.print(table("inputs and outputs by cycle", columns, rows))
 
 
 def _shown(value: int, bits: int) -> str:
-    """Return a value of a port: in binary if it is short."""
+    """Return a port's value as text, in binary if it has at most 8 bits."""
     return str(value) if bits == 1 else f"{value:0{bits}b}" if bits <= 8 else f"{value:#x}"
 
 

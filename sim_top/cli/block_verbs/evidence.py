@@ -1,4 +1,4 @@
-"""``vlane evidence``: what recorded soaks add up to."""
+"""``vlane evidence``: totals of recorded soaks."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from vlane.sim_top.output.console import emit_json, screen, table
 
 app = App()
 
-_COLUMNS = ["block", "form", ">all", ">of today's RTL", ">at full size", ">instances", ">seeds", ">shapes"]
+_COLUMNS = ["block", "form", ">all", ">current RTL", ">full size", ">instances", ">seeds", ">shapes"]
 
 
 @app.command(epilog="Example: vlane evidence docs/evidence/soak.jsonl")
 def evidence(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Records of vlane soak --record.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Record file written by vlane soak --record.")],
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Add up the cycles that soaks compared, block by block, and tell how many are of the RTL of today."""
+    """Sum the cycles compared in recorded soaks, by block, and report how many match the current RTL."""
     if not file.exists():
-        raise InputError("FILE", "a file of records", "missing", source=str(file))
+        raise InputError("FILE", "an existing record file", "missing", source=str(file), problem=": no such file")
     found = list(totals(read_records(file)))
     if as_json:
         emit_json({"file": str(file), "blocks": [_document(each) for each in found]})
     else:
-        screen.print(table("millions of cycles compared with golden", _COLUMNS, [_row(each) for each in found]))
+        screen.print(table("cycles compared with golden, in millions", _COLUMNS, [_row(each) for each in found]))
 
 
 def _document(total: Total) -> dict[str, object]:

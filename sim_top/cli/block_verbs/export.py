@@ -1,4 +1,4 @@
-"""``vlane export``: a block as Verilog, with what is needed to use it."""
+"""``vlane export``: a block as Verilog, with its documentation, core file and testbench."""
 
 from __future__ import annotations
 
@@ -8,55 +8,56 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import misplaced, missing_value, unknown_word
 from vlane.register_maps import REGISTERED, register_map
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName
 from vlane.sim_top.cli.options import AsJson, Params, Seed
-from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.cli.verbs import App, unexpected_argument
 from vlane.sim_top.export.export import export_block
 from vlane.sim_top.export.oracle_export import export_oracle
 from vlane.sim_top.output.console import emit_json, screen
 
 app = App()
 _ORACLE = "oracle"
-"""The word before a block whose golden is exported."""
+"""Word that precedes the name of a block whose golden is exported."""
 
 
 @app.command(epilog="Example: vlane export vlarb --out build/verilog --param data_vls=15 --param entries=64")
 def export(
     block: BlockName,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Output folder.")],
     of: Annotated[
-        str | None, typer.Argument(metavar="[BLOCK]", help="Behind the word oracle: the block, as a C library.")
+        str | None, typer.Argument(metavar="[BLOCK]", help="After the word oracle: block to export as a C library.")
     ] = None,
     testbench: Annotated[
-        int, typer.Option(metavar="N", help="Also write a testbench that checks N cycles against golden.")
+        int, typer.Option(metavar="N", help="Also write a testbench that compares N cycles with golden; 0 for none.")
     ] = 0,
     bus: Annotated[
-        str, typer.Option(metavar="BUS", help="axi_lite: its tables are programmed over AXI4-Lite registers.")
+        str,
+        typer.Option(metavar="BUS", help="Bus for programming the block's tables: axi_lite. [default: program ports]"),
     ] = "",
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the module, its parts, the files and the core.")
+        str | None, typer.Option(metavar="NAME", help="Name of module, files and core. [default: BLOCK]")
     ] = None,
     force: Annotated[  # noqa: FBT002
-        bool, typer.Option("--force", help="Replace files whose content differs.")
+        bool, typer.Option("--force", help="Overwrite files whose content differs.")
     ] = False,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,
 ) -> None:
-    """Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench that needs no Python.
+    """Write the block's Verilog, port table, FuseSoC core and, on request, a testbench that needs no Python.
 
-    Nothing is overwritten: a file that is there with other content is refused, and then none is written.
-    With the word oracle before the block, golden is written instead: a C library, its header and a DPI-C package.
-    With --bus, the block stands behind registers, whose map is written as Markdown, a C header and a Python module.
+    A file with other content is never overwritten without --force; the export is then rejected and writes nothing. With
+    the word oracle before the block, export golden instead: a C library, its header and a DPI-C package. With --bus,
+    the block sits behind registers, whose map is written as Markdown, a C header and a Python module.
     """
     if block == _ORACLE:
         _export_oracle(of, out, param, name=name, force=force, as_json=as_json, testbench=testbench, bus=bus)
         return
     if of is not None:
-        raise InputError("arguments", "those of vlane export --help", f"one more: {of}")
+        raise unexpected_argument(of, "vlane export")
     found = find_block(block)
     parameters = found.parameters(param or [])
     if bus:
@@ -83,10 +84,10 @@ def _export_oracle(
     bus: str,
 ) -> None:
     if block is None:
-        raise InputError("BLOCK", f"given behind the word {_ORACLE}", "missing")
+        raise missing_value("BLOCK", f"name the block after the word {_ORACLE}")
     for option, given in (("--testbench", testbench), ("--bus", bus)):
         if given:
-            raise InputError(option, f"left out with {_ORACLE}", "given")
+            raise misplaced(option, f"with {_ORACLE}")
     found = find_block(block)
     files, ports = export_oracle(found, found.parameters(param or []), out, name=name, force=force)
     if as_json:
@@ -100,4 +101,4 @@ def _check_bus(bus: str, found: Block, parameters: Mapping[str, Any]) -> None:
     if bus != "axi_lite":
         raise unknown_word("--bus", ("axi_lite",), bus)
     if found.name not in REGISTERED or not register_map(found.name, parameters).programs:
-        raise InputError("--bus", "given with a block whose tables are programmed", found.name)
+        raise misplaced("--bus", f"with {found.name}: this instance has no tables to program")

@@ -1,4 +1,4 @@
-"""``vlane mutate``: mutants of a block through the lockstep."""
+"""``vlane mutate``: mutation testing of a block with the lockstep."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ app = App()
 @app.command(epilog="Example: vlane mutate vlarb --count 400")
 def mutate(
     block: BlockName,
-    count: Annotated[int, typer.Option(min=1, max=4096, help="Mutants.")] = 400,
-    cycles: Annotated[int, typer.Option(help="Cycles that each mutant must survive.")] = QUALIFICATION_CYCLES,
-    least: Annotated[float, typer.Option(min=0, max=100, help="Per cent of the mutants that must be killed.")] = 99.0,
+    count: Annotated[int, typer.Option(min=1, max=4096, help="Number of mutants.")] = 400,
+    cycles: Annotated[int, typer.Option(help="Number of cycles to run each mutant.")] = QUALIFICATION_CYCLES,
+    least: Annotated[
+        float, typer.Option(min=0, max=100, help="Smallest accepted percentage of killed mutants.")
+    ] = 99.0,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,
 ) -> None:
-    """Run mutants of the block through the lockstep; list survivors. Exit status 1 below the wanted share."""
+    """Run mutants of the block through the lockstep and list survivors. Exit status 1 if too few are killed."""
     found = find_block(block)
     check_cycles("--cycles", cycles, least=1000)
     parameters = found.parameters(param or [], found.mutated)
@@ -52,6 +54,6 @@ def mutate(
         screen.print(
             f"{run.mutants} mutants in {run.seconds:.0f} s: {run.killed} killed, "
             f"{len(run.equivalent)} proven equivalent, {len(run.survivors)} survived: "
-            f"{run.killed_percent:.2f} % of those that are not equivalent were killed"
+            f"{run.killed_percent:.2f} % of the non-equivalent mutants were killed"
         )
     raise typer.Exit(0 if run.killed_percent >= least else 1)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 
 from vlane.documents.textfile import number
-from vlane.errors import InputError
+from vlane.errors import InputError, missing_value
 from vlane.rates import LinkClock, rate_of, shown_ns
 from vlane.sim_top.cli.verbs import CheckFailedError
 from vlane.sim_top.cosim.cosim_network import MixedResult, cosim_network
@@ -36,17 +36,17 @@ def run_network(
     engine: str,
     as_json: bool,
 ) -> NoReturn:
-    """Run a study's first load with and without hardware, tell what came of it, and end with exit status 0 or 1.
+    """Run a study's first load with and without hardware, print the comparison, and exit with status 0 or 1.
 
-    ``changes`` are other values of its keys.
+    ``changes`` are values of keys that replace those of the study.
 
     Raises
     ------
     InputError
-        If the study is missing or wrong, or no switch is named.
+        If the study is missing or rejected, or no switch is named.
     """
     if study is None:
-        raise InputError("STUDY", "given with network", "missing")
+        raise missing_value("STUDY", "`vlane cosim network` needs a study file")
     file = read_study_file(study)
     file = file.with_(changes) if changes else file
     with file.refusals():
@@ -62,7 +62,7 @@ def run_network(
         timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
         world = replace(world, study=world.study.model_copy(update={"run": timed}))
         check_faults(world)
-    note(f"switches of {world.topology.ports} ports")
+    note(f"{world.topology.ports}-port switches in hardware: {', '.join(map(str, switches))}")
     start = time.perf_counter()
     try:
         with file.refusals():
@@ -78,10 +78,10 @@ def run_network(
 
 
 def _switches(rtl: list[str], world: World) -> list[int]:
-    """Return the switches named, in order; each is to be named once."""
+    """Return the switches named by ``--rtl``, in ascending order."""
     must = f"0 to {world.topology.switches - 1}, or all"
     if not rtl:
-        raise InputError("--rtl", must, "missing")
+        raise missing_value("--rtl", f"name the switches in hardware, {must}")
     found: set[int] = set()
     for word in (word for given in rtl for word in given.split(",")):
         switch = number(word)
@@ -89,7 +89,9 @@ def _switches(rtl: list[str], world: World) -> list[int]:
             raise InputError("--rtl", must, word)
         named = set(range(world.topology.switches)) if switch is None else {switch}
         if named & found:
-            raise InputError("--rtl", f"{must}, each switch once", ",".join(rtl))
+            raise InputError(
+                "--rtl", f"{must}, each switch once", ",".join(rtl), problem=f"names switch {min(named & found)} twice"
+            )
         found |= named
     return sorted(found)
 
@@ -115,15 +117,15 @@ def _tell(study: StudyFile, result: MixedResult, seconds: float, clock: LinkCloc
     named = ", ".join(map(str, result.switches))
     rows = [
         ["deliveries", f"{result.deliveries:,}", ""],
-        ["digest of all deliveries", result.digest_golden, result.digest_hardware],
-        ["dropped at these switches", str(result.golden_dropped), str(result.dropped)],
-        ["marked by these switches", str(result.golden_marked), str(result.marked)],
-        ["flits that came out other than they went in", "", str(result.bad_flits)],
+        ["digest of the deliveries", result.digest_golden, result.digest_hardware],
+        ["packets dropped by these switches", str(result.golden_dropped), str(result.dropped)],
+        ["packets marked by these switches", str(result.golden_marked), str(result.marked)],
+        ["corrupted flits", "", str(result.bad_flits)],
         ["CPU seconds", f"{result.golden_seconds:.2f}", f"{result.mixed_seconds:.2f}"],
     ]
     simulated = f"{result.cycles:,} cycles ({shown_ns(clock.ns(result.cycles))})"
-    screen.print(table(f"{simulated}, in hardware: switches {named}", ["", ">golden", ">mixed"], rows))
-    verdict = "the same packets in the same cycles" if result.agrees else "DIFFERENT deliveries"
+    screen.print(table(f"{simulated}, switches in hardware: {named}", ["", ">golden", ">mixed"], rows))
+    verdict = "same packets in the same cycles" if result.agrees else "DIFFERENT deliveries"
     screen.print(verdict, style="green" if result.agrees else "red")
     if result.mismatch:
         screen.print(result.mismatch, style="red", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``vlane plants``: bugs of one line in the hardware, and what notices them."""
+"""``vlane plants``: planted one-line bugs, and the checks that detect them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ app = App()
 @app.command(epilog="Example: vlane plants rr wrr")
 def plants(
     blocks: Annotated[
-        list[str] | None, typer.Argument(metavar="[BLOCK]...", help="All blocks if none is named.")
+        list[str] | None, typer.Argument(metavar="[BLOCK]...", help="Blocks to plant bugs in. [default: all]")
     ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Plant bugs of one line, one at a time, and tell what notices each: the proof, the lockstep.
+    """Plant one-line bugs, one at a time, and report which are detected by the proofs and by the lockstep.
 
-    Exit status 1 if nothing notices one, or if the proofs of a block notice fewer than three of five.
+    Exit status 1 if a bug is not detected, or if the proofs of a block detect fewer than three of five.
     """
     found = [find_block(each) for each in blocks or BLOCKS]
     runs = []
@@ -36,15 +36,15 @@ def plants(
         emit_json({"plants": [_document(run) for run in runs]})
     else:
         rows = [[run.block, run.plant.name, run.plant.statement, _by_proof(run), _by_lockstep(run)] for run in runs]
-        screen.print(table("planted bugs", ["block", "bug", "what it does", "proof", "lockstep"], rows))
+        screen.print(table("planted bugs", ["block", "bug", "effect", "proof", "lockstep"], rows))
     short = [name for name, each in groupby(runs, key=lambda run: run.block) if not _is_enough(list(each))]
     for name in short:
-        screen.print(f"{name}: its proofs notice fewer than three of five", style="red")
+        screen.print(f"{name}: the proofs detect fewer than three of five bugs", style="red")
     raise typer.Exit(0 if not short and all(run.noticed for run in runs) else 1)
 
 
 def _is_enough(runs: list[PlantRun]) -> bool:
-    """Return whether a block has its planted bugs, and its proofs notice three of five."""
+    """Return whether a block has enough planted bugs and its proofs detect at least three of five."""
     return len(runs) >= LEAST_PLANTS and 5 * sum(run.by_proof for run in runs) >= 3 * len(runs)
 
 

@@ -1,4 +1,4 @@
-"""``vlane prove``: the properties of a block, or of its netlist."""
+"""``vlane prove``: proofs of a block's properties, or of its netlist."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import InputError
+from vlane.errors import misplaced
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName, Netlist, check_netlist
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.cosim.proofs import ProvenInstance, prove_block, prove_block_netlist
+from vlane.sim_top.cosim.stuck_faults import listed_faults, stuck_faults
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.tb.machinery.proofs.properties import Instance
 
@@ -24,25 +25,31 @@ app = App()
 def prove(
     block: BlockName,
     instance: Annotated[
-        list[str] | None,
-        typer.Option(help="Name of an instance that is proven; repeat it for several. All of them without it."),
+        list[str] | None, typer.Option(help="Name of an instance to prove; repeatable. [default: all]")
     ] = None,
-    minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
-    covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
+    minutes: Annotated[int, typer.Option(min=1, help="Time limit per instance, in minutes.")] = 30,
+    covers: Annotated[bool, typer.Option(help="Also prove that every property's premise is reachable.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
+    stuck: Annotated[  # noqa: FBT002
+        bool, typer.Option("--stuck", help="Hold each register and output at 0 and at 1: which proof notices?")
+    ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the cache has the verdict.")] = False,  # noqa: FBT002
 ) -> None:
-    """Prove the block's properties, by k-induction or to a depth, small and full size.
+    """Prove the block's properties, by k-induction or to a bounded depth, at small and full size.
 
     Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
-    of a small instance is that instance. Verdicts are kept in the cache by design, property, depth and tool versions.
+    of a small instance is that instance. With --stuck, exit status 1 if a fault is refuted by no proof and not listed
+    with a reason. Verdicts are kept in the cache by design, property, depth and tool versions.
     """
     found = find_block(block)
     check_netlist(netlist)
-    if netlist and instance:
-        raise InputError("--instance", "left out with --netlist", instance[0])
+    if netlist and (instance or stuck):
+        given = "--instance" if instance else "--stuck"
+        raise misplaced(given, "with --netlist")
     chosen = tuple(map(found.instance, dict.fromkeys(instance))) if instance else found.proofs
+    if stuck:
+        raise typer.Exit(_stuck(found, chosen, minutes, as_json=as_json))
     results = _of_netlist(found, netlist, minutes, fresh=fresh) if netlist else []
     if not netlist:
         for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes, fresh=fresh):
@@ -54,6 +61,43 @@ def prove(
     else:
         _show(block, results)
     raise typer.Exit(0 if all(each.holds for each in results) else 1)
+
+
+def _stuck(block: Block, instances: tuple[Instance, ...], minutes: int, *, as_json: bool) -> int:
+    """Show the stuck-at faults of a block's proofs; return the exit status."""
+    listed, faults, forms = listed_faults(), [], dict[str, list[int]]()
+    for each in stuck_faults(block, instances, timeout_seconds=60 * minutes):
+        reason = listed.get((block.name, each.form, each.fault), "")
+        faults.append((each, reason))
+        counts = forms.setdefault(each.form, [0, 0, 0, 0])
+        counts[0 if each.how == "trace" else 1 if each.how else 2 if reason else 3] += 1
+    wrong = [each for each, reason in faults if bool(each.how) == bool(reason)]
+    if as_json:
+        emit_json(
+            {
+                "block": block.name,
+                "faults": [
+                    {
+                        "form": each.form,
+                        "module": each.fault.module or None,
+                        "signal": each.fault.signal,
+                        "value": each.fault.value,
+                        "instance": each.instance or None,
+                        "how": each.how or None,
+                        "reason": reason or None,
+                    }
+                    for each, reason in faults
+                ],
+            }
+        )
+    else:
+        columns = ["component", ">faults", ">refuted by a trace", ">by the induction", ">listed", ">open"]
+        rows = [[form, str(sum(counts)), *map(str, counts)] for form, counts in forms.items()]
+        screen.print(table(f"{block.name}: registers and outputs stuck at 0 and at 1", columns, rows))
+        for each in wrong:
+            told = f"listed, but refuted by {each.instance}" if each.how else "refuted by no proof"
+            screen.print(f"{each.form}: {each.fault}: {told}", style="red", markup=False, soft_wrap=True)
+    return 1 if wrong else 0
 
 
 def _of_netlist(block: Block, netlist: str, minutes: int, *, fresh: bool) -> list[ProvenInstance]:
@@ -108,7 +152,9 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         ]
         for each in results
     ]
-    screen.print(table(f"{block}: proofs", ["instance", "of", ">properties", "method", "verdict", ">time"], rows))
+    screen.print(
+        table(f"{block}: proofs", ["instance", "parameters", ">properties", "method", "verdict", ">time"], rows)
+    )
     met = [
         [
             cover.property,
@@ -121,7 +167,7 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         for cover in each.covers
     ]
     if met:
-        columns = ["property", "instance", ">premises met", ">after cycles", ">of"]
+        columns = ["property", "instance", ">premises reached", ">after cycles", ">depth limit"]
         screen.print(table(f"{block}: premises", columns, met))
     for each in results:
         if each.proof.detail:

@@ -1,4 +1,4 @@
-"""``vlane soak``: many instances of a block, switches at random, for as long as is asked for."""
+"""``vlane soak``: many random instances of a block, for as long as is asked for."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ app = App()
 
 @app.command(epilog="Example: vlane soak ib_switch --points 20 --param marking=true --param speed=2")
 def soak(
-    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"One of: {', '.join(BLOCKS)}.")] = SWITCHES[0],
-    points: Annotated[int, typer.Option(help="Instances, each with a seed of its own.")] = 50,
-    cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
+    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"Block: {', '.join(BLOCKS)}.")] = SWITCHES[0],
+    points: Annotated[int, typer.Option(help="Number of instances, each with a seed of its own.")] = 50,
+    cycles: Annotated[
+        int, typer.Option(help="Number of cycles to compare per instance; short runs omit some kinds of traffic.")
+    ] = 40_000,
     param: Annotated[
-        list[str] | None, typer.Option("--param", metavar="K=V", help="Only instances with this value; repeatable.")
+        list[str] | None, typer.Option("--param", metavar="K=V", help="Fix a parameter of every instance; repeatable.")
     ] = None,
     full_size: Annotated[  # noqa: FBT002
-        bool, typer.Option("--full-size", help="Instances of the largest size instead of random or smaller ones.")
+        bool, typer.Option("--full-size", help="Instances of the largest size instead of random ones.")
     ] = False,
     record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File of records: instances that it holds are left out, those that agree are added."
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Record file: skip recorded instances, append those that agree.")
     ] = None,
     seed: Seed = 1,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Run instances of a block, switches at random, against golden.
+    """Compare random instances of a block with golden, each with traffic of its own.
 
-    Exit status 1 if one differs; a switch is told as small as it differs, with its command.
+    The parameters are drawn within their bounds; each 50 instances have every value of every choice and flag.
+    Exit status 1 if an instance differs; it is reduced while it differs, and reported with its command.
     """
     found = find_block(block)
     if points < 1:
@@ -57,12 +57,12 @@ def soak(
     for number, point in enumerate(drawn, 1):
         done = SoakRecord.of(point, rtl=rtl_of(block, point.parameters)) if record else None
         if done and done.compared in kept:
-            note(f"{number} of {points}: on record: {command_of(point)}")
+            note(f"{number} of {points}: already recorded: {command_of(point)}")
             continue
         difference = run_point(point)
         note(f"{number} of {points}: {'DIFFERS' if difference else 'agrees'}: {command_of(point)}")
         if difference:
-            small = shrunk(point, run_point) if block in SWITCHES else point
+            small = shrunk(point, run_point)
             failures.append({"command": command_of(small), "difference": run_point(small)})
         elif record and done:
             add_records(record, done)

@@ -1,4 +1,4 @@
-"""``vlane upsets``: bits of a block's state flipped in the middle of a run."""
+"""``vlane upsets``: bit flips in a block's state in the middle of a run."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ app = App()
 @app.command(epilog="Example: vlane upsets vlarb")
 def upsets(
     block: BlockName,
-    count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Upsets.")] = 10_000,
+    count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of upsets.")] = 10_000,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,
 ) -> None:
-    """Flip bits of the block's state, one in a run, and tell what becomes of its outputs.
+    """Flip bits of the block's state, one per run, and classify the effect on its outputs.
 
-    From the upset on nothing is written into tables and nothing is reset; the other inputs go on as if nothing had
-    happened.
+    From the upset on, no table is written and no reset is applied; the other inputs continue unchanged.
     """
     found = find_block(block)
     run = flips.upsets(found, found.parameters(param or [], found.mutated), count=count, seed=seed)
@@ -53,7 +52,8 @@ def upsets(
     columns = ["register", ">upsets", *(f">{effect}" for effect in Effect)]
     lasting = sorted(run.effects.items(), key=lambda each: -_lasting(each[1]))
     rows = [_row(register, effects) for register, effects in (("all", run.total), *lasting)]
-    title = f"{block}: {run.flipped_bits:,} of {run.state_bits:,} bits of state, {flips.WATCHED:,} cycles after each"
+    title = f"{block}: {run.flipped_bits:,} of {run.state_bits:,} state bits flipped"
+    title += f", {flips.WATCHED:,} cycles observed after each"
     screen.print(table(title, columns, rows))
 
 

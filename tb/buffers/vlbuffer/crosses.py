@@ -1,4 +1,4 @@
-"""Crosses of the buffer of virtual lanes: room asked for, flits written and flits read in one cycle."""
+"""Crosses of the VL buffer: reservation, write and read in one cycle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _reads(cycles: Cycles) -> Truths:
 
 
 def _same(one: str, other: str) -> Event:
-    """Return whether two ports name one lane, by the first of each."""
+    """Return an event: the first ports of two kinds name the same lane."""
     return lambda cycles: cycles.bits(one, 0, _LANE_BITS) == cycles.bits(other, 0, _LANE_BITS)
 
 
@@ -28,17 +28,17 @@ EVENTS: Mapping[str, Event] = {
     "read": _reads,
     "asked": lambda cycles: cycles.on("reserve_flits"),
     "accepted": lambda cycles: cycles.on("accepted"),
-    "too little room": lambda cycles: cycles.on("reserve_flits") & ~cycles.on("accepted"),
+    "reservation refused": lambda cycles: cycles.on("reserve_flits") & ~cycles.on("accepted"),
     "discarded": lambda cycles: cycles.on("discarded"),
     "reset": lambda cycles: cycles.on("rst"),
     "write and read of a lane": _same("write_vl", "read_vl"),
-    "room and write of a lane": _same("reserve_vl", "write_vl"),
-    "room and read of a lane": _same("reserve_vl", "read_vl"),
+    "reservation and write of a lane": _same("reserve_vl", "write_vl"),
+    "reservation and read of a lane": _same("reserve_vl", "read_vl"),
 }
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "reserved x written",
         "reserved x read",
@@ -55,9 +55,9 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "emptied_and_filled x reserved",
         "emptied_and_filled x refused",
         "written x read x write and read of a lane",
-        "reserved x written x room and write of a lane",
-        "reserved x read x room and read of a lane",
-        "refused x read x room and read of a lane",
+        "reserved x written x reservation and write of a lane",
+        "reserved x read x reservation and read of a lane",
+        "refused x read x reservation and read of a lane",
     )
     found += together(
         "reserved x reset",
@@ -66,7 +66,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "refused x reset",
         "discarded x read",
         "discarded x accepted",
-        "discarded x too little room",
+        "discarded x reservation refused",
         wild=True,
     )
     if parameters["writers"] > 1:

@@ -1,6 +1,6 @@
-"""Hand-written cycles of the VL buffer: 2 lanes, 6 flits, 1 guaranteed, 4 at most, packets up to 3.
+"""Hand-written cycles of a VL buffer: 2 lanes, 6 flits, 1 guaranteed, at most 4, packets of up to 3.
 
-Two writing and two reading ports, up to 2 flits each, of 8 bits.
+Two write ports and two read ports, up to 2 flits each, of 8 bits.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _flits(*flits: int) -> int:
 
 STEPS: list[Step] = [
     ({"reserve_vl": 0, "reserve_flits": 3}, {"room": 0b11, "accepted": 1, "used": 0}),
-    # Lane 0 uses 2 of the 4 shared flits: lane 1 may have 3. Of its own lane 0 may have 1 more, so no packet of 3.
+    # Lane 0 uses 2 of the 4 shared flits, so lane 1 may reserve 3. Lane 0 itself may reserve 1 more, so no packet of 3.
     ({"reserve_vl": 0, "reserve_flits": 2}, {"room": 0b10, "accepted": 0, "used": _counts(3, 0)}),
     (
         {"reserve_vl": 1, "reserve_flits": 3, "write_vl": 0, "write_count": 2, "write_data": _flits(10, 11)},
         {"accepted": 1, "discarded": 0, "held": 0},
     ),
-    # All shared flits are gone; both guaranteed ones are used. What is written is seen a cycle later, oldest first.
+    # All shared and both guaranteed flits are in use. Written flits are visible one cycle later, oldest first.
     (
         {"reserve_vl": 0, "reserve_flits": 1, "read_vl": 0},
         {
@@ -52,7 +52,8 @@ STEPS: list[Step] = [
             "used": _counts(3, 3),
         },
     ),
-    # Both ports look at lane 0: the first that takes has it. The other port's lane is written meanwhile, 3 flits of 3.
+    # Both ports name lane 0: the first port that removes flits wins. Meanwhile lane 1 fills its reservation: 3 of 4
+    # flits fit.
     (
         {
             "read_vl": 0,
@@ -67,7 +68,7 @@ STEPS: list[Step] = [
         {"read_vl": 0 | 1 << 5, "read_count": 1 | 2 << 2, "write_vl": 0, "write_count": 1, "write_data": _flits(12)},
         {"readable": 1 | 2 << 2, "read_data": _flits(11, 0, 20, 21), "held": _counts(1, 3), "used": _counts(2, 3)},
     ),
-    # The last flit of lane 0 left in the cycle in which another came.
+    # The last flit of lane 0 left in the cycle in which another one entered.
     (
         {"read_vl": 0 | 1 << 5, "read_count": 2 | 1 << 2},
         {

@@ -15,14 +15,14 @@ PLANTS = (
     ),
     Plant(
         "minimum-given-away",
-        "The minima of other lanes are given away.",
+        "The minimums of other lanes are given away.",
         _BUFFER,
         "pool = self.flits - self.vls * self.minimum",
         "pool = self.flits - self.minimum",
     ),
     Plant(
         "read-lost-when-reserving",
-        "A flit that is read in a cycle in which its lane reserves does not free its room.",
+        "A flit that is read in a cycle in which its lane reserves does not free its space.",
         _BUFFER,
         "m.d.sync += used.eq(used - reads[vl] + gained)",
         "m.d.sync += used.eq(Mux(gained.any(), used + gained, used - reads[vl]))",
@@ -37,14 +37,14 @@ PLANTS = (
     ),
     Plant(
         "own-room-too-late",
-        "Flits of a packet are discarded in the cycle in which its room is reserved.",
+        "Flits of a packet are discarded in the cycle in which its space is reserved.",
         _BUFFER,
         "m.d.comb += lane[vl].eq(named & (before < self.used_now[vl] + gained[vl]))",
         "m.d.comb += lane[vl].eq(named & (before < self.used_now[vl]))",
     ),
     Plant(
         "first-of-an-emptied-lane",
-        "A lane that is emptied in the cycle in which it gains a flit goes on at the wrong place.",
+        "A lane that is emptied in the cycle in which it gains a flit continues at the wrong slot.",
         _BUFFER,
         "with m.If(any_new & (self.held_now[vl] == reads[vl])):",
         "with m.If(any_new & ~self.held_now[vl].any()):",
@@ -52,7 +52,7 @@ PLANTS = (
     ),
     Plant(
         "freed-place-lost",
-        "Freed places overwrite one another, so that a place is used twice.",
+        "Freed slots overwrite one another, so a slot is used twice.",
         _BUFFER,
         "m.d.sync += newest.eq(_modulo(newest + given, self.flits))",
         "m.d.sync += newest.eq(newest)",
@@ -60,7 +60,7 @@ PLANTS = (
     ),
     Plant(
         "two-freed-count-as-one",
-        "Of two places that are freed in a cycle one gets lost, so that another is used twice.",
+        "Of two slots freed in one cycle one is lost, so another one is used twice.",
         _BUFFER,
         "m.d.sync += newest.eq(_modulo(newest + given, self.flits))",
         "m.d.sync += newest.eq(_modulo(newest + given.any(), self.flits))",
@@ -68,7 +68,7 @@ PLANTS = (
     ),
     Plant(
         "two-freed-in-one-place",
-        "Two places that are freed in a cycle are kept in the same place of the free list.",
+        "Two slots freed in one cycle are stored at the same position of the free list.",
         _BUFFER,
         "writer.addr.eq(_modulo(newest + given, self.flits)),",
         "writer.addr.eq(newest),",
@@ -76,11 +76,20 @@ PLANTS = (
     ),
     Plant(
         "room-for-one-flit",
-        "A lane is said to have room for its largest packet when one more flit fits.",
+        "``room`` is asserted when one more flit fits, instead of a largest packet.",
         _BUFFER,
         "self.room[vl].eq(self._within(used + self.mtu_flits, others, pool)),",
         "self.room[vl].eq(self._within(used + 1, others, pool)),",
         instance="small-two-ports",
     ),
+    Plant(
+        "static-read-does-not-wrap",
+        "The second flit that a static buffer shows is read past the end of its lane instead of at its start.",
+        _BUFFER,
+        "m.d.comb += reader.addr.eq(base + _modulo(start + index, size))",
+        "m.d.comb += reader.addr.eq(base + start + index)",
+        instance="queues-static-wrap",
+        parameters={"form": "static", "flits": 6, "minimum": 3, "maximum": 3, "mtu_flits": 2},
+    ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of the VL buffer: room and counts against accounts, all outputs against queues, by induction."""
+"""Proofs of the VL buffer by induction: space and counts, then all outputs against a model of queues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlane.tb.tables.proofs_tables import constant, wrapped
 
 
 class VLBufferProperties(Properties):
-    """The buffer beside an account of one arbitrary lane: what was reserved, written and read.
+    """Check the buffer against a reference model of one arbitrary lane: flits reserved, written and read.
 
     Parameters
     ----------
@@ -25,17 +25,16 @@ class VLBufferProperties(Properties):
     """
 
     statements: ClassVar = {
-        "reserved": "The flits reserved for a lane are those that were accepted less those that were read.",
-        "held": "The flits in a lane are those that were written into reserved room less those that were read.",
-        "accepted": "A packet is accepted exactly when its lane stays within its maximum and every lane can still use"
-        " its minimum.",
-        "room": "A lane is said to have room exactly when its largest packet would be accepted.",
-        "storage": "All lanes together never reserve more than the storage, the unused minimum of each included.",
+        "reserved": "The flits reserved for a lane are those accepted minus those read.",
+        "held": "The flits in a lane are those written into reserved space minus those read.",
+        "accepted": "A packet is accepted exactly when its lane stays within its maximum and every lane can still "
+        "use its minimum.",
+        "room": "A lane's `room` is asserted exactly when its largest packet would be accepted.",
+        "storage": "The reservations of all lanes, with each lane's unused minimum, never exceed the storage.",
         "bounds": "No lane reserves more than its maximum, or holds more than it reserved.",
-        "discarded": "The flits discarded in a cycle are those that are written without a lane or without reserved"
-        " room.",
-        "readable": "A reading port shows the flits that its lane holds, at most as many as it has places; the other"
-        " places are 0.",
+        "discarded": "The flits discarded in a cycle are those written without a lane or without reserved space.",
+        "readable": "A read port shows the oldest flits of its lane, as many as it has positions; the other "
+        "positions are 0.",
     }
 
     def __init__(self, buffer: Any) -> None:
@@ -70,7 +69,7 @@ class VLBufferProperties(Properties):
         return Array(values[vl] for vl in range(self.buffer.vls))[self.lane]
 
     def _room(self, m: Module) -> None:
-        """Claim what is accepted: the storage has a place for each flit reserved and for each minimum not yet used."""
+        """Claim which packets are accepted: the storage has a slot for each reserved flit and each unused minimum."""
         b = self.buffer
         promised, asks = Signal(16), Signal()
         room = RoomAccount(b.flits, b.minimum, b.maximum)
@@ -84,7 +83,7 @@ class VLBufferProperties(Properties):
         self.claim(m, "accepted", ~b.accepted, when=~asks)
 
     def _leaving(self, held: Value) -> Value:
-        """Return how many flits leave the lane: the first port that removes any has it to itself (VLB-6, VLB-7)."""
+        """Return how many flits leave the lane: the first port that removes any has priority (VLB-6, VLB-7)."""
         b, leaving = self.buffer, Value.cast(0)
         for port in reversed(range(b.readers)):
             most = Mux(held < b.read_flits, held, b.read_flits)
@@ -93,7 +92,7 @@ class VLBufferProperties(Properties):
         return leaving
 
     def _written(self, m: Module, held: Value, reserved: Value) -> Value:
-        """Return how many flits are written into reserved room of the lane."""
+        """Return how many flits are written into the lane's reserved space."""
         b, count, written, room = self.buffer, Value.cast(0), Signal(4), Signal(16)
         for port in range(b.writers):
             given = Mux(b.write_count[port] < b.write_flits, b.write_count[port], b.write_flits)
@@ -102,7 +101,7 @@ class VLBufferProperties(Properties):
         return written
 
     def _discarded(self, m: Module) -> None:
-        """Claim that of the flits written in a cycle those that no lane gains are discarded."""
+        """Claim that written flits gained by no lane are counted as discarded."""
         b = self.buffer
         ran, written, gone, before, after = (Signal(16, name=name) for name in ("ran", "written", "gone", "was", "now"))
         m.d.comb += after.eq(sum(b.held))
@@ -127,9 +126,9 @@ class VLBufferProperties(Properties):
 
 
 class QueueProperties(Properties):
-    """The buffer beside a queue of registers for each lane, for every sequence of inputs.
+    """Check the buffer against a model with a queue of registers for each lane, for every input sequence.
 
-    What holds the induction is claimed too: where the flits of the queues are in the storage.
+    The invariants that carry the induction, the slots of the queued flits in the storage, are claimed too.
 
     Parameters
     ----------
@@ -138,13 +137,14 @@ class QueueProperties(Properties):
     """
 
     statements: ClassVar = {
-        "order": "Every output is that of a queue for each lane: a flit that is written is shown behind those written"
-        " to its lane before, until it is removed, and unchanged; none is lost, doubled or swapped.",
+        "order": "Every output equals that of a queue for each lane: written flits appear in order and unchanged "
+        "until they are removed; none is lost, duplicated or swapped.",
         "storage": VLBufferProperties.statements["storage"],
         "bounds": VLBufferProperties.statements["bounds"],
-        "lists": "The flits of a lane are in the places to which its list leads, in order; or in a row in its part.",
-        "own-place": "A place of a storage that lanes share belongs to one flit, is free once, or was not used since"
-        " reset.",
+        "lists": "The flits of a lane are in the slots of its linked list, in order, or in consecutive slots of its "
+        "own part.",
+        "own-place": "Each slot of a shared storage either belongs to one flit, is free once, or has not been used "
+        "since reset.",
     }
     unfolds_memories = True
     any_memory = True
@@ -174,7 +174,7 @@ class QueueProperties(Properties):
         return m
 
     def _lists(self, account: BufferAccount, fragment: Fragment) -> None:
-        """Claim where the flits of the lists are, and which places are free."""
+        """Claim which slots the linked lists occupy, and which slots are free."""
         m, b, claim = self.m, self.buffer, self.claim
         links, recycled = (contents(fragment, name) for name in ("links", "recycled"))
         slots = account.queues("slots", [inside(fragment, f"place_{number}") for number in range(len(account.kept))])
@@ -200,7 +200,7 @@ class QueueProperties(Properties):
             claim(m, "own-place", users == (fresh > slot))
 
     def _parts(self, account: BufferAccount, fragment: Fragment) -> None:
-        """Claim where the flits of the lanes are in their parts."""
+        """Claim which slots the lanes' ring buffers occupy."""
         m, b, claim = self.m, self.buffer, self.claim
         for vl, (held, flits) in enumerate(zip(account.held, account.flits, strict=True)):
             first, behind = inside(fragment, f"first_{vl}"), inside(fragment, f"after_last_{vl}")
@@ -230,6 +230,11 @@ INSTANCES = (
     ),
     Instance("queues-shared", QueueProperties, {**_TINY, **_ONE, "form": "shared"}),
     Instance("queues-static", QueueProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance(
+        "queues-static-wrap",
+        QueueProperties,
+        {**_PARTS, **_ONE, "flits": 6, "minimum": 3, "maximum": 3, "mtu_flits": 2, "read_flits": 3, "form": "static"},
+    ),
     Instance("queues-two-ports", QueueProperties, {**_TINY, **_MANY, "form": "shared"}),
     Instance(
         "queues-of-five",
@@ -247,4 +252,4 @@ INSTANCES = (
     Instance("queues-opa-centre", QueueProperties, {**_SINGLE, **_MANY, "write_flits": 3, "read_flits": 3}),
     Instance("queues-centre", QueueProperties, {**_TINY, **_MANY, "write_flits": 3, "read_flits": 3, "form": "shared"}),
 )
-"""What is proven: accounts by induction, then queues, in the shapes too that the proofs of whole switches replace."""
+"""Proven instances: counts by induction; then queues, also in the shapes that proofs of whole switches use."""

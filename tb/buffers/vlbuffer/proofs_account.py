@@ -1,4 +1,4 @@
-"""An account of the VL buffer, from its page: a queue of registers for each lane."""
+"""Reference model of the VL buffer, written from its page: a queue of registers for each lane."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _COUNT = 14
 
 
 class BufferAccount:
-    """What a buffer must put out, whatever comes in (``docs/vlbuffer.md``, VLB-1 to VLB-8).
+    """Compute the outputs of a VL buffer for any inputs (``docs/vlbuffer.md``, VLB-1 to VLB-8).
 
     Parameters
     ----------
     m : Module
-        Where it is kept.
+        Module to which the model is added.
     buffer : VLBuffer
-        Whose inputs it sees, and whose parameters it has.
+        Buffer whose inputs and parameters the model uses.
 
     Attributes
     ----------
     outputs : list of (Value, Value)
-        Each output of the buffer, or element of one, and what it must be.
+        Each output of the buffer, or element of one, with its required value.
     held, used : list of Signal
-        Flits in each lane; flits reserved for it, those included.
+        Flits in each lane; flits reserved for each lane, stored ones included.
     promised : Signal
-        Flits of the storage that are reserved, or that a lane's minimum keeps for it.
+        Flits of the storage that are reserved, or kept free for a lane's minimum.
     flits : list of list of Signal
         By lane: its flits, oldest first.
     kept : list of list of Value
-        By place of the writing ports, and by lane: a flit is written there.
+        By position of the write ports, and by lane: a flit is written there.
     """
 
     def __init__(self, m: Module, buffer: Any) -> None:
@@ -73,16 +73,16 @@ class BufferAccount:
         ]
 
     def leaving_of(self, vl: Value) -> Value:
-        """Return how many flits leave a lane in this cycle."""
+        """Return the number of flits leaving a lane in this cycle."""
         return Array(self._leaving)[vl]
 
     def queues(self, name: str, comes: Sequence[Value]) -> list[list[Signal]]:
-        """Return, lane by lane, a queue whose entries come and go with the flits.
+        """Return, by lane, a queue whose entries enter and leave together with the flits.
 
         Parameters
         ----------
         comes : sequence of Value
-            What comes with a flit that is written, by place of the writing ports.
+            Value that enters with each written flit, by position of the write ports.
         """
         b, m = self.buffer, self.m
         made = []
@@ -113,7 +113,7 @@ class BufferAccount:
         return found
 
     def _reads(self) -> tuple[list[Value], list[Value]]:
-        """Return how many flits leave each lane (VLB-6, VLB-7), and how many each port is shown."""
+        """Return the number of flits that leave each lane (VLB-6, VLB-7), and the number that each port shows."""
         b = self.buffer
         removed: list[Value] = [Const(0)] * b.vls
         shown: list[Value] = []
@@ -128,7 +128,7 @@ class BufferAccount:
         return removed, shown
 
     def _reserves(self) -> tuple[list[Value], Value, list[Value]]:
-        """Return which lanes have room, whether a packet is accepted, and what each lane gains (VLB-1 to VLB-3)."""
+        """Return which lanes have space, whether a packet is accepted, and each lane's gain (VLB-1 to VLB-3)."""
         b = self.buffer
         rule = RoomAccount(b.flits, b.minimum, b.maximum)
         self.m.d.comb += self.promised.eq(rule.promised(self.used))
@@ -159,8 +159,8 @@ class BufferAccount:
 
 
 def accounted(buffer: Any) -> BufferAccount:
-    """Put an account in place of what is inside a buffer; that they are alike is proven of the buffer."""
-    Fragment.get(buffer, None)  # else Amaranth warns of what is inside
+    """Replace the inside of a buffer by the model. Their equivalence is a proof of the buffer itself."""
+    Fragment.get(buffer, None)  # otherwise Amaranth warns about unused submodules
     m = Module()
     account = BufferAccount(m, buffer)
     m.d.comb += [output.eq(value) for output, value in account.outputs]

@@ -1,4 +1,4 @@
-"""Stimulus of the VL buffer: packets reserve room, are written flit by flit, and are read lane by lane."""
+"""Stimulus of the VL buffer: packets reserve space, are written flit by flit, and are read lane by lane."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.buffers import vlbuffer as golden
-from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
 from vlane.tb.buffers.vlbuffer import crosses as crosses_vlbuffer
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.packing import clear_row, elements, pieces, put
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 _CERTAIN = 256
+_FLIT_BITS = 60
+"""Bits of a flit that golden holds; the other bits of a wider one follow from them."""
 _RESERVE_BITS = 10
 (C_RESERVE, C_WRITE, C_READ, C_RESET, C_STAY) = range(5)
 
@@ -30,13 +32,13 @@ class BufferPhase:
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     reserve, write, read : int
-        Probabilities that room for a packet is requested, that a port writes, that a port reads.
+        Probabilities that a packet requests space, that a port writes, that a port reads.
     reset : int
         Probability of a reset.
     stay : int
-        Probability that a reading port changes to another lane.
+        Probability that a read port changes to another lane.
     wild : bool
         Whether all inputs are random, including values that the contract forbids.
     name : str
@@ -54,16 +56,16 @@ class BufferPhase:
 
 
 class BufferSurroundings(NamedTuple):
-    """What surrounds the buffer.
+    """State of the traffic around the buffer.
 
     Parameters
     ----------
     owed : array of int64, (vls,)
-        Flits of packets whose room is reserved, still to be written.
+        Flits still to be written, of packets with a reservation.
     writes_to : array of int64, (writers,)
-        Lane to which each writing port writes.
+        Lane to which each write port writes.
     looks_at : array of int64, (readers,)
-        Lane that each reading port reads.
+        Lane that each read port reads.
     write_count, read_count : array of int64
         Number of flits that each port writes or reads in this cycle.
     write_data : array of int64, (writers, write_flits)
@@ -85,7 +87,7 @@ class BufferSurroundings(NamedTuple):
 def _ports(
     state: golden.VLBufferState, around: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> tuple[int, int]:
-    """Choose what every port does, within the contract; return the reservation (lane, flits)."""
+    """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
     vls = state.vls
     reserved_vl, flits = below(bits, vls), 0
     if below(bits, _CERTAIN) < chances[C_RESERVE]:
@@ -121,6 +123,21 @@ def _ports(
     return reserved_vl, flits
 
 
+@inner
+def _put_flit(
+    rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], first: int, count: int, flit: int
+) -> None:
+    """Put a flit in pieces, each of them another function of the bits that golden holds."""
+    for piece in range(count):
+        put(
+            rows,
+            cycle,
+            where,
+            first + piece,
+            (flit ^ (flit >> piece if piece else 0)) & ((1 << where[first + piece, 2]) - 1),
+        )
+
+
 @kernel
 def _fill(
     state: golden.VLBufferState,
@@ -128,6 +145,7 @@ def _fill(
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
+    pieces_each: int,
     bits: NDArray[np.uint64],
     ins: NDArray[np.int64],
     outs: NDArray[np.int64],
@@ -165,17 +183,18 @@ def _fill(
             put(rows, cycle, ins, 3 + port, around.writes_to[port])
             put(rows, cycle, ins, 3 + writers + port, around.write_count[port])
             for index in range(writes):
-                at = 3 + 2 * writers + port * writes + index
-                put(rows, cycle, ins, at, around.write_data[port, index])
-        at = 3 + 2 * writers + writers * writes
+                at = 3 + 2 * writers + (port * writes + index) * pieces_each
+                _put_flit(rows, cycle, ins, at, pieces_each, around.write_data[port, index])
+        at = 3 + 2 * writers + writers * writes * pieces_each
         for port in range(readers):
             put(rows, cycle, ins, at + port, around.looks_at[port])
             put(rows, cycle, ins, at + readers + port, around.read_count[port])
             put(expected, cycle, outs, 2 + port, golden.readable(state, around.looks_at[port]))
             for index in range(reads):
                 flit = golden.shown(state, around.looks_at[port], index)
-                put(expected, cycle, outs, 2 + readers + port * reads + index, flit)
-        at = 2 + readers + readers * reads
+                first = 2 + readers + (port * reads + index) * pieces_each
+                _put_flit(expected, cycle, outs, first, pieces_each, flit)
+        at = 2 + readers + readers * reads * pieces_each
         for lane in range(vls):
             put(expected, cycle, outs, at + lane, golden.fits(state, lane, state.mtu_flits))
             put(expected, cycle, outs, at + vls + lane, state.held[lane])
@@ -201,18 +220,18 @@ def _fill(
 
 
 class BufferTraffic(Stimulus):
-    """Golden and random traffic at its ports.
+    """Golden with random traffic at its ports.
 
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of BufferPhase
         Phases, in the order in which they run.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Place of every port in a row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -227,31 +246,22 @@ class BufferTraffic(Stimulus):
         super().__init__(phases, golden.RULES)
         vls, writers, readers = (parameters[name] for name in ("vls", "writers", "readers"))
         writes, reads = parameters["write_flits"], parameters["read_flits"]
-        self._ins = elements(
-            inputs,
-            [
-                ("rst", 1),
-                ("reserve_flits", 1),
-                ("reserve_vl", 1),
-                ("write_vl", writers),
-                ("write_count", writers),
-                ("write_data", writers * writes),
-                ("read_vl", readers),
-                ("read_count", readers),
-            ],
+        scalars = [("rst", 1), ("reserve_flits", 1), ("reserve_vl", 1), ("write_vl", writers), ("write_count", writers)]
+        self._ins = np.concatenate(
+            (
+                elements(inputs, scalars),
+                pieces(inputs, "write_data", writers * writes, _FLIT_BITS),
+                elements(inputs, [("read_vl", readers), ("read_count", readers)]),
+            )
         )
-        self._outs = elements(
-            outputs,
-            [
-                ("accepted", 1),
-                ("discarded", 1),
-                ("readable", readers),
-                ("read_data", readers * reads),
-                ("room", vls),
-                ("held", vls),
-                ("used", vls),
-            ],
+        self._outs = np.concatenate(
+            (
+                elements(outputs, [("accepted", 1), ("discarded", 1), ("readable", readers)]),
+                pieces(outputs, "read_data", readers * reads, _FLIT_BITS),
+                elements(outputs, [("room", vls), ("held", vls), ("used", vls)]),
+            )
         )
+        self._pieces = -(-parameters["data_bits"] // _FLIT_BITS)
         names = ("vls", "flits", "minimum", "maximum", "mtu_flits", "write_flits", "read_flits")
         self._state = golden.new_state(**{name: parameters[name] for name in names})
         self._around = BufferSurroundings(
@@ -263,7 +273,7 @@ class BufferTraffic(Stimulus):
             write_data=np.zeros((writers, writes), np.int64),
             moved=np.zeros(1, np.int64),
         )
-        self._mask = (1 << min(60, parameters["data_bits"])) - 1
+        self._mask = (1 << min(_FLIT_BITS, parameters["data_bits"])) - 1
         self._bits = seeded(seed)
         self.applicable = applicable(parameters)
 
@@ -273,7 +283,7 @@ class BufferTraffic(Stimulus):
         return int(self._around.moved[0])
 
     def _enter(self, index: int) -> None:
-        """Reset the buffer after a wild phase, which leaves the state of its packets unknown."""
+        """Reset the buffer after a wild phase, because the state of its packets is unknown then."""
         if index and self.phases[index - 1].wild:
             self._around.owed[:] = 0
             for ports in (self._around.writes_to, self._around.looks_at):
@@ -288,6 +298,7 @@ class BufferTraffic(Stimulus):
             chances,
             phase.wild,
             self._mask,
+            self._pieces,
             self._bits,
             self._ins,
             self._outs,
@@ -299,7 +310,7 @@ class BufferTraffic(Stimulus):
 
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that permitted traffic can show in an instance with these parameters."""
+    """Return the rules that permitted traffic can reach in an instance with these parameters."""
     names = {rule.name for rule in golden.RULES} - {"not_reserved"}
     shared = parameters["flits"] > parameters["vls"] * parameters["minimum"]
     conditions = {
@@ -316,7 +327,7 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
-    """Return phases of that many cycles in all: filling, draining, balanced and light load, resets, random inputs."""
+    """Return phases of ``cycles`` cycles in total: filling, draining, balanced, light load, resets, random inputs."""
     part = max(64, cycles // 48)
     once = (
         BufferPhase(part, read=80, name="filling"),
@@ -332,7 +343,7 @@ def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the buffer: it shows every rule and every corner case."""
+    """Return the stimulus that qualifies the buffer: it reaches every rule and every corner case."""
     phases = cut(buffer_phases(cycles), cycles)
     traffic = BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_vlbuffer.crosses(parameters), crosses_vlbuffer.EVENTS, inputs=inputs, outputs=outputs)

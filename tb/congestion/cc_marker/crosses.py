@@ -1,4 +1,4 @@
-"""Crosses of the marker: kinds of packets that start, writes beside them, levels, resets."""
+"""Crosses of the marker: kinds of starting packets with simultaneous writes, levels and resets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together, without
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 def _writes(select: CCMarkerSelect) -> Event:
@@ -37,7 +37,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "marked x write of the mask",
         "marked x write of the threshold",

@@ -49,19 +49,19 @@ def _start(
 _WAITS: Step = ({"free": 1, "asks": 0b01, "fits": 0b10}, {"mark": 0, "starved": 0})
 
 STEPS: list[Step] = [
-    # nothing is set: Threshold 0 marks nothing, however full and busy
+    # without settings, Threshold 0 marks nothing, however full and busy the port is
     *[_start(0, 16, mark=0) for _ in range(4)],
     ({"measure": 16}, {"over": 0, "level": 16, "threshold": 0}),
-    # Threshold 4: 16 x 12 / 16 = 12 blocks; written in this cycle, it holds from the next one on
+    # Threshold 4: 16 x 12 / 16 = 12 blocks, in force one cycle after the write
     _start(0, 16, mark=0, program={"program__enable": 1, "program__select": 1, "program__threshold": 4}),
     ({"measure": 12 | 11 << 5}, {"over": 0b01, "level": 20, "threshold": 4}),
     _start(1, 11, mark=0),
     _start(1, 12, mark=1, root=1),
     _start(1, 12, mark=1, root=1),
-    # Threshold 15: 1 block would be one sixteenth; two largest packets and a block are 9
+    # Threshold 15: the sixteenth would be 1 block, but the limit is at least two largest packets and a block, 9
     _write(CCMarkerSelect.THRESHOLD, threshold=15),
     ({"measure": 9 | 8 << 5}, {"over": 0b01, "threshold": 15}),
-    # one packet of 3, lane by lane: the count begins with a mark
+    # one packet in 3 is marked, per lane; the first one starts the count
     _write(CCMarkerSelect.MARKING_RATE, marking_rate=2),
     _start(0, 9, mark=1, root=1),
     _start(1, 9, mark=1, root=1),
@@ -74,7 +74,7 @@ STEPS: list[Step] = [
     _start(0, 9, mark=0, root=1, flit=_HEADER | _FECN),
     ({}, {"left": 2 << 16}),
     _start(0, 9, mark=1, root=1),
-    # another rate begins at once, also in the cycle of a mark
+    # a new rate takes effect at once, even in the cycle of a mark
     _start(0, 9, mark=0, root=1),
     _start(0, 9, mark=0, root=1, program={"program__enable": 1, "program__select": 2, "program__marking_rate": 5}),
     ({}, {"left": 0, "marking_rate": 5}),
@@ -87,7 +87,7 @@ STEPS: list[Step] = [
     # VL15 and absent lanes
     _start(15, 16, mark=0),
     _start(2, 16, mark=0),
-    # lane 0 waits for room on a free link: a victim, once; three idle cycles leave 20 - 3 x 4 = 8: not busy
+    # lane 0 waits for credit on a free link: it is a victim once; three idle cycles leave 20 - 3 x 4 = 8, not busy
     _WAITS,
     ({}, {"starved": 0b01, "level": 16}),
     _start(0, 9, mark=0, victim=1),
@@ -97,7 +97,7 @@ STEPS: list[Step] = [
     ({}, {"level": 8, "starved": 0}),
     _start(0, 9, mark=0),
     _start(0, 9, mark=1, root=1),
-    # the mask admits victims, and lanes over on an idle link
+    # the mask admits victims, and lanes over their limit on an idle link
     _write(CCMarkerSelect.VICTIM_MASK, victim_mask=1),
     _WAITS,
     _start(0, 9, mark=1, victim=1),
@@ -105,14 +105,14 @@ STEPS: list[Step] = [
     ({}, {"level": 0, "victim_mask": 1}),
     _start(0, 9, mark=1),
     _start(0, 8, mark=0),
-    # the port's own element: first one of credit starvation, then one that rules
+    # the port's own element: first one for credit starvation, then one that is in force
     _write(CCMarkerSelect.PORT, valid=1, control_type=1, threshold=1, marking_rate=7),
     ({}, {"threshold": 15, "packet_size": 4, "marking_rate": 0}),
     _write(CCMarkerSelect.PORT, valid=1, threshold=1, marking_rate=7),
     ({"measure": 15 | 14 << 5}, {"threshold": 1, "packet_size": 0, "marking_rate": 7, "over": 0b01}),
     _write(CCMarkerSelect.PORT, threshold=1, marking_rate=7),
     ({}, {"threshold": 15, "packet_size": 4, "marking_rate": 0}),
-    # reset clears it all
+    # reset clears everything
     ({"rst": 1, "program__enable": 1, "program__threshold": 9, "program__select": 1}, {"victim_mask": 1}),
     ({"measure": 16}, {"threshold": 0, "packet_size": 0, "victim_mask": 0, "level": 0, "over": 0, "left": 0}),
 ]

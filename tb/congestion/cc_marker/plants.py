@@ -12,7 +12,7 @@ _FILE, _SETTINGS, _HEADER = (
 PLANTS = (
     Plant(
         "threshold-0-marks",
-        "Threshold 0 is taken for Threshold 1.",
+        "Threshold 0 is treated as Threshold 1.",
         _FILE,
         "*(self.over[lane].eq(self.threshold.any() & (self.measure[lane] >= limit)) for lane in range(p.data_vls)),",
         "*(self.over[lane].eq(self.measure[lane] >= limit) for lane in range(p.data_vls)),",
@@ -40,7 +40,7 @@ PLANTS = (
     ),
     Plant(
         "level-wraps",
-        "The level is not held at its highest value.",
+        "The level does not saturate at its maximum.",
         _FILE,
         "m.d.sync += self.level.eq(Mux(raised > most, most, raised))",
         "m.d.sync += self.level.eq(raised)",
@@ -54,7 +54,7 @@ PLANTS = (
     ),
     Plant(
         "mask-without-limit",
-        "On a port of Victim_Mask packets are marked whether their lane is over or not.",
+        "On a port of Victim_Mask packets are marked even if their lane is below its limit.",
         _FILE,
         "admits.eq(is_root | (self.over & self.victim_mask.replicate(self.data_vls))),",
         "admits.eq(is_root | self.victim_mask.replicate(self.data_vls)),",
@@ -82,14 +82,14 @@ PLANTS = (
     ),
     Plant(
         "old-rate-goes-on",
-        "A write of the element does not begin the count again.",
+        "A write of the element does not restart the count of unmarked packets.",
         _SETTINGS,
         "m.d.comb += [self.victim_mask.eq(self.mask), self.restarts.eq(writes_rate | writes_port)]",
         "m.d.comb += [self.victim_mask.eq(self.mask), self.restarts.eq(writes_rate)]",
     ),
     Plant(
         "starvation-rules-marking",
-        "An element of credit starvation rules marking.",
+        "An element for credit starvation affects marking.",
         _SETTINGS,
         "m.d.sync += self.port_rules.eq(program.valid & ~program.control_type)",
         "m.d.sync += self.port_rules.eq(program.valid)",
@@ -116,4 +116,4 @@ PLANTS = (
         "m.d.comb += here.eq(lnh == value)",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of the marker: every decision and every bit of state beside accounts of one arbitrary lane."""
+"""Proofs of the marker: every decision and every state bit against a reference model of one arbitrary lane."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CNP = 0x80
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Account of the settings: those of the switch and the element, and those that rule."""
+    """Reference model of the settings in force."""
 
     threshold: Value
     packet_size: Value
@@ -27,7 +27,7 @@ class _Kept:
 
 
 class CCMarkerProperties(Properties):
-    """A marker beside accounts of one arbitrary lane, the level and the settings, kept from the marker's inputs.
+    """Check a marker against a reference model of one arbitrary lane, the level and the settings.
 
     Parameters
     ----------
@@ -36,32 +36,33 @@ class CCMarkerProperties(Properties):
     """
 
     statements: ClassVar = {
-        "settings": "The settings in force are the values written last: the element's while it is valid and of control "
-        "type 0, the switch's otherwise; after reset all are 0.",
+        "settings": "The settings in force are the last written ones: the element's while it is valid and of control "
+        "type 0, otherwise the switch's. Reset clears them all.",
         "never": "With Threshold 0 no lane is over, and no packet is marked.",
-        "limit": "With another Threshold a lane is over exactly when its measure is at least the larger of "
-        "floor(maximum (16 - Threshold) / 16) and two largest packets and a block.",
-        "level": "The level is the blocks of the packets started, less `idle_blocks` for each cycle in which the link "
-        "was free and no packet started, held within 0 and `level_blocks` at each step.",
-        "starved": "A lane is starved exactly when, since its last packet started, there was a cycle with a free link "
-        "in which it asked and its head did not fit.",
-        "root": "A lane whose packet starts is called a root exactly when it is over, was not starved, and the level "
-        "was at least `busy_blocks` before this packet.",
-        "victim": "A lane whose packet starts is called a victim exactly when it is over and was starved.",
-        "eligible": "A packet is marked only if its lane is a root, or is over on a port that Victim_Mask has; if it "
-        "has at least Packet_Size blocks; and if its first flit carries a transport header with FECN.",
+        "limit": "With any other Threshold a lane is over its limit exactly when its measure is at least the larger "
+        "of floor(maximum (16 - Threshold) / 16) and two largest packets plus one block.",
+        "level": "The level is the number of blocks of started packets, minus `idle_blocks` for each cycle in which "
+        "the link was free and no packet started, clamped to 0..`level_blocks` at each step.",
+        "starved": "A lane is starved exactly when, since its last packet started, its head did not fit in a cycle "
+        "in which the link was free.",
+        "root": "A lane whose packet starts is a root exactly when it is over its limit, was not starved, and the "
+        "level before this packet was at least `busy_blocks`.",
+        "victim": "A lane whose packet starts is a victim exactly when it is over its limit and was starved.",
+        "eligible": "A packet is marked only if its lane is a root, or is over its limit on a port in Victim_Mask; "
+        "if the packet has at least Packet_Size blocks; and if its first flit has a transport header "
+        "with FECN.",
         "cnp": "A congestion notification packet is never marked.",
-        "absent": "A packet on VL15, or on a lane that is not there, is never marked, and has neither root nor victim.",
-        "first": "After reset, and after a write of Marking_Rate or of the element, the first eligible packet of a "
-        "lane is marked.",
-        "rate": "After a mark exactly as many eligible packets of the lane pass unmarked as Marking_Rate said at the "
-        "mark, and the next one is marked: never more than one in Marking_Rate + 1.",
-        "count": "Only eligible packets of a lane change its counter, apart from a mark, a write that begins the count "
-        "again, and reset.",
-        "fecn": "A flit leaves with FECN exactly when it had FECN or is marked: FECN is never cleared.",
-        "other-bits": "No bit but FECN changes on the way through the block.",
-        "no-start": "Without a packet that starts nothing is marked, the flit is unchanged, and neither root nor "
-        "victim is shown.",
+        "absent": "A packet on VL15 or on an absent lane is never marked, and is neither root nor victim.",
+        "first": "The first eligible packet of a lane is marked after reset, and after a write of Marking_Rate or of "
+        "the element.",
+        "rate": "After a mark exactly Marking_Rate eligible packets of the lane (the value at the mark) pass "
+        "unmarked, and the next one is marked.",
+        "count": "The counter of a lane changes only at its eligible packets, at a write that restarts the count, "
+        "and at reset.",
+        "fecn": "A flit leaves with FECN exactly when it arrived with FECN or is marked: FECN is never cleared.",
+        "other-bits": "The block changes no bit other than FECN.",
+        "no-start": "In a cycle without a starting packet nothing is marked, the flit is unchanged, and `root` and "
+        "`victim` are 0.",
     }
     depth = 2
 
@@ -102,7 +103,7 @@ class CCMarkerProperties(Properties):
         return at([values[vl] for vl in range(self.marker.data_vls)], self.lane)
 
     def _settings(self, m: Module) -> _Kept:
-        """Keep what was written last of each part, and claim what is in force."""
+        """Model the last written settings, and claim the settings in force."""
         p, w = self.marker, self.marker.program
         select = Value.cast(w.select)
         mask, valid, control = Signal(name="kept_mask"), Signal(name="kept_valid"), Signal(name="kept_control")
@@ -134,7 +135,7 @@ class CCMarkerProperties(Properties):
         return _Kept(**ruling, victim_mask=mask, restarts=restarts)
 
     def _limit(self, m: Module, kept: _Kept) -> Value:
-        """Claim when the lane is over; return whether it must be."""
+        """Claim when the lane is over its limit, and return whether the model is over it."""
         p, shape = self.marker, self.marker.parameters
         measure, part, over = Signal(_WIDE), Signal(_WIDE), Signal()
         m.d.comb += [
@@ -147,7 +148,7 @@ class CCMarkerProperties(Properties):
         return over
 
     def _level(self, m: Module) -> Value:
-        """Claim the level; return whether the link is busy."""
+        """Claim the level and return whether the link is busy."""
         p, shape = self.marker, self.marker.parameters
         level, raised = Signal(_WIDE), Signal(_WIDE)
         m.d.comb += raised.eq(level + p.start_blocks)
@@ -159,7 +160,7 @@ class CCMarkerProperties(Properties):
         return level >= shape.busy_blocks
 
     def _flit(self, m: Module) -> Value:
-        """Claim what the flit becomes; return whether it may be marked."""
+        """Claim the outgoing flit and return whether the flit may be marked."""
         p, bits = self.marker, self.marker.parameters.data_bits
         octets = [Cat(*p.flit_in[bits - 8 * place - 8 : bits - 8 * place]) for place in range(bits // 8)]
         lnh = octets[1][:2]
@@ -182,7 +183,7 @@ class CCMarkerProperties(Properties):
         return near | far
 
     def _rate(self, m: Module, kept: _Kept, here: Value, eligible: Value) -> None:
-        """Claim which of the eligible packets are marked, beside a count of those that passed."""
+        """Claim which eligible packets are marked, by counting the unmarked ones."""
         p = self.marker
         marked, rate, since, left = Signal(name="has_mark"), Signal(16), Signal(17), Signal(16)
         before, quiet = Signal(16, reset_less=True), Signal()
@@ -215,4 +216,4 @@ INSTANCES = (
     Instance("default", CCMarkerProperties, {}),
     Instance("wide", CCMarkerProperties, {"data_vls": 15, "measure_blocks": 4608, "data_bits": 512}),
 )
-"""What is proven."""
+"""Proven instances."""

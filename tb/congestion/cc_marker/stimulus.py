@@ -1,4 +1,4 @@
-"""Stimulus of the marker: a link, lanes with measures about the limit, heads that wait, settings under traffic."""
+"""Stimulus of the marker: a link, measures near the limit, waiting heads, and settings that change under traffic."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 (C_WRITE, C_ASK, C_FIT, C_START, C_STALL, C_RESET, C_MEASURE) = range(7)
 (L_BUSY, L_STARTED) = range(2)
 _BYTES_PER_DRAW = 7
 _MORE_AT_START = 8
-"""Writes and resets are so much more likely in a cycle in which a packet starts."""
+"""Factor by which writes and resets are more likely in a cycle in which a packet starts."""
 _VALUES = (
     "free",
     "asks",
@@ -48,28 +48,28 @@ _VALUES = (
 
 @dataclass(frozen=True, slots=True)
 class MarkerPhase:
-    """A stretch of a port's life. Chances are out of 65536 per cycle.
+    """A phase of traffic. Probabilities are in 1/65536 per cycle.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     write : int
-        Chance of a write of a setting in a cycle in which no packet starts.
+        Probability that a setting is written in a cycle in which no packet starts.
     ask, fit : int
-        Chance that a lane's head, when it is drawn anew, is there, and has room.
+        Probabilities that a redrawn lane has a head packet, and that the head fits.
     start : int
-        Chance that a packet that may start does.
+        Probability that a packet that may start does start.
     stall : int
-        Chance that a link that carries nothing is not free.
+        Probability that an idle link is not free.
     reset : int
-        Chance of a reset in a cycle in which no packet starts.
+        Probability of a reset in a cycle in which no packet starts.
     measure : int
-        Chance that a lane's measure is drawn anew.
+        Probability that a lane's measure is redrawn.
     wild : bool
-        Every input at random.
+        Whether every input is random.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -86,7 +86,7 @@ class MarkerPhase:
 
 @inner
 def _draw_measure(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits: NDArray[np.uint64]) -> None:
-    """Move the measure of a lane: anywhere, to an end, or, mostly, about the limit in force."""
+    """Move a lane's measure: to any value, to an extreme, or (mostly) near the limit in force."""
     lane, kind = below(bits, state.data_vls), below(bits, 8)
     if kind == 0:
         given.measure[lane] = below(bits, most + 1)
@@ -100,14 +100,14 @@ def _draw_measure(state: golden.CCMarkerState, given: golden.Inputs, most: int, 
 
 @inner
 def _draw_write(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
-    """Write anything, mostly a rate of which something is seen soon."""
+    """Write a random setting, mostly a small rate whose effect is visible soon."""
     values = given.values
     values[golden.W_ENABLE], values[golden.W_SELECT] = 1, below(bits, 4)
     values[golden.W_VICTIM_MASK] = below(bits, 2)
     values[golden.W_THRESHOLD] = below(bits, 16)
     values[golden.W_PACKET_SIZE] = below(bits, (1, 1, 8, 68, 256)[below(bits, 5)])
     values[golden.W_RATE] = below(bits, 4) if below(bits, 4) else below(bits, 1 << 16)
-    if below(bits, 8) == 0:  # a count with a single bit: each of them keeps it from being due
+    if below(bits, 8) == 0:  # a rate with a single bit set (and bit 0): each bit must keep the counter from expiring
         values[golden.W_RATE] = (1 << below(bits, 16)) | below(bits, 2)
     values[golden.W_VALID] = below(bits, 2)
     values[golden.W_CONTROL_TYPE] = below(bits, 2)
@@ -115,7 +115,7 @@ def _draw_write(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
 
 @inner
 def _draw_flit(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
-    """Fill a flit with anything; the next header and the opcode are often those that matter."""
+    """Fill a flit with random bytes, often with a relevant next header and opcode."""
     flit = given.flit
     word = 0
     for place in range(len(flit)):
@@ -147,7 +147,7 @@ def _run_link(
     largest: int,
     bits: NDArray[np.uint64],
 ) -> None:
-    """Let the link carry its packet on, or a packet start on it."""
+    """Continue the packet on the link, or start a packet."""
     values, lanes = given.values, state.data_vls
     lane = below(bits, lanes)
     asks, fits = below(bits, CERTAIN) < chances[C_ASK], below(bits, CERTAIN) < chances[C_FIT]
@@ -193,7 +193,7 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Write the inputs of a cycle, and what the port must show before it ends, but the flit."""
+    """Write the inputs of a cycle and the expected outputs, except ``flit_out``."""
     clear_row(rows, cycle)
     clear_row(expected, cycle)
     lanes, count, own = state.data_vls, len(given.flit), state.markers.port[0]
@@ -269,13 +269,13 @@ class CCMarkerPort(Stimulus):
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of MarkerPhase
-        Run in order.
+        Phases, in the order in which they run.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -301,7 +301,7 @@ class CCMarkerPort(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Packets started so far."""
+        """Number of packets started so far."""
         return int(self._link[L_STARTED])
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
@@ -327,7 +327,7 @@ class CCMarkerPort(Stimulus):
 
 
 def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that an instance can show."""
+    """Return the rules that an instance can reach."""
     found = {rule.name for rule in golden.RULES}
     found -= {"out_of_reach"} if parameters["data_bits"] >= bits_to_fecn(BTH_BEHIND_GRH_AT) else {"grh_marked"}
     if not parameters["busy_blocks"]:
@@ -344,7 +344,7 @@ _FULL: dict[str, Any] = {"ask": _MOST, "fit": _MOST}
 
 
 def _about_busy(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]:
-    """Return phases of about so many cycles in which the link ceases to be busy, just so, and is busy again."""
+    """Return about ``cycles`` cycles of phases in which the link repeatedly stops being busy and becomes busy again."""
     if not parameters["idle_blocks"]:
         return []
     above = parameters["level_blocks"] - parameters["busy_blocks"] + 50
@@ -357,7 +357,7 @@ def _about_busy(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]
 
 
 def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPhase, ...]:
-    """Return phases of that many cycles in all: full links and idle ones, settings that stay and that do not."""
+    """Return phases of ``cycles`` cycles in total: busy and idle links, with settings changed rarely or often."""
     part = max(cycles // 16, 200)
     return cut(
         (
@@ -379,7 +379,7 @@ def marker_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[MarkerPha
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the marker: every rule, under every kind of load."""
+    """Return the stimulus that qualifies the marker: it reaches every rule, under every kind of load."""
     port = CCMarkerPort(parameters, phases=marker_phases(parameters, cycles), seed=seed, inputs=inputs, outputs=outputs)
     port.watch(
         crosses_cc_marker.crosses(parameters),

@@ -1,4 +1,4 @@
-"""Crosses of the source: questions, BECNs and visits of one cycle, and writes beside them."""
+"""Crosses of the source: requests, BECNs and visits of one cycle, with simultaneous writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.congestion.cc_source import SHOWN_CYCLES, CCSourceSelect
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 def _writes(select: CCSourceSelect) -> Event:
@@ -23,7 +23,7 @@ def _writes(select: CCSourceSelect) -> Event:
 
 
 def _acted(shown: Truths) -> Truths:
-    """Return what the outputs show in the cycle in which it acted; not in the last cycles of a batch."""
+    """Return outputs aligned with the cycle in which their inputs acted. The last cycles of a batch are false."""
     acted = np.zeros_like(shown)
     acted[:-SHOWN_CYCLES] = shown[SHOWN_CYCLES:]
     return acted
@@ -43,7 +43,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return together(
         "injected x raised",
         "injected x taken",

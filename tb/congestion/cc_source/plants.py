@@ -11,7 +11,7 @@ _GAP, _SETTINGS = "hdl/congestion/injection_gap.py", "hdl/congestion/source_sett
 PLANTS = (
     Plant(
         "gap-without-the-packet",
-        "The not-before leaves out the packet's own blocks.",
+        "The not-before omits the packet's own blocks.",
         _GAP,
         "(self.cycle + self.blocks, self.ends),",
         "(self.cycle, self.ends),",
@@ -54,7 +54,7 @@ PLANTS = (
     ),
     Plant(
         "below-the-minimum",
-        "A CCTI of CCTI_Min is taken for one above it, which timers lower.",
+        "A CCTI equal to CCTI_Min counts as above it, so timers lower it.",
         _TELLS,
         "exceeds(state.ccti, level.minimum),",
         "state.ccti >= level.minimum,",
@@ -68,7 +68,7 @@ PLANTS = (
     ),
     Plant(
         "sweep-passes-over",
-        "The sweep goes on while a BECN acts, so that an entry is not visited.",
+        "The sweep advances while a BECN acts, so an entry is not visited.",
         _FILE,
         "with m.If(~self.becn):",
         "with m.If(1):",
@@ -90,28 +90,28 @@ PLANTS = (
     ),
     Plant(
         "just-taken-is-overlooked",
-        "A question that is under way as a flow takes an entry does not see the flow.",
+        "A request in the pipeline does not see that its flow is being allocated an entry.",
         _ASKS,
         "self.ways[3].eq(Mux(by_second, tells.after, self.ways[2])),",
         "self.ways[3].eq(self.ways[2]),",
     ),
     Plant(
         "lost-beside-others",
-        "A BECN that takes an entry is told as lost if its set has other flows.",
+        "A BECN that is allocated an entry is reported as lost if its set has other flows.",
         _TELLS,
         "self.lost.eq(misses & known.all()),",
         "self.lost.eq(misses & known.any()),",
     ),
     Plant(
         "sum-of-an-older-ccti",
-        "Of two BECNs of a flow in a row the second one adds to what the first one found.",
+        "Of two consecutive BECNs of a flow the second one adds to the CCTI that the first one found.",
         _TELLS,
         "self.uses_last.eq(self.follows & ~misses),",
         "self.uses_last.eq(0),",
     ),
     Plant(
         "limit-past-the-table",
-        "A limit above the last entry of the CCT is taken as it is.",
+        "A limit beyond the last entry of the CCT is not clamped.",
         _SETTINGS,
         "m.d.sync += self.limit.eq(Mux(limit > self.last_entry, self.last_entry, limit))",
         "m.d.sync += self.limit.eq(limit)",
@@ -119,5 +119,14 @@ PLANTS = (
         parameters={"cct_entries": CCT_LEAST_ENTRIES},
         cycles=100_000,
     ),
+    Plant(
+        "shifts-neither-first-nor-last",
+        "With shift_first the multiplier is not shifted.",
+        _GAP,
+        "factor = self.sizes[1] >> entry.shift if self.shift_first else self.sizes[1]",
+        "factor = self.sizes[1]",
+        instance="gap-shift-first",
+        parameters={"shift_first": True},
+    ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

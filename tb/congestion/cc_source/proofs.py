@@ -1,4 +1,4 @@
-"""Proofs of the source: what questions, BECNs and visits do with what they find, and what is passed on to them."""
+"""Proofs of the source: decisions of requests, BECNs and visits, and the forwarding between pipeline stages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vlane.tb.congestion.cc_source.proofs_settings import SettingsProperties
 from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inputs
 
 _LAST = 4
-"""The stage that decides; an action reaches it four cycles after it acts."""
+"""Stage that decides, reached four cycles after an input acts."""
 
 
 def _past(m: Module, value: Value, cycles: int, name: str) -> list[Value]:
-    """Return a value as it is, and as it was in each of so many cycles before."""
+    """Return a value and its past values, up to ``cycles`` cycles ago."""
     kept: list[Value] = [value]
     for age in range(1, cycles + 1):
         later = Signal(len(value), name=f"{name}_before_{age}")
@@ -30,7 +30,7 @@ def _past(m: Module, value: Value, cycles: int, name: str) -> list[Value]:
 
 
 class CCSourceProperties(Properties):
-    """What a question, a BECN and a visit do, with anything in the entries that they read.
+    """Claim the effects of a request, a BECN and a visit, whatever the entries that they read.
 
     Parameters
     ----------
@@ -39,35 +39,35 @@ class CCSourceProperties(Properties):
     """
 
     statements: ClassVar = {
-        "presented": "What acts is what was presented in the cycle before, its DLID 0 while flows are SLs, and reaches "
-        "the stage that decides unchanged.",
-        "ticks": "A tick comes every `tick_cycles` cycles from reset on.",
-        "sweep": "In every cycle in which no BECN acts, the entry behind the one visited last is visited.",
-        "same": "What is under way is known to concern the flow of an earlier question, BECN or visit exactly if it "
-        "does.",
-        "passed-on": "A question or BECN that is under way learns which entry its flow has after the BECN or visit of "
-        "the flow that decides now; a question also that it is new there, a BECN also its CCTI and timer.",
-        "answer": "A packet may be injected exactly if its flow is not known or not held; a flow that is not known "
-        "reads CCTI 0.",
-        "held": "A flow is held exactly if it injected in one of the 7 cycles before, or if it has injected since it "
-        "is known and the cycle is before its not-before.",
-        "injects": "An injection of a known flow is passed on with its CCTI, size, entry and cycle; no other "
-        "packet is.",
-        "taken": "A BECN of a flow that is not known takes the lowest free entry of its set, with the smaller of "
-        "CCTI_Limit and CCTI_Min + CCTI_Increase; without a free one it is lost and changes nothing.",
+        "presented": "The inputs presented in one cycle act in the next one, with DLID 0 while flows are SLs, and "
+        "reach the deciding stage unchanged.",
+        "ticks": "A tick occurs every `tick_cycles` cycles from reset on.",
+        "sweep": "In every cycle in which no BECN acts, the entry after the last visited one is visited.",
+        "same": "A request, BECN or visit in the pipeline is flagged as sharing a flow with an earlier one exactly "
+        "if it does.",
+        "passed-on": "When a BECN or visit decides, every request or BECN of the same flow in the pipeline takes "
+        "over the flow's new entry; a request also learns that the flow is new there, and a BECN takes "
+        "over CCTI and timer.",
+        "answer": "A packet may be injected exactly if its flow is unknown or not held; an unknown flow shows CCTI 0.",
+        "held": "A flow is held exactly if it injected in one of the previous 7 cycles, or if it has injected since "
+        "it became known and its not-before has not been reached.",
+        "injects": "An injection of a known flow, and no other packet, is passed on with its CCTI, size, entry and "
+        "cycle.",
+        "taken": "A BECN of an unknown flow is allocated the lowest free entry of its set, with CCTI the smaller of "
+        "CCTI_Limit and CCTI_Min + CCTI_Increase; without a free entry it is lost and changes nothing.",
         "raised": "A BECN of a known flow sets its CCTI to the smaller of CCTI_Limit and CCTI + CCTI_Increase.",
-        "timer": "A BECN that finds the CCTI at CCTI_Min or below lets the timer end CCTI_Timer ticks after the last "
-        "tick; any other one leaves the timer as it is.",
-        "log": "A BECN is logged exactly when it raises the CCTI of its flow from below Trigger_Threshold to it or "
-        "above; the flow is named.",
-        "lowered": "A visit lowers a CCTI by 1, and moves the end of the timer on by CCTI_Timer, exactly if it finds "
-        "the CCTI above CCTI_Min and the timer ended, and no BECN of the flow came in the 4 cycles before.",
-        "freed": "A visit frees an entry exactly if its CCTI is at CCTI_Min or below, its flow could inject and does "
-        "not, and no BECN of the flow came in the 4 cycles before.",
-        "settles": "A visit notes the BECNs of its flow that decide while it is under way.",
-        "silent": "Without a question there is no answer; without a BECN nothing is lost, logged or taken; with one "
-        "nothing is freed.",
-        "vacant": "A BECN or visit that is under way learns what becomes of its set.",
+        "timer": "A BECN that finds the CCTI at or below CCTI_Min sets the timer to end CCTI_Timer ticks after the "
+        "last tick; any other BECN leaves the timer unchanged.",
+        "log": "A BECN is logged, with its flow, exactly when it raises the CCTI from below Trigger_Threshold to at "
+        "least Trigger_Threshold.",
+        "lowered": "A visit lowers a CCTI by 1, and extends the timer by CCTI_Timer, exactly if the CCTI is above "
+        "CCTI_Min, the timer has ended, and no BECN of the flow arrived in the previous 4 cycles.",
+        "freed": "A visit frees an entry exactly if its CCTI is at or below CCTI_Min, its flow could inject but does "
+        "not, and no BECN of the flow arrived in the previous 4 cycles.",
+        "settles": "A visit in the pipeline is cancelled by BECNs of its flow that decide meanwhile.",
+        "silent": "Without a request there is no answer; without a BECN nothing is lost, logged or allocated; with a "
+        "BECN nothing is freed.",
+        "vacant": "A BECN or visit in the pipeline tracks all changes of its set.",
     }
 
     def __init__(self, source: Any) -> None:
@@ -93,7 +93,7 @@ class CCSourceProperties(Properties):
         return m
 
     def _time(self, m: Module) -> tuple[Value, Value]:
-        """Return cycle and tick of what is in the third stage, three cycles late."""
+        """Return cycle and tick as the third stage sees them, three cycles late."""
         s, period = self.source, self.source.parameters.tick_cycles
         cycle, tick, part = Signal(24, name="now"), Signal(17, name="now_tick"), Signal(range(period + 1))
         m.d.sync += [cycle.eq(cycle + 1), part.eq(part + 1)]
@@ -109,7 +109,7 @@ class CCSourceProperties(Properties):
         return third, third_tick
 
     def _presented(self, m: Module, way: Any, name: str, valid: Value, flow: Value) -> None:
-        """Claim what is in each stage."""
+        """Claim the contents of each stage."""
         acts = _past(m, valid, _LAST + 1, f"{name}_acts")
         flows = _past(m, flow, _LAST + 1, f"{name}_flow")
         blocks = _past(m, self.source.ask_blocks, _LAST + 1, "its_blocks") if name == "ask" else []
@@ -122,7 +122,7 @@ class CCSourceProperties(Properties):
                 self.claim(m, "presented", way.blocks[stage] == blocks[stage + 1])
 
     def _sweep(self, m: Module) -> None:
-        """Claim which entry is visited, up to the last stage."""
+        """Claim which entry is visited, through all stages."""
         s, t = self.source, self.source.tells
         place = Signal(range(s.parameters.flows), name="its_turn")
         with m.If(~t.told[0]):
@@ -136,7 +136,7 @@ class CCSourceProperties(Properties):
             self.claim(m, "sweep", here, when=~t.told[stage] & begun[stage])
 
     def _same(self, m: Module) -> None:
-        """Claim that flows under way are recognised."""
+        """Claim that equal flows in the pipeline are recognized."""
         a, t = self.source.asks, self.source.tells
         told_flows = _past(m, t.keys[_LAST].as_value(), 3, "told_flow")
         told = {
@@ -161,7 +161,7 @@ class CCSourceProperties(Properties):
                     self.claim(m, "same", mark == equal, when=older[stage + age])
 
     def _passed_on(self, m: Module) -> None:
-        """Claim that what is decided now is in the next stage of what concerns the same flow."""
+        """Claim that a decision is forwarded to the next stage of every request or BECN of the same flow."""
         a, t, sets = self.source.asks, self.source.tells, self.source.flow_sets
         key, counts = t.keys[_LAST].as_value(), t.told[_LAST] | (t.ways[_LAST].any() & ~t.stale[_LAST])
         after = (t.ways[_LAST] | sets.takes) & ~t.frees
@@ -190,7 +190,7 @@ class CCSourceProperties(Properties):
         self.claim(m, "passed-on", t.state[3].as_value() == state, when=concerned)
 
     def _recent(self, m: Module) -> Value:
-        """Return whether the flow that is asked about injected in one of the cycles in which it may not again."""
+        """Return whether the request's flow injected within the shortest gap."""
         a, reach = self.source.asks, SHORTEST_GAP - 1
         if not hasattr(self, "_recently"):
             injected = _past(m, a.inject, reach, "flow_injected")
@@ -231,7 +231,7 @@ class CCSourceProperties(Properties):
 
     @staticmethod
     def _is_before(cycle: Value, other: Value) -> Value:
-        """Return whether a cycle is before another one, modulo 2^24; half of that counts as before."""
+        """Return whether a cycle is before another one, modulo 2^24. A distance of half the range counts as before."""
         ahead = (other - cycle)[:24]
         return (ahead != 0) & (ahead <= 1 << 23)
 
@@ -264,7 +264,7 @@ class CCSourceProperties(Properties):
         self._reported(m, acts)
 
     def _reported(self, m: Module, acts: Value) -> None:
-        """Claim what is shown of a BECN, a cycle later."""
+        """Claim the outputs about a BECN, one cycle later."""
         s, t = self.source, self.source.tells
         trigger, flow = t.level[_LAST].trigger, Signal(20, name="logged_flow")
         logs, lost, changes = Signal(name="logs"), Signal(name="loses"), Signal(WAYS, name="raises")
@@ -327,4 +327,4 @@ INSTANCES = (
     Instance("gap-shift-first", GapProperties, {**_GAP, "shift_first": True}, InjectionGap),
     Instance("gap-block-ram", GapProperties, {"cct_entries": 256, "place_bits": 4, "shift_first": False}, InjectionGap),
 )
-"""What is proven: what acts, settings, entries, and the gaps."""
+"""Proven instances: the pipeline, the settings, the entries, and the gaps."""

@@ -1,4 +1,4 @@
-"""Proofs of a source's entries: what is read of one arbitrary set is what was written last."""
+"""Proofs of a source's entries: reads of one arbitrary set return the values written last."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from vlane.tb.tables.proofs_tables import constant, opened, remembered
 
 
 class FlowSetsProperties(Properties):
-    """Entries that are read, beside those of one arbitrary set as they were written.
+    """Check the entries of one arbitrary set against a reference model of the writes.
 
     Parameters
     ----------
     flow_sets : FlowSets
-        The component; a port that reads the watched set is added to each of its memories.
+        The component. The proof adds a read port for the watched set to each of its memories.
     """
 
     statements: ClassVar = {
         "entry-known": "An entry is known from the cycle in which a flow joins it to the cycle before it is freed; "
-        "after reset none is.",
-        "entry-injects": "A flow has injected from the cycle after it is marked on, until a flow joins its entry or "
-        "its not-before is over; a mark in that cycle wins.",
-        "entry-flow": "The flow of an entry is the one that took it last; a reset keeps it.",
-        "entry-state": "CCTI and timer of an entry are what was written last.",
-        "entry-gap": "The not-before of an entry is what was written last.",
+        "after reset none is known.",
+        "entry-injects": "A flow has injected from the cycle after its mark until a flow joins the entry or its "
+        "not-before expires; a mark in that cycle has priority.",
+        "entry-flow": "The flow of an entry is the last one that was allocated it; reset preserves it.",
+        "entry-state": "CCTI and timer of an entry are the values written last.",
+        "entry-gap": "The not-before of an entry is the value written last.",
     }
     unfolds_memories = True
 
@@ -51,7 +51,7 @@ class FlowSetsProperties(Properties):
         return m
 
     def _flags(self, m: Module, way: int) -> None:
-        """Claim the flags of an entry of the watched set, as both readers see them."""
+        """Claim the flags of an entry of the watched set at both read ports."""
         s = self.flow_sets
         known, injects = Signal(name=f"is_known_{way}"), Signal(name=f"has_injected_{way}")
         changed, marked = s.changed_set == self.index, (s.marked_set == self.index) & s.marks[way]
@@ -87,7 +87,7 @@ class FlowSetsProperties(Properties):
         self.claim(m, "entry-gap", s.tell_not_before == gap, when=tell)
 
     def _kept(self, m: Module, name: str, memory: Any, written: tuple[str, Value, Value]) -> Value:
-        """Claim what a memory holds of the watched set; return it."""
+        """Claim that the watched set's word in a memory equals the model's, and return the model's word."""
         label, enable, value = written
         kept = remembered(m, label, Const(0, len(value)), enable, value)
         reader = memory.read_port(domain="comb")

@@ -1,4 +1,4 @@
-"""Proofs of the gap after a packet, beside one arbitrary entry of the CCT."""
+"""Proofs of the gap after a packet, with a reference model of one arbitrary CCT entry."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from vlane.tb.tables.proofs_tables import constant, opened, remembered
 
 
 class GapProperties(Properties):
-    """The way from a packet to its flow's not-before, beside one arbitrary entry of the CCT.
+    """Check the computation of a flow's not-before, with a reference model of one arbitrary CCT entry.
 
     Parameters
     ----------
     gap : InjectionGap
-        The component; a port that reads the watched entry is added to its memory.
+        The component. The proof adds a read port for the watched entry to its memory.
     """
 
     statements: ClassVar = {
-        "entry": "An entry of the CCT is what was written last, 0 at first; a reset keeps it, and a write past the end "
-        "of the table changes nothing.",
-        "entry-used": "A packet's gap is computed with the entry of its CCTI as it was at the start of its cycle.",
-        "gap": "The not-before is the packet's cycle, its size, and the product of size and multiplier, shifted where "
-        "the parameter says.",
-        "stages": "The not-before of a packet comes five cycles after it, with the place of its flow.",
+        "entry": "A CCT entry holds the value written last, initially 0. Reset preserves it, and a write past the "
+        "end of the table changes nothing.",
+        "entry-used": "A packet's gap is computed with the entry of its CCTI, as it was at the start of the packet's "
+        "cycle.",
+        "gap": "The not-before is the packet's cycle plus its size plus the product of size and multiplier, with the "
+        "shift applied before or after the multiplication as configured.",
+        "stages": "The not-before of a packet appears five cycles later, with the entry of its flow.",
     }
     unfolds_memories = True
 
@@ -81,12 +82,12 @@ class GapProperties(Properties):
         self.claim(m, "entry-used", g.entry.as_value() == used[1], when=watched[1] & g.injected[1])
 
     def _gap(self, m: Module) -> None:
-        """Claim the sums, with the block's operands."""
+        """Claim the sums, from the block's own operands."""
         g = self.gap
         factor = (g.sizes[1] >> g.entry.shift) if g.shift_first else g.sizes[1]
         product, product_late = Signal(21, name="its_product"), g.product
         shift, shift_late = Signal(2, name="shift_1"), Signal(2, name="shift_2")
-        # a product is that of a few bits of the size at a time; the solver need not compare two whole ones
+        # claim the partial products one by one: the solver is too slow on whole products
         for part, (first, last) in zip(g.parts, ((0, 2), (2, 4), (4, 7)), strict=True):
             its_part = Signal(17, name=f"its_part_{first}")
             m.d.sync += its_part.eq(factor[first:last] * g.entry.multiplier)

@@ -1,4 +1,4 @@
-"""Proofs of a source's settings: what was written last, late by as many cycles as the place that reads it."""
+"""Proofs of a source's settings: the values written last, delayed to the stage that reads them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from vlane.tb.tables.proofs_tables import constant, opened, remembered
 
 
 class SettingsProperties(Properties):
-    """Settings in force, beside what was written, and beside one arbitrary SL.
+    """Check the settings in force against a reference model of the writes, for one arbitrary SL.
 
     Parameters
     ----------
     settings : CCSourceSettings
-        The component; a port that reads the watched SL is added to its memory.
+        The component. The proof adds a read port for the watched SL to its memory.
     """
 
     statements: ClassVar = {
-        "mode": "Port_Control is what was written last, and 0 after reset.",
-        "limit": "CCTI_Limit is what was written last, at most the last entry of the CCT, and 0 after reset, two "
-        "cycles late.",
-        "level": "The values of an SL are what was written last, 0 at first, two cycles late; a reset keeps them.",
-        "table": "Writes of the CCT are passed on four cycles late; a reset does not stop them.",
+        "mode": "Port_Control is the value written last, and 0 after reset.",
+        "limit": "CCTI_Limit is the value written last, clamped to the last CCT entry, two cycles late; 0 after reset.",
+        "level": "The values of an SL are those written last, initially 0, two cycles late; reset preserves them.",
+        "table": "Writes of the CCT are passed on four cycles late, even across a reset.",
     }
     depth = 4
     unfolds_memories = True

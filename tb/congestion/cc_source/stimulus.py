@@ -1,4 +1,4 @@
-"""Stimulus of the source: a few flows that inject all the time, full sets, BECNs in bursts, settings under traffic."""
+"""Stimulus of the source: a few busy flows, full sets, bursts of BECNs, and settings that change under traffic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 (C_WRITE, C_ASK, C_BECN, C_RESET, C_SHORT) = range(5)
 (N_CYCLE, N_BURST, N_ASKED) = range(3)
@@ -41,31 +41,31 @@ _WRITTEN = (
 _SHOWN = ("may", "known", "ccti", "lost", "log", "log_dlid", "log_sl")
 _PORT_CONTROL, _TABLE = int(CCSourceSelect.PORT_CONTROL), int(CCSourceSelect.TABLE)
 _QUIET = 256
-"""BECNs are so much rarer between bursts."""
+"""Factor by which BECNs are rarer between bursts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePhase:
-    """A stretch of a source's life. Chances are out of 65536 per cycle.
+    """A phase of traffic. Probabilities are in 1/65536 per cycle.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     write : int
-        Chance of a write of a setting.
+        Probability that a setting is written.
     ask : int
-        Chance of a question.
+        Probability of a request.
     becn : int
-        Chance of a BECN during a burst.
+        Probability of a BECN during a burst.
     reset : int
-        Chance of a reset.
+        Probability of a reset.
     short : int
-        Chance that a packet has one or two blocks.
+        Probability that a packet has one or two blocks.
     wild : bool
-        Every input at random.
+        Whether every input is random.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -82,7 +82,7 @@ class SourcePhase:
 def _draw_flow(
     made: golden.Sources, flow: NDArray[np.int64], other: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
-    """Draw DLID and SL: of a few flows, of one set, of the entry visited next, of another question or near it."""
+    """Draw a flow: from a few flows, from one set, of the next visited entry, or equal or close to ``other``."""
     kind = below(bits, 16)
     if kind < 6:
         flow[1], flow[2] = below(bits, 3), below(bits, 2)
@@ -105,7 +105,7 @@ def _draw_flow(
 
 @inner
 def _draw_write(made: golden.Sources, written: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Write anything; mostly small values, of which something is seen soon."""
+    """Write a random setting, mostly a small value whose effect is visible soon."""
     written[golden.W_ENABLE], written[golden.W_SELECT] = 1, below(bits, 4)
     if written[golden.W_SELECT] != _TABLE and below(bits, 3) != 0:
         written[golden.W_SELECT] = _TABLE
@@ -119,13 +119,13 @@ def _draw_write(made: golden.Sources, written: NDArray[np.int64], bits: NDArray[
     written[golden.W_MINIMUM] = below(bits, 3) if is_small else below(bits, 256)
     written[golden.W_SHIFT] = below(bits, 4)
     written[golden.W_MULTIPLIER] = below(bits, 8)
-    if below(bits, 256) == 0:  # near the largest one, by a number of any size
+    if below(bits, 256) == 0:  # near the largest multiplier, at a distance of any magnitude
         written[golden.W_MULTIPLIER] = (1 << 14) - 1 - below(bits, 1 << below(bits, 15))
 
 
 @inner
 def _write_defaults(given: golden.Inputs, cycle: int) -> None:
-    """Write, in the first cycles, settings with which flows come and go: SL by SL, the CCT, the limit."""
+    """In the first cycles, write settings under which flows come and go: each SL, the CCT, the limit."""
     written = given.written
     written[:] = 0
     written[golden.W_ENABLE], written[golden.W_INDEX] = 1, cycle
@@ -139,7 +139,7 @@ def _write_defaults(given: golden.Inputs, cycle: int) -> None:
 
 @inner
 def _show(given: golden.Inputs, resets: int, ins: NDArray[np.int64], rows: NDArray[np.uint64], cycle: int) -> None:
-    """Write the inputs of a cycle."""
+    """Write the inputs of a cycle into their row."""
     clear_row(rows, cycle)
     put(rows, cycle, ins, 0, resets)
     for value in range(4):
@@ -206,13 +206,13 @@ class CCSourceNIC(Stimulus):
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of SourcePhase
-        Run in order.
+        Phases, in the order in which they run.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class CCSourceNIC(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Questions answered so far."""
+        """Number of requests answered so far."""
         return int(self._now[N_ASKED])
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
@@ -257,13 +257,13 @@ class CCSourceNIC(Stimulus):
 
 
 def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that an instance can show."""
+    """Return the rules that an instance can reach."""
     found = {rule.name for rule in golden.RULES}
     return frozenset(found - ({"limit_capped", "absent_entry"} if parameters["cct_entries"] == CCT_ENTRIES else set()))
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
-    """Return phases of that many cycles in all."""
+    """Return phases of ``cycles`` cycles in total."""
     part = max(cycles // 12, 200)
     half, few = CERTAIN // 2, CERTAIN // 64
     return cut(
@@ -283,7 +283,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the source: every rule, flows that come and go."""
+    """Return the stimulus that qualifies the source: it reaches every rule, with flows that come and go."""
     nic = CCSourceNIC(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     nic.watch(
         crosses_cc_source.crosses(parameters),

@@ -1,4 +1,4 @@
-"""Crosses of InfiniBand's credits: what is sent, heard, taken and let go in one cycle, of one lane and of several."""
+"""Crosses of InfiniBand credits: sending, receiving, accepting and freeing, on equal and different lanes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vlane.tb.credits.credit_ib.phases import AHEAD
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, together, without
 
 _LANE_AT, _LANE_BITS = np.uint64(28), np.uint64(15)
-"""Where a flow-control packet names its lane."""
+"""Bit position and mask of a flow-control packet's lane."""
 _MOST_WATCHDOG = 1000
-"""Longest window of which a run has many."""
+"""Longest watchdog window of which a run contains many."""
 _FEW = 4
-"""Lanes of which what is drawn at random names few."""
+"""Fewest lanes with which random draws reach the rare crosses often enough."""
 _SELDOM = (
     "sent_for_period x taken_over",
     "sent_for_period x freed",
@@ -65,21 +65,24 @@ def _freed_while_told(cycles: Cycles) -> Truths:
 EVENTS: Mapping[str, Event] = {
     "reset": lambda cycles: cycles.on("rst"),
     "set-up": lambda cycles: cycles.on("initializing"),
-    "come and gone": _come_and_gone,
-    "sent and heard": _sent_and_heard,
-    "heard while told": _heard_while_told,
-    "freed while told": _freed_while_told,
-    "told": lambda cycles: cycles.on("fcp_valid") & cycles.on("fcp_taken"),
+    "arrival and release": _come_and_gone,
+    "grant and FCP received": _sent_and_heard,
+    "FCPs both ways": _heard_while_told,
+    "release and FCP sent": _freed_while_told,
+    "FCP sent": lambda cycles: cycles.on("fcp_valid") & cycles.on("fcp_taken"),
     AHEAD: lambda cycles: cycles.phase == AHEAD,
     "refused": lambda cycles: cycles.on("arrived") & ~cycles.on("accepted"),
 }
-"""Of one lane: ``come and gone``, a packet is taken and a block let go; ``sent and heard``, a packet is sent and an FCP
-heard; ``heard while told``, an FCP is heard and one sent; ``freed while told``, a block is let go and an FCP sent.
-``told``, an FCP is sent."""
+"""Events.
+
+On one lane: ``arrival and release``, a packet is accepted and a block is freed; ``grant and FCP received``, a packet
+starts and an FCP arrives; ``FCPs both ways``, an FCP arrives and one is sent; ``release and FCP sent``, a block is
+freed and an FCP is sent. On any lane: ``FCP sent``.
+"""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "granted x taken_over",
         "granted x accepted",
@@ -94,16 +97,16 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "waited_for_packet x freed",
         "blocks_returned x granted",
         "blocks_returned x freed",
-        "come and gone x accepted",
-        "sent and heard x taken_over",
+        "arrival and release x accepted",
+        "grant and FCP received x taken_over",
     )
     found += together(
         "sent_for_advance x taken_over",
         "sent_for_advance x freed",
         "sent_for_advance x accepted",
-        "heard while told x taken_over",
-        "freed while told x freed",
-        "blocks_returned x heard while told",
+        "FCPs both ways x taken_over",
+        "release and FCP sent x freed",
+        "blocks_returned x FCPs both ways",
         "counter_wrapped x taken_over",
         "counter_wrapped x freed",
         "corrupt x sent_for_advance",
@@ -121,7 +124,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "freed x reset",
         "sent_for_advance x reset",
         "corrupt x reset",
-        f"told x {AHEAD}",
+        f"FCP sent x {AHEAD}",
         wild=True,
     )
     if parameters["watchdog_cycles"] <= _MOST_WATCHDOG:

@@ -1,4 +1,4 @@
-"""Phases of an InfiniBand link's life: set-up, losses, quiet stretches that are audited, resets, anything."""
+"""Phases of an InfiniBand link: initialization, losses, audited quiet phases, resets, random inputs."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from dataclasses import dataclass
 from typing import Any
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 DEAD = "dead link"
-"""Name of the phase in which nothing arrives, long enough for the watchdog of both ends."""
+"""Name of the phase without arrivals, long enough for the watchdogs of both ends."""
 
 AHEAD = "limits run ahead"
-"""Name of the phase in which limits run ahead of what was said."""
+"""Name of the phase in which limits advance beyond the last FCP."""
 
 FLIGHT = 16
-"""Cycles from one end to the other."""
+"""Cycles from one end of the link to the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkPhase:
-    """A stretch of the link's life. Chances are out of 65536.
+    """A phase of traffic. Probabilities are in 1/65536.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     loss : int
-        Chance that a packet or FCP is lost.
+        Probability that a packet or FCP is lost.
     corrupt : int
-        Chance that an FCP arrives with wrong bits.
+        Probability that an FCP arrives with wrong bits.
     send : int
-        Chance per cycle that a lane with credit sends, when the link is free.
+        Probability per cycle that a lane with credit sends when the link is free.
     free : int
-        Chance per cycle that a block leaves a buffer.
+        Probability per cycle that a block leaves a buffer.
     reset : int
-        Chance of a reset of both ends.
+        Probability of a reset of both ends.
     initializing : int
-        Chance that the port says, in a cycle, that the link is being set up.
+        Probability per cycle that the port is in link initialization.
     least_blocks, most_blocks : int
-        Packet sizes.
+        Smallest and largest packet, in blocks.
     audit : bool
-        At its end every buffer must be empty and every block of credit at its sender.
+        Whether to check at the end that every buffer is empty and every credit is back at its sender.
     wild : bool
-        Every input at random, also what the contract forbids.
+        Whether every input is random, including values that the contract forbids.
     hold : bool
-        FCPs are taken only just after a period; until the next one a block of one lane comes and goes in every cycle,
-        so that its limit runs ahead of what was said.
+        Whether FCPs are taken only just after a period. Until the next period a block of one lane enters and leaves in
+        every cycle, so the lane's limit advances beyond the last FCP.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -68,25 +68,25 @@ class LinkPhase:
 
 
 _RATES = (0, 65, 655, 3277, 6554)
-"""Chances of a loss: 0, 0.1, 1, 5 and 10 %."""
+"""Loss probabilities: 0, 0.1, 1, 5 and 10 %."""
 
 
 def _quiet(parameters: Mapping[str, Any]) -> int:
-    """Return the cycles after which nothing moves any more."""
-    # Until the last packet has left and all buffers are empty (a block a cycle); then one period, its FCPs, the
-    # answers to them, and the flight of both.
+    """Return the number of cycles after which the link is idle."""
+    # Until the last packet has left and all buffers have drained (a block per cycle); then one period, its FCPs, the
+    # answers to them, and the flight time of both.
     lanes = int(parameters["data_vls"])
     return 66 + FLIGHT + lanes * parameters["buffer_blocks"] + parameters["fcp_period"] + 2 * lanes + 2 * FLIGHT
 
 
 def full_round(parameters: Mapping[str, Any]) -> int:
-    """Return the cycles from which every kind of phase comes: ten of 13 parts are busy, some for longer."""
+    """Return the shortest run, in cycles, that contains every kind of phase. Ten of 13 parts are busy."""
     rest = 6 * _quiet(parameters) + 4 * parameters["fcp_period"] + 18 * parameters["watchdog_cycles"] + 400
     return 13 * int(rest) // 3
 
 
 def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, ...]:
-    """Return phases of that many cycles in all: the first set-up, losses up to 10 %, an audit after each."""
+    """Return phases of ``cycles`` cycles in total: initialization, losses up to 10 %, an audit after each."""
     period, quiet = parameters["fcp_period"], _quiet(parameters)
     busy = max(500, cycles // (2 * len(_RATES) + 3))
     unheard = max(busy, min(16 * parameters["watchdog_cycles"], cycles // 4))

@@ -8,7 +8,7 @@ _PORT, _OFFER = "hdl/credits/credit_ib.py", "hdl/credits/fcp_offer.py"
 PLANTS = (
     Plant(
         "abr-never-corrected",
-        "ABR is never set to the FCTBS of an FCP, so that lost blocks never come back.",
+        "ABR is never set to the FCTBS of an FCP, so lost blocks never come back.",
         _PORT,
         "before = Mux(self.update[vl], self.update_fctbs, self.abr[vl])",
         "before = self.abr[vl]",
@@ -44,14 +44,14 @@ PLANTS = (
     ),
     Plant(
         "freed-twice",
-        "A block that is freed returns the room of two.",
+        "A freed block is counted as two.",
         _PORT,
         "self.stored.write(m, self.room[vl], left + (self.freed[vl] & (left < self.buffer_blocks)))",
         "self.stored.write(m, self.room[vl], left + Mux(self.freed[vl] & (left < self.buffer_blocks), 2, 0))",
     ),
     Plant(
         "loss-is-not-answered",
-        "An FCP that shows a loss is answered only when the period is over.",
+        "An FCP that reveals a loss is answered only at the end of the period.",
         _OFFER,
         "self.stored.write(m, pending, Mux(wraps, ~0, (pending & ~sent) | self.returned))",
         "self.stored.write(m, pending, Mux(wraps, ~0, pending & ~sent))",
@@ -70,5 +70,14 @@ PLANTS = (
         "self.stored.write(m, self.overdue, ~(seen | heard))",
         "self.stored.write(m, self.overdue, ~seen)",
     ),
+    Plant(
+        "large-buffer-promises-all",
+        "A buffer of more than 2048 blocks promises all of its room.",
+        _PORT,
+        "return room if self.buffer_blocks <= CREDIT_CAP else Mux(room > CREDIT_CAP, CREDIT_CAP, room)",
+        "return room",
+        instance="large-buffer",
+        parameters={"buffer_blocks": 4000, "fcp_blocks": 0},
+    ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of InfiniBand credits: what is proven, in which instance."""
+"""Proven instances of InfiniBand credits."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ INSTANCES = (
     Instance("pair", CreditIBPairProperties, {**_PAIR, "buffer_blocks": 16}),
     Instance("recovery", CreditIBRecoveryProperties, {**_PAIR, "buffer_blocks": 4}),
 )
-"""What is proven: one port, two ports and a link that loses, and how they recover."""
+"""Proven instances: one port, two ports with a lossy link, and their recovery."""

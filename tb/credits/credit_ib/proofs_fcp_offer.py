@@ -1,4 +1,4 @@
-"""Proofs of which flow-control packet is due, and which one is next, for the port and for the switch."""
+"""Properties of the order of flow-control packets, for the credit port and for the switch."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from vlane.tb.machinery.proofs.properties import Claims
 from vlane.tb.tables.proofs_tables import at
 
 OFFER_STATEMENTS = {
-    "advance": "An FCP of a lane is due while its limit is ahead of the one sent last by the step or more, up to 2048,"
-    " modulo 4096.",
-    "period": "From the end of each period an FCP of every lane is due until it is sent, whether or not its limit has"
-    " changed.",
-    "only-due": "No FCP is offered of a lane for which none is due.",
-    "round-robin": "No lane with an FCP that is due stands between the lane whose FCP was sent last and the lane whose"
-    " FCP is offered.",
-    "wait": "An FCP that is due is sent after at most as many FCPs of other lanes as there are other lanes.",
+    "advance": "An FCP of a lane is due while its limit exceeds the one sent last by at least the step and at most "
+    "2048, modulo 4096.",
+    "period": "From the end of each period on, an FCP of every lane is due until it is sent, even if its limit has "
+    "not changed.",
+    "only-due": "An FCP is offered only for a lane for which one is due.",
+    "round-robin": "No lane with a due FCP lies, in cyclic order, between the lane whose FCP was sent last and the "
+    "lane whose FCP is offered.",
+    "wait": "A due FCP is sent after at most as many FCPs of other lanes as there are other lanes.",
 }
-"""What holds for the offer of flow-control packets."""
+"""Properties of the offer of flow-control packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferRules:
-    """When a flow-control packet is due, as the contract says.
+    """Conditions under which a flow-control packet is due, from the contract.
 
     Parameters
     ----------
     vls : int
-        Lanes.
+        Number of lanes.
     step : int
-        Blocks by which a limit must have advanced.
+        Blocks by which a limit must advance.
     period : int
-        Cycles after which an FCP of every lane is due.
+        Cycles after which an FCP of every lane becomes due.
     told_at_reset : int
         Limit that counts as sent last after reset.
     due_at_reset : bool
@@ -61,20 +61,20 @@ def claim_offer(
     may: Value,
     offered: Value,
 ) -> None:
-    """Claim when an FCP of a lane is offered, beside an account of what was sent.
+    """Claim when an FCP of a lane is offered, with a reference model of the FCPs sent.
 
     Parameters
     ----------
     offer : FCPOffer
         The component.
     rules : OfferRules
-        When an FCP is due.
+        Conditions under which an FCP is due.
     lane : Value
-        Any one lane.
+        Arbitrary lane.
     limit : Value
-        The lane's limit, by an account of the proof.
+        Limit of the lane, from a reference model of the proof.
     shown : Value
-        A loss that an FCP has shown has not been answered yet.
+        An FCP has revealed a loss that is not answered yet.
     may : Value
         An FCP may be sent.
     offered : Value
@@ -82,7 +82,9 @@ def claim_offer(
     """
     vls, period = rules.vls, rules.period
     said, cycles = Signal(COUNTER_BITS, init=rules.told_at_reset), Signal(range(period + 1))
-    over = Signal(init=1 if rules.due_at_reset else 0)  # the period is over and the lane's FCP not sent since
+    over = Signal(
+        init=1 if rules.due_at_reset else 0
+    )  # the period has ended and the lane's FCP has not been sent since
     last = Signal(range(max(2, vls)), init=vls - 1)
     ends, sent = Signal(), Signal()
     m.d.comb += [ends.eq(cycles + 1 == period), sent.eq(offer.sends & (offer.vl == lane))]
@@ -114,7 +116,7 @@ def claim_offer(
 def _claim_turn(
     claim: Claims, m: Module, offer: Any, vls: int, lane: Value, *, due: Value, sent: Value, last: Value, offered: Value
 ) -> None:
-    """Claim the order of the lanes, and how many others are sent before one that is due."""
+    """Claim the order of the lanes, and how many other lanes are served before a due one."""
     place, turn, passed = (Signal(range(vls + 1), name=name) for name in ("place", "turn", "passed"))
     m.d.comb += [place.eq(_place(last, lane, vls)), turn.eq(_place(last, offer.vl, vls))]
     claim(m, "round-robin", turn <= place, when=offered & due)
@@ -128,5 +130,5 @@ def _claim_turn(
 
 
 def _place(last: Value, lane: Value, vls: int) -> Value:
-    """Return how many places after the last lane another one stands, 1 to their number."""
+    """Return the cyclic distance from the last lane to another, 1 to the number of lanes."""
     return Mux(last < lane, lane - last, vls + lane - last)

@@ -1,7 +1,7 @@
-"""Proofs of two ports of InfiniBand credits joined by a link that delays and loses: no buffer ever overflows.
+"""Proofs of two InfiniBand credit ports joined by a link that delays and loses: no buffer ever overflows.
 
-One lane; the first port sends to the second. In each direction one packet or FCP is on the way at a time. All numbers
-that counters stand for are compared as differences modulo 4096.
+One lane; the first port sends to the second. Each direction carries at most one packet or FCP at a time. All values of
+counters are compared as differences modulo 4096.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _MOST_BLOCKS = 66
 
 
 class Wire:
-    """One direction of the link: the packet or FCP that is on the way.
+    """One direction of the link, with the packet or FCP in flight.
 
     Parameters
     ----------
     name : str
-        Of the direction.
+        Name of the direction.
 
     Attributes
     ----------
     packet, fcp : Signal
-        A packet's head, or an FCP, is on the way.
+        A packet's head, or an FCP, is in flight.
     blocks : Signal
-        The packet's size.
+        Size of the packet, in blocks.
     body : Signal
-        The FCP's first 32 bits.
+        First 32 bits of the FCP.
     leaves, arrives : Signal
-        It leaves the wire in this cycle; and it is not lost.
+        The packet or FCP leaves the wire in this cycle; it also arrives, because it is not lost.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,21 +45,21 @@ class Wire:
 
     @property
     def free(self) -> Value:
-        """Nothing is on the way."""
+        """Nothing is in flight."""
         return ~self.packet & ~self.fcp
 
     @property
     def bits(self) -> Value:
-        """The FCP, with its check sum."""
+        """The FCP with its checksum."""
         return Cat(check_sum_of(self.body), self.body)
 
     @property
     def fccl(self) -> Value:
-        """The FCP's limit."""
+        """Limit in the FCP."""
         return self.body[:12]
 
     def carry(self, m: Module, *, grant: Value, blocks: Value, taken: Value, fcp: Value) -> None:
-        """Let what is sent in this cycle be on the way from the next one on."""
+        """Put the packet or FCP sent in this cycle on the wire, from the next cycle on."""
         with m.If(self.leaves):
             m.d.sync += [self.packet.eq(0), self.fcp.eq(0)]
         with m.If(grant):
@@ -69,22 +69,21 @@ class Wire:
 
 
 class CreditIBPairProperties(Properties):
-    """Two ports and a link, with the properties to prove.
+    """Check two ports and a link.
 
     Parameters
     ----------
     port : CreditIB
-        The component; the far end is another of its parameters.
+        The component. The far end is a second instance with the same parameters.
     """
 
     statements: ClassVar = {
-        "no-overflow": "Every packet that arrives has room in the receiver's buffer, whatever was lost before.",
-        "credit": "The credit that a sender believes to have, and the blocks under way, never exceed the receiver's"
-        " free room.",
-        "conserved": "The credit that a sender believes to have, the blocks under way, and those lost without the"
-        " receiver's knowledge never exceed the buffer.",
-        "told": "The limit in an FCP on the way is between the sender's and the receiver's, and never promises more"
-        " than the receiver's free room.",
+        "no-overflow": "Every packet that arrives finds space in the receiver's buffer, whatever was lost before.",
+        "credit": "The credit seen by a sender plus the blocks in flight never exceed the receiver's free blocks.",
+        "conserved": "The credit seen by a sender, the blocks in flight, and the blocks lost without the receiver's "
+        "knowledge together never exceed the buffer.",
+        "told": "The limit in an FCP in flight is between the sender's and the receiver's, and never promises more "
+        "than the receiver's free blocks.",
     }
 
     def __init__(self, port: Any) -> None:
@@ -142,27 +141,27 @@ class CreditIBPairProperties(Properties):
         return m
 
     def may_grant(self) -> Value:
-        """Return whether a packet may start, as far as the link is concerned."""
+        """Return whether the link permits a packet to start."""
         return Value.cast(1)
 
     def must_end(self) -> Value:
-        """Return whether the packet that is being sent must end."""
+        """Return whether the current packet must end."""
         return Value.cast(0)
 
     def must_take(self) -> Value:
-        """Return whether the link must send an FCP that is offered."""
+        """Return whether the link must send an offered FCP."""
         return Value.cast(0)
 
     def must_leave(self, _wire: Wire) -> Value:
-        """Return whether what is on a wire must leave it."""
+        """Return whether the item on a wire must leave it."""
         return Value.cast(0)
 
     def may_lose(self) -> Value:
-        """Return whether the link may lose what leaves it."""
+        """Return whether the link may lose an item that leaves it."""
         return Value.cast(1)
 
     def _promises(self, m: Module) -> None:
-        """Claim that no limit, sent or received, exceeds the room of the buffer."""
+        """Claim that no limit, sent or received, exceeds the free blocks of the buffer."""
         near, far, out, back, flying = self.near, self.far, self.out, self.back, self.flying
         whole = near.parameters.buffer_blocks
         most = min(whole, CREDIT_CAP)
@@ -189,4 +188,4 @@ class CreditIBPairProperties(Properties):
         self.claim(m, "told", (out.body[16:28] == near.fctbs[0]) & ~out.packet, when=out.fcp)
 
     def _further(self, m: Module) -> None:
-        """Claim what a subclass adds."""
+        """Claim the additional properties of a subclass."""

@@ -1,4 +1,4 @@
-"""Proofs of the parts of InfiniBand credits in a switch: the sender that looks at two packets, the offer of FCPs."""
+"""Proofs of the InfiniBand credit parts in a switch: the sender with two-packet look-ahead, and the FCP offer."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ _WIDE = 20
 
 
 class SenderProperties(Properties):
-    """A sender that looks at two packets per lane, beside the account of one arbitrary lane.
+    """Check a sender with two-packet look-ahead against a reference model of one arbitrary lane.
 
     Parameters
     ----------
     sender : CreditIBSender
-        The component, with a limit after reset.
+        The component, built with a limit after reset.
     limit : int
-        That limit.
+        That limit, in blocks.
     """
 
     statements: ClassVar = {
-        "sender-counts": "A sender's FCTBS is the blocks granted since reset, its FCCL the limit that arrived last, and"
-        " before that the limit that it was built with, both modulo 4096.",
-        "sender-window": "A packet fits, alone or behind the head, exactly when the limit is ahead of the blocks sent,"
-        " including all these packets, by 0 to 2048, and the link is initialised.",
+        "sender-counts": "A sender's FCTBS is the number of blocks granted since reset, and its FCCL the last "
+        "received limit, initially the limit it was built with, both modulo 4096.",
+        "sender-window": "A packet fits, as the head or behind it, exactly when the link is initialized and the "
+        "limit is 0 to 2048 ahead of the blocks sent plus the blocks of the head (and of the packet "
+        "behind it).",
     }
 
     def __init__(self, sender: CreditIBSender, limit: int) -> None:
@@ -66,21 +67,21 @@ class SenderProperties(Properties):
 
 
 class FCPRoundRobinProperties(Properties):
-    """A switch port's offer of FCPs beside the account of one arbitrary lane.
+    """Check a switch port's FCP offer against a reference model of one arbitrary lane.
 
     Parameters
     ----------
     offers : FCPRoundRobin
         The component.
     rules : OfferRules
-        When its FCPs are due.
+        Conditions under which FCPs are due.
     """
 
     statements: ClassVar = {
         **OFFER_STATEMENTS,
-        "freed": "The limit that an FCP of a switch carries is the lane's part of the buffer and the blocks freed in it"
-        " since reset, those that came free in the cycle before included, modulo 4096.",
-        "offer-told": "What is sent in a cycle is on the link in the next one; otherwise the link shows nothing.",
+        "freed": "The limit in a switch's FCP is the lane's share of the buffer plus all blocks freed since reset, "
+        "including those freed in the previous cycle, modulo 4096.",
+        "offer-told": "An FCP that is sent in one cycle is on the link in the next; otherwise the link carries none.",
     }
 
     def __init__(self, offers: FCPRoundRobin, rules: OfferRules) -> None:
@@ -110,7 +111,7 @@ class FCPRoundRobinProperties(Properties):
         return m
 
     def _told(self, m: Module, limit: Value) -> None:
-        """Claim what goes over the link."""
+        """Claim the FCPs on the link."""
         o, offer = self.offers, self.offers.offer
         was_sent, sent_vl, of_lane, sent_limit = Signal(), Signal(4), Signal(), Signal(COUNTER_BITS)
         m.d.sync += [

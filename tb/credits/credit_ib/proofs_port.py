@@ -1,4 +1,4 @@
-"""Proofs of one port of InfiniBand credits: every counter and every flow-control packet beside accounts of one lane."""
+"""Proofs of one InfiniBand credit port: counters and flow-control packets, with a reference model of one lane."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDE = 20
 
 
 def check_sum_of(body: Value) -> Value:
-    """Return the check sum of a flow-control packet's first 32 bits, from what each of these bits changes."""
+    """Return the checksum of a flow-control packet's first 32 bits, from the effect of each bit."""
     empty = lpcrc(0)
     changes = [lpcrc(1 << bit) ^ empty for bit in range(32)]
     return Cat(
@@ -27,12 +27,12 @@ def check_sum_of(body: Value) -> Value:
 
 
 def within_window(limit: Value, blocks: Value) -> Value:
-    """Return whether a limit is ahead of so many blocks by 0 to 2048, modulo 4096."""
+    """Return whether a limit is 0 to 2048 ahead of a number of blocks, modulo 4096."""
     return (limit - blocks)[:COUNTER_BITS] <= CREDIT_CAP
 
 
 class CreditIBPortProperties(Properties):
-    """A port beside the accounts of one arbitrary lane, driven by the port's inputs.
+    """Check a port against a reference model of one arbitrary lane, driven by the port's inputs.
 
     Parameters
     ----------
@@ -41,27 +41,27 @@ class CreditIBPortProperties(Properties):
     """
 
     statements: ClassVar = {
-        "sent": "FCTBS of a lane is the blocks of all its packets granted since reset, modulo 4096.",
-        "limit": "The sender's limit of a lane (FCCL) is that of the last sound FCP for the lane, and 0 before the"
-        " first one.",
-        "window": "A packet fits exactly when the link is initialised and the limit is ahead of the blocks sent,"
-        " including the packet, by 0 to 2048, modulo 4096.",
-        "sound": "An FCP that arrives is ignored exactly when its check sum is wrong, its op is above 1 or its lane is"
-        " absent.",
-        "received": "ABR of a lane is the FCTBS of the last sound FCP for the lane and the blocks of the packets"
-        " accepted since (in the same cycle too), modulo 4096.",
-        "room": "The room of a lane is its buffer less the blocks accepted and not yet freed; a block freed while the"
-        " buffer is empty changes nothing.",
-        "accepted": "A packet that arrives is accepted exactly when its lane is there and has room for all its blocks.",
-        "contents": "An FCP that is offered carries its lane, the lane's FCTBS, op 1 during initialisation and 0"
-        " otherwise, and the check sum; without an offer it reads 0.",
-        "promise": "The limit in an FCP is ABR and the free room, at most 2048 above ABR: never more than the buffer"
-        " can take.",
+        "sent": "FCTBS of a lane is the number of blocks of all its packets granted since reset, modulo 4096.",
+        "limit": "The sender's limit of a lane (FCCL) is that of the last valid FCP for the lane, and 0 before the "
+        "first one.",
+        "window": "A packet fits exactly when the link is initialized and the limit is 0 to 2048 ahead of the blocks "
+        "sent plus the packet, modulo 4096.",
+        "sound": "An arriving FCP is ignored exactly when its checksum is wrong, its op is above 1 or its lane is "
+        "absent.",
+        "received": "ABR of a lane is the FCTBS of the last valid FCP for the lane plus the blocks of the packets "
+        "accepted since (in its cycle too), modulo 4096.",
+        "room": "The free blocks of a lane are its buffer minus the blocks accepted and not yet freed; a block freed "
+        "while the buffer is empty changes nothing.",
+        "accepted": "An arriving packet is accepted exactly when its lane exists and has enough free blocks.",
+        "contents": "An offered FCP carries its lane, the lane's FCTBS, op 1 during initialization and 0 otherwise, "
+        "and the checksum; without an offer it is 0.",
+        "promise": "The limit in an FCP is ABR plus the free blocks, at most 2048 above ABR: never more than the "
+        "buffer can hold.",
         "between-packets": "No FCP is offered from the cycle after a grant until the packet's tail has left.",
-        "loss": "An FCP that changes ABR, which shows that packets were lost, makes an FCP of its lane due at once.",
+        "loss": "An FCP that changes ABR, which reveals lost packets, makes an FCP of its lane due at once.",
         **OFFER_STATEMENTS,
-        "watchdog": "A lane is reported overdue from the end of a window of `watchdog_cycles` cycles in which no sound"
-        " FCP arrived for it, and until the end of the next window, and only then.",
+        "watchdog": "A lane is reported overdue exactly from the end of a window of `watchdog_cycles` cycles in "
+        "which no valid FCP arrived for it, until the end of the next window.",
     }
 
     def __init__(self, port: Any) -> None:
@@ -88,7 +88,7 @@ class CreditIBPortProperties(Properties):
             m.d.sync += under_way.eq(1)
         self.claim(m, "between-packets", ~p.fcp_valid, when=under_way)
         self.claim(m, "between-packets", p.busy == under_way)
-        shown = Signal()  # an FCP of this lane has shown a loss and has not been answered
+        shown = Signal()  # an FCP of this lane has revealed a loss that is not answered yet
         with m.If(lost):
             m.d.sync += shown.eq(1)
         with m.Elif(p.offer.sends & (p.offer.vl == self.lane)):
@@ -106,7 +106,7 @@ class CreditIBPortProperties(Properties):
         return at([values[vl] for vl in range(self.port.data_vls)], self.lane)
 
     def _sender(self, m: Module, heard: Signal) -> Signal:
-        """Claim what the sender counts and what it lets start; return the blocks sent."""
+        """Claim the sender's counters and decisions, and return the blocks sent."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
         sent, limit, sound = Signal(_WIDE), Signal(COUNTER_BITS), Signal()
         with m.If(p.grant & (p.grant_vl == self.lane)):
@@ -128,7 +128,7 @@ class CreditIBPortProperties(Properties):
         return sent
 
     def _receiver(self, m: Module, heard: Signal) -> tuple[Value, Value]:
-        """Claim what the receiver counts; return the limit it promises, and that an FCP shows a loss."""
+        """Claim the receiver's counters. Return its limit, and whether an FCP reveals a loss."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp_in)
         whole = p.parameters.buffer_blocks
         said, since, held, taken = Signal(COUNTER_BITS), Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)
@@ -150,7 +150,7 @@ class CreditIBPortProperties(Properties):
         return limit, heard & (packet.fctbs != abr)
 
     def _packet(self, m: Module, sent: Signal, limit: Value) -> None:
-        """Claim the fields of the packet that is offered."""
+        """Claim the fields of the offered FCP."""
         p, packet = self.port, data.View(FCP_LAYOUT, self.port.fcp)
         of_lane = p.fcp_valid & (packet.vl == self.lane)
         self.claim(m, "contents", packet.fctbs == sent[:COUNTER_BITS], when=of_lane)

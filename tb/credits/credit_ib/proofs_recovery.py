@@ -1,7 +1,7 @@
-"""Proofs that InfiniBand credits recover: after the last loss, within a bounded time, the sender knows the room again.
+"""Proofs that InfiniBand credits recover in bounded time: after the last loss the sender's credit becomes exact.
 
-Of the pair of ports, the link may lose anything until an arbitrary moment, and nothing from then on. From that moment
-on it is prompt: what it takes arrives, a packet ends, and an FCP that is due is sent, within ``PROMPT`` cycles each.
+The link of the pair may lose anything until an arbitrary moment, and nothing afterwards. From that moment on it is
+prompt: an item arrives, a packet ends, and a due FCP is sent, within ``PROMPT`` cycles each.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from vlane.tb.credits.credit_ib.proofs_pair import CreditIBPairProperties, Wire
 
 PROMPT = 2
-"""Most cycles of a flight and of a packet once nothing is lost any more."""
+"""Most cycles of a flight, and of a packet, after the last loss."""
 
 
 class CreditIBRecoveryProperties(CreditIBPairProperties):
-    """The pair of ports from the last loss on, with the properties to prove.
+    """Check the recovery of the pair of ports after the last loss.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
 
     statements: ClassVar = {
         **CreditIBPairProperties.statements,
-        "abr-corrected": "Once nothing is lost any more, an FCP from the sender makes ABR the blocks sent less those"
-        f" under way; this takes at most one period and {2 * PROMPT + 1} cycles.",
-        "recovered": "Once nothing is lost any more, the credit that the sender sees, the blocks under way and those"
-        " freed since the receiver's last FCP are again exactly the receiver's free room.",
-        "recovery-time": "After the last loss this takes at most one FCP period and the time of one FCP that waits for"
-        f" what is under way, in each direction: {4 * PROMPT + 2} cycles for a flight and a packet of up to {PROMPT}"
-        " cycles each.",
+        "abr-corrected": "Once nothing is lost any more, an FCP from the sender corrects ABR to the blocks sent "
+        f"minus those in flight; this takes at most one period and {2 * PROMPT + 1} cycles.",
+        "recovered": "Once nothing is lost any more, the credit seen by the sender, the blocks in flight and those "
+        "freed since the receiver's last FCP add up to the receiver's free blocks.",
+        "recovery-time": "After the last loss this takes at most, in each direction, one FCP period plus the time "
+        f"of one FCP that waits for the item in transmission: {4 * PROMPT + 2} cycles for a flight "
+        f"and a packet of up to {PROMPT} cycles each.",
     }
-    depth = 10  # of the base case: so long from reset to a loss and its repair
+    depth = 10  # of the base case: long enough from reset to a loss and its repair
 
     def __init__(self, port: Any) -> None:
         super().__init__(port)
@@ -76,7 +76,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         self._recovery(m, since, corrected, due)
 
     def _correction(self, m: Module, since: Value) -> tuple[Value, Value]:
-        """Claim that ABR is corrected in time; return that it is, and that an FCP has just corrected it."""
+        """Claim that ABR is corrected in time. Return whether it is correct, and whether an FCP just corrected it."""
         near, far, out, period = self.near, self.far, self.out, self.near.parameters.fcp_period
         over, waited = Signal(name="sender_due"), Signal(range(4 * PROMPT + 2), name="sender_waited")
         corrected, was_corrected = Signal(), Signal()
@@ -101,11 +101,11 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         return corrected, self.calm & far.returned[0]
 
     def _recovery(self, m: Module, since: Value, corrected: Value, shown: Value) -> None:
-        """Claim that the sender's credit is the receiver's room again, in time."""
+        """Claim that the sender's credit equals the receiver's free blocks again, in time."""
         near, far, back, period = self.near, self.far, self.back, self.near.parameters.fcp_period
         over, waited = Signal(name="receiver_due"), Signal(range(8 * PROMPT), name="receiver_waited")
         fresh, recovered, freed = Signal(), Signal(), Signal()
-        later, not_told = Signal(12), Signal(12)  # blocks freed since the FCP on the way, and the one heard, was sent
+        later, not_told = (Signal(12), Signal(12))  # blocks freed since the last FCP, and the received one, were sent
         held, taken, sends = Signal(12), Signal(7), Signal()
         m.d.comb += [
             taken.eq(Mux(far.arrived & far.accepted, far.arrived_blocks, 0)),
@@ -144,7 +144,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
 
 
 def _grow(m: Module, age: Signal, *, from_0: Value) -> None:
-    """Count the cycles of something, up to the most that there may be."""
+    """Count cycles up to ``PROMPT`` - 1, from 0 while ``from_0``."""
     with m.If(from_0):
         m.d.sync += age.eq(0)
     with m.Elif(age < PROMPT - 1):

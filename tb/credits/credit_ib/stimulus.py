@@ -1,7 +1,7 @@
 """Stimulus of InfiniBand credits: the port at one end of a lossy link, a golden port at the other.
 
-Packets and FCPs travel in order with the link's flight time; some are lost, some FCPs corrupted. After the losses
-the link is left quiet for a period: then every block must have come back.
+Packets and FCPs travel in order with the link's flight time; some packets and FCPs are lost, some FCPs corrupted. After
+the losses the link stays idle for a period; then every block of credit must have returned.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _RESETS_BIT = 14
 
 
 class Link(NamedTuple):
-    """One direction: what flies, and what its sender is doing.
+    """One direction of the link: items in flight, and the state of its sender.
 
     Parameters
     ----------
     kind, first, second : array of int64, (16,)
         Items in flight by cycle modulo the flight time: nothing, packet (lane, blocks) or FCP (bits).
     regs : array of int64, (4,)
-        Cycles the sender is busy, whether a packet is under way, packets sent, items lost.
+        Cycles until the sender is free, whether a packet is in transmission, packets sent, items lost.
     """
 
     kind: NDArray[np.int64]
@@ -61,7 +61,7 @@ def _clear(given: golden.Inputs) -> None:
 
 @inner
 def _receive(given: golden.Inputs, link: Link, slot: int) -> None:
-    """Give a port what arrives in this cycle."""
+    """Deliver the item arriving at a port in this cycle."""
     if link.kind[slot] == _PACKET:
         given.flags[golden.ARRIVED] = 1
         given.values[golden.ARRIVED_VL] = link.first[slot]
@@ -81,7 +81,7 @@ def _send(
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> None:
-    """Let a port send: a due FCP first, else the packet of some lane that fits."""
+    """Send a due FCP, or else the packet of a random lane if it fits."""
     regs = link.regs
     initializing = given.flags[golden.INIT] != 0
     if regs[L_BUSY] > 0:
@@ -120,7 +120,7 @@ def _send(
 def _free(
     state: golden.CreditIBState, given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
-    """Let a block leave the buffer of some lane that holds one."""
+    """Remove a block from the buffer of a random non-empty lane."""
     lane = below(bits, state.data_vls)
     if below(bits, CERTAIN) >= chances[C_FREE]:
         return
@@ -145,9 +145,9 @@ def _anything(
     bits: NDArray[np.uint64],
     rare: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Draw every input at random; half of the FCPs have the right check sum.
+    """Draw every input at random. Half of the FCPs have the right checksum.
 
-    ``rare`` ones leave lanes unheard of for a watchdog's window, and come in its last cycle, too.
+    With ``rare``, FCPs are so rare that lanes receive none for a watchdog window, and also arrive in its last cycle.
     """
     for lane in range(len(given.blocks)):
         given.blocks[lane] = below(bits, 128)
@@ -174,14 +174,14 @@ def _anything(
 
 @inner
 def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
-    """Let a block of one lane come and go, and take FCPs only just after a period."""
+    """Pass blocks of one lane through the buffer, and take FCPs only just after a period."""
     given.flags[:] = 0
     given.blocks[:] = 1
     since = state.regs[golden.PERIOD]
     if since == 0:
         given.values[golden.FREED_VL] = below(bits, state.data_vls)
     given.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
-    given.flags[golden.TAIL] = 1  # the phase before may leave a packet under way, which lets no FCP be offered
+    given.flags[golden.TAIL] = 1  # the previous phase may have left a packet in transmission, which blocks FCPs
     given.flags[golden.ARRIVED] = given.flags[golden.FREE] = 1
     given.values[golden.ARRIVED_VL] = given.values[golden.FREED_VL]
     given.values[golden.ARRIVED_BLOCKS] = 1
@@ -198,7 +198,7 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Write the inputs of a cycle and what the port must show before it ends."""
+    """Write the inputs of a cycle, and the expected outputs before its clock edge."""
     clear_row(rows, cycle)
     clear_row(expected, cycle)
     lanes = state.data_vls
@@ -287,19 +287,18 @@ class CreditIBLink(Stimulus):
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of LinkPhase
-        Run in order.
+        Phases, in the order in which they run.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
 
     Attributes
     ----------
     audit : dict of str to int
-        Overflows of a buffer and blocks that did not come back, which must be 0; audits, packets sent, and what
-        was lost.
+        Buffer overflows and blocks that did not return, both of which must be 0; audits, packets sent, items lost.
     """
 
     def __init__(
@@ -330,11 +329,11 @@ class CreditIBLink(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Packets sent so far, by both ends."""
+        """Number of packets sent so far, by both ends."""
         return sum(int(link.regs[L_SENT]) for link in self._links)
 
     def _enter(self, index: int) -> None:
-        """After a phase in which anything went, the link is empty; a reset of both ends follows."""
+        """After a wild phase, empty the link and reset the far end."""
         if index and self.phases[index - 1].wild:
             golden.reset(self._ports[1])
             for link in self._links:
@@ -385,7 +384,7 @@ class CreditIBLink(Stimulus):
         return int(self._counts[golden.DISCARDED] + self._far_rules[golden.DISCARDED])
 
     def missing(self) -> int:
-        """Return the blocks of credit that are not where they belong when all buffers are empty."""
+        """Return the blocks of credit that are missing when all buffers are empty."""
         total = 0
         for sender, receiver in (self._ports, self._ports[::-1]):
             most = min(receiver.buffer_blocks, CREDIT_CAP)
@@ -395,7 +394,7 @@ class CreditIBLink(Stimulus):
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the credits: every rule, losses up to 10 %, an audit after each."""
+    """Return the stimulus that qualifies the credits: it reaches every rule, with audited losses of up to 10 %."""
     rest = partial(LinkPhase, send=0, name="rest")
     phases = cut_whole(link_phases(parameters, cycles), cycles, rest)
     traffic = CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

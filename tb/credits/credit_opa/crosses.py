@@ -1,4 +1,4 @@
-"""Crosses of Omni-Path's credits: units used, returned and told in one cycle, and changes of the limits beside them."""
+"""Crosses of Omni-Path credits: units used, returned and freed in one cycle, and simultaneous changes of limits."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ EVENTS: Mapping[str, Event] = {
     "freed": lambda cycles: cycles.on("freed"),
     "return sent": lambda cycles: cycles.on("ltp_sent") & cycles.on("credit_out"),
     "write": lambda cycles: cycles.on("program__enable"),
-    "change asked for": lambda cycles: cycles.on("apply"),
+    "change requested": lambda cycles: cycles.on("apply"),
     "change under way": _changing,
     "change begins": lambda cycles: _changing(cycles) & ~after(_changing(cycles)),
     "of one lane": _sent_and_freed,
 }
-"""``of one lane``: a packet is sent and units are let go of the same lane."""
+"""Events. ``of one lane``: a packet starts and units are freed on the same lane."""
 
 _FEW = 2
-"""Lanes of which seldom one can send while another changes."""
+"""Fewest lanes with which one lane often sends while another one changes."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "granted x returned",
         "granted x freed",
@@ -47,15 +47,15 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "lane_full x returned",
         "shared_full x returned",
         "granted x write",
-        "granted x change asked for",
+        "granted x change requested",
         "granted x change under way",
         "returned x write",
-        "returned x change asked for",
+        "returned x change requested",
         "returned x change under way",
         "from_shared x change under way",
         "from_dedicated x change under way",
         "returned_one x granted",
-        "change asked for x change under way",
+        "change requested x change under way",
         "write x change under way",
         "resized x granted",
         "resized x returned",
@@ -74,7 +74,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "returned x reset",
         "freed x reset",
         "write x reset",
-        "change asked for x reset",
+        "change requested x reset",
         "change under way x reset",
         "return error x granted",
         "return error x freed",

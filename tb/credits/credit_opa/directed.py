@@ -42,15 +42,16 @@ STEPS: list[Step] = [
     _write(BufferSelect.OVERALL, 0, 5),
     ({"apply": 1}, {"step": 0, "fits": 0b11}),
     *_change(*_WHOLE, ResizeStep.IDLE),
-    # Lane 0 takes its 4 dedicated ones, then 4 shared ones; lane 1 could share 2 of its 4 only: 6 are more than 5.
+    # Lane 0 takes its 4 dedicated and 4 shared units. A packet of 4 on lane 1 would share 2 more: 6 exceed the 5 shared
+    # ones.
     ({**_HEADS, "grant": 1, "grant_vl": 0, "grant_blocks": 4}, {"fits": 0b11}),
     ({**_HEADS, "grant": 1, "grant_vl": 0, "grant_blocks": 4}, {"fits": 0b11, "used": 4}),
     ({"blocks": 1 | 4 << 7}, {"fits": 0b00, "used": 8}),
     ({"blocks": 1 | 3 << 7}, {"fits": 0b10}),
-    # Code 3 returns 4 units, shared ones first: lane 1 may share again.
+    # Code 3 returns 4 units, shared ones first, so lane 1 may share again.
     *_return(0, 3),
     (_HEADS, {"fits": 0b11, "used": 4}),
-    # Less for lane 0: sharing stops, and nothing is outstanding beyond dedicated; lowering waits for 2 of the 4.
+    # Fewer units for lane 0: sharing stops at once, because none is outstanding; lowering waits for 2 of the 4 units.
     _write(BufferSelect.DEDICATED, 0, 2),
     ({"apply": 1}, {"step": 0}),
     *_change(
@@ -66,14 +67,14 @@ STEPS: list[Step] = [
         ResizeStep.IDLE,
     ),
     (_HEADS, {"fits": 0b11, "used": 2}),
-    # 3 units and 2 units leave lane 1's buffer: 5 owed, said as code 3 (4 units) and code 1.
+    # 3 and 2 units leave lane 1's buffer: 5 are owed, returned as code 3 (4 units) and code 1.
     ({"freed": 1, "freed_vl": 1, "freed_blocks": 3}, {"owed": 0}),
     ({"freed": 1, "freed_vl": 1, "freed_blocks": 2}, {"owed": 3 << 12}),
     *[({"ltp_sent": 1}, {"credit_out": 0, "owed": 5 << 12})] * 4,
     *[({"ltp_sent": 1}, {"credit_out": bits, "owed": 1 << 12}) for bits in (3, 2, 0, 0)],
     *[({"ltp_sent": 1}, {"credit_out": bits, "owed": 0}) for bits in (1, 2, 0, 0)],
     ({"ltp_sent": 1}, {"credit_out": 0}),
-    # More than is outstanding comes back: an error, and nothing is outstanding.
+    # A return exceeds the outstanding units: an error, and the counter becomes 0.
     *_return(0, 7)[:3],
     ({"ltp_arrived": 1, "credit_in": 0}, {"return_error": 1, "used": 2}),
     ({}, {"used": 0}),

@@ -1,4 +1,4 @@
-"""Phases of an Omni-Path link's life: loads, live changes, quiet stretches that are audited, resets, anything."""
+"""Phases of an Omni-Path link: loads, changes under traffic, audited quiet phases, resets, random inputs."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from dataclasses import dataclass
 from typing import Any
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 FLIGHT = 16
-"""Cycles from one end to the other."""
+"""Cycles from one end of the link to the other."""
 
 BUFFER = 1792
-"""Units that each end's buffer holds."""
+"""Capacity of each end's buffer, in units."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPhase:
-    """A stretch of the link's life. Chances are out of 65536.
+    """A phase of traffic. Probabilities are in 1/65536.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     send : int
-        Chance per cycle that a lane with credit sends, when the link is free.
+        Probability per cycle that a lane with credit sends when the link is free.
     free : int
-        Chance per cycle that units leave a buffer.
+        Probability per cycle that units leave a buffer.
     reset : int
-        Chance of a reset of both ends.
+        Probability of a reset of both ends.
     change : int
-        Chance per cycle that a new division of the far buffer is programmed.
+        Probability per cycle that a new division of the far buffer is programmed.
     ltp : int
-        Chance per cycle that an LTP passes, in each direction.
+        Probability per cycle and direction that an LTP is sent.
     least_blocks, most_blocks : int
-        Packet sizes.
+        Smallest and largest packet, in units.
     audit : bool
-        At its end every unit must be back.
+        Whether to check at the end that every unit is back.
     wild : bool
-        Every input at random, also what the contract forbids.
+        Whether every input is random, including values that the contract forbids.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -58,8 +58,8 @@ class SharedPhase:
 
 
 def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPhase, ...]:
-    """Return phases of that many cycles in all: full and light load, live changes, an audit after each."""
-    # Until buffers are empty, and every lane has said what it owes in codes: a lane needs up to eight.
+    """Return phases of ``cycles`` cycles in total: full and light load, changes of limits, an audit after each."""
+    # Until the buffers have drained and every lane has returned its owed units: a lane needs up to eight codes.
     quiet = 66 + 2 * FLIGHT + BUFFER + 8 * 10 * parameters["vls"] + 100
     busy = max(500, cycles // 16)
     phases: list[SharedPhase] = []

@@ -34,7 +34,7 @@ PLANTS = (
     ),
     Plant(
         "returns-too-much",
-        "A return says the code above the one that is owed.",
+        "A return carries a code for more units than are owed.",
         _RECEIVER,
         "with m.If(owed >= amount):",
         "with m.If(owed >= amount >> 1):",
@@ -57,17 +57,17 @@ PLANTS = (
     ),
     Plant(
         "others-share-is-forgotten",
-        "A lane may use all shared units, whatever other lanes use of them.",
+        "A lane may use all shared units, even those that other lanes use.",
         _RULE,
         "return (after <= maximum) & (others + beyond(after, minimum) <= shared)",
         "return (after <= maximum) & (beyond(after, minimum) <= shared)",
     ),
     Plant(
         "dedicated-raised-too-early",
-        "Dedicated limits grow although units above the others have not come back.",
+        "Dedicated limits grow although units above the other lanes' limits have not come back.",
         _PORT,
         "with m.Case(ResizeStep.DRAIN_DEDICATED), m.If(drained):",
         "with m.Case(ResizeStep.DRAIN_DEDICATED):",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of Omni-Path credits: what is proven, in which instance."""
+"""Proven instances of Omni-Path credits."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ INSTANCES = (
     Instance("parity", ParityProperties, {"vls": 3, "vcu": 0, "parity": True}),
     Instance("one-lane", CreditOPADivisionProperties, {"vls": 1, "vcu": 0}),
 )
-"""What is proven: one port's sender and receiver, two ports and a link, and limits that change."""
+"""Proven instances: one port's sender and receiver, two ports and a link, and changes of limits."""

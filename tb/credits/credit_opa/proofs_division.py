@@ -1,7 +1,7 @@
 """Proofs of Omni-Path credits: while limits change, the sender never exceeds the far buffer.
 
-Only packets that fit are sent, only units that are outstanding come back, and every division that is asked for is
-one of the far buffer.
+Assumptions: only fitting packets are sent, only outstanding units return, and every requested division fits the far
+buffer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SUM_BITS = 16
 
 
 class CreditOPADivisionProperties(Properties):
-    """A port whose limits change while it sends, with the properties to prove.
+    """Check a port whose limits change while it sends.
 
     Parameters
     ----------
@@ -28,13 +28,12 @@ class CreditOPADivisionProperties(Properties):
     """
 
     statements: ClassVar = {
-        "no-overflow": "The units outstanding, and those dedicated but unused, never exceed the far buffer, in any step"
-        " of any change.",
+        "no-overflow": "The outstanding units, plus those dedicated but unused, never exceed the far buffer, in any "
+        "step of any change.",
         "valid-division": "The limits in force never promise more than the far buffer, in any step of any change.",
-        "sharing": "The shared units outstanding of the lanes that do not have to give them back never exceed the"
-        " overall limit.",
-        "drained": "Dedicated limits shrink after all shared units have come back, grow after none is above them, and"
-        " lanes share again only when all dedicated limits are in force.",
+        "sharing": "The outstanding shared units of lanes that need not return them never exceed the overall limit.",
+        "drained": "Dedicated limits shrink only after all shared units have come back, grow only once no lane "
+        "exceeds them, and lanes share again only when all dedicated limits are in force.",
     }
 
     def __init__(self, port: Any) -> None:
@@ -70,12 +69,12 @@ class CreditOPADivisionProperties(Properties):
         return m
 
     def _head_is_granted(self) -> Value:
-        """Return whether the size that is granted is that of the lane's head."""
+        """Return whether the granted size is that of the lane's head."""
         p = self.port
         return Cat((p.grant_vl == vl) & (p.grant_blocks == p.blocks[vl]) for vl in range(p.vls)).any()
 
     def _while_changing(self, m: Module, step: Value) -> None:
-        """Claim the invariant of each step of a change."""
+        """Claim the invariants of each step of a change."""
         s = self.port.sender
         drained = (ResizeStep.LOWER_DEDICATED, ResizeStep.RAISE_DEDICATED, ResizeStep.RAISE_SHARED)
         lowered = (ResizeStep.DRAIN_DEDICATED, ResizeStep.RAISE_DEDICATED)

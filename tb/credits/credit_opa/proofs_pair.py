@@ -1,4 +1,4 @@
-"""Proofs of two ports of Omni-Path credits: no unit is lost or doubled between the sender and the far buffer."""
+"""Proofs of two Omni-Path credit ports: no unit is lost or duplicated between the sender and the far buffer."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from vlane.tb.credits.credit_opa.proofs_port import units_of
 from vlane.tb.credits.credit_opa.proofs_receiver import Returns
 from vlane.tb.machinery.proofs.properties import Properties
 
-_BUFFER = 15  # units of each lane, so that the solver ends: 2176 took more than two minutes
+_BUFFER = 15  # units of each lane: with 2176 the solver took more than two minutes
 
 
 class CreditOPAPairProperties(Properties):
-    """A sending and a receiving port with a lossless link, and an account of every lane's far buffer.
+    """Check a sending and a receiving port with a lossless link against a reference model of every lane's far buffer.
 
-    Packets are under way for as long as they like; an LTP arrives in the cycle in which it leaves.
+    Packets may stay in flight for any time; an LTP arrives in the cycle in which it leaves.
 
     Parameters
     ----------
     port : CreditOPA
-        The component; the far end is another of its parameters.
+        The component. The far end is a second instance with the same parameters.
     """
 
     statements: ClassVar = {
-        "conserved": "The units that a sender counts as outstanding are those under way, in the far buffer, owed by the"
-        " receiver, and in the return on the link: each one is counted once, and comes back exactly once.",
+        "conserved": "The units that a sender counts as outstanding are those in flight, in the far buffer, owed by "
+        "the receiver, and in the return on the link: each unit is counted once, and comes back exactly "
+        "once.",
         "no-false-error": "A return of a correct receiver is never reported as an error.",
         "in-step": "Both ends agree on which of the four LTPs of a return is next.",
     }

@@ -1,4 +1,4 @@
-"""Proofs of one port of Omni-Path credits: its sender beside the accounts of one arbitrary lane."""
+"""Proofs of one Omni-Path credit port: its sender against a reference model of one arbitrary lane."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _WIDE = 20
 
 
 def units_of(code: Value, vcu: int) -> Value:
-    """Return the units that a return code stands for."""
+    """Return the number of units that a return code encodes."""
     return at([Value.cast(returned_units(each, vcu)) for each in range(8)], code)
 
 
 def beyond(held: Value, dedicated: Value) -> Value:
-    """Return the shared units among those that a lane has outstanding."""
+    """Return how many of a lane's outstanding units are shared ones."""
     return Mux(held > dedicated, held - dedicated, 0)
 
 
 def total(values: list[Value]) -> Value:
-    """Return the sum of values."""
+    """Return the sum of the values."""
     return sum(values[1:], values[0])
 
 
 class CreditOPASenderProperties(Properties):
-    """A port beside the account of one arbitrary lane: what was taken, what came back, and the limits.
+    """Check a port against a reference model of one arbitrary lane: units taken, units returned, and limits.
 
     Parameters
     ----------
@@ -38,22 +38,23 @@ class CreditOPASenderProperties(Properties):
     """
 
     statements: ClassVar = {
-        "outstanding": "The units outstanding of a lane are those of its granted packets less those returned, also when"
-        " a packet is granted in the cycle of a return; after an excessive return only those granted in its cycle.",
-        "return-format": "A return is the 8 bits of four LTPs, counted from reset: the code, then the lane, lowest bits"
-        " first.",
-        "return-error": "A return is reported as an error exactly when its code is not 0 and its lane is absent or has"
-        " fewer units outstanding.",
+        "outstanding": "The outstanding units of a lane are those of its granted packets minus those returned, also "
+        "when a packet is granted in the cycle of a return; after an excessive return only those "
+        "granted in its cycle.",
+        "return-format": "A return consists of the 8 bits of four LTPs, counted from reset: the code, then the lane, "
+        "lowest bits first.",
+        "return-error": "A return is reported as an error exactly when its code is not 0 and its lane is absent or "
+        "has fewer units outstanding than are returned.",
         "fits": "A packet fits exactly when its lane stays within its dedicated and shared limits, and the shared units"
         " of all lanes stay within the overall limit; shared units are used after the dedicated ones.",
-        "to-come": "The limits to come are those written last; writes during a change, or in the cycle that requests"
-        " one, and writes for an absent lane have no effect.",
-        "who-changes": "A change affects the lanes whose limits differ from those to come, and all lanes if the overall"
-        " limit shrinks.",
-        "steps": "A change passes through its steps in their order; it waits only while a lane that changes has shared"
-        " units outstanding.",
-        "in-force": "The limits in force change as the steps say: sharing stops at the start, dedicated and overall"
-        " limits shrink, then dedicated, shared and overall limits grow to those to come.",
+        "to-come": "The new limits are those written last; writes during a change, in the cycle that requests a "
+        "change, or for an absent lane have no effect.",
+        "who-changes": "A change affects the lanes whose limits differ from the new ones, and all lanes if the "
+        "overall limit shrinks.",
+        "steps": "A change passes through its steps in order; it waits only while an affected lane has shared units "
+        "outstanding.",
+        "in-force": "The limits in force follow the steps: sharing stops at the start, dedicated and overall limits "
+        "shrink, then dedicated, shared and overall limits grow to the new ones.",
     }
 
     def __init__(self, port: Any) -> None:
@@ -80,7 +81,7 @@ class CreditOPASenderProperties(Properties):
         return at(self._lanes(values), self.lane)
 
     def _outstanding(self, m: Module) -> None:
-        """Claim what returns say, and what is outstanding."""
+        """Claim the decoding of returns, and the outstanding units."""
         p, vls = self.port, self.port.parameters.vls
         ltps, earlier, whole = Signal(2), Signal(6), Signal(8)
         returns, here = Signal(), Signal()
@@ -124,7 +125,7 @@ class CreditOPASenderProperties(Properties):
         self.claim(m, "fits", self._of_lane(p.fits) == within)
 
     def _limits(self, m: Module) -> None:
-        """Claim the limits to come and in force, and the order of a change."""
+        """Claim the new limits, the limits in force, and the order of a change."""
         p, s = self.port, self.port.sender
         idle, step = Signal(), Signal(3)
         names = ("dedicated", "shared", "overall")
@@ -141,7 +142,7 @@ class CreditOPASenderProperties(Properties):
         self._change(m, idle, step, to_come, in_force)
 
     def _change(self, m: Module, idle: Value, step: Signal, to_come: list[Signal], in_force: list[Signal]) -> None:
-        """Claim who changes when, and the limits in force."""
+        """Claim which lanes change in which step, and the limits in force."""
         p, s = self.port, self.port.sender
         changing, drained, differs, shrinks = Signal(), Signal(), Signal(), Signal()
         waiting = [s.changing[vl] & (p.used[vl] > p.dedicated[vl]) for vl in range(p.parameters.vls)]

@@ -1,4 +1,4 @@
-"""Proofs of the receiving end of Omni-Path credits: units owed beside an account, and the returns on the wire."""
+"""Proofs of the receiving end of Omni-Path credits: owed units, and the returns on the wire."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _WIDE = 20
 
 
 class Returns:
-    """What the returns of a port must be: the next lane that is owed units, and the largest code.
+    """Reference model of a port's returns: the next lane that is owed units, and the largest code.
 
     Parameters
     ----------
     m : Module
-        Of the proof.
+        Module of the proof.
     owed : sequence of Value
-        Units owed per lane.
+        Owed units, by lane.
     sent : Value
         An LTP leaves.
     vcu : int
@@ -31,15 +31,15 @@ class Returns:
     Attributes
     ----------
     ltps : Signal
-        LTPs of the return that have left.
+        LTPs of the current return that have left.
     saying : Signal
-        The return that leaves: code and lane.
+        Current return: code and lane.
     last : Signal
-        Lane of the last return.
+        Lane of the previous return.
     begins : Signal
-        The last LTP of a return leaves; the next one is chosen.
+        The last LTP of a return leaves, and the next return is chosen.
     found, lane, code, units : Signal
-        A lane is owed units; the lane, code and units of the next return.
+        A lane is owed units; lane, code and units of the next return.
     """
 
     def __init__(self, m: Module, owed: list[Value], sent: Value, vcu: int) -> None:
@@ -74,7 +74,7 @@ class Returns:
 
 
 class CreditOPAReceiverProperties(Properties):
-    """A port beside the account of what one arbitrary lane freed and what was said of it.
+    """Check a port against a reference model of one arbitrary lane: units freed, and units returned.
 
     Parameters
     ----------
@@ -83,14 +83,15 @@ class CreditOPAReceiverProperties(Properties):
     """
 
     statements: ClassVar = {
-        "owed": "The units owed to the other end are those freed less those of the returns that have begun, also when"
-        " units are freed in the cycle in which a return begins.",
-        "largest-code": "A return carries the largest code that does not exceed the units owed of its lane, and 0 if no"
-        " lane is owed any.",
-        "wire": "The four LTPs of a return carry its code and its lane, lowest bits first, whatever is freed then.",
-        "turn": "The lane of a return is the next one that is owed units after that of the return before.",
-        "wait": "A lane that is owed units gets a return after at most as many returns of other lanes as there are"
-        " other lanes.",
+        "owed": "The owed units are those freed minus those of the returns that have begun, also when units are "
+        "freed in the cycle in which a return begins.",
+        "largest-code": "A return carries the largest code that does not exceed the owed units of its lane, and 0 if "
+        "no lane is owed any.",
+        "wire": "The four LTPs of a return carry its code and its lane, lowest bits first, whatever is freed "
+        "meanwhile.",
+        "turn": "The lane of a return is the next one, after the previous return's lane, that is owed units.",
+        "wait": "A lane that is owed units is served after at most as many returns of other lanes as there are other "
+        "lanes.",
     }
     within = 24
 

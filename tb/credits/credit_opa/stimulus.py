@@ -1,7 +1,7 @@
-"""Stimulus of Omni-Path credits: the port at one end of a replayed link, a golden port at the other.
+"""Stimulus of Omni-Path credits: the port at one end of a simulated link, a golden port at the other.
 
-Nothing is lost. The division of the far buffer is programmed through the port, and changed while traffic runs;
-never may more be outstanding than the far buffer holds, and when the link is quiet every unit is back.
+Nothing is lost. The division of the far buffer is programmed through the port and changed under traffic. The
+outstanding units must never exceed the far buffer, and when the link is idle every unit must have returned.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut_who
 
 
 class CreditSurroundings(NamedTuple):
-    """What surrounds the port.
+    """State of the traffic around the port.
 
     Parameters
     ----------
     packet_vl, packet_blocks, ltp : array of int64, (2 directions, 16)
-        What flies, by cycle modulo the flight time: packets, and two bits of a return + 1.
+        Items in flight by cycle modulo the flight time: packets, and two bits of a return plus 1.
     held : array of int64, (2 ends, vls)
-        Units in the buffer of the far end and of the port.
+        Units in the far end's buffer and in the port's.
     wanted : array of int64, (2, vls)
-        Dedicated and shared limits that are being programmed.
+        Dedicated and shared limits being programmed.
     overall : array of int64, (1,)
-        The shared limit of all that goes with them.
+        Shared limit of all lanes that belongs to them.
     regs : array of int64, (2, 5)
-        Per direction: cycles the sender is busy, packets sent, overflows; the write that comes next; the cycle.
+        Per direction: cycles until the sender is free, packets sent, overflows; the next write; the cycle.
     """
 
     packet_vl: NDArray[np.int64]
@@ -71,7 +71,7 @@ def _new_surroundings(vls: int) -> CreditSurroundings:
 
 @kernel
 def _draw_division(around: CreditSurroundings, bits: NDArray[np.uint64]) -> None:
-    """Divide the far buffer anew: dedicated units, what is shared, and how much of it each lane may have."""
+    """Draw a new division of the far buffer: dedicated units, shared units, and each lane's shared limit."""
     vls = around.wanted.shape[1]
     left = BUFFER
     for vl in range(vls):
@@ -96,7 +96,7 @@ def _program(
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> None:
-    """Write a division limit by limit, then ask for it."""
+    """Write a division limit by limit, then request the change."""
     regs = around.regs
     vls = port.vls
     if regs[0, W_WRITE] < 0:
@@ -133,7 +133,7 @@ def _exchange(
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> None:
-    """Let one end receive, free and send; direction ``end`` leaves it, the other arrives."""
+    """Receive, free and send at one end. It sends in direction ``end`` and receives from the other."""
     regs, other = around.regs, 1 - end
     if around.packet_blocks[other, slot] != 0:
         around.held[other, around.packet_vl[other, slot]] += around.packet_blocks[other, slot]
@@ -237,7 +237,7 @@ def _fill(
 
 @kernel
 def start_far(far: golden.CreditOPAState) -> None:
-    """Reset the far end and give it limits: half of the port's buffer dedicated, half shared."""
+    """Reset the far end and set its limits: half of the port's buffer dedicated, half shared."""
     golden.reset(far)
     far.dedicated[:] = BUFFER // (2 * far.vls)
     far.shared[:] = BUFFER // 4
@@ -246,7 +246,7 @@ def start_far(far: golden.CreditOPAState) -> None:
 
 @kernel
 def clear_surroundings(around: CreditSurroundings) -> None:
-    """Empty the link and the buffers; a division is programmed next."""
+    """Empty the link and the buffers, and restart the programming of the current division."""
     around.packet_blocks[:] = 0
     around.ltp[:] = 0
     around.held[:] = 0
@@ -261,18 +261,18 @@ class CreditOPALink(Stimulus):
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of SharedPhase
-        Run in order.
+        Phases, in the order in which they run.
     seed : int
-        Two stimuli with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
 
     Attributes
     ----------
     audit : dict of str to int
-        Overflows of a buffer and units that did not come back, which must be 0; audits, and packets sent.
+        Buffer overflows and units that did not return, both of which must be 0; audits, and packets sent.
     """
 
     def __init__(
@@ -315,11 +315,11 @@ class CreditOPALink(Stimulus):
 
     @property
     def decisions(self) -> int:
-        """Packets sent so far, by both ends."""
+        """Number of packets sent so far, by both ends."""
         return int(self._around.regs[:, W_SENT].sum())
 
     def _enter(self, index: int) -> None:
-        """After a phase in which anything went, the link is empty; a reset of both ends follows."""
+        """After a wild phase, empty the link and reset the far end."""
         if index and self.phases[index - 1].wild:
             start_far(self._ports[1])
             clear_surroundings(self._around)
@@ -352,12 +352,12 @@ class CreditOPALink(Stimulus):
             self.audit["leaked_blocks"] += self.missing()
 
     def missing(self) -> int:
-        """Return the units that are not back when all buffers are empty."""
+        """Return the units that are missing when all buffers are empty."""
         return sum(int(port.used.sum() + port.owed.sum()) for port in self._ports)
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the credits: every rule, live changes, audits."""
+    """Return the stimulus that qualifies the credits: it reaches every rule, with audited changes of limits."""
     phases = cut_whole(shared_phases(parameters, cycles), cycles, partial(SharedPhase, name="rest"))
     traffic = CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(crosses_credit_opa.crosses(parameters), crosses_credit_opa.EVENTS, inputs=inputs, outputs=outputs)

@@ -1,4 +1,4 @@
-"""Inputs of Omni-Path credits that no link would bring: what the contract forbids is defined, and compared, too."""
+"""Inputs of Omni-Path credits beyond the contract: their effects are defined and compared too."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from vlane.golden.engine.random_bits import below
 
 _DEDICATED, _SHARED, _OVERALL = int(BufferSelect.DEDICATED), int(BufferSelect.SHARED), int(BufferSelect.OVERALL)
 TURN_BITS, _PROGRAMMING, _CHANGING = 10, 64, 16
-"""Cycles of a turn in which anything comes, as a power of two; cycles in which limits are drawn, then change, nothing
-sent."""
+"""Length of a turn (log2 of cycles); cycles in which limits are redrawn; interval between their changes."""
 
 
 @inner
 def anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> None:
-    """Draw every input at random; by turns little comes back, or little is said: counters grow large."""
+    """Draw every input at random. In some turns few units are returned or encoded, so the counters grow large."""
     vls = len(given.blocks)
     for lane in range(vls):
         given.blocks[lane] = below(bits, 128)
@@ -57,9 +56,9 @@ def anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits
 def _let_used_grow(
     port: golden.CreditOPAState, given: golden.Inputs, clock: int, favourite: int, bits: NDArray[np.uint64]
 ) -> None:
-    """Change the limits some times, then send far more than comes back; by turns on one lane alone, past its limits.
+    """Change the limits a few times, then send far more than returns, in some turns on one lane, beyond its limits.
 
-    While they change nothing is outstanding; dedicated ones change by little, too.
+    During the changes nothing is outstanding. Dedicated limits also change by small amounts.
     """
     since = clock & ((1 << TURN_BITS) - 1)
     if (clock >> TURN_BITS) // 4 // len(given.blocks) % 2 and below(bits, 16):
@@ -69,7 +68,7 @@ def _let_used_grow(
     if since <= _PROGRAMMING + _CHANGING:
         given.flags[golden.GRANT], given.flags[golden.ENABLE] = 0, 1
         given.values[golden.UNITS] = below(bits, 4096 >> below(bits, 4))
-        if since > _CHANGING and below(bits, 2):  # 1 to 15 away from the limit in force
+        if since > _CHANGING and below(bits, 2):  # XOR of the limit in force with 1 to 15
             given.values[golden.SELECT] = _DEDICATED
             given.values[golden.UNITS] = port.dedicated[given.values[golden.TO_VL]] ^ (
                 1 + below(bits, (2 << below(bits, 4)) - 1)
@@ -84,7 +83,7 @@ def _let_used_grow(
 
 @inner
 def _let_owed_grow(given: golden.Inputs, owed: int, bits: NDArray[np.uint64]) -> None:
-    """Free far more than is said; much is said where what is owed is a power of two."""
+    """Free far more units than are returned, but return many when the owed units are a power of two."""
     given.flags[golden.FREE], given.flags[golden.LTP_SENT] = 1, below(bits, 64) == 0
     if owed & (owed - 1) == 0 and below(bits, 64):
         given.flags[golden.FREE], given.flags[golden.LTP_SENT] = owed == 0, 1
@@ -97,9 +96,9 @@ def _change_one(
     alone: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    """Return units of lanes that are there, and change single limits, often by little or in one bit.
+    """Return units of existing lanes, and change single limits, often by a small amount or by one bit.
 
-    ``alone``: little is sent, and what a change waits for comes back, often unit by unit, so that every sum is passed.
+    With ``alone`` little is sent, and the units for which a change waits return, often one by one, so every sum occurs.
     """
     values, heard = given.values, port.regs[golden.HEARD_LTPS]
     values[golden.CREDIT_IN] &= (3, 3, 1, 0)[heard]

@@ -1,4 +1,4 @@
-"""Crosses of the prober: orders one after another, feedback at its bounds, writes and resets beside orders."""
+"""Crosses of the prober: consecutive orders, feedback at its bounds, writes and resets during orders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Event, together
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 EVENTS: Mapping[str, Event] = {
     "answered": lambda cycles: cycles.on("done"),
@@ -20,7 +20,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return together(
         "first x answered",
         "due x answered",

@@ -1,4 +1,4 @@
-"""Hand-written cycles of the prober: 4 flows, all probed, the least delay learned, 75000 bytes between probes."""
+"""Hand-written cycles of the prober: 4 flows, all probed, learned least delay, 75000 bytes between probes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLEARS: list[Step] = [({"order": 1}, _BUSY)] * PARAMETERS["flows"]
 
 
 def _order(given: dict[str, int], cycles: int, shown: dict[str, int]) -> list[Step]:
-    """Return an order, the cycles until it is answered, and its answer."""
+    """Return an order, the cycles until the answer, and the answer."""
     wait: list[Step] = [({"order": 1}, _BUSY)] * (cycles - 1)
     return [({"order": 1, **given}, {"ready": 1}), *wait, ({}, {**_NOTHING, "ready": 1, "done": 1, **shown})]
 
@@ -40,30 +40,30 @@ STEPS: list[Step] = list(
         _frame(1, 1500, follow=1),
         _probe(1, sent=1500),
         *(_frame(1, 15_000) for _ in range(4)),
-        # 60000 and 14999 bytes since the probe; with the next one 75000
+        # 60000 and 14999 bytes since the probe; 75000 with the next frame
         _frame(1, 14_999),
         _frame(1, 1, follow=1),
         _frame(1, 64),
         _probe(1, sent=76_564),
         _probe(0),
-        # the first reply, after 100 cycles, says nothing
+        # the first reply, after 100 cycles, yields no feedback
         _back(1, 1000, 1100, 1500),
         # no excess: 3750 / 64
         _back(1, 2000, 2100, 76_500, 58),
-        # 40 cycles more, 75000 bytes in 1000 cycles: 40 x 75000 / 1040 = 2884; 3750 - 2884 - 2 x 2884
+        # 40 cycles of excess, 75000 bytes in 1000 cycles: 40 x 75000 / 1040 = 2884; 3750 - 2884 - 2 x 2884
         _back(1, 3000, 3140, 151_500, -76),
-        # in the cycle of the one before, and a cycle earlier
+        # probe arrivals in the same cycle as the previous one, and one cycle earlier
         _back(1, 3000, 3140, 160_000),
         _back(1, 3000, 3139, 160_000),
-        # 2000 cycles more: 2000 x 75000 / 3000 = 50000; 3750 - 50000 - 2 x 47116, at most 187500, is -140482
+        # 2000 cycles of excess: 2000 x 75000 / 3000 = 50000; 3750 - 50000 - 2 x 47116 = -140482, within 187500
         _back(1, 4040, 6140, 226_500, -2195),
-        # 1050475 cycles more, at most 1048575; x 300000 / 1048575 = 300000: saturated at -187500
+        # 1050475 cycles of excess, clamped to 1048575; x 300000 / 1048575 = 300000: saturates at -187500
         _back(1, 6140 - 2000, 6140 + 1_048_575, 526_500, -2929),
-        # the least delay is now 90 cycles, and the occupancy 0: saturated at 187500
+        # the least delay is now 90 cycles, and the occupancy 0: saturates at 187500
         _back(1, 2_000_000, 2_000_090, 601_500, 2929),
-        # 10 cycles more: 10 x 100 / 1010 = 0
+        # 10 cycles of excess: 10 x 100 / 1010 = 0
         _back(1, 2_001_000, 2_001_100, 601_600, 58),
-        # reset forgets bytes and replies
+        # reset clears bytes and replies
         [({"rst": 1}, {"ready": 1})],
         _CLEARS,
         _probe(1),

@@ -22,28 +22,28 @@ PLANTS = (
     ),
     Plant(
         "begun-without-a-limiter",
-        "After a frame without a limiter the next one with it does not count as the first.",
+        "After a frame without a limiter the next frame with one does not count as the first.",
         _FILE,
         "m.d.sync += [self.follows.eq(follows), record.begun.eq(~excluded)]",
         "m.d.sync += [self.follows.eq(follows), record.begun.eq(1)]",
     ),
     Plant(
         "probes-are-counted",
-        "The size that comes with a probe is counted as the flow's bytes.",
+        "The size given with a probe is added to the flow's bytes.",
         _FILE,
         "with m.Case(_COUNTED), m.If(~self.probes):",
         "with m.Case(_COUNTED):",
     ),
     Plant(
         "same-cycle-counts",
-        "A reply whose probe arrived in the cycle of the one before is not ignored.",
+        "A reply whose probe arrived in the same cycle as the previous one is not ignored.",
         _FILE,
         "self.late.eq(record.heard & (equals(self.gap, 0) | self.gap[-1])),",
         "self.late.eq(record.heard & self.gap[-1]),",
     ),
     Plant(
         "late-replies-are-kept",
-        "A reply that is ignored is kept as the one before.",
+        "An ignored reply replaces the previous reply.",
         _FILE,
         "writer.en.eq(self.clears | (self.is_last & ~(self.replies & self.late))),",
         "writer.en.eq(self.clears | self.is_last),",
@@ -66,7 +66,7 @@ PLANTS = (
     ),
     Plant(
         "change-of-the-first",
-        "The second reply counts a change of occupancy from 0.",
+        "The second reply's change of occupancy is computed from 0.",
         _FILE,
         "self.change.eq(Mux(record.known, self.occupancy - record.occupancy, 0)),",
         "self.change.eq(self.occupancy - record.occupancy),",
@@ -94,4 +94,4 @@ PLANTS = (
         instance="divider",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

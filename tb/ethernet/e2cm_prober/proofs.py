@@ -1,4 +1,4 @@
-"""Proofs of the prober: when a probe follows, what a reply says, and the quotient, for any orders."""
+"""Proofs of the prober for any orders: when a probe follows, the feedback of replies, and the quotient."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inpu
 from vlane.tb.tables.proofs_tables import constant, opened
 
 _READ, _PRODUCT, _QUOTIENT, _KNOWN = 2, 5, 13, 35
-"""Steps in which the record is there, the product and the quotient begin, and the occupancy is known."""
+"""Steps in which the record is available, the product starts, the quotient starts, and the occupancy is known."""
 _WIDE = 32
 
 
 class E2CMProberProperties(Properties):
-    """A prober beside an account of one arbitrary flow, which changes as the order of the flow is done.
+    """Check a prober against a reference model of one arbitrary flow, which is updated when an order of the flow ends.
 
-    Products and quotients are free: multiplier and divider are taken out. What presupposes a second reply of the flow
-    is part of the claims and not of their premises, which a solver would take very long to reach: the lockstep counts
-    such replies by rule.
+    Products and quotients are unconstrained: multiplier and divider are cut out. Conditions on a second reply of the
+    flow are part of the claims, not of their premises, because a solver would take very long to reach them. The
+    lockstep counts such replies by rule.
 
     Parameters
     ----------
     prober : E2CMProber
-        The component; a port that reads the watched record is added to its memory.
+        The component. The proof adds a read port for the watched record to its memory.
     """
 
     statements: ClassVar = {
-        "kept": "What is kept of a flow is cleared after reset, and then what its own orders make of it; orders of "
-        "other flows, writes and late replies change nothing of it.",
-        "follow": "A probe follows a frame exactly if it is the flow's first one, or the first one with a limiter "
-        "after one that needed it, or if `probe_bytes` were sent since the last probe.",
-        "unlimited": "With `probed` limited no probe follows a frame of a flow without a limiter.",
+        "kept": "The record of a flow is cleared after reset and then changed by the flow's own orders only; orders "
+        "of other flows, writes and late replies do not change it.",
+        "follow": "A probe follows a frame exactly if the frame is the flow's first, or the first one with a limiter "
+        "after one without, or if `probe_bytes` were sent since the last probe.",
+        "unlimited": "With `probed = limited` no probe follows a frame of a flow without a limiter.",
         "sent": "A probe carries the bytes of the flow's frames since reset, modulo 2^32.",
-        "least": "The least delay is the least one of all replies up to this one, or the one that was written last "
-        "before the reply was taken.",
-        "operands": "The excess and the bytes that are multiplied are those of EPR-7, at most their largest values, "
-        "and the product is divided by the gap.",
-        "feedback": "A reply's feedback is Qeq,flow - q - W (q - q of the reply before), saturated, in units of 64 "
-        "bytes towards 0, with q the quotient.",
-        "saturated": "No feedback is beyond -(2W + 1) and (2W + 1) `norm_bytes`.",
-        "sign": "A negative feedback is shown only if that difference is negative, a positive one only if it is "
+        "least": "The least delay is the smallest of all replies up to this one and, if delays are given, of the "
+        "delay written last before the reply was taken.",
+        "operands": "The multiplied excess and bytes are those of EPR-7, clamped to their largest values, and the "
+        "product is divided by the gap.",
+        "feedback": "The feedback of a reply is Qeq,flow - q - W (q - q of the previous reply), saturated, in units "
+        "of 64 bytes rounded towards 0, where q is the quotient.",
+        "saturated": "Feedback stays within -(2W + 1) and (2W + 1) times `norm_bytes`.",
+        "sign": "Negative feedback is shown only if that difference is negative, positive feedback only if it is "
         "positive.",
-        "first": "The first reply of a flow has no feedback, and the second one no change of occupancy.",
-        "ignored": "A reply whose probe arrived in the same cycle as the one before, or earlier, has no feedback.",
-        "time": "An order of what starts is answered 7 cycles after it is taken, a reply 40, and nothing else is; "
-        "an answer has only what belongs to its kind.",
+        "first": "The first reply of a flow has no feedback, and the second reply no change of occupancy.",
+        "ignored": "A reply whose probe arrived in the same cycle as the previous one, or earlier, has no feedback.",
+        "time": "A start order is answered 7 cycles after it is taken, a reply after 40, and there is no other "
+        "answer; an answer has only the outputs of its kind.",
     }
     depth = 3
     within = 50
@@ -96,7 +96,7 @@ class E2CMProberProperties(Properties):
         return m
 
     def _latch(self, m: Module) -> None:
-        """Keep the order of the watched flow that is under way, and the least delay that is given."""
+        """Latch the watched flow's current order, and its configured least delay."""
         p = self.prober
         takes = p.ready & p.order & (p.flow == self.flow)
         for name in ("reply", "probe", "frame_bytes", "limited", "stamp", "arrival", "reported"):
@@ -118,7 +118,7 @@ class E2CMProberProperties(Properties):
         self.claim(m, "least", reader.data == given, when=was_given)
 
     def _memory(self, m: Module) -> None:
-        """Claim that memory, and what was read of it, are the account."""
+        """Claim that the memory, and the record read from memory, equal the model."""
         p, claim, own = self.prober, self.claim, self.own
         reader = p.records.read_port(domain="comb")
         m.d.comb += reader.addr.eq(self.flow)
@@ -141,7 +141,7 @@ class E2CMProberProperties(Properties):
                 claim(m, "kept", p.record[name] == own[name], when=steady & ~self.now["reply"])
 
     def _start(self, m: Module) -> None:
-        """Follow a frame or a probe that starts."""
+        """Model and claim a frame or a probe that starts."""
         p, claim, own, now = self.prober, self.claim, self.own, self.now
         starts, frame = Signal(), Signal()
         m.d.comb += [starts.eq(self.mine & ~now["reply"]), frame.eq(starts & ~now["probe"])]
@@ -178,7 +178,7 @@ class E2CMProberProperties(Properties):
         claim(m, "sent", p.sent == self._was(m, "carried", sent), when=carried)
 
     def _reply(self, m: Module) -> None:
-        """Follow a reply."""
+        """Model and claim a reply."""
         p, claim, own, now = self.prober, self.claim, self.own, self.now
         replies, gap, delay, goodput = Signal(), Signal(STAMP_BITS), Signal(STAMP_BITS), Signal(STAMP_BITS)
         late, base, excess = Signal(), Signal(STAMP_BITS), Signal(STAMP_BITS)
@@ -244,7 +244,7 @@ class E2CMProberProperties(Properties):
         claim(m, "first", own["heard"] | ~own["known"])
 
     def _feedback(self, m: Module, replies: Value, late: Value) -> None:
-        """Follow the feedback from the occupancy on."""
+        """Model and claim the feedback, from the occupancy on."""
         p, claim, own, shape = self.prober, self.claim, self.own, self.prober.parameters
         change, plain = Signal(signed(_WIDE)), Signal(signed(_WIDE))
         held, units = Signal(signed(_WIDE)), Signal(signed(_WIDE))
@@ -279,7 +279,7 @@ class E2CMProberProperties(Properties):
         claim(m, "ignored", (~p.valid & (p.feedback == 0)) | ~self._was(m, "late", late), when=shown)
 
     def _answers(self, m: Module) -> None:
-        """Follow one order of any flow from the cycle in which it is taken."""
+        """Model the timing of an order of any flow, from its acceptance on."""
         p, claim = self.prober, self.claim
         left, answers, reply, probe = Signal(range(REPLY_CYCLES + 1)), Signal(), Signal(), Signal()
         cycles = Mux(p.replies, REPLY_CYCLES, START_CYCLES)
@@ -304,7 +304,7 @@ class E2CMProberProperties(Properties):
         claim(m, "time", p.replies == self.now["reply"], when=self.mine)
 
     def _order_is_held(self, m: Module, name: str, when: Value, registers: dict[str, str]) -> None:
-        """Claim that an order under way is what was given when it was taken."""
+        """Claim that the registers of an order hold the values given when it was taken."""
         for register, port in registers.items():
             self.claim(m, name, getattr(self.prober, register) == self.now[port], when=when)
 
@@ -316,7 +316,7 @@ class E2CMProberProperties(Properties):
 
 
 class DividerProperties(Properties):
-    """A divider of few bits beside what it was given.
+    """Check a divider of few bits against its inputs.
 
     Parameters
     ----------
@@ -325,9 +325,9 @@ class DividerProperties(Properties):
     """
 
     statements: ClassVar = {
-        "quotient": "As many cycles after a load as the quotient has bits, and one, the quotient is the dividend by "
+        "quotient": "One cycle more than the quotient has bits after a load, the output is the dividend divided by "
         "the divisor, rounded down.",
-        "quotient-most": "A quotient that does not fit, and that of a divisor 0, is the largest number.",
+        "quotient-most": "A quotient that does not fit, or a division by 0, yields the largest number.",
     }
     depth = 8
     within = 12
@@ -362,4 +362,4 @@ INSTANCES = (
     Instance("learned", E2CMProberProperties, {"flows": 4, "weight": 7, "norm_bytes": 17_000}),
     Instance("divider", DividerProperties, {"quotient_bits": 4, "divisor_bits": 5, "dividend_bits": 9}, SerialDivider),
 )
-"""What is proven."""
+"""Proven instances."""

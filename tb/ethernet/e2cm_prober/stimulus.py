@@ -1,4 +1,4 @@
-"""Stimulus of the prober: frames and probes of a few flows, and replies from paths of all delays."""
+"""Stimulus of the prober: frames and probes of a few flows, and replies with delays of all sizes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 (C_ORDER, C_REPLY, C_LIMITED, C_WRITE, C_RESET) = range(5)
 _HOT, _MORE_AT_ONCE = 4, 256
-"""Flows of most orders; by how much resets are likelier in a cycle in which an order may be taken."""
+"""Number of flows that get most orders; factor by which resets are more likely when an order may be given."""
 _MOST_BYTES, _MODULUS, _MOST = (1 << BYTES_BITS) - 1, (1 << STAMP_BITS) - 1, (1 << OCCUPANCY_BITS) - 1
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _VALUES = (
@@ -48,26 +48,26 @@ _SHOWN = ("ready", "done", "follow", "sent", "valid", "feedback")
 
 @dataclass(frozen=True, slots=True)
 class ProberPhase:
-    """A stretch of a source's life. Chances are out of 65536 per cycle, or per order.
+    """A phase of traffic. Probabilities are in 1/65536 per cycle, or per order.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     order : int
-        Chance that an order is given.
+        Probability that an order is given.
     reply : int
-        Chance that it is a reply.
+        Probability that an order is a reply.
     limited : int
-        Chance that the flow of a frame has a limiter.
+        Probability that the flow of a frame has a limiter.
     write : int
-        Chance that a least delay is written.
+        Probability that a least delay is written.
     reset : int
-        Chance of a reset.
+        Probability of a reset.
     wild : bool
-        Every input at random.
+        Whether every input is random.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -82,13 +82,13 @@ class ProberPhase:
 
 @inner
 def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
-    """Draw a number of at most that many bits, of each size alike."""
+    """Draw a number of at most ``most`` bits. All bit lengths are equally likely."""
     return below(bits, 1 << 1 + below(bits, most))
 
 
 @inner
 def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw a reply for an occupancy near the set point, near the one before, for a feedback at a bound, or anything."""
+    """Draw a reply: occupancy near the set point or near the previous one, feedback at a bound, or any value."""
     made = state.made
     own = made.probe[0, values[golden.FLOW]]
     gap, sent = 1 + _up_to_bits(bits, 31), _up_to_bits(bits, 22)
@@ -104,7 +104,7 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
         aim = max(0, min(_MOST, made.set_point + below(bits, 129) - 64))
     elif way == 5:
         aim = 0
-    elif way == 6:  # the feedback is at a bound, or nearly
+    elif way == 6:  # the feedback is at a bound, or close to it
         bound = made.most if below(bits, 2) else -made.most
         aim = (made.set_point + made.weight * own.occupancy - bound) // (1 + made.weight)
         aim = max(0, min(_MOST, aim + below(bits, 129) - 64))
@@ -121,13 +121,13 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
         delay = (1 << 12) + _up_to_bits(bits, 16)
     values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
     values[golden.REPORTED] = (own.reported + sent) & _MODULUS
-    if below(bits, 64) == 0:  # so that the next ones cross the highest bit, or all of them
+    if below(bits, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
         values[golden.REPORTED] = (_MODULUS >> below(bits, 2)) - below(bits, 1 << 18)
 
 
 @inner
 def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw a frame, often one with which just as many bytes as needed are sent, or one less, or a probe."""
+    """Draw a frame, often one that exactly reaches the probe threshold or lacks a byte, or a probe."""
     made = state.made
     own = made.probe[0, values[golden.FLOW]]
     values[golden.PROBE] = below(bits, 8) == 0
@@ -200,7 +200,7 @@ def _fill(
 
 
 class E2CMProberSource(EthernetStimulus):
-    """Golden at a source. Its phases are of ``ProberPhase``."""
+    """Golden at a source, in phases of type ``ProberPhase``."""
 
     reference: ClassVar = golden
     value_names = _VALUES
@@ -208,7 +208,7 @@ class E2CMProberSource(EthernetStimulus):
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can show."""
+        """Return the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         if parameters["probed"] == "all":
             found -= {"unlimited", "first_again"}
@@ -240,7 +240,7 @@ class E2CMProberSource(EthernetStimulus):
 
 
 def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
-    """Return phases of that many cycles in all."""
+    """Return phases of ``cycles`` cycles in total."""
     part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
     return cut(
         (
@@ -258,7 +258,7 @@ def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the prober: every rule, for flows in all states."""
+    """Return the stimulus that qualifies the prober: it reaches every rule, with flows in all states."""
     made = E2CMProberSource(parameters, phases=prober_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_e2cm_prober.crosses(parameters),

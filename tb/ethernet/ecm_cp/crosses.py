@@ -1,4 +1,4 @@
-"""Crosses of the congestion point: frames, samples and thresholds of one cycle, samples one after another."""
+"""Crosses of the congestion point: frames, samples and thresholds in one cycle, and consecutive samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Event, after, together
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 EVENTS: Mapping[str, Event] = {
@@ -16,14 +16,14 @@ EVENTS: Mapping[str, Event] = {
     "sample two before": lambda cycles: after(after(cycles.rule("sampled") | cycles.rule("reached"))),
     "managed just before": lambda cycles: after(cycles.rule("drawn") | cycles.rule("added")),
     "tagged": lambda cycles: cycles.on("tagged"),
-    "told": lambda cycles: cycles.on("sampled"),
+    "sample shown": lambda cycles: cycles.on("sampled"),
     "empty": lambda cycles: ~cycles.on("waiting"),
     "reset": lambda cycles: cycles.on("rst"),
 }
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return together(
         "sampled x left",
         "reached x left",
@@ -51,7 +51,7 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "longest x left",
         "sampled x reset",
         "joined x reset",
-        "told x reset",
+        "sample shown x reset",
         "first x empty",
         "growing x left",
         "falling x left",

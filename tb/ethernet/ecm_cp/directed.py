@@ -1,6 +1,7 @@
-"""Hand-written cycles of the congestion point: Qeq 4000, W 2, a sample every 16384 bytes, BCN(0,0) above 40000.
+"""Hand-written cycles of the congestion point: Qeq 4000, W 2, a sample every 16384 bytes, BCN above 40000.
 
-What a frame shows is written beside it; the outputs have it seven cycles later, the queue two cycles later.
+Expected outputs are listed next to their frame; the hardware shows them seven cycles later, the queue two cycles later.
+The notification above 40000 bytes is BCN(0,0).
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ _ACTS: list[Step] = [
     _enter(383),  # one byte less than a sample
     _enter(9000, managed=0),  # not counted
     _leave(11_383),
-    # Q is 1000 + 1 = 1001: 4000 - 1001 - 2 (1001 - 0) = 997 bytes, 15 units; no tag: not sent
+    # Q = 1000 + 1 = 1001: 4000 - 1001 - 2 (1001 - 0) = 997 bytes, 15 units; without a tag it is not sent
     _enter(1, **_sample(15, notify=0)),
-    # Q 1001 + 16383 - 16383, then a sample with Q = 1002: 2998 - 2 = 2996, 46 units; the tag of another point
+    # Q = 1001 + 16383 - 16383, then a sample with Q = 1002: 2998 - 2 = 2996, 46 units; tag of another point
     _enter(16_383, leave=16_383),
     _enter(1, tag=6, **_sample(46, notify=0)),
     _enter(16_383, leave=16_383),
     _enter(1, tag=_CPID, **_sample(46, notify=1)),  # Q = 1003: 2997 - 2 = 2995
-    # grown fast: Q = 10386: -6386 - 2 x 9383 = -25152, saturated at 5 x 4000: 20000, 312 units
+    # fast growth: Q = 10386: -6386 - 2 x 9383 = -25152, saturated at 5 x 4000 = 20000, 312 units
     _enter(16_383, leave=7001),
     _enter(1, **_sample(-312, notify=1)),
-    # fallen: Q = 4100 is above Qeq, but was 10386: -100 + 2 x 6286 = 12472, 194 units
+    # fall: Q = 4100 is above Qeq, but was 10386: -100 + 2 x 6286 = 12472, 194 units
     _leave(10_386),
     _enter(16_383, leave=12_284),
     _enter(1, tag=_CPID, **_sample(194, notify=1)),
-    # Q = 4032 was 4100: -32 + 2 x 68 = 104 bytes, 1 unit; then Q = 4033: -33 - 2 = -35, 0 units
+    # Q fell from 4100 to 4032: -32 + 2 x 68 = 104 bytes, 1 unit; then Q = 4033: -33 - 2 = -35, 0 units
     _leave(4100),
     _enter(16_383, leave=12_352),
     _enter(1, tag=_CPID, **_sample(1, notify=1)),
@@ -68,7 +69,7 @@ _ACTS: list[Step] = [
     _enter(16_383),
     _enter(16_000, **_sample(-312, notify=1)),
     _enter(13_000, tag=_CPID, **_sample(0, notify=1, stop=1)),
-    # the queue is held at 50000; it is what was shown last
+    # the queue saturates at 50000, shown two cycles later
     _enter(16_000, managed=0),
 ]
 _LATE: list[Step] = [({}, {}) for _ in range(SHOWN_CYCLES)]

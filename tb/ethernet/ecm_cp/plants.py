@@ -22,28 +22,28 @@ PLANTS = (
     ),
     Plant(
         "last-frame-instead-of-last-sample",
-        "The change is against the frame before, sampled or not.",
+        "The change is computed against the previous frame, sampled or not.",
         _FILE,
         "with m.If(sampled):",
         "with m.If(1):",
     ),
     Plant(
         "everybody-is-raised",
-        "Positive feedback is sent for frames without the tag of the point.",
+        "Positive feedback is sent for frames without the point's tag.",
         _FILE,
         "sends = (saturated | (within >> _TO_UNITS).any()) & (falls | mine)",
         "sends = saturated | (within >> _TO_UNITS).any()",
     ),
     Plant(
         "tag-of-anybody",
-        "A tag of any point counts.",
+        "A tag of any point is accepted.",
         _FILE,
         "mine.eq(self.tagged & (self.tag == self.cpid)),",
         "mine.eq(self.tagged),",
     ),
     Plant(
         "queue-without-the-frame",
-        "Q is the queue before the frame that is sampled.",
+        "Q is the queue length before the sampled frame.",
         _FILE,
         "self.queues[0].eq(Mux(over, most, self.waiting + self.joins)),",
         "self.queues[0].eq(self.waiting),",
@@ -57,17 +57,17 @@ PLANTS = (
     ),
     Plant(
         "numbers-overlap",
-        "The sequence goes on by one bit for a number of 24.",
+        "The random sequence advances by one bit instead of 24.",
         _PRBS,
         "m.d.sync += state.eq(Cat(fresh, state))",
         "m.d.sync += state.eq(Cat(fresh[-1], state))",
     ),
     Plant(
         "stop-is-silent",
-        "Nobody is sent BCN(0,0).",
+        "BCN(0,0) is never sent.",
         _FILE,
         "self.notify.eq(sampled & (stops | sends)),",
         "self.notify.eq(sampled & ~stops & sends),",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

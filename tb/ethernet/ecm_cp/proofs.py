@@ -1,4 +1,4 @@
-"""Proofs of the congestion point: its queue, samples and feedback beside accounts of the frame seven cycles before."""
+"""Proofs of the congestion point: queue, samples and feedback, with a model of the frame seven cycles ago."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDE, _AGE = 32, 7
 
 
 class ECMCPProperties(Properties):
-    """A point beside accounts of its queue, of its sampling and of each frame that is under way.
+    """Check a point against a reference model of its queue, its sampling and each frame in the pipeline.
 
     Parameters
     ----------
@@ -21,25 +21,28 @@ class ECMCPProperties(Properties):
     """
 
     statements: ClassVar = {
-        "queue": "The queue is the bytes of the frames that joined, up to `queue_bytes`, less those of the frames "
-        "that left, and not below 0.",
-        "random": "The random number of a managed frame is the next 24 bits of PRBS31; nothing else takes the "
-        "sequence further.",
+        "queue": "The queue is the bytes of the joined frames, up to `queue_bytes`, minus those of the frames that "
+        "left, clamped at 0.",
+        "random": "The random number of a managed frame is the next 24 bits of PRBS31; nothing else advances the "
+        "sequence.",
         "chance": "A managed frame is sampled exactly if its random number is below floor(length x chance / 256).",
         "bytes": "With fixed sampling a frame is sampled exactly if the bytes of managed frames reach `sample_bytes`.",
-        "unmanaged": "A frame that is not managed is never sampled, and without a frame nothing is.",
-        "feedback": "The feedback of a sample is (Qeq - Q) - W (Q - Q at the last sample), saturated, in units of "
-        "64 bytes towards 0, or the most negative one above `max_bytes`; without a sample, and of a stop, it is 0.",
-        "saturated": "The feedback is never beyond -(2W + 1) Qeq and (2W + 1) Qeq.",
-        "sign": "A negative feedback is shown only if (Qeq - Q) - W (Q - Q at the last sample) is negative or the "
-        "queue is above `max_bytes`; a positive one only if it is positive.",
-        "negative": "A source is notified of every negative feedback.",
-        "positive": "A source is notified of a positive feedback exactly if its frame has the tag of this point.",
-        "silent": "Without a sample, or with a feedback of 0, nobody is notified, but by a stop.",
-        "stop": "A stop is sent exactly of a sample with the queue above `stop_bytes`.",
+        "unmanaged": "An unmanaged frame is never sampled, and without a frame there is no sample.",
+        "feedback": "The feedback of a sample is (Qeq - Q) - W (Q - Q at the last sample), saturated, in units of 64 "
+        "bytes rounded towards 0, or the most negative feedback above `max_bytes`; without a sample, and "
+        "for a stop, it is 0.",
+        "saturated": "Feedback stays within -(2W + 1) Qeq and (2W + 1) Qeq.",
+        "sign": "Negative feedback is shown only if (Qeq - Q) - W (Q - Q at the last sample) is negative or the "
+        "queue is above `max_bytes`, positive feedback only if that value is positive.",
+        "negative": "Every negative feedback is sent to the source.",
+        "positive": "Positive feedback is sent to the source exactly if its frame carries the tag of this point.",
+        "silent": "Without a sample, or with feedback 0, nothing is sent, except a stop.",
+        "stop": "A stop is sent exactly for a sample with the queue above `stop_bytes`.",
     }
     depth = 8
-    unfolds_memories = True  # tables of products: a memory that nothing writes may hold anything in an induction
+    unfolds_memories = (
+        True  # product tables: without unfolding, the induction lets a memory that is never written hold anything
+    )
 
     def __init__(self, point: Any) -> None:
         super().__init__()
@@ -82,11 +85,11 @@ class ECMCPProperties(Properties):
         return joined
 
     def _random(self, m: Module) -> Value:
-        """Return whether the frame of this cycle is sampled, and claim the state that says so."""
+        """Return whether the frame of this cycle is sampled, and claim the random state."""
         p, shape = self.point, self.point.parameters
         bits, managed = Signal(31, init=shape.seed), p.enter & p.managed
         number, after = Signal(24), bits
-        for _ in range(24):  # bit by bit, as the standard has it
+        for _ in range(24):  # bit by bit, as in the standard
             stepped = Signal(31)
             m.d.comb += stepped.eq((after << 1) | (after[30] ^ after[27]))
             after = stepped
@@ -116,7 +119,7 @@ class ECMCPProperties(Properties):
         return sampled
 
     def _told(self, m: Module, old: dict[str, Value]) -> None:
-        """Claim what the outputs say of the frame of seven cycles before."""
+        """Claim the outputs about the frame of seven cycles ago."""
         p, shape = self.point, self.point.parameters
         most = (2 * shape.weight + 1) * shape.set_point_bytes
         plain, held, units = Signal(signed(_WIDE)), Signal(signed(_WIDE)), Signal(signed(_WIDE))
@@ -149,4 +152,4 @@ INSTANCES = (
     Instance("default", ECMCPProperties, {}),
     Instance("fixed", ECMCPProperties, {**_SMALL, "sampling": "fixed", "weight": 3, "bcn_max": False}),
 )
-"""What is proven."""
+"""Proven instances."""

@@ -1,4 +1,4 @@
-"""Stimulus of the congestion point: a queue driven about its set point and thresholds, with and without tags."""
+"""Stimulus of the congestion point: a queue driven around its set point and thresholds, with and without tags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 (C_ENTER, C_LEAVE, C_TURN, C_MANAGED, C_RESET) = range(5)
 _MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
@@ -34,26 +34,26 @@ _SHOWN = ("sampled", "notify", "stop", "feedback", "waiting")
 
 @dataclass(frozen=True, slots=True)
 class PointPhase:
-    """A stretch of an output's life. Chances are out of 65536 per cycle.
+    """A phase of traffic. Probabilities are in 1/65536 per cycle.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     enter, leave : int
-        Chance that a frame joins, and that one leaves; both are an eighth of it away from the queue aimed at.
+        Probabilities that a frame joins and that one leaves; an eighth of that away from the target queue.
     turn : int
-        Chance that another queue is aimed at.
+        Probability that the target queue changes.
     managed : int
-        Chance that a frame may be sampled.
+        Probability that a frame may be sampled.
     reset : int
-        Chance of a reset.
+        Probability of a reset.
     largest : int
-        Bytes of the largest frame.
+        Size of the largest frame, in bytes.
     wild : bool
-        Every input at random.
+        Whether every input is random.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -69,7 +69,7 @@ class PointPhase:
 
 @inner
 def _aim(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
-    """Return a queue to aim at: mostly the set point, or a threshold, or an end."""
+    """Return a target queue: mostly near the set point, or a threshold or an extreme."""
     made, kind = state.made, below(bits, 8)
     if kind == 0:
         return 0
@@ -84,7 +84,7 @@ def _aim(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
 
 @inner
 def _length(distance: int, largest: int, bits: NDArray[np.uint64]) -> int:
-    """Return a frame's bytes: often exactly the distance to where the queue shall be, large far away from it."""
+    """Return a frame's bytes: often exactly the distance to the target queue, large if the target is far away."""
     if distance > 20 * _MOST_BYTES:
         return _MOST_BYTES
     if below(bits, 8) == 0:
@@ -94,7 +94,7 @@ def _length(distance: int, largest: int, bits: NDArray[np.uint64]) -> int:
 
 @inner
 def _just_sampled(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
-    """Return the bytes from which on the next managed frame is sampled, or one byte less."""
+    """Return the smallest frame for which the next managed frame is sampled, or one byte less."""
     made = state.made
     number = number_of(after_draw(made.point[0].word))
     least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.chance)
@@ -110,7 +110,7 @@ def _draw_frames(
     largest: int,
     bits: NDArray[np.uint64],
 ) -> None:
-    """Let frames join and leave so that the queue goes where it shall."""
+    """Draw joining and leaving frames that move the queue towards the target."""
     made, own = state.made, state.made.point[0]
     if below(bits, CERTAIN) < chances[C_TURN]:
         link[TARGET] = _aim(state, bits)
@@ -132,7 +132,7 @@ def _draw_frames(
 
 @inner
 def _draw_tags(values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Give most frames the tag of this point, others none, or one that differs in a bit."""
+    """Give most frames the point's tag, the rest no tag or a tag with one bit inverted."""
     values[golden.TAGGED] = below(bits, 4) != 0
     values[golden.TAG] = values[golden.CPID]
     if below(bits, 4) == 0:
@@ -188,7 +188,7 @@ def _fill(
 
 
 class ECMCPOutput(EthernetStimulus):
-    """Golden at an output. Its phases are of ``PointPhase``."""
+    """Golden at an output, in phases of type ``PointPhase``."""
 
     reference: ClassVar = golden
     value_names = _VALUES
@@ -196,7 +196,7 @@ class ECMCPOutput(EthernetStimulus):
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can show."""
+        """Return the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         is_random = parameters["sampling"] == "random"
         found -= {"reached", "exactly", "added"} if is_random else {"sampled", "passed", "drawn", "stood"}
@@ -232,7 +232,7 @@ class ECMCPOutput(EthernetStimulus):
 
 
 def point_phases(cycles: int) -> tuple[PointPhase, ...]:
-    """Return phases of that many cycles in all."""
+    """Return phases of ``cycles`` cycles in total."""
     part = max(cycles // 16, 200)
     return cut(
         (
@@ -251,7 +251,7 @@ def point_phases(cycles: int) -> tuple[PointPhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the point: every rule, with queues of all lengths."""
+    """Return the stimulus that qualifies the point: it reaches every rule, with queues of all lengths."""
     made = ECMCPOutput(parameters, phases=point_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_ecm_cp.crosses(parameters),

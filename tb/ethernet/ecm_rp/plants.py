@@ -8,14 +8,14 @@ _FILE, _PRODUCT = "hdl/ethernet/ecm_rp.py", "hdl/ethernet/serial_multiplier.py"
 PLANTS = (
     Plant(
         "above-the-link",
-        "A limiter whose rate passes the link's stays.",
+        "A limiter whose rate exceeds the link's is not removed.",
         _FILE,
         "removes.eq(rises & (self.raised >= self.link)),",
         "removes.eq(rises & (self.raised == self.link)),",
     ),
     Plant(
         "below-the-least",
-        "A rate falls below the least one.",
+        "A rate falls below the minimum rate.",
         _FILE,
         "m.d.sync += self.change.eq(Mux(lowered < self.least, self.least, lowered))",
         "m.d.sync += self.change.eq(lowered)",
@@ -36,7 +36,7 @@ PLANTS = (
     ),
     Plant(
         "bucket-without-bottom",
-        "Tokens are not held at a full bucket.",
+        "Tokens are not clamped to a full bucket.",
         _FILE,
         "m.d.sync += self.record.tokens.eq(Mux(self.product > self.bucket, self.bucket, self.product))",
         "m.d.sync += self.record.tokens.eq(self.product)",
@@ -50,24 +50,42 @@ PLANTS = (
     ),
     Plant(
         "stop-is-not-kept",
-        "A stopped flow goes on at once.",
+        "A stopped flow resumes at once.",
         _FILE,
         "m.d.sync += [record.rate.eq(self.least), record.tokens.eq(self.bucket), record.last.eq(self.at + 1 + wait)]",
         "m.d.sync += [record.rate.eq(self.least), record.tokens.eq(self.bucket), record.last.eq(self.at)]",
     ),
     Plant(
         "who-is-forgotten",
-        "Who lowers a rate is kept only at the first time.",
+        "The CPID that lowers a rate is stored only the first time.",
         _FILE,
         "with m.If(stops | falls):",
         "with m.If(stops | (falls & ~self.was)):",
     ),
     Plant(
         "three-bits-of-four",
-        "The highest bit of each digit does not count in a product.",
+        "The highest bit of each digit is ignored in a product.",
         _PRODUCT,
         "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT))),",
         "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT - 1))),",
     ),
+    Plant(
+        "strict-takes-any-probe",
+        "With strict set, the probe of any congestion point raises a rate.",
+        _FILE,
+        "any_probe = (notice == Notice.PROBE) & (not self.parameters.strict)",
+        "any_probe = notice == Notice.PROBE",
+        instance="strict",
+        parameters={"strict": True},
+    ),
+    Plant(
+        "flows-past-127-share-records",
+        "Flow 128 and those above it use the records of the flows below.",
+        _FILE,
+        "self.asks, self.place = Signal(), Signal(range(p.flows))",
+        "self.asks, self.place = Signal(), Signal(range(min(p.flows, 128)))",
+        instance="small",
+        parameters={"flows": 256},
+    ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -12,34 +12,35 @@ from vlane.tb.machinery.proofs.properties import Instance, Properties, free_inpu
 from vlane.tb.tables.proofs_tables import at, constant, opened
 
 _DECIDED, _REACTS = 12, 37
-"""Steps in which a question and a notice are decided."""
+"""Steps in which a request and a notice are decided."""
 
 
 class ECMRPProperties(Properties):
-    """A reaction point, with the record of one arbitrary flow watched in its memory.
+    """Check a reaction point, with one arbitrary flow's record watched in memory.
 
     Parameters
     ----------
     point : ECMRP
-        The component; a port that reads the watched record is added to its memory.
+        The component. The proof adds a read port for the watched record to its memory.
     """
 
     statements: ClassVar = {
         "rate": "The rate of every flow with a limiter is at least `least_mbps` and never above the link's.",
-        "tokens": "The bucket of a flow with a limiter never holds more than it can.",
-        "install": "A flow gets a limiter only by negative feedback or by a stop.",
-        "install-rate": "A flow that gets a limiter by negative feedback has an empty bucket then, and one that is "
-        "stopped has a full bucket and the least rate.",
-        "remove": "A flow loses its limiter only by positive feedback or by a drift, when its rate reaches the link's.",
-        "cut": "Negative feedback never raises a rate, and keeps who sent it.",
-        "rise": "A rate rises only by a drift, by feedback of the congestion point that lowered it last, or by a "
-        "probe; with `strict` only by one that lowered it last.",
-        "may": "A frame may start exactly if its flow has no limiter, or is not stopped and has its tokens; a limited "
-        "flow then loses exactly these.",
-        "question": "A question changes neither a rate, nor who lowered it, nor whether there is a limiter.",
-        "others": "An order or a visit changes no flow but its own.",
-        "limiters": "The limiters that are counted are those that are installed.",
-        "time": "A question is answered 14 cycles after it is taken, a notice 40, and nothing else is answered.",
+        "tokens": "The bucket of a flow with a limiter never exceeds its capacity.",
+        "install": "A flow gets a limiter only through negative feedback or a stop.",
+        "install-rate": "A flow that gets a limiter through negative feedback starts with an empty bucket; a stopped "
+        "flow starts with a full bucket and the minimum rate.",
+        "remove": "A flow loses its limiter only through positive feedback or a drift, when its rate reaches the "
+        "link's.",
+        "cut": "Negative feedback never raises a rate, and stores its sender.",
+        "rise": "A rate rises only through a drift, through feedback of the congestion point that last lowered it, "
+        "or through a probe; with `strict` only through a probe that last lowered it.",
+        "may": "A frame may start exactly if its flow has no limiter, or is not stopped and has enough tokens; a "
+        "limited flow then loses exactly the frame's tokens.",
+        "question": "A request changes neither the rate, nor who last lowered it, nor the presence of a limiter.",
+        "others": "An order or a visit changes only its own flow.",
+        "limiters": "The count of limiters equals the number installed.",
+        "time": "A request is answered 14 cycles after it is taken, a notice after 40, and there is no other answer.",
     }
     depth = 3
     within = 90
@@ -95,7 +96,7 @@ class ECMRPProperties(Properties):
         claim(m, "time", p.count < Mux(p.asks, ASK_CYCLES, NOTICE_CYCLES))
         still = Signal(name="not_its_write", reset_less=True)
         m.d.sync += still.eq(~mine)
-        before = Signal(len(reader.data), name="kept_before", reset_less=True)  # a reset keeps memory
+        before = Signal(len(reader.data), name="kept_before", reset_less=True)  # reset preserves memory
         m.d.sync += before.eq(reader.data)
         claim(m, "others", reader.data == before, when=still)
         claim(m, "others", there == self._was(m, "there", there), when=still & self._was(m, "on", 1))
@@ -135,7 +136,7 @@ class ECMRPProperties(Properties):
         claim(m, "install-rate", full, when=reacts & stops)
 
     def _in_own(self, point: Any) -> Value:
-        """Return whether the flow under way is the watched one: what is read of others is not followed."""
+        """Return whether the current order is for the watched flow. The proof does not follow other flows."""
         return point.place == self.flow
 
     def _limiter(self, m: Module) -> None:
@@ -155,7 +156,7 @@ class ECMRPProperties(Properties):
         claim(m, "limiters", p.limiters == p.total, when=p.done)
 
     def _answers(self, m: Module) -> None:
-        """Follow one order from the cycle in which it is taken."""
+        """Model the timing of an order, from its acceptance on."""
         p, claim = self.point, self.claim
         left, answers = Signal(range(NOTICE_CYCLES + 1)), Signal()
         takes = p.ready & p.order
@@ -177,4 +178,4 @@ INSTANCES = (
     Instance("small", ECMRPProperties, {"flows": 4, "stop_bits": 8}),
     Instance("strict", ECMRPProperties, {"flows": 4, "strict": True, "gain_of": "current", "link_mbps": 1000}),
 )
-"""What is proven."""
+"""Proven instances."""

@@ -1,4 +1,4 @@
-"""Stimulus of the reaction point: a few flows that are told of congestion, and frames that are asked for."""
+"""Stimulus of the reaction point: congestion notices for a few flows, and requests to start frames."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 (C_ORDER, C_ASK, C_RISE, C_STOP, C_DRIFT, C_RESET) = range(6)
 _HOT, _MORE_AT_ONCE = 4, 16
-"""Flows of most orders; by how much resets are likelier in a cycle in which an order may be taken."""
+"""Number of flows that get most orders; factor by which resets are more likely when an order may be given."""
 _MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
 _FEEDBACKS = 1 << FEEDBACK_BITS
 _POINT, _PROBE, _STOP, _DRIFT = (int(each) for each in Notice)
@@ -36,26 +36,26 @@ _SHOWN = ("ready", "done", "may", "limited", "rate", "probe", "tag", "limiters")
 
 @dataclass(frozen=True, slots=True)
 class SourcePhase:
-    """A stretch of a source's life. Chances are out of 65536 per cycle, or per order.
+    """A phase of traffic. Probabilities are in 1/65536 per cycle, or per order.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     order : int
-        Chance that an order is given.
+        Probability that an order is given.
     ask : int
-        Chance that it is a question.
+        Probability that an order is a request.
     rise : int
-        Chance that feedback is positive.
+        Probability that feedback is positive.
     stop, drift : int
-        Chance that something heard is a stop, or a drift.
+        Probabilities that a notice is a stop, and that it is a drift.
     reset : int
-        Chance of a reset.
+        Probability of a reset.
     wild : bool
-        Every input at random.
+        Whether every input is random.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -73,7 +73,7 @@ class SourcePhase:
 def _draw_order(
     state: golden.ECMRPState, values: NDArray[np.int64], chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
-    """Draw an order of one of few flows; feedback that raises mostly comes from who lowered the rate."""
+    """Draw an order, mostly for a few flows. Positive feedback mostly comes from the sender that lowered the rate."""
     made = state.made
     flows = made.flow.shape[1]
     values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
@@ -82,7 +82,7 @@ def _draw_order(
     values[golden.FRAME_BYTES] = (
         below(bits, made.bucket // TOKENS_PER_BYTE + 1) if below(bits, 8) else below(bits, _MOST_BYTES)
     )
-    if below(bits, 2) == 0:  # what the tokens that are there in this cycle let start, or one byte more
+    if below(bits, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
         passed = max(state.kept[golden.NOW] - own.last, 0)
         there = min(made.bucket, own.tokens + passed * own.rate)
         values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (below(bits, 4) != 0))
@@ -152,7 +152,7 @@ def _fill(
 
 
 class ECMRPSource(EthernetStimulus):
-    """Golden at a source. Its phases are of ``SourcePhase``."""
+    """Golden at a source, in phases of type ``SourcePhase``."""
 
     reference: ClassVar = golden
     value_names = _VALUES
@@ -160,7 +160,7 @@ class ECMRPSource(EthernetStimulus):
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can show."""
+        """Return the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         found -= {"any_probe"} if parameters["strict"] else {"strict_probe"}
         if not parameters["drift"]:
@@ -187,7 +187,7 @@ class ECMRPSource(EthernetStimulus):
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
-    """Return phases of that many cycles in all."""
+    """Return phases of ``cycles`` cycles in total."""
     part, often = max(cycles // 16, 200), 7 * CERTAIN // 8
     return cut(
         (
@@ -206,7 +206,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the reaction point: every rule, for flows in all states."""
+    """Return the stimulus that qualifies the reaction point: it reaches every rule, with flows in all states."""
     made = ECMRPSource(parameters, phases=source_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_ecm_rp.crosses(parameters),

@@ -1,4 +1,4 @@
-"""Crosses of PAUSE: frames, watermarks, what is said and what is written in one cycle."""
+"""Crosses of PAUSE: frames, watermarks, PAUSE frames and writes in one cycle."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Event, after, together
 
 JUDGED_FROM_CYCLES = 400_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 EVENTS: Mapping[str, Event] = {
     "write": lambda cycles: cycles.on("program__enable"),
     "just written": lambda cycles: after(cycles.on("program__enable")),
-    "said just before": lambda cycles: after(cycles.on("said")),
-    "said": lambda cycles: cycles.on("said"),
+    "PAUSE sent just before": lambda cycles: after(cycles.on("said")),
+    "PAUSE sent": lambda cycles: cycles.on("said"),
     "reset": lambda cycles: cycles.on("rst"),
     "still paused": lambda cycles: cycles.on("paused"),
     "request": lambda cycles: cycles.on("request"),
@@ -22,7 +22,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return together(
         "arrived x paused",
         "both x paused",
@@ -38,19 +38,19 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "said_pause x dropped",
         "unasked x still paused",
         "refreshed x dropped",
-        "said x write",
+        "PAUSE sent x write",
         "missed x paused",
         "missed x resumed",
         "paused x just written",
         "resumed x just written",
         "switched_off x just written",
         "switched_off x request",
-        "switched_off x said",
+        "switched_off x PAUSE sent",
         "crossed x still paused",
         "at_high x arrived",
         "at_low x left",
-        "paused x said just before",
-        "resumed x said just before",
+        "paused x PAUSE sent just before",
+        "resumed x PAUSE sent just before",
         "dropped x write",
         "arrived x reset",
         "said_pause x reset",

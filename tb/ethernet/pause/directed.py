@@ -19,40 +19,40 @@ def _leave(length: int, **shown: int) -> Step:
 
 STEPS: list[Step] = [
     ({}, {"level": 0, "high": 800, "low": 600, "pause_on": 1, "request": 0, **_OFF}),
-    # at the high watermark nothing happens; a byte more and the neighbour is paused from the next cycle on
+    # at the high watermark nothing happens; one byte more pauses the neighbour from the next cycle on
     _arrive(800, drop=0, level=0),
     _arrive(1, drop=0, level=800, request=0, **_OFF),
     ({}, {"level": 801, "request": 1, **_ON}),
-    # a frame of all the room fits, one of a byte more does not, though another frame leaves
+    # a frame as large as the free space fits; one byte more does not, even if another frame leaves
     ({"arrive": 1, "arrive_bytes": 200, "leave": 1, "leave_bytes": 500}, {"drop": 1, "drops": 0, "level": 801}),
     _arrive(699, drop=0, drops=1, level=301, request=0, **_OFF),
     ({}, {"level": 1000, "request": 1, **_ON}),
-    # said: not requested again until five cycles later
+    # once sent, PAUSE is not requested again until five cycles later
     ({"said": 1}, {"request": 1, **_ON}),
     *[({}, {"request": 0, **_ON}) for _ in range(4)],
     ({}, {"request": 1, **_ON}),
     ({"said": 1}, {"request": 1, **_ON}),
-    # the band: at 800 and at 600 it stays paused, at 599 it goes on
+    # hysteresis: at 800 and at 600 it stays paused, at 599 it resumes
     _leave(200, level=1000, request=0, **_ON),
     _leave(200, level=800, request=0, **_ON),
     _leave(1, level=600, request=0, **_ON),
     ({}, {"level": 599, "request": 1, **_OFF}),
-    # up again before it is said: what was said is true again
+    # above the high watermark again before the resume was sent: the last frame sent is right again
     _arrive(300, level=599, request=1, **_OFF),
     ({}, {"level": 899, "request": 1, **_ON}),
     ({"said": 1}, {"request": 1, **_ON}),
-    # PAUSE goes off: the neighbour must be told
+    # PAUSE is switched off: the neighbour must be resumed
     ({"program__enable": 1, "program__high": 400, "program__low": 300}, {"request": 0, **_ON}),
     ({}, {"high": 400, "low": 300, "pause_on": 0, "request": 1, **_OFF}),
     ({"said": 1}, {"request": 1, **_OFF}),
     ({}, {"request": 0, **_OFF}),
-    # on again, the low watermark above the high one: the high one wins
+    # switched on again, with the low watermark above the high one: the high one decides
     ({"program__enable": 1, "program__high": 400, "program__low": 950, "program__pause_on": 1}, _OFF),
     ({}, {"level": 899, "request": 1, **_ON}),
-    # more leaves than there is
+    # more bytes leave than are stored
     _leave(900, level=899),
     ({}, {"level": 0, "request": 0, **_OFF}),
-    # reset returns to the parameters
+    # reset restores the parameters
     ({"rst": 1, "arrive": 1, "arrive_bytes": 64, "said": 1}, {"drops": 1}),
     ({}, {"level": 0, "drops": 0, "high": 800, "low": 600, "pause_on": 1, "request": 0, **_OFF}),
 ]

@@ -8,21 +8,21 @@ _FILE = "hdl/ethernet/pause.py"
 PLANTS = (
     Plant(
         "no-hysteresis",
-        "The neighbour goes on as soon as the level is no longer above the high watermark.",
+        "The neighbour resumes as soon as the level is no longer above the high watermark.",
         _FILE,
         "m.d.comb += self.paused.eq(self.pause_on & (exceeds(self.level, self.high) | stays))",
         "m.d.comb += self.paused.eq(self.pause_on & exceeds(self.level, self.high))",
     ),
     Plant(
         "goes-on-at-low",
-        "The neighbour goes on when the level is at the low watermark.",
+        "The neighbour resumes when the level is at the low watermark.",
         _FILE,
         "stays = self.held & ~exceeds(self.low, self.level)",
         "stays = self.held & exceeds(self.level, self.low)",
     ),
     Plant(
         "room-at-once",
-        "A frame fits into what another one leaves in the same cycle.",
+        "A frame fits into space that another one frees in the same cycle.",
         _FILE,
         "self.drop.eq(exceeds(arrives, room)),",
         "self.drop.eq(exceeds(arrives, room + leaves)),",
@@ -36,31 +36,31 @@ PLANTS = (
     ),
     Plant(
         "told-the-wrong-way-round",
-        "What was said is noted the wrong way round.",
+        "The state sent last is stored inverted.",
         _FILE,
         "m.d.sync += self.told.eq(self.paused)",
         "m.d.sync += self.told.eq(~self.paused)",
     ),
     Plant(
         "never-again",
-        "A PAUSE that stands is not said again.",
+        "A lasting PAUSE is not repeated.",
         _FILE,
         "m.d.comb += self.request.eq((self.paused ^ self.told) | (self.paused & is_old))",
         "m.d.comb += self.request.eq(self.paused ^ self.told)",
     ),
     Plant(
         "drops-wrap",
-        "The count of drops begins again at 0.",
+        "The count of drops wraps to 0.",
         _FILE,
         "with m.If(self.drop & (self.drops != DROP_MOST)):",
         "with m.If(self.drop):",
     ),
     Plant(
         "low-watermark-is-not-written",
-        "A write leaves the low watermark as it was.",
+        "A write leaves the low watermark unchanged.",
         _FILE,
         'm.d.sync += [getattr(self, name).eq(getattr(self.program, name)) for name in ("high", "low", "pause_on")]',
         'm.d.sync += [getattr(self, name).eq(getattr(self.program, name)) for name in ("high", "pause_on")]',
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of PAUSE: memory, hysteresis and what is said beside accounts kept from the inputs alone."""
+"""Proofs of PAUSE: memory, hysteresis and requests, against a reference model driven by the inputs only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDE = 26
 
 
 class PauseProperties(Properties):
-    """An input beside accounts of its memory, of its hysteresis and of what was said.
+    """Check an input against a reference model of its memory, its hysteresis and the PAUSE frames sent.
 
     Parameters
     ----------
@@ -21,22 +21,22 @@ class PauseProperties(Properties):
     """
 
     statements: ClassVar = {
-        "level": "The level is the bytes of the frames that arrived and fitted, less those of the frames that left, "
-        "and not below 0.",
+        "level": "The level is the bytes of the frames that arrived and fitted, minus those of the frames that left, "
+        "clamped at 0.",
         "no-overflow": "The level is never above `memory_bytes`.",
-        "drop": "A frame is dropped exactly if it would pass `memory_bytes` with the level as the cycle starts; "
-        "without a frame nothing is dropped.",
-        "drops": "The count of drops is the frames dropped since reset, at most 65535.",
+        "drop": "A frame is dropped exactly if it would exceed `memory_bytes` with the level at the start of the "
+        "cycle; without a frame nothing is dropped.",
+        "drops": "`drops` is the number of frames dropped since reset, at most 65535.",
         "above-high": "With PAUSE on, the neighbour is paused whenever the level is above the high watermark.",
-        "below-low": "The neighbour is not paused while the level is below the low watermark, unless it is above the "
-        "high one.",
-        "hysteresis": "Between the watermarks, both included, the neighbour is paused exactly if it was in the cycle "
-        "before and PAUSE is on.",
+        "below-low": "The neighbour is not paused while the level is below the low watermark, unless the level is "
+        "above the high watermark.",
+        "hysteresis": "Between the watermarks, both included, the neighbour is paused exactly if it was paused in "
+        "the previous cycle and PAUSE is on.",
         "off": "With PAUSE off the neighbour is not paused.",
         "quanta": "A frame carries 65535 quanta if the neighbour is paused, and 0 otherwise.",
-        "request": "A frame is requested exactly while what was said last is not true, or is a PAUSE that was said "
-        "`refresh_cycles` cycles ago or before.",
-        "settings": "The settings are those written last, and the parameters after reset.",
+        "request": "A PAUSE frame is requested exactly while the state sent last differs from the current one, or is "
+        "a PAUSE sent `refresh_cycles` or more cycles ago.",
+        "settings": "The settings are those written last; after reset they are the parameters.",
     }
     depth = 2
 
@@ -115,4 +115,4 @@ INSTANCES = (
     Instance("default", PauseProperties, {}),
     Instance("no-refresh", PauseProperties, {"refresh_cycles": 0, "memory_bytes": 2**24 - 1}),
 )
-"""What is proven."""
+"""Proven instances."""

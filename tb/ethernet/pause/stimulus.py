@@ -1,4 +1,4 @@
-"""Stimulus of PAUSE: a level that is driven about the watermarks and the ends, PAUSE said at once, late and unasked."""
+"""Stimulus of PAUSE: a level near watermarks and extremes, and PAUSE sent at once, late and unrequested."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
 CERTAIN = 65536
-"""Chances are out of this."""
+"""Denominator of all probabilities."""
 
 (C_ARRIVE, C_LEAVE, C_TURN, C_SAY, C_UNASKED, C_WRITE, C_RESET) = range(7)
 _MORE_AT_ONCE = 16
-"""Resets are so much more likely in a cycle in which a frame is dropped or requested, writes in one in which one is."""
+"""Factor by which resets are more likely in a cycle with a drop or request, and writes in a cycle with a drop."""
 _MOST_BYTES = (1 << BYTES_BITS) - 1
 _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
 _VALUES = (
@@ -46,28 +46,28 @@ _SHOWN = ("drop", "paused", "request", "quanta", "level", "drops", "high", "low"
 
 @dataclass(frozen=True, slots=True)
 class PausePhase:
-    """A stretch of an input's life. Chances are out of 65536 per cycle.
+    """A phase of traffic. Probabilities are in 1/65536 per cycle.
 
     Parameters
     ----------
     cycles : int
-        Length.
+        Length in cycles.
     arrive, leave : int
-        Chance that a frame arrives, and that one leaves; both are a quarter of it away from the level aimed at.
+        Probabilities that a frame arrives and that one leaves; a quarter of that away from the target level.
     turn : int
-        Chance that another level is aimed at.
+        Probability that the target level changes.
     say : int
-        Chance that a PAUSE frame that is requested starts.
+        Probability that a requested PAUSE frame starts.
     unasked : int
-        Chance that one starts anyway.
+        Probability that a PAUSE frame starts without a request.
     write, reset : int
-        Chance of a write of settings, and of a reset.
+        Probabilities of a write of settings, and of a reset.
     full : bool
-        The level is always driven to the end of the memory.
+        Whether the level is always driven to the end of the memory.
     wild : bool
-        Every input at random.
+        Whether every input is random.
     name : str
-        For reports.
+        Name of the phase in reports.
     """
 
     cycles: int
@@ -85,7 +85,7 @@ class PausePhase:
 
 @inner
 def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
-    """Return a level to aim at: an end of the memory or a watermark."""
+    """Return a target level: an end of the memory or a watermark."""
     own = marks.input[0]
     kind = below(bits, 6)
     if kind == 0:
@@ -97,7 +97,7 @@ def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
 
 @inner
 def _length(distance: int, bits: NDArray[np.uint64]) -> int:
-    """Return a frame's bytes: often exactly the distance to where the level shall be, or a byte beside it."""
+    """Return a frame's bytes: often exactly the distance to the target level, or one byte more or less."""
     if distance > 40_000:
         return _MOST_BYTES
     if below(bits, 4) == 0:
@@ -107,7 +107,7 @@ def _length(distance: int, bits: NDArray[np.uint64]) -> int:
 
 @inner
 def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Write the settings after reset, or watermarks about the level, now and then in the wrong order, or far off."""
+    """Write the reset values, or watermarks near the level, sometimes in the wrong order or far off."""
     marks = state.marks
     level, spread = marks.input[0].level, 1 + marks.memory_bytes // 8
     values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, below(bits, 4) != 0
@@ -117,7 +117,7 @@ def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: ND
         low = max(high - below(bits, spread), 0)
         if below(bits, 4) == 0:
             high, low = low, high
-        if below(bits, 8) == 0:  # another one in a bit, which may be above all levels
+        if below(bits, 8) == 0:  # with one bit flipped, possibly above all levels
             high, low = high ^ (1 << below(bits, _MARK_BITS)), low ^ (1 << below(bits, _MARK_BITS))
         values[golden.W_HIGH], values[golden.W_LOW] = high, low
 
@@ -131,7 +131,7 @@ def _draw_frames(
     full: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    """Let frames arrive and leave so that the level goes where it shall."""
+    """Draw arriving and leaving frames that move the level towards its target."""
     level = state.marks.input[0].level
     if below(bits, CERTAIN) < chances[C_TURN]:
         link[TARGET] = _aim(state.marks, bits)
@@ -207,7 +207,7 @@ def _fill(
 
 
 class PauseInput(EthernetStimulus):
-    """Golden at an input. Its phases are of ``PausePhase``."""
+    """Golden at an input, in phases of type ``PausePhase``."""
 
     reference: ClassVar = golden
     value_names = _VALUES
@@ -215,7 +215,7 @@ class PauseInput(EthernetStimulus):
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Return the rules that an instance can show."""
+        """Return the rules that an instance can reach."""
         found = {rule.name for rule in golden.RULES}
         return frozenset(found - (set() if parameters["refresh_cycles"] else {"refreshed"}))
 
@@ -242,7 +242,7 @@ class PauseInput(EthernetStimulus):
 
 
 def pause_phases(cycles: int) -> tuple[PausePhase, ...]:
-    """Return phases of that many cycles in all."""
+    """Return phases of ``cycles`` cycles in total."""
     part = max(cycles // 16, 200)
     return cut(
         (
@@ -262,7 +262,7 @@ def pause_phases(cycles: int) -> tuple[PausePhase, ...]:
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies PAUSE: every rule, at every level."""
+    """Return the stimulus that qualifies PAUSE: it reaches every rule, at every level."""
     made = PauseInput(parameters, phases=pause_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     made.watch(
         crosses_pause.crosses(parameters),

@@ -1,1 +1,1 @@
-"""The cocotb benches, one for each block, and what they share."""
+"""Common part of the cocotb benches."""

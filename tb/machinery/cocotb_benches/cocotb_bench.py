@@ -1,4 +1,4 @@
-"""Runs a cocotb bench on a component and counts its tests."""
+"""Run a cocotb bench on a component and count its tests."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class CocotbOutcome:
     tests, failures : int
         Number of tests that ran, and how many of them failed.
     seconds : float
-        Wall time of the simulation without compilation.
+        Wall time of the simulation, without compilation, in seconds.
     log : str
         Output of the simulator.
     messages : tuple of str
         Messages of the failed tests.
     wave : bytes
-        The wave of the run (VCD, times in ps), if one was asked for.
+        Waveform of the run (VCD, times in ps), if requested.
     """
 
     tests: int
@@ -56,7 +56,7 @@ class CocotbOutcome:
 
 
 def simulator_installed(simulator: str) -> bool:
-    """Return whether a simulator can be used: Verilator always, Icarus when it is on PATH."""
+    """Return whether a simulator is usable: Verilator always, Icarus if it is on PATH."""
     return simulator == "verilator" or (simulator == "icarus" and shutil.which("iverilog") is not None)
 
 
@@ -75,19 +75,19 @@ def run_cocotb(
     Parameters
     ----------
     component : Component
-        The device.
+        Device under test.
     top : str
-        Name of its module.
+        Name of the device's module.
     bench : str
         Module with the cocotb tests.
     told : mapping
-        Settings of the bench, besides the ports of the component.
+        Settings of the bench, in addition to the component's ports.
     simulator : str
         ``verilator`` or ``icarus``.
     tests : tuple of str
         Names of the tests to run; all of them if empty.
     trace_depth : int
-        Levels of modules whose signals are to be in a wave, 0 for no wave; Verilator only.
+        Levels of modules to include in a waveform, 0 for none; Verilator only.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def run_verilog(
     tests: tuple[str, ...] = (),
     trace_depth: int = 0,
 ) -> CocotbOutcome:
-    """Do as ``run_cocotb`` does, for a design in Verilog.
+    """Compile a Verilog design, run a bench module on it, and return the result (see ``run_cocotb``).
 
     Raises
     ------
@@ -127,7 +127,8 @@ def run_verilog(
     """
     require_extra("cocotb")
     if not simulator_installed(simulator):
-        raise InputError("simulator", "verilator, or icarus when installed", simulator)
+        problem = f": {simulator} is not installed"
+        raise InputError("simulator", "an installed simulator", simulator, problem=problem)
     text = "`timescale 1ns/1ps\n" + text
     folder = _folder(top, simulator, text, trace_depth)
     with locked(folder), environment_of({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "bench*.py"}):
@@ -135,7 +136,7 @@ def run_verilog(
 
 
 def _folder(top: str, simulator: str, text: str, trace_depth: int) -> Path:
-    """Return the folder in which a device is compiled and run; it is named by everything that it is compiled from."""
+    """Return the folder in which a device is compiled and run, named by a digest of all inputs of the compilation."""
     above = cache_dir("cocotb")
     verilator.check_plain(above, "VLANE_CACHE")
     verilator.check_plain(Path(sys.prefix), "the folder of Python's packages")
@@ -154,11 +155,11 @@ def _run(
     tests: tuple[str, ...],
     trace_depth: int,
 ) -> CocotbOutcome:
-    from cocotb_tools.runner import get_runner  # noqa: PLC0415 - an extra, which the native engine does not need
+    from cocotb_tools.runner import get_runner  # noqa: PLC0415 - an extra that the native engine does not need
 
     source, log, results = where / f"{top}.v", where / "simulation.log", where / "results.xml"
     if not source.is_file():
-        _log.info("compiling %s for cocotb with %s: kept for the next run", top, simulator)
+        _log.info("compiling %s for cocotb with %s (cached for later runs)", top, simulator)
         source.write_text(text)
     results.unlink(missing_ok=True)
     runner = get_runner(simulator)
@@ -166,7 +167,7 @@ def _run(
         "--no-public-flat-rw",
         "--public-depth",
         "1",
-    ]  # a bench reads the top module only; all other signals may be optimised away
+    ]  # a bench reads only the top module; all other signals may be optimized away
     for_verilator = ["-O3", *ports_only, "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
     if trace_depth:
         for_verilator += ["--trace-depth", str(trace_depth)]
@@ -175,7 +176,7 @@ def _run(
         hdl_toplevel=top,
         build_dir=where / "build",
         build_args=for_verilator if simulator == "verilator" else ["-g2012"],
-        always=simulator != "verilator",  # whose version is not part of the folder's name
+        always=simulator != "verilator",  # the folder's name does not include the version of Icarus
         log_file=where / "compile.log",
         waves=trace_depth > 0,
     )
@@ -194,8 +195,8 @@ def _run(
         )
     seconds = time.perf_counter() - start
     if not results.is_file():
-        raise RuntimeError(f"the simulation left no results: see {log}")
-    cases = ET.parse(results).getroot().findall(".//testcase")  # noqa: S314 - our own file
+        raise RuntimeError(f"the simulation wrote no results: see {log}")
+    cases = ET.parse(results).getroot().findall(".//testcase")  # noqa: S314 - written by our own simulation
     failed = [case.find("failure") if case.find("failure") is not None else case.find("error") for case in cases]
     messages = tuple(
         str(failure.get("error_msg") or failure.get("message")) for failure in failed if failure is not None

@@ -27,13 +27,13 @@ def setting() -> dict[str, Any]:
 
 
 def layouts(told: Mapping[str, Any]) -> tuple[Layout, Layout]:
-    """Return the places of inputs and outputs in their rows."""
+    """Return the positions of inputs and outputs in their rows."""
     ports = [Port(name, bits, is_input=is_input) for name, bits, is_input in told["ports"]]
     return row_layout(ports, inputs=True), row_layout(ports, inputs=False)
 
 
 async def start(dut: Any, inputs: Iterable[str]) -> None:
-    """Start the clock with every input 0 and give one cycle of reset; a planted mutant is there from the start on."""
+    """Start the clock with all inputs 0 and apply one cycle of reset. A planted mutant is active from the start."""
     for name in inputs:
         getattr(dut, name).value = 0
     for name, value in setting().get("constant", {}).items():
@@ -86,7 +86,7 @@ async def agree(dut: Any, source: Stimulus, inputs: Layout, outputs: Layout) -> 
 
 
 async def qualified_agree(dut: Any, qualify: Qualify) -> None:
-    """Drive the qualification that the settings of the bench name."""
+    """Drive the qualification named in the settings of the bench."""
     told = setting()
     inputs, outputs = layouts(told)
     beside = {"writes": told["writes"]} if told.get("writes") else {}
@@ -97,7 +97,7 @@ async def qualified_agree(dut: Any, qualify: Qualify) -> None:
 
 
 async def follow(dut: Any, steps: Iterable[tuple[dict[str, int], dict[str, int]]]) -> int:
-    """Drive hand-written (inputs, outputs) from reset; inputs that a step leaves out are 0. Return the cycles."""
+    """Drive hand-written (inputs, outputs) from reset and return the number of cycles; omitted inputs are 0."""
     inputs, _ = layouts(setting())
     await start(dut, inputs)
     last: dict[str, int] = {}

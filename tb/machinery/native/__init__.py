@@ -1,1 +1,1 @@
-"""The native lockstep: compiled hardware, golden rows, and how both run side by side."""
+"""Native lockstep: compiled hardware, golden rows, and their comparison."""

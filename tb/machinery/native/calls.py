@@ -1,4 +1,4 @@
-"""Calls of compiled hardware from kernels: the function and its device are passed as addresses."""
+"""Calls of compiled hardware from kernels. Function and device are passed as addresses."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 @intrinsic("rt::call_step", acts=True)
 def call_step(step: int, device: int, given: Any, shown: Any) -> None:
-    """Run one cycle of a device.
+    """Run a device for one cycle.
 
     Parameters
     ----------
     step, device : int
-        Addresses, of ``CompiledModel.step``.
+        Addresses of the function and of the device, from ``CompiledModel.step``.
     given, shown : array of uint64
-        Row of inputs, and row of outputs, which is written.
+        Row of inputs, and row of outputs to be written.
     """
     _STEP(step)(device, given.ctypes.data, shown.ctypes.data)

@@ -1,4 +1,4 @@
-"""Environment of child programs: they keep their files in the user's cache and load nothing from their folder."""
+"""Environment of child programs, which keep files in the user's cache and load nothing from their working directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.paths import cache_base, cache_dir
 def child_environment() -> dict[str, str]:
     """Return the environment of a child program.
 
-    Tools of WebAssembly keep their machine code in our cache; Verilog is written by the yosys of the wheel, whatever
+    WebAssembly tools keep their machine code in vlane's cache. Verilog is written by the yosys of the wheel, whatever
     else is installed.
 
     Raises
@@ -32,7 +32,7 @@ def child_environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def environment_of(wanted: Mapping[str, str]) -> Iterator[None]:
-    """Set additional environment variables for a while, for libraries that start programs themselves."""
+    """Set additional environment variables temporarily, for libraries that start programs themselves."""
     kept = {name: os.environ.get(name) for name, value in wanted.items() if os.environ.get(name) != value}
     os.environ.update({name: wanted[name] for name in kept})
     try:

@@ -1,7 +1,7 @@
-"""Verilator's code coverage of a component: the lines, branches and toggles of its Verilog that a run reached.
+"""Verilator's code coverage of a component: lines, branches and toggles of its Verilog reached by a run.
 
-Of each named signal every bit counts twice, for it rises and falls. Words of memories do not count: what they hold
-is seen where they are read. Parts that are equal count apart, each by its own path.
+Every bit of a named signal counts twice: rising and falling. Memory words do not count, because their contents are
+observed where they are read. Equal parts count separately, each under its own path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vlane.tb.machinery.native.wrapper import DRIVER, driver_text, wrapper_text
 
 KINDS = ("line", "branch", "toggle")
 EDGES = ("0->1", "1->0")
-"""Of a bit, each a toggle."""
+"""Edges of a bit; each is a toggle."""
 _FLAGS = ("--coverage-line", "--coverage-toggle", "--coverage-underscore", "--coverage-max-width", f"{1 << 20}")
 _WRITER = """
 #include "verilated_cov.h"
@@ -35,28 +35,28 @@ extern "C" void vlane_write_coverage(void* device, const char* file) {
 _POINT = re.compile(r"^C '(.*)' (\d+)$", re.MULTILINE)
 _BYTE = re.compile(r"__0([0-9A-Fa-f]{2})")
 _UNNAMED = re.compile(r"\$|_\d+_")
-"""Names of terms, as Amaranth and yosys give them."""
+"""Names of unnamed terms, as Amaranth and yosys generate them."""
 _ARTEFACT = "$auto$verilog_backend"
-"""What yosys writes into blocks that have no other input, for simulators that would never run them."""
+"""Marker that yosys writes into blocks without other inputs, for simulators that would never run them."""
 _SOURCE = re.compile(r'\(\* src = "([^"]*)" \*\) ?')
 _DECLARED = re.compile(r"^  (?:input|output|wire|reg) (?:\[\d+:\d+\] )?\\?(\S+?) ?(?: = .*)?;$")
-"""A line that declares a signal; of a memory, indices follow the name."""
+"""A line that declares a signal; memories have indices after the name."""
 _CONDITION = re.compile(r"(?:if \(|= )\\?(?P<name>[^\s\[\]()?]+) ?(?:\[(?P<bit>\d+)\])? ?(?:\)|\? )")
 _TAKEN = {"if": "1", "elsif": "1", "cond_then": "1", "else": "0", "cond_else": "0"}
-"""The value of its condition with which a branch is taken."""
+"""Value of the condition with which a branch is taken."""
 
 
 class Bit(NamedTuple):
-    """A bit of a signal.
+    """Bit of a signal.
 
     Parameters
     ----------
     path : str
-        Names of the instances that it is in, joined by points; empty at the top.
+        Instance names joined by points; empty at the top.
     signal : str
         Name of the signal.
     number : int
-        Of the bit, from 0.
+        Index of the bit, from 0.
     """
 
     path: str
@@ -71,24 +71,24 @@ class Bit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A line, a branch or an edge of a bit.
+    """Coverage point: a line, a branch or an edge of a bit.
 
     Parameters
     ----------
     kind : str
         One of ``KINDS``.
     path : str
-        Names of the instances that it is in.
+        Instance names joined by points.
     name : str
-        Of a toggle the bit and its edge, ``held[2]:0->1``; else the Verilog.
+        For a toggle, the bit and its edge (``held[2]:0->1``); otherwise the Verilog text.
     source : str
-        Line of the Python that it comes from, as far as it is known.
+        Python source line, if known.
     bit : Bit or None
-        What decides whether it is reached: the bit of a toggle, the condition of a branch; of others nothing.
+        Bit that decides whether the point is reached: a toggle's bit, or a branch's condition; otherwise ``None``.
     needed : str
-        What that bit must become for the branch to be taken, ``0`` or ``1``; empty for toggles.
+        Value of that bit with which the branch is taken, ``0`` or ``1``; empty for toggles.
     count : int
-        How often the run reached it.
+        Number of times that the run reached the point.
     """
 
     kind: str
@@ -101,7 +101,7 @@ class Point:
 
     @property
     def edge(self) -> str:
-        """Of a toggle its edge, one of ``EDGES``; of others nothing."""
+        """Edge of a toggle, one of ``EDGES``, or "" for other points."""
         return self.name.rpartition(":")[2] if self.kind == "toggle" else ""
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class Point:
 
 
 class CoveredModel(CompiledModel):
-    """A model that counts what it runs."""
+    """Compiled model with code coverage."""
 
     def __init__(self, library: Path, ports: Any, text: str, top: str) -> None:
         super().__init__(library, ports)
@@ -118,14 +118,14 @@ class CoveredModel(CompiledModel):
         self._first = self._counts()
 
     def restart(self, wave: Path | None = None) -> None:
-        """Restart from power-on and count anew."""
+        """Restart from power-on and clear the counts."""
         super().restart(wave)
         self._first = self._counts()
 
     def points(self) -> list[Point]:
-        """Return every point, and how often it was reached since the restart.
+        """Return every point with the number of times it was reached since the restart.
 
-        That signals got their first values at power-on is no edge of theirs.
+        The initialization of signals at power-on does not count as an edge.
         """
         found = []
         for words, count in self._counts().items():
@@ -135,7 +135,7 @@ class CoveredModel(CompiledModel):
         return found
 
     def _counts(self) -> dict[str, int]:
-        """Return what Verilator counted, by its words for a point."""
+        """Return Verilator's counts, by its description of each point."""
         with TemporaryDirectory() as folder:
             file = Path(folder) / "coverage.dat"
             self._code.vlane_write_coverage(self._device, os.fsencode(file))
@@ -144,7 +144,7 @@ class CoveredModel(CompiledModel):
 
     @cached_property
     def _declared(self) -> dict[int, tuple[str, str]]:
-        """The signal that a line of the Verilog declares, and its line of Python."""
+        """Signal declared on each line of the Verilog, with its Python source line."""
         found = {}
         source = ""
         for number, line in enumerate(self._lines, start=1):
@@ -156,7 +156,7 @@ class CoveredModel(CompiledModel):
         return found
 
     def _point(self, words: dict[str, str], count: int) -> Point | None:
-        """Return a point, or nothing if it does not count."""
+        """Return a coverage point, or ``None`` if it does not count."""
         number, kind = int(words["l"]), words["t"]
         path = _plain(words["h"]).removeprefix(f"TOP.{DRIVER}.{self._top}").lstrip(".")
         if kind == "toggle":
@@ -178,10 +178,10 @@ class CoveredModel(CompiledModel):
 
 
 def compile_covered(component: Any, top: str) -> CoveredModel:
-    """Compile a component to a model that counts what it runs, or take it from the cache by content.
+    """Compile a component to a model with code coverage, or take the model from the cache by content.
 
-    Verilator receives the Verilog without source lines but with the same line numbers, so an edit that moves the
-    Python recompiles nothing.
+    Verilator receives the Verilog without source locations but with unchanged line numbers, so moving Python
+    lines does not recompile.
     """
     text, ports = to_verilog(component, top, sources=True), component_ports(component)
     wrapper = wrapper_text(ports, traced=False) + _WRITER
@@ -198,5 +198,5 @@ def _fields(words: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(name: str) -> str:
-    """Return a name as the Verilog has it."""
+    """Return a name as in the Verilog source."""
     return _BYTE.sub(lambda byte: chr(int(byte[1], 16)), name)

@@ -1,7 +1,7 @@
-"""The same design in less text: equal modules written once, equal entries of memories filled by loops.
+"""Compaction of a design's text: equal modules are written once, equal memory entries are filled by loops.
 
-Amaranth writes a module for each instance, and yosys a line for each entry of a memory. A switch of 48 ports has tens
-of thousands of entries for each of its ports, so tools would read most of their text many times.
+Amaranth writes a module for each instance, and yosys a line for each memory entry. A 48-port switch has tens of
+thousands of entries per port, so tools would read most of the text many times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import count, groupby
 _MODULE = re.compile(r"^module (\S+)$", re.MULTILINE)
 _END = re.compile(r"^end\n", re.MULTILINE)
 _PORT = re.compile(r"\\port\$\d+\$\d+(?![\w$])")
-"""A port that Amaranth adds where logic crosses modules. Its number is the net's, which differs between instances."""
+"""Port that Amaranth adds where logic crosses modules, numbered by net, which differs between instances."""
 _CELL = re.compile(r"^  cell (\\\S+)( \S+\n(?:    .*\n|\n)*?  end)$", re.MULTILINE)
 _CONNECTED = re.compile(r"^    connect (\S+) ", re.MULTILINE)
 _INITIAL = re.compile(r"^  initial begin\n((?:    .*\n)*?)  end$", re.MULTILINE)
@@ -22,14 +22,14 @@ _ENTRY = re.compile(r"    (?P<memory>\S+ ?)\[(?P<index>\d+)\] = (?P<value>\d+'h[
 _WRITTEN = re.compile(r"^module (\S+?)[ (].*?^endmodule$", re.MULTILINE | re.DOTALL)
 _INSTANCE = re.compile(r"^  (\S+) +\S+ +\($", re.MULTILINE)
 _FEWEST = 16
-"""Entries from which a loop fills them."""
+"""Fewest entries that a loop fills."""
 
 
 def each_module_once(rtlil: str) -> str:
-    """Return RTLIL of Amaranth's in which modules that differ in name only are one, named as the last of them.
+    """Return Amaranth's RTLIL with modules merged that differ in name only, under the name of the last of them.
 
-    The first module is the top, and every module comes before the modules of its cells, as Amaranth writes them. Names
-    of cells stay, so every instance has the path and the state that it had.
+    The first module is the top, and every module precedes the modules of its cells, as Amaranth writes them. Cell names
+    are unchanged, so every instance keeps its path and state.
     """
     *modules, rest = _END.split(rtlil)
     kept: dict[str, str] = {}
@@ -50,12 +50,12 @@ def each_module_once(rtlil: str) -> str:
 def _name(module: str) -> str:
     found = _MODULE.search(module)
     if found is None:
-        raise ValueError(f"RTLIL that does not begin a module: {module[:200]!r}")
+        raise ValueError(f"expected RTLIL that begins with a module, got {module[:200]!r}")
     return found[1]
 
 
 def _in_order(found: list[str]) -> dict[str, str]:
-    """Return new names of ports, numbered in the order in which a module names them first."""
+    """Return new names of ports, numbered by their first occurrence in the module."""
     return {port: f"\\port$${number}" for number, port in enumerate(dict.fromkeys(found))}
 
 
@@ -64,7 +64,7 @@ def _renamed(names: dict[str, str], port: re.Match[str]) -> str:
 
 
 def _cell(cell: re.Match[str], known: dict[str, tuple[str, dict[str, str]]]) -> str:
-    """Return a cell whose module and ports have the names with which they are written."""
+    """Return a cell with the final names of its module and ports."""
     if cell[1] not in known:
         return cell[0]
     name, ports = known[cell[1]]
@@ -73,13 +73,13 @@ def _cell(cell: re.Match[str], known: dict[str, tuple[str, dict[str, str]]]) -> 
 
 
 def filled_by_loops(verilog: str) -> str:
-    """Return Verilog of yosys's in which loops give equal initial values to runs of 16 entries of a memory or more."""
+    """Return yosys' Verilog with loops for the initial values of 16 or more consecutive equal memory entries."""
     numbers = count()
     return _INITIAL.sub(lambda block: _filled(block, numbers.__next__), verilog)
 
 
 def _filled(block: re.Match[str], next_number: Callable[[], int]) -> str:
-    """Return an initial block, named if it has loops: their variable is its own."""
+    """Return an initial block with loops, as a named block if a loop variable is needed."""
     lines, has_loop = [], False
     position = count()
     for run, same in groupby(block[1].splitlines(), lambda line: _run_of(line, next(position))):
@@ -96,7 +96,7 @@ def _filled(block: re.Match[str], next_number: Callable[[], int]) -> str:
 
 
 def _run_of(line: str, position: int) -> tuple[str, int, str] | None:
-    """Return what lines of entries that a loop can fill have in common."""
+    """Return a key shared by the lines that one loop can fill, or ``None`` for any other line."""
     entry = _ENTRY.fullmatch(line)
     return entry and (entry["memory"], int(entry["index"]) - position, entry["value"])
 
@@ -108,7 +108,7 @@ def _index(line: str) -> int:
 
 
 def unfolded_size(verilog: str) -> int:
-    """Return how many characters Verilog would have if every instance, as yosys writes it, had a module of its own."""
+    """Return the size of the Verilog in characters if every instance had a module of its own."""
     texts = {module[1]: module[0] for module in _WRITTEN.finditer(verilog)}
     parts = {name: [each[1] for each in _INSTANCE.finditer(text) if each[1] in texts] for name, text in texts.items()}
 

@@ -1,4 +1,4 @@
-"""What a lockstep must have shown: rules and crosses that apply, if it is long enough to be judged by them."""
+"""Functional coverage of a lockstep run: rules and crosses, judged if the run is long enough."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from vlane.tb.machinery.native.stimulus import Stimulus
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a run showed of what its stimulus is meant to show.
+    """Coverage of a run: the rules and crosses that its stimulus must reach, and their counts.
 
     Parameters
     ----------
     counts : dict of str to int
-        How often each rule happened.
+        Number of occurrences of each rule.
     applicable : list of str
-        Rules that the stimulus is meant to show.
+        Rules that the stimulus must reach.
     crosses : dict of str to int
-        Crosses that the stimulus is meant to show, and how often each happened.
+        Number of occurrences of each cross that the stimulus must reach.
     judged_from_cycles : int
-        A run of fewer cycles is not judged.
+        Shortest run, in cycles, that is judged.
     judged : bool
-        Whether the run was long enough, and ended without a difference or a planted fault.
+        Whether the run is judged: long enough, and without a difference or a planted fault.
     """
 
     counts: dict[str, int]
@@ -35,17 +35,17 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        """Rules, then crosses, that did not happen."""
+        """Rules, then crosses, that did not occur."""
         rules = [name for name in self.applicable if not self.counts.get(name)]
         return rules + [name for name, count in self.crosses.items() if not count]
 
     @property
     def failed(self) -> bool:
-        """Whether a run that is judged did not show everything."""
+        """Whether the run is judged and incomplete."""
         return self.judged and bool(self.missing)
 
     def words(self) -> str:
-        """Return how many happened; empty if nothing applies."""
+        """Return a summary of the counts, such as "22 of 22 applicable rules happened", or "" if nothing applies."""
         said = [
             f"{sum(map(bool, happened))} of {len(happened)} {noun}"
             for noun, happened in (
@@ -57,13 +57,15 @@ class Coverage:
         return f"{' and '.join(said)} happened" if said else ""
 
     def verdict(self) -> str:
-        """Return what did not happen and what that means; empty if everything did."""
+        """Return the missing rules and crosses and their consequence, or "" if none is missing."""
         if not self.missing:
             return ""
         names = ", ".join(self.missing)
         if self.judged:
             return f"MISSING: {names}"
-        return f"not in this run, which is not judged (it would be from {self.judged_from_cycles:,} cycles): {names}"
+        return (
+            f"not in this run, which is too short to be judged (fewer than {self.judged_from_cycles:,} cycles): {names}"
+        )
 
     def document(self) -> dict[str, Any]:
         """Return the fields of a JSON document."""
@@ -84,18 +86,18 @@ def coverage_of(
     counts: dict[str, int] | None = None,
     crosses: dict[str, int] | None = None,
 ) -> Coverage:
-    """Return what a run of so many cycles showed.
+    """Return the coverage of a run.
 
     Parameters
     ----------
     stimulus : Stimulus
-        What was run, or an equal one if ``counts`` and ``crosses`` are given.
+        Stimulus of the run, or an equal one if ``counts`` and ``crosses`` are given.
     cycles : int
-        Compared.
+        Number of cycles compared.
     complete : bool
-        Whether the run went to its end, without a planted fault.
+        Whether the run was completed, without a planted fault.
     counts, crosses : dict of str to int, optional
-        What another process counted.
+        Counts of another process.
     """
     order: Iterable[str] = (rule.name for rule in stimulus.rules)
     return Coverage(

@@ -1,6 +1,6 @@
-"""Crosses: events that a run must show together in one cycle, counted over batches of rows.
+"""Crosses: events that a run must reach together in one cycle, counted over batches of rows.
 
-An event is a rule of the block, or a condition on its ports by name. Rules come as one word per cycle, written by the
+An event is a rule of the block, or a named condition on its ports. Rules arrive as one word per cycle, written by the
 kernels that fill rows; conditions are computed for a whole batch at once.
 """
 
@@ -17,18 +17,18 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.tb.machinery.native.rows import WORD_BITS, Field, Words
 
 Truths = NDArray[np.bool_]
-"""Whether an event happened, by cycle of a batch."""
+"""Whether an event occurred, by cycle of a batch."""
 
 
 class Happened(NamedTuple):
-    """Which rules happened in each cycle.
+    """Rules that occurred in each cycle.
 
     Parameters
     ----------
     before : array of int64, (rules,)
-        Their counts as the cycle starts.
+        Counts of the rules at the start of the cycle.
     words : array of uint64, (cycles,)
-        Bit i: rule i happened.
+        One word per cycle; bit i is set if rule i occurred.
     """
 
     before: NDArray[np.int64]
@@ -36,7 +36,7 @@ class Happened(NamedTuple):
 
 
 def room_for(rules: int, cycles: int) -> Happened:
-    """Return room for that many cycles.
+    """Return a record of ``rules`` rules for ``cycles`` cycles.
 
     Raises
     ------
@@ -44,13 +44,13 @@ def room_for(rules: int, cycles: int) -> Happened:
         If there are more rules than bits in a word.
     """
     if rules > WORD_BITS:
-        raise ValueError(f"a block has at most {WORD_BITS} rules, not {rules}")
+        raise ValueError(f"a block has {rules} rules; at most {WORD_BITS} fit into a word")
     return Happened(np.zeros(rules, np.int64), np.zeros(cycles, np.uint64))
 
 
 @inner
 def note_rules(happened: Happened, rules: NDArray[np.int64], cycle: int) -> None:
-    """Write which counts a cycle raised."""
+    """Record which rules' counts rose in a cycle."""
     word = np.uint64(0)
     for rule in range(len(rules)):
         word |= np.uint64(rules[rule] != happened.before[rule]) << np.uint64(rule)
@@ -59,14 +59,14 @@ def note_rules(happened: Happened, rules: NDArray[np.int64], cycle: int) -> None
 
 
 class Cycles:
-    """A batch of cycles, seen by events.
+    """A batch of cycles, as events see it.
 
     Parameters
     ----------
     rules : sequence of str
         Names of the rules, by bit.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
     """
 
     def __init__(self, rules: Sequence[str], inputs: Mapping[str, Field], outputs: Mapping[str, Field]) -> None:
@@ -76,21 +76,21 @@ class Cycles:
         self._expected, self._happened = self._rows, self._rows[0:0, 0:0]
         self._known: dict[Any, Any] = {}
         self.phase = ""
-        """Name of the phase that the batch is of."""
+        """Name of the batch's phase."""
 
     def show(self, rows: Words, expected: Words, happened: NDArray[np.uint64], phase: str) -> None:
-        """Go on to another batch."""
+        """Switch to another batch."""
         self._rows, self._expected, self._happened, self.phase = rows, expected, happened, phase
         self._known.clear()
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """Return what was computed under this key for this batch."""
+        """Return ``compute()``, cached under ``key`` for the current batch."""
         if key not in self._known:
             self._known[key] = compute()
         return self._known[key]
 
     def rule(self, name: str) -> Truths:
-        """Return whether a rule happened."""
+        """Return whether a rule occurred, by cycle."""
         return (self._happened & self._bits[name]) != 0
 
     def has(self, port: str) -> bool:
@@ -98,7 +98,7 @@ class Cycles:
         return port in self._inputs or port in self._outputs
 
     def bits(self, port: str, index: int = 0, width: int = 0) -> NDArray[np.uint64]:
-        """Return element ``index``, of ``width`` bits, of a port; the whole port if no width is given."""
+        """Return element ``index``, of ``width`` bits, of a port, or the whole port without a width."""
         field = self._inputs.get(port) or self._outputs[port]
         rows = self._rows if port in self._inputs else self._expected
         shift = field.shift + index * width
@@ -108,7 +108,7 @@ class Cycles:
         return value
 
     def on(self, port: str) -> Truths:
-        """Return whether a port is not 0; never, if the component lacks it."""
+        """Return, by cycle, whether a port is not 0. A port that the component lacks counts as 0."""
         if not self.has(port):
             return np.zeros(len(self._rows), np.bool_)
         field = self._inputs.get(port) or self._outputs[port]
@@ -125,11 +125,11 @@ class Cycles:
 
 
 Event = Callable[[Cycles], Any]
-"""Tells in which cycles of a batch it happens: an array, or one truth for the batch."""
+"""Function that returns in which cycles of a batch an event occurs: an array, or one value for the batch."""
 
 
 def after(values: NDArray[Any]) -> NDArray[Any]:
-    """Return what was there a cycle before, 0 in the first cycle of a batch."""
+    """Return the values delayed by one cycle, or 0 in the first cycle of a batch."""
     late = np.zeros_like(values)
     late[1:] = values[:-1]
     return late
@@ -137,16 +137,16 @@ def after(values: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """Events that must happen in one cycle.
+    """Events that must occur in the same cycle.
 
     Parameters
     ----------
     name : str
-        In reports.
+        Name in reports.
     events : tuple of str
-        Rules, or events of the block's file of crosses.
+        Rules, or events of the block's ``crosses`` module.
     wild : bool
-        Whether phases with inputs that the contract forbids count, too: it happens seldom or never in others.
+        Whether phases with forbidden inputs count too, because the cross is rare or impossible in other phases.
     """
 
     name: str
@@ -155,18 +155,18 @@ class Cross:
 
 
 def together(*names: str, wild: bool = False) -> tuple[Cross, ...]:
-    """Return the crosses named, each as its events with `` x `` between them."""
+    """Return crosses by name. A name lists the cross's events, separated by `` x ``."""
     return tuple(Cross(name, tuple(name.split(" x ")), wild) for name in names)
 
 
 def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
-    """Return the crosses but those named, which an instance cannot show, or too seldom."""
+    """Return the crosses without the named ones, which an instance reaches too rarely or never."""
     return tuple(cross for cross in crosses if cross.name not in names)
 
 
 @kernel
 def _spread_rules(happened: NDArray[np.uint64], bits: NDArray[np.int64], truths: NDArray[np.bool_]) -> None:
-    """Write whether each rule happened in each cycle, a row a rule."""
+    """Write whether each rule occurred in each cycle, one row per rule."""
     for row in range(len(bits)):
         bit = np.uint64(bits[row])
         for cycle in range(len(happened)):
@@ -177,7 +177,10 @@ def _spread_rules(happened: NDArray[np.uint64], bits: NDArray[np.int64], truths:
 def _count_together(
     truths: NDArray[np.bool_], cycles: int, members: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
-    """Add to the count of each cross the cycles in which all of its events happened; ``members`` are rows of events."""
+    """Add the number of cycles in which all events of a cross occurred to its count.
+
+    ``members`` has one row of event indices for each cross.
+    """
     for cross in range(len(members)):
         total = 0
         first = truths[members[cross, 0]]
@@ -195,7 +198,7 @@ def _count_together(
 
 
 class _Group:
-    """Crosses that one pass over a batch counts.
+    """Crosses that are counted in one pass over a batch.
 
     Parameters
     ----------
@@ -224,23 +227,23 @@ class _Group:
         self._truths = np.zeros((len(row_of), 0), np.bool_)
 
     def truths(self, cycles: int) -> NDArray[np.bool_]:
-        """Return a row for each event, with room for so many cycles."""
+        """Return a row for each event, with space for ``cycles`` cycles."""
         if self._truths.shape[1] < cycles:
             self._truths = np.zeros((len(self._truths), cycles), np.bool_)
         return self._truths
 
 
 class Crosses:
-    """Crosses of a run and how often each happened.
+    """Crosses of a run, and their counts.
 
     Parameters
     ----------
     crosses : iterable of Cross
-        Those that the instance can show.
+        Crosses that the instance can reach.
     events : mapping
-        Events that are no rules, by name.
+        Events other than rules, by name.
     rules, inputs, outputs
-        As of ``Cycles``.
+        See ``Cycles``.
     """
 
     def __init__(
@@ -263,7 +266,7 @@ class Crosses:
         self._wild = _Group([cross for cross in self.crosses if cross.wild], rules)
 
     def count(self, rows: Words, expected: Words, happened: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
-        """Count what happened in a batch, which is of one phase."""
+        """Count the crosses of a batch, all of one phase."""
         group, cycles = self._wild if wild else self._tame, len(rows)
         if not len(group.members):
             return
@@ -275,7 +278,7 @@ class Crosses:
         _count_together(truths, cycles, group.members, group.counts)
 
     def counts(self, applicable: frozenset[str], *, wild: bool) -> dict[str, int]:
-        """Return how often each cross happened, but those with a rule that does not apply; ``wild`` as in the run."""
+        """Return the count of each cross whose rules apply. ``wild`` is as in the run."""
         totals = dict.fromkeys((cross.name for cross in self.crosses), 0)
         for cross, count in zip(self.crosses, self._tame.counts.tolist(), strict=True):
             totals[cross.name] += count

@@ -1,4 +1,4 @@
-"""Judged holes of code coverage."""
+"""Judged holes of code coverage: uncovered code with a reason."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Bits that a block's qualification leaves as they are, and with them the branches that they decide.
+    """Bits never toggled by a block's qualification, and the branches decided by these bits.
 
     Parameters
     ----------
     signals : str
-        Regular expression of the whole path of a signal, names of instances and its own joined by points; one of its
-        names is enough.
+        Regular expression of the full path of a signal: instance names and signal name, joined by points. One of the
+        signal's aliases is enough.
     bits : range
-        Its bits.
+        Bits of the signal.
     reason : str
-        Why they stay, as a sentence.
+        Reason why the bits do not toggle, as a sentence.
     edge : str
-        The edge that is not met, ``0->1`` or ``1->0``, of bits that had the other one; empty if they stay.
+        The edge that does not occur, ``0->1`` or ``1->0``, if the other one does; empty if neither occurs.
     """
 
     signals: str
@@ -29,22 +29,22 @@ class Hole:
     edge: str = ""
 
     def covers(self, signal: str, bit: int, edge: str) -> bool:
-        """Return whether an edge of a bit of a signal is one of them."""
+        """Return whether this hole covers an edge of a bit of a signal."""
         return bit in self.bits and self.edge in {"", edge} and re.fullmatch(self.signals, signal) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Untaken:
-    """Branches that a block's qualification does not take, decided by a term without a name.
+    """Branches that a block's qualification does not take, decided by an unnamed term.
 
     Parameters
     ----------
     branches : str
-        Regular expression of all that is told of a branch, which others may fit too.
+        Regular expression of a branch's full description; may also match branches that are taken.
     count : int
-        How many of those that fit are not taken.
+        Number of matching branches that are not taken.
     reason : str
-        Why, as a sentence.
+        Reason, as a sentence.
     """
 
     branches: str
@@ -52,5 +52,5 @@ class Untaken:
     reason: str
 
     def covers(self, branch: str) -> bool:
-        """Return whether a branch fits."""
+        """Return whether a branch matches."""
         return re.fullmatch(self.branches, branch) is not None

@@ -1,6 +1,6 @@
-"""The native lockstep: compiled hardware and golden run the same cycles, and every output is compared in every cycle.
+"""Native lockstep: compiled hardware and golden run the same cycles, and every output is compared in every cycle.
 
-Golden prepares the next batch on a thread of its own while the hardware runs the last one.
+A separate thread computes golden's next batch while the hardware runs the current one.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from vlane.tb.machinery.native.model import CompiledModel
 from vlane.tb.machinery.native.rows import Field, Words
 
 BATCH = 1 << 14
-"""Most cycles per call of the hardware: each change of threads costs as much as hundreds of cycles of an arbiter."""
+"""Most cycles per call of the hardware; a thread switch costs as much as hundreds of cycles of an arbiter."""
 
 _LEAST_BATCH = 1 << 12
 _BUFFER_BYTES = 1 << 20
-"""Bytes of the rows of a batch, beyond which batches are shorter: rows go through the cache of two cores."""
+"""Size of a batch's rows, in bytes, above which batches are shorter: rows pass through the caches of two cores."""
 
 _BUFFERS = 4
 _NOTHING = (np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint64))
 
 
 class Source(Protocol):
-    """A source of rows of inputs and of the outputs that must follow."""
+    """Source of input rows and of the outputs that must follow."""
 
     def fill(self, rows: Words, expected: Words) -> int:
-        """Fill rows from the start and return how many; 0 at the end."""
+        """Fill rows from the start and return the number filled, or 0 at the end."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The first cycle in which hardware and golden differ.
+    """First cycle in which hardware and golden differ.
 
     Parameters
     ----------
     cycle : int
-        Counted from 0, power-on.
+        Number of the cycle, from 0 at power-on.
     inputs, golden, hardware : dict of str to int
-        Ports by name in that cycle.
+        Values of the ports in that cycle, by name.
     """
 
     cycle: int
@@ -67,11 +67,11 @@ class Outcome:
     Parameters
     ----------
     cycles : int
-        Cycles compared.
+        Number of cycles compared.
     mismatch : Mismatch or None
-        The first difference; the run stops there.
+        First difference, at which the run stops; ``None`` if there is none.
     seconds : float
-        Wall time of the run without compilation.
+        Wall time of the run, without compilation, in seconds.
     """
 
     cycles: int
@@ -82,14 +82,14 @@ class Outcome:
 def run_lockstep(
     model: CompiledModel, source: Source, observe: Callable[[int, Words, Words], None] | None = None
 ) -> Outcome:
-    """Run a source through the hardware from power-on until it ends or the first difference.
+    """Run a source through the hardware from power-on until it ends or a difference occurs.
 
     Parameters
     ----------
     model : CompiledModel
-        The hardware; it is restarted.
+        Compiled hardware; it is restarted.
     source : Source
-        Golden and its traffic.
+        Golden with its traffic.
     observe : callable, optional
         Called with (first cycle, inputs, outputs) of every batch that agreed.
     """
@@ -116,13 +116,13 @@ def run_lockstep(
 
 
 def _batch_of(model: CompiledModel) -> int:
-    """Return the cycles of a batch of a model."""
+    """Return the cycles per batch of a model."""
     words = model.input_words + model.output_words
     return max(_LEAST_BATCH, min(BATCH, _BUFFER_BYTES // (8 * words)))
 
 
 class _Prepared:
-    """Batches of a source, prepared ahead by another thread in a ring of a few buffers."""
+    """Batches of a source, prepared ahead by another thread in a ring of buffers."""
 
     def __init__(self, source: Source, model: CompiledModel, pool: ThreadPoolExecutor) -> None:
         self._source = source
@@ -148,7 +148,7 @@ class _Prepared:
                 rows, expected = buffer
                 filled = 0
                 while filled < len(rows) and (count := self._source.fill(rows[filled:], expected[filled:])):
-                    filled += count  # a source may end a batch early; every change of threads costs time
+                    filled += count  # a source may end a batch early, but each thread switch costs time
                 if filled:
                     self._filled.put((rows, expected, filled))
                 if not count:
@@ -158,7 +158,7 @@ class _Prepared:
             raise
 
     def __iter__(self) -> Iterator[tuple[Words, Words]]:
-        """Yield (inputs, expected outputs); a batch is valid until the next one is requested."""
+        """Yield (inputs, expected outputs). A batch is valid until the next one is requested."""
         while True:
             rows, expected, count = self._filled.get()
             if not count:

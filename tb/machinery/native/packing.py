@@ -1,4 +1,4 @@
-"""Access to the ports of a row by number, for kernels that fill rows."""
+"""Access to the ports of a row by index, for kernels that fill rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD_BITS = 64
 
 
 def places(layout: Mapping[str, Field], names: Sequence[str]) -> NDArray[np.int64]:
-    """Return word, lowest bit and width of each named port, (names, 3).
+    """Return word, lowest bit and width of each named port, as an array (names, 3).
 
     Raises
     ------
@@ -26,34 +26,55 @@ def places(layout: Mapping[str, Field], names: Sequence[str]) -> NDArray[np.int6
 
 
 def elements(layout: Mapping[str, Field], arrays: Sequence[tuple[str, int]]) -> NDArray[np.int64]:
-    """Return word, lowest bit and width of each element of ports that are arrays, in order, (elements, 3).
+    """Return word, lowest bit and width of each element of array ports, in order, as an array (elements, 3).
 
     Parameters
     ----------
     layout : mapping
-        The ports.
+        Positions of the ports.
     arrays : sequence of (str, int)
-        Ports and how many elements each has.
+        Ports with their numbers of elements.
 
     Raises
     ------
     ValueError
-        If an element is wider than a word, or a port no whole number of elements.
+        If an element is wider than a word, or a port's width is not a multiple of its number of elements.
     """
     found = []
     for name, count in arrays:
         field = layout[name]
         bits, left = divmod(field.bits, count)
         if left or bits > _WORD_BITS:
-            raise ValueError(f"{name} must have {count} elements of up to 64 bits, not {field.bits} bits")
+            raise ValueError(
+                f"{name} has {field.bits} bits; {count} elements need a multiple of {count} bits, at most 64 each"
+            )
         starts = (field.shift + bits * index for index in range(count))
         found += [(field.word + start // _WORD_BITS, start % _WORD_BITS, bits) for start in starts]
     return np.array(found, np.int64).reshape(-1, 3)
 
 
+def pieces(layout: Mapping[str, Field], name: str, count: int, most_bits: int) -> NDArray[np.int64]:
+    """Return the pieces of each element of a port, of at most so many bits, low ones first; as ``elements`` does.
+
+    Raises
+    ------
+    ValueError
+        If the port has no whole number of elements.
+    """
+    field = layout[name]
+    bits, left = divmod(field.bits, count)
+    if left:
+        raise ValueError(f"{name} must have {count} elements, not {field.bits} bits")
+    starts = [
+        (bits * index + low, min(most_bits, bits - low)) for index in range(count) for low in range(0, bits, most_bits)
+    ]
+    places_of = [(*divmod(field.shift + start, _WORD_BITS), width) for start, width in starts]
+    return np.array([(field.word + word, shift, width) for word, shift, width in places_of], np.int64).reshape(-1, 3)
+
+
 @kernel
 def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int, value: int) -> None:
-    """Add a port or element to a row of zeros; a value of 0 needs no call."""
+    """Write a port or element into a row of zeros. The call may be skipped for a value of 0."""
     if value != 0:
         word, shift = where[port, 0], where[port, 1]
         rows[cycle, word] |= np.uint64(value) << np.uint64(shift)
@@ -63,7 +84,7 @@ def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: in
 
 @inner
 def get(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int) -> Any:
-    """Return a port or element of a row, an unsigned 64-bit number."""
+    """Return a port or element of a row, as an unsigned 64-bit number."""
     word, shift, bits = where[port, 0], where[port, 1], where[port, 2]
     value = rows[cycle, word] >> np.uint64(shift)
     if shift + bits > _WORD_BITS:
@@ -79,7 +100,7 @@ def clear_row(rows: NDArray[np.uint64], cycle: int) -> None:
 
 
 def put_writes(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], rows: NDArray[np.uint64]) -> None:
-    """Write a row of inputs for each write, given by the inputs' names; what a write leaves out stays as it is."""
+    """Write one row of inputs per write. Inputs that a write does not name stay unchanged."""
     for row, values in zip(rows, writes, strict=True):
         for name, value in values.items():
             inputs[name].put(row, value)

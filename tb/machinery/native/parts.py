@@ -1,4 +1,4 @@
-"""A design in RTLIL whose equal parts are converted once: most of what a switch of many ports costs."""
+"""RTLIL of a design whose equal parts are converted once, because they dominate the cost of a switch of many ports."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TOP = "attribute \\top 1\n"
 
 
 def shared_rtlil(component: Any, top: str) -> str:
-    """Return a component as RTLIL in which the parts (``Part``) that are equal are cells of one module.
+    """Return a component as RTLIL in which equal parts (``Part``) are cells of one module.
 
-    The module ``top`` is the first; each comes before the modules of its cells.
+    The module ``top`` is the first; each module precedes the modules of its cells.
     """
     parts = _Parts(top)
     with no_collection():
@@ -31,7 +31,7 @@ def shared_rtlil(component: Any, top: str) -> str:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Suspend garbage collection: scanning millions of live cells would take half of the time."""
+    """Suspend garbage collection, because scanning millions of live cells would take half of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -42,9 +42,9 @@ def no_collection() -> Iterator[None]:
 
 
 class _Parts:
-    """Platform on which a part is an instance of a module that was converted when the first equal one was met.
+    """Platform that converts each distinct part once and instantiates it everywhere.
 
-    ``texts`` are the modules, whose names begin with the design's; those of a part's own parts come before it.
+    ``texts`` contains the modules, named after the design; a part's own parts precede it.
     """
 
     def __init__(self, design: str) -> None:
@@ -53,7 +53,7 @@ class _Parts:
         self._known: dict[tuple[Any, ...], tuple[str, set[str]]] = {}
 
     def share(self, part: Any) -> Instance:
-        """Return an instance of a part's module."""
+        """Return an instance of a part's module, converting the part at its first use."""
         component = part.component
         if part.key in self._known:
             note_use(component)
@@ -66,7 +66,7 @@ class _Parts:
         return Instance(name, *ports)
 
     def _convert(self, part: Any, name: str) -> tuple[str, set[str]]:
-        """Convert a part's component; return its module's name, and which of clock and reset it has."""
+        """Convert a part's component. Return its module's name, and which of clock and reset it has."""
         inputs, outputs = part.inputs_and_outputs()
         ports = {each: (value, PortDirection.Input) for each, value in inputs.items()}
         ports |= {each: (value, PortDirection.Output) for each, value in outputs.items()}
@@ -77,7 +77,7 @@ class _Parts:
 
 
 def note_use(component: Any) -> None:
-    """Mark a component that is not elaborated, and those that it holds, as used: Amaranth warns of others."""
+    """Mark a component that is not elaborated, and its members, as used, to silence Amaranth's warning."""
     waiting, seen = [component], set()
     while waiting:
         found = waiting.pop()
@@ -85,6 +85,6 @@ def note_use(component: Any) -> None:
             continue
         seen.add(id(found))
         if isinstance(found, Elaboratable):
-            found._MustUse__used = True  # as Amaranth does when it elaborates one
+            found._MustUse__used = True  # Amaranth does the same when it elaborates a component
         held = found if isinstance(found, dict) else getattr(found, "__dict__", {})
         waiting.extend(found if isinstance(found, (list, tuple)) else held.values())

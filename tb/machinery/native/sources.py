@@ -1,4 +1,4 @@
-"""Lines of Python that generated hardware comes from."""
+"""Python source lines of generated hardware."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def source_line(source: str) -> str:
-    """Return ``file:line`` of what yosys says: below the repository, or, if it is of a package, its name only."""
+    """Return yosys' source attribute as ``file:line``, relative to the repository (other packages: the file name)."""
     place, _, line = source.rpartition(":")
     path = Path(place)
     ours = path.is_relative_to(_ROOT) and "site-packages" not in path.parts

@@ -1,4 +1,4 @@
-"""Base of all stimuli: phases of traffic at a golden block, row by row; rules and crosses are counted."""
+"""Base of all stimuli: phases of traffic for a golden block, row by row, with counts of rules and crosses."""
 
 from __future__ import annotations
 
@@ -18,54 +18,57 @@ Layout = Mapping[str, Field]
 Counts = NDArray[np.int64]
 
 JUDGED_FROM_CYCLES = 1_000_000
-"""Shortest run that must show everything, where a block's crosses do not say less."""
+"""Default length of a run, in cycles, from which on every rule and cross must have occurred."""
 
 Qualify = Callable[..., "Stimulus"]
-"""Creates the stimulus that qualifies an instance: (parameters, cycles=, seed=, inputs=, outputs=), of exactly that
-many cycles. A scheduler may be given ``writes`` too: the table that is programmed instead of random ones."""
+"""Function that returns the stimulus qualifying an instance, of exactly ``cycles`` cycles.
+
+Arguments are (parameters, cycles=, seed=, inputs=, outputs=). A scheduler also accepts ``writes``: the table to program
+instead of random ones.
+"""
 
 
 class Stretch(Protocol):
-    """A phase of a stimulus; ``wild`` phases contain inputs that the contract forbids."""
+    """A phase of a stimulus. ``wild`` phases contain inputs that the contract forbids."""
 
     @property
     def cycles(self) -> int:
-        """Length."""
+        """Length in cycles."""
         ...
 
     @property
     def wild(self) -> bool:
-        """Whether the rules of this phase are counted separately."""
+        """Whether the phase contains forbidden inputs. Its rules are then counted separately."""
         ...
 
     @property
     def name(self) -> str:
-        """For reports and crosses."""
+        """Name in reports and crosses."""
         ...
 
 
 class Stimulus(ABC):
-    """A source of rows for the lockstep: golden, the models at its ports, and a plan of phases.
+    """Source of rows for the lockstep: golden, the models at its ports, and a plan of phases.
 
     Parameters
     ----------
     phases : sequence of Stretch
         Phases, in the order in which they run.
     rules : sequence of Rule
-        Rules that are counted.
+        Rules to count.
 
     Attributes
     ----------
     applicable : frozenset of str
-        Rules that this plan must show; empty unless the author of the plan sets it.
+        Rules that this plan must reach; empty unless the plan sets it.
     crosses : Crosses or None
-        What must happen together; none unless ``watch`` is called.
+        Crosses that this plan must reach; ``None`` before ``watch``.
     judged_from_cycles : int
-        A run of fewer cycles need not show everything that applies.
+        Shortest run, in cycles, that must reach all applicable rules and crosses.
     happened : Happened
-        Room for the rules of each cycle of a batch.
+        Rules that occurred in each cycle of the current batch.
     audit : dict of str to int
-        Further counts of the run; empty if there are none.
+        Additional counts of the run; may be empty.
     """
 
     def __init__(self, phases: Sequence[Any], rules: Sequence[Rule]) -> None:
@@ -89,39 +92,42 @@ class Stimulus(ABC):
         outputs: Layout,
         judged_from_cycles: int = 0,
     ) -> None:
-        """Count crosses from now on; those with a rule that does not apply are left out of what must be seen."""
+        """Count crosses from now on. Crosses of rules that do not apply need not be reached."""
         self.crosses = Crosses(crosses, events, rules=self._names, inputs=inputs, outputs=outputs)
         self.judged_from_cycles = judged_from_cycles or self.judged_from_cycles
 
     @property
     def cycles(self) -> int:
-        """Cycles of the whole plan."""
+        """Length of the whole plan in cycles."""
         return sum(phase.cycles for phase in self.phases)
 
     @property
     @abstractmethod
     def decisions(self) -> int:
-        """Decisions, look-ups or transfers so far."""
+        """Number of decisions, look-ups or transfers so far."""
 
     def rule_counts(self) -> dict[str, int]:
-        """Return how often each rule happened so far, not counting wild phases."""
+        """Return the count of each rule so far, without wild phases."""
         return dict(zip(self._names, map(int, self._counts), strict=True))
 
     def cross_counts(self) -> dict[str, int]:
-        """Return how often each cross that must be seen happened so far."""
+        """Return the count so far of each cross that must be reached."""
         if self.crosses is None:
             return {}
         return self.crosses.counts(self.applicable, wild=any(phase.wild for phase in self.phases))
 
     @abstractmethod
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
-        """Fill all rows with cycles of phase ``index``, and ``happened`` with the rules of each."""
+        """Fill all rows with cycles of phase ``index``, and ``happened`` with the rules of each cycle."""
 
     def _enter(self, index: int) -> None:  # noqa: B027 - most stimuli need no preparation
         """Prepare the first cycle of phase ``index``."""
 
     def fill(self, rows: Words, expected: Words) -> int:
-        """Fill rows from the start and return how many; 0 at the end of the plan. A phase ends a batch."""
+        """Fill rows from the start and return the number filled, or 0 at the end of the plan.
+
+        A batch ends with its phase.
+        """
         while self._phase < len(self.phases) and self._done == self.phases[self._phase].cycles:
             self._phase, self._done = self._phase + 1, 0
         if self._phase == len(self.phases):
@@ -143,7 +149,7 @@ class Stimulus(ABC):
         return count
 
     def record(self, input_words: int, output_words: int) -> tuple[Words, Words]:
-        """Return the rows of the whole plan and the expected outputs; rows have that many words."""
+        """Return the rows of the whole plan and the expected outputs, with the given numbers of words per row."""
         rows = np.zeros((self.cycles, input_words), np.uint64)
         expected = np.zeros((self.cycles, output_words), np.uint64)
         done = 0
@@ -153,7 +159,7 @@ class Stimulus(ABC):
 
 
 def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
-    """Return phases with exactly that many cycles in all; the last one is shortened or extended."""
+    """Return phases of exactly ``cycles`` cycles in total. The last phase is shortened or extended."""
     kept: list[Any] = []
     left = cycles
     for phase in phases:
@@ -167,7 +173,7 @@ def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
 
 
 def cut_whole(phases: Sequence[Any], cycles: int, rest: Callable[[int], Any]) -> tuple[Any, ...]:
-    """Return the first phases, of that many cycles in all; for one that would be cut, ``rest(cycles)``."""
+    """Return the first phases, ``cycles`` cycles in total. ``rest(cycles)`` replaces a phase that would be cut."""
     kept: list[Any] = []
     left = cycles
     for phase in phases:

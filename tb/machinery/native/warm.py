@@ -1,7 +1,7 @@
-"""Compile the tools of WebAssembly that the tests start: ``python -m vlane.tb.machinery.native.warm``.
+"""Compile the WebAssembly tools that the tests start: ``python -m vlane.tb.machinery.native.warm``.
 
-On an empty cache this takes about 70 seconds of processor time, on all cores, which the first tests would take
-otherwise. A tool that is already in the cache takes none.
+On an empty cache this takes about 70 seconds of processor time, on all cores, which the first tests would otherwise
+spend. A cached tool takes no time.
 """
 
 from __future__ import annotations

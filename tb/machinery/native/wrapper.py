@@ -1,7 +1,7 @@
-"""What is around a compiled module: a driver in Verilog, and the C++ that runs rows of inputs to rows of outputs.
+"""Wrapper of a compiled module: a Verilog driver, and C++ that turns rows of inputs into rows of outputs.
 
-Verilator evaluates what depends on inputs whenever it is called, and what depends on registers after a clock's edge.
-The driver holds the inputs in registers of its own, which change with the clock: all logic is evaluated once a cycle.
+Verilator evaluates logic of inputs at every call, and logic of registers after a clock edge. The driver keeps the
+inputs in registers that change with the clock, so all logic is evaluated once per cycle.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* 
 
 
 def driver_text(ports: tuple[Port, ...], top: str) -> str:
-    """Return the Verilog of the driver of a module: its inputs are the module's at the next edge of ``load``.
+    """Return the Verilog driver of a module. Its inputs reach the module at the next edge of ``load``.
 
-    Its ports are known by number, so that none of the module's names is in the way; waves and code coverage leave
-    it out.
+    Its ports are numbered, to avoid conflicts with the module's names. Waves and code coverage exclude the driver.
     """
     declared, registers, loads, connected = ["input clk", "input load"], [], [], [".clk(clk)"]
     for number, port in enumerate(ports):
@@ -76,16 +75,16 @@ def wrapper_text(
     savable: bool = False,
     foreign: tuple[str, Mapping[str, str]] | None = None,
 ) -> str:
-    """Return the C++ around a Verilated class: it runs rows of inputs to rows of outputs without Python per cycle.
+    """Return the C++ around a Verilated class, which runs rows of inputs to rows of outputs without Python.
 
     Parameters
     ----------
     ports : tuple of Port
-        The ports that are driven and read; the clock is none of them. With ``reset_first`` the reset is the first.
+        Ports to drive and read, without the clock. With ``reset_first`` the first port is the reset.
     traced, reset_first, savable : bool
-        As of ``compile_verilog``.
+        See ``compile_verilog``.
     foreign : tuple of str and mapping, optional
-        Of a class without the driver, because the module may look at other edges: its name, and those of its ports.
+        Class name and member names of a class without the driver, for a module that may use other clock edges.
     """
     verilated, members = foreign or (f"V{DRIVER}", {port.name: _member(each) for each, port in enumerate(ports)})
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)

@@ -1,1 +1,1 @@
-"""Planted bugs: each changes one line of the hardware, and something must notice it."""
+"""Planted bugs: each changes one line of the hardware, and a proof or the lockstep must detect it."""

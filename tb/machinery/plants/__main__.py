@@ -1,4 +1,4 @@
-"""``python -m vlane.tb.machinery.plants FILE LINE INSTEAD VERB ...``: vlane with one line of its hardware changed."""
+"""``python -m vlane.tb.machinery.plants FILE LINE INSTEAD VERB ...``: run vlane with one changed line of hardware."""
 
 from __future__ import annotations
 

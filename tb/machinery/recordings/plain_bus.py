@@ -1,4 +1,4 @@
-"""Cycle model of AXI4-Lite between a master that pauses and a register port, written from ``docs/register_port.md``."""
+"""Cycle model of AXI4-Lite between a pausing master and a register port, from ``docs/register_port.md``."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _WHOLE = 15
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A write, or a read.
+    """Write or read request.
 
     Parameters
     ----------
     address : int
         Byte address of a word.
     word : int or None
-        Word that is written; ``None`` for a read.
+        Word to write; ``None`` for a read.
     strobes : int
-        Bytes of the word that are written.
+        Byte strobes of a write.
     refused : bool
-        Whether it is a write that must be answered with SLVERR.
+        Whether the write must be answered with SLVERR.
     """
 
     address: int
@@ -34,14 +34,14 @@ class Access:
 
 @dataclass(slots=True)
 class _Offer:
-    """A channel on which the master holds a transfer valid until it is accepted; ``at`` counts accepted transfers."""
+    """Channel on which the master holds a transfer valid until accepted. ``at`` counts accepted transfers."""
 
     at: int = 0
     valid: bool = False
 
 
 class PlainBus:
-    """Both ends of the bus after reset.
+    """Both ends of the bus, after reset.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class PlainBus:
     Attributes
     ----------
     writes, reads : list of Access
-        In order; more may be added at any time.
+        Requests in order; more may be appended at any time.
     """
 
     def __init__(self, seed: int) -> None:
@@ -69,12 +69,12 @@ class PlainBus:
         return done and not (self._shown["bvalid"] or self._shown["rvalid"])
 
     def cycle(self, look_up: Callable[[int], int | None]) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the inputs and the outputs of the register port in the next cycle, by their names without prefix.
+        """Return the inputs and outputs of the register port in the next cycle, by name without prefix.
 
         Parameters
         ----------
         look_up : callable
-            Returns the value that a word reads in this cycle, by address; ``None`` if it cannot be read.
+            Function that returns the value that an address reads in this cycle; ``None`` if it is not readable.
         """
         if self._draw.random() < 1 / 16:  # some intervals have no pauses
             self._pace = self._draw.choice((1.0, 0.8, 0.3))
@@ -114,7 +114,7 @@ class PlainBus:
 
     @property
     def waiting(self) -> int:
-        """Writes and reads that are not answered."""
+        """Number of unanswered writes and reads."""
         return len(self.writes) - self._written + len(self.reads) - self._found
 
     def _offers(self, offer: _Offer, accesses: list[Access]) -> int:

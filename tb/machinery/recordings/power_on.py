@@ -1,4 +1,4 @@
-"""Contents of memories after power-on, as program writes, for hardware without initial values."""
+"""Power-on contents of memories as program writes, for hardware without initial values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Writes = list[dict[str, int]]
 def power_on_writes(block: str, parameters: Mapping[str, Any]) -> Writes:
     """Return the writes, as inputs of each cycle, that give a block's memories their power-on contents.
 
-    None for a block without such memories: the contents of all other memories cannot be observed before a write.
+    Empty for a block without such memories: all other memories are written before their contents can be observed.
     """
     return _WRITES[block](parameters) if block in _WRITES else []
 
@@ -54,7 +54,7 @@ def _sc(ports: int, program: str = "program") -> Writes:
 
 
 def _cc_source(cct_entries: int) -> Writes:
-    """Values that a write does not name are 0, and so are all of these memories."""
+    """Return writes that clear the given memories. Values that a write does not name are 0."""
     places = [(CCSourceSelect.LEVEL, sl) for sl in range(1 << SL_BITS)]
     places += [(CCSourceSelect.TABLE, entry) for entry in range(cct_entries)]
     return [{"program__enable": 1, "program__select": int(select), "program__index": index} for select, index in places]

@@ -1,4 +1,4 @@
-"""Stimuli for blocks behind a bus: tables are written, the block is idle for a while, then traffic begins."""
+"""Stimuli for blocks behind a bus: tables are written, the block idles for a while, then traffic begins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vlane.tb.tables.sl2vl.stimulus import SL2VLLookups
 from vlane.tb.tables.stimulus_tables import LookupPhase
 
 _EMPTY = 62
-"""A lane that gets a packet with chance 2**-62 per cycle stays empty."""
+"""Exponent of the probability that an empty lane gets a packet, 2**-62 per cycle: it stays empty."""
 _LOOKUP_WRITES = 256
 _SETTING_WRITES = 16
 
@@ -34,11 +34,10 @@ _SETTING_WRITES = 16
 def programmed(
     block: str, parameters: Mapping[str, Any], *, settle: int, cycles: int, seed: int, inputs: Any, outputs: Any
 ) -> Stimulus:
-    """Return a stimulus of ``settle`` cycles and then ``cycles``.
+    """Return a stimulus of ``settle`` cycles of programming and ``cycles`` cycles of traffic.
 
-    In the first ones the block's tables are written through its program ports, from the first cycle on, as far as they
-    get; nothing else happens then that its state depends on. In the others nothing is written, and nothing reset until
-    the last cycle.
+    During programming the block's tables are written through its program ports from the first cycle on, and nothing
+    else changes its state. During traffic nothing is written, and there is no reset before the last cycle.
     """
     return _MAKERS[block](parameters, settle, cycles, seed=seed, inputs=inputs, outputs=outputs)
 

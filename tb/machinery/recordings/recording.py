@@ -1,4 +1,4 @@
-"""Rows of a testbench that runs without Python: a reset, the contents of memories, then golden's cycles."""
+"""Recording of a testbench that runs without Python: a reset, the contents of memories, then golden's cycles."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Recording:
     Parameters
     ----------
     inputs, outputs : mapping of str to Field
-        Place of every port in a row.
+        Position of every port in a row.
     rows : array of uint64, (cycles, input words)
-        Inputs, a row a cycle, from the first cycle of the reset on.
+        Inputs, one row per cycle, from the first reset cycle on.
     expected : array of uint64, (cycles - shown, output words)
         Outputs from row ``shown`` on.
     shown, first : int
-        From row ``shown`` on the ports in ``early`` are compared; from row ``first`` on, golden's first cycle, all.
+        Row from which on the ports in ``early`` are compared; row from which on all ports are, golden's first cycle.
     early : tuple of str
-        Outputs that golden does not model: those of the bus.
+        Outputs that golden does not model, those of the bus.
     """
 
     inputs: dict[str, Field]
@@ -48,9 +48,9 @@ class Recording:
 def record(
     block: str, parameters: Mapping[str, Any], ports: Sequence[Port], qualify: Qualify, *, cycles: int, seed: int
 ) -> Recording:
-    """Return the beginning of a block's qualification, behind a reset and the writes of its memories.
+    """Return the beginning of a block's qualification, after a reset and writes to its memories.
 
-    Its memories need no initial values then; nothing is expected before golden's first cycle.
+    The memories then need no initial values. No outputs are expected before golden's first cycle.
     """
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     source = qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
@@ -60,7 +60,7 @@ def record(
 
 
 def lead_in(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], *, seed: int) -> Words:
-    """Return rows that begin with a reset, all other inputs at random; write memories; and reset again if they did."""
+    """Return rows with a reset (other inputs random), then memory writes, then a second reset."""
     reset = np.zeros((_RESET_CYCLES, row_words(dict(inputs))), np.uint64)
     draw = random.Random(f"reset {seed}")  # noqa: S311 - stimulus
     for name, field in inputs.items():

@@ -1,1 +1,1 @@
-"""Hardware after synthesis: netlists and mutants."""
+"""Hardware after synthesis: netlists, mutants and coverage."""

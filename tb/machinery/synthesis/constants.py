@@ -1,4 +1,4 @@
-"""Proofs that a bit of a component never changes, whatever its inputs are, from power-on."""
+"""Proofs that a bit of a component is constant from power-on, whatever the inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vlane.tb.machinery.native.yosys import YosysError, run_commands
 from vlane.tb.machinery.synthesis.flattened import path_of_net
 
 _SECONDS = 600
-"""Processor time of the induction."""
+"""Limit of the induction, in seconds of processor time."""
 _FLAT = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; "
 _AROUND = "read_rtlil design.il; hierarchy -top {top}; blackbox * {top} %d; proc; "
 _OPTIMISED = (
@@ -22,8 +22,8 @@ _OPTIMISED = (
     "dffunmap; simplemap; techmap; opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; "
     "dfflegalize -cell $_DFF_P_ 01; opt_clean; write_rtlil optimised.il; write_json optimised.json"
 )
-# Signals that are equal in all cycles, as constants are, are found by induction from power-on. Without a register that
-# does nothing: what is equal in any case is found before it.
+# Induction from power-on finds signals that are equal in all cycles, constants among them. There is no placeholder
+# register here: signals that are equal without induction are found before.
 _MERGED = (
     "read_rtlil optimised.il; hierarchy -top {top}; abc -dff -script +strash;ifraig;scorr; delete t:$scopeinfo; "
     "opt_clean; write_json merged.json"
@@ -36,11 +36,11 @@ class _Net(NamedTuple):
 
 
 def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, str]:
-    """Return those of the bits that are proven to be constant, and the value of each, ``0`` or ``1``.
+    """Return those of the bits that are proven constant, with the value of each, ``0`` or ``1``.
 
-    A bit that is not there is not returned. What is read beyond the end of a memory is 0. The instances that the
-    component is made of are tried first, each with any inputs, then what is around them, whatever they put out, then
-    the whole: what is constant in a part alone is constant in it, under every name that the signal has.
+    Bits that do not exist are not returned. Reads beyond the end of a memory return 0. The component's instances are
+    proven first, each for arbitrary inputs; then the logic around them, for arbitrary outputs of theirs; then the
+    whole. A bit that is constant in an instance alone is constant in the component, under every name of its signal.
     """
     files = {"design.il": to_rtlil(component, top, emit_src=False)}
     inside: dict[str, dict[Bit, Bit]] = {}
@@ -63,7 +63,7 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
 
 
 def net_of(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, Hashable]:
-    """Return what each bit is, whatever its name: bits that are joined, through instances too, are one net."""
+    """Return the net of each bit. Aliases of a bit, through instances too, have the same net."""
     return _net_of({"design.il": to_rtlil(component, top, emit_src=False)}, top, bits)
 
 
@@ -73,18 +73,18 @@ def _net_of(files: Mapping[str, str], top: str, bits: Collection[Bit]) -> dict[B
 
 
 def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit], commands: str = _FLAT) -> dict[Bit, str]:
-    """Return which bits of a module, read with commands, are constant."""
+    """Return which bits of a module, read by ``commands``, are constant, with their values."""
     if not bits:
         return {}
     places = _places(files, top, commands)
     found = {bit: places[place].name for bit in bits if (place := _place_of(bit)) in places}
     if not found:
         return {}
-    # Only signals with names can be watched, and some of these begin with a $.
+    # Only named signals can be watched, and some names begin with a $.
     watched = {name: f"watched_{number}" for number, name in enumerate(sorted(set(found.values())))}
     renamed = "".join(f"rename {_word(name)} {short}; " for name, short in watched.items())
     nets, folder = _nets(files, top, f"{commands}cd {top}; {renamed}cd ..; {_OPTIMISED}", "optimised.json")
-    with contextlib.suppress(YosysError):  # what is constant without the induction is still proven
+    with contextlib.suppress(YosysError):  # constants found without induction remain proven
         optimised = {"optimised.il": (folder / "optimised.il").read_text()}
         nets, _ = _nets(optimised, top, _MERGED, "merged.json", seconds=_SECONDS)
     values = {bit: str(nets[watched[name]]["bits"][bit.number]) for bit, name in found.items()}
@@ -94,24 +94,26 @@ def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit], command
 def _nets(
     files: Mapping[str, str], top: str, commands: str, result: str, *, seconds: int | None = None
 ) -> tuple[dict[str, Any], Path]:
-    """Return the signals of the module that commands wrote, by name, and the folder with everything they wrote."""
+    """Return the signals of the module that the commands wrote, by name, and the folder with their outputs."""
     folder = run_commands("constants", files, top, commands, result=result, seconds=seconds)
     return json.loads((folder / result).read_text())["modules"][top]["netnames"], folder
 
 
 def _places(files: Mapping[str, str], top: str, commands: str) -> dict[tuple[str, ...], _Net]:
-    """Return the signals of a module, read with commands, by the instances that they were in and their own names."""
+    """Return the signals of a module, read by ``commands``, by instance path and name."""
     nets, _ = _nets(files, top, f"{commands}write_json read.json", "read.json")
     return {path_of_net(name, net): _Net(name, net["bits"]) for name, net in nets.items()}
 
 
 def _place_of(bit: Bit) -> tuple[str, ...]:
     path = bit.path.split(".") if bit.path else []
-    if path and bit.signal.startswith("$"):  # flattening keeps no place of a term, but its name tells it
+    if path and bit.signal.startswith(
+        "$"
+    ):  # flattening records no path for an unnamed term, but its name contains the path
         return ("".join(("$flatten", *(f"\\{part}." for part in path), bit.signal)),)
     return (*path, bit.signal)
 
 
 def _word(name: str) -> str:
-    """Return a name as commands of yosys take it."""
+    """Return a name in the syntax of yosys commands."""
     return name if name.startswith("$") else f"\\{name}"

@@ -1,4 +1,4 @@
-"""A component flattened, and the instances that it was made of: all cells of one, with what is around it left free."""
+"""Flat netlist of a component, and of its single instances: the cells of one instance, with free inputs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from vlane.tb.machinery.native.rows import Port
 from vlane.tb.machinery.native.yosys import run_commands
 
 FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge; "
-"""Commands that flatten a component; the names of cells and signals tell the instances that they were in."""
+"""Commands that flatten a component; the names of cells and signals still contain their instances."""
 
 _FLAT, _CUT, _CHOSEN = "flat.il", "cut.il", "chosen.txt"
-# Nets are of one bit each: a bit that nobody reads is no output, and none comes in beside another one that goes out.
+# Nets are single bits, so an unread bit is no output, and no input is bundled with an output.
 _CUT_OUT = (
     f"read_rtlil {_FLAT}; hierarchy -top {{top}}; splitnets -ports; select -read {_CHOSEN}; "
     f"submod -copy -name cut; select -clear; delete {{top}}; rename cut {{top}}; hierarchy -top {{top}}; "
@@ -28,7 +28,7 @@ _FLATTENED_NAME = re.compile(r"\\([^\\]+?)\.(?=[\\$])")
 _run = partial(run_commands, "flattened")
 
 Path = tuple[str, ...]
-"""Names of instances, the outermost first."""
+"""Instance names, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Netlist:
     Parameters
     ----------
     text : str
-        In yosys' language, with one module.
+        One module in yosys' RTLIL.
     ports : tuple of Port
-        Of the module.
+        Ports of the module.
     is_whole : bool
-        Whether it is all of the component.
+        Whether the netlist is the whole component.
     """
 
     text: str
@@ -51,12 +51,12 @@ class Netlist:
 
 
 class Flattened:
-    """A component as one netlist.
+    """A component flattened to one netlist.
 
     Parameters
     ----------
     component : Component
-        Hardware; one with memories can be elaborated only once.
+        Hardware. A component with memories can be elaborated only once.
     top : str
         Name of its module.
     """
@@ -72,11 +72,12 @@ class Flattened:
         self._cut: dict[Path, Netlist] = {}
 
     def around(self, cell: str) -> Iterator[Netlist]:
-        """Return the netlists that a cell is in: its instance, those around it, and the component.
+        """Yield the netlists that contain a cell: its instance, the instances around it, and the component.
 
-        What drives an instance from outside is an input, what others read of it an output. So what holds for every
-        input of an instance holds for it where it is. A cell whose name tells no instance, as those that optimisation
-        made, belongs to the innermost one in which its output has a name, or else to that of all cells that read it.
+        Signals that drive an instance from outside are inputs, signals read outside are outputs. A property that holds
+        for every input of an instance therefore holds for it inside the component. The optimizer creates cells whose
+        names contain no instance. Such a cell belongs to the innermost instance in which its output has a name, or else
+        to the common instance of all reading cells.
         """
         path = self._paths.get(cell, ())
         while path:
@@ -91,7 +92,7 @@ class Flattened:
         files = {_FLAT: self._whole.text, _CHOSEN: "".join(f"{self._top}/{cell}\n" for cell in chosen)}
         folder = _run(files, self._top, _CUT_OUT, result="cut.json")
         module = json.loads((folder / "cut.json").read_text())["modules"][self._top]
-        # A register that drives a port of the component has lost the value that it has at power-on.
+        # A register that drives a port of the cut has lost its power-on value.
         values = "".join(
             f"setattr -set init 1'{value} {self._top}/w:{name.removeprefix(chr(92))}; "
             for name, value in self._at_power_on(module).items()
@@ -102,7 +103,7 @@ class Flattened:
         return Netlist((folder / "on.il").read_text(), _ports(module), is_whole=False)
 
     def _at_power_on(self, module: Mapping[str, Any]) -> dict[str, str]:
-        """Return the nets of a cut that registers drive whose value at power-on is known, and that value."""
+        """Return the register-driven nets of a cut whose power-on value is known, with that value."""
         names = {bit: name for name, net in module["netnames"].items() for bit in net["bits"]}
         return {
             names[bit]: value
@@ -114,23 +115,23 @@ class Flattened:
 
 
 def path_of_net(name: str, net: Mapping[str, Any]) -> Path:
-    """Return the instances that a signal was in before flattening, and its name: a name may have points of its own."""
+    """Return the instance path of a signal before flattening, and the signal's name, which may contain points."""
     if "hdlname" in net["attributes"]:
         return tuple(net["attributes"]["hdlname"].split(" "))
     return (name,)
 
 
 def _ports(module: Mapping[str, Any]) -> tuple[Port, ...]:
-    """Return the ports of a module that have bits.
+    """Return the ports of a module that are not empty.
 
     Raises
     ------
     RuntimeError
-        If one is driven from both sides.
+        If a port is an inout.
     """
     for name, port in module["ports"].items():
         if port["direction"] == "inout":
-            raise RuntimeError(f"{name} is driven from both sides")
+            raise RuntimeError(f"port {name} is an inout: it is driven from both sides")
     return tuple(
         Port(name, len(port["bits"]), is_input=port["direction"] == "input")
         for name, port in module["ports"].items()
@@ -139,7 +140,7 @@ def _ports(module: Mapping[str, Any]) -> tuple[Port, ...]:
 
 
 def _stored(module: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values at power-on of the bits of every register, ``x`` where it has none, the lowest bit first."""
+    """Return the power-on values of every register's bits, lowest bit first, with ``x`` if undefined."""
     initial: dict[int, str] = {}
     for net in module["netnames"].values():
         values = net["attributes"].get("init", "")
@@ -152,7 +153,7 @@ def _stored(module: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _paths(module: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the instance of every cell of which one is known."""
+    """Return the instance path of every cell for which it is known."""
     cells = module["cells"]
     paths: dict[str, Path] = {}
     named = _named_bits(module)
@@ -169,7 +170,7 @@ def _paths(module: Mapping[str, Any]) -> dict[str, Path]:
             readers.setdefault(bit, set()).add(name)
     left = [name for name in cells if name not in paths]
     before = len(left) + 1
-    while len(left) < before:  # from what is read by cells whose instances are known to what these read
+    while len(left) < before:  # iterate: the path of a cell follows from those of all cells that read it
         before = len(left)
         for name in left:
             around = {reader for bit in _bits(cells[name], "output") for reader in readers.get(bit, ())}
@@ -180,7 +181,7 @@ def _paths(module: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def _named_bits(module: Mapping[str, Any]) -> dict[int, Path]:
-    """Return the innermost instance in which a bit has a name of ours."""
+    """Return the innermost instance in which each bit has a name from the source."""
     found: dict[int, Path] = {}
     for name, net in module["netnames"].items():
         if not name.startswith("$"):
@@ -194,11 +195,11 @@ def _named_bits(module: Mapping[str, Any]) -> dict[int, Path]:
 def _bits(cell: Mapping[str, Any], direction: str) -> Iterator[int]:
     for port, its_direction in cell["port_directions"].items():
         if its_direction == direction:
-            yield from (bit for bit in cell["connections"][port] if isinstance(bit, int))  # a constant is a string
+            yield from (bit for bit in cell["connections"][port] if isinstance(bit, int))  # a constant bit is a string
 
 
 def _common(paths: Iterable[Path]) -> Path:
-    """Return the instances that all paths begin with."""
+    """Return the common prefix of all paths."""
     shared: list[str] = []
     for names in zip(*paths, strict=False):
         if len(set(names)) > 1:

@@ -1,6 +1,6 @@
-"""Mutants of a component, all in one compiled model behind a select input, and proofs of equivalence.
+"""Mutants of a component, all in one compiled model behind a select input, and proofs of their equivalence.
 
-Select 0 is the component as it is. Clock ports are left alone: a mutated clock breaks every mutant alike.
+Select 0 is the unchanged component. Clock ports are not mutated, because a mutated clock breaks everything.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from vlane.tb.machinery.native.yosys import OutOfTimeError, YosysError, run_comm
 from vlane.tb.machinery.synthesis.flattened import FLATTEN, Flattened, Netlist
 
 SELECT = "mutant_select"
-"""Input of the model that names the mutant; 0 for none."""
+"""Input of the model that selects the mutant; 0 selects none."""
 
 _MERGING_SECONDS, _SEARCH_SECONDS = 200, 40
-"""Processor time of the two steps of a proof; a netlist that is given up is not tried for other mutants."""
+"""Limits of the two steps of a proof, in seconds of processor time. A netlist that exceeds them is not tried again."""
 _FLAT, _MERGED, _INVARIANT = "flat.il", "merged.il", "invariant.txt"
 _SEARCH = (
     f"read_rtlil {_MERGED}; hierarchy -top watched; simplemap; techmap; opt_clean; "
     f"abc -dff -script +strash;pdr,-d,-I,{_INVARIANT}; write_rtlil end.il"
 )
 _FOUND = "# Inductive invariant"
-"""What ABC writes at the head of the file; of a search that found none, or a counterexample, it writes its clauses."""
+"""First line of ABC's file if an invariant was found; otherwise the file holds other clauses."""
 _UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
-"""Ports that are not mutated: clocks, and ports that an asynchronously read memory does not have."""
+"""Ports that are not mutated: clocks, and ports that asynchronously read memories lack."""
 _run = partial(run_commands, "mutate")
 
 
@@ -44,9 +44,9 @@ class Mutant:
     number : int
         Value of the select input that activates it, from 1.
     command : str
-        The yosys command that creates it.
+        Yosys command that creates the mutant.
     sources : tuple of str
-        Source lines that it affects, ``file:line``.
+        Affected source lines, ``file:line``.
     """
 
     number: int
@@ -64,7 +64,7 @@ def _option(command: str, key: str) -> str:
 
 
 def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mutant, ...]:
-    """Return up to ``count`` mutants of a component, the same for equal arguments.
+    """Return up to ``count`` mutants of a component. Equal arguments give equal mutants.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
     seed : int
         Seed that determines the selection.
     """
-    asked = count + count // 4 + 8  # clock ports are dropped afterwards
+    asked = count + count // 4 + 8  # clock ports are removed afterwards
     listed = f"{FLATTEN}mutate -list {asked} -seed {seed} -o mutants.txt"
     folder = _run({"design.il": to_rtlil(component, top)}, top, listed, result="mutants.txt")
     commands = [line for line in (folder / "mutants.txt").read_text().splitlines() if not _touches_clock(line)]
@@ -88,9 +88,9 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
 
 
 def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tuple[str, Port]:
-    """Return the Verilog of a component with mutants built in, and the select input that it has besides its ports.
+    """Return the Verilog of a component with all mutants built in, and its additional select input.
 
-    A mutant between a register and what reads it costs that register its power-on value: a reset must come first.
+    Mutating a register's output removes the power-on value, so a reset must come first.
     """
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
@@ -100,7 +100,7 @@ def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tup
 
 
 def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
-    """Compile a component with mutants built in; it has the select input, too, and is reset first."""
+    """Compile a component with all mutants built in. The model has the select input and starts with a reset."""
     text, select = mutant_verilog(component, top, mutants)
     return compile_verilog(text, (*component_ports(component), select), top, reset_first=True)
 
@@ -108,12 +108,12 @@ def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> Compi
 def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     """Return whether a mutant is proven equivalent to the component.
 
-    Both get the same inputs, whatever they are, and a reset in the first cycle; the proof is that every output is the
-    same in every cycle after it. Signals that are equal in all cycles are found by induction and merged (signal
-    correspondence); for what is left, an inductive invariant is looked for (property-directed reachability).
+    Both get the same arbitrary inputs, with a reset in the first cycle; the proof shows that every output is equal in
+    every later cycle. Signals that are equal in all cycles are found by induction and merged (signal correspondence);
+    for the rest, an inductive invariant is searched (property-directed reachability).
 
-    First the instance that the mutant is in is tried alone, with any inputs, then the one around it, and so on: where
-    no output of an instance ever differs, in the first cycle neither, nothing around it can.
+    The mutant's innermost instance is tried first, for arbitrary inputs, then the instance around it, and so on: if no
+    output of an instance ever differs, not even in the first cycle, nothing around it can differ.
     """
     return bool(prove_equivalent(component, top, [mutant]))
 
@@ -121,12 +121,12 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
 def prove_equivalent(
     component: Any, top: str, mutants: list[Mutant], tell: Callable[[str], None] = lambda _: None
 ) -> list[Mutant]:
-    """Return those of the mutants that are proven equivalent, as ``is_equivalent`` says.
+    """Return the mutants that are proven equivalent (see ``is_equivalent``).
 
-    A netlist in which merging took too long for one mutant is not tried with others. ``tell`` is called with a line
-    about each mutant.
+    If merging times out for one mutant, no further mutant of the netlist is tried. ``tell`` is called with a line about
+    each mutant.
     """
-    flattened = Flattened(component, top)  # once: a component with memories can be elaborated only once
+    flattened = Flattened(component, top)  # only once: a component with memories can be elaborated only once
     around = {mutant: list(flattened.around(_option(mutant.command, "cell"))) for mutant in mutants}
     too_large: set[Netlist] = set()
 
@@ -140,11 +140,11 @@ def prove_equivalent(
 
 
 def _watched(netlist: Netlist) -> str:
-    """Return a module around the pair of netlist and mutant: it resets both first, and watches from then on.
+    """Return a module that resets a netlist and a mutant together and compares the outputs afterwards.
 
-    An instance is watched in the first cycle, too, because what is around it may keep what it puts out there.
+    An instance is also compared in the first cycle, because its surroundings may store its first outputs.
     """
-    first, differs = "\\watched:first ", "\\watched:differs "  # names that no port of ours has
+    first, differs = "\\watched:first ", "\\watched:differs "  # names that no port has
     inputs = [port for port in netlist.ports if port.is_input and port.name != "clk"]
     declared = "".join(f", input [{port.bits - 1}:0] \\given:{port.name} " for port in inputs)
     given = "".join(
@@ -159,7 +159,7 @@ def _watched(netlist: Netlist) -> str:
 
 
 def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Netlist]) -> bool:
-    """Return whether a netlist is proven to do the same with a mutant; note it if that takes too long to try."""
+    """Return whether a netlist is proven equivalent to its mutant. A timeout adds the netlist to ``too_large``."""
     if netlist in too_large:
         return False
     files = {_FLAT: netlist.text, "watched.v": _watched(netlist)}
@@ -180,10 +180,10 @@ def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Ne
 
 
 def _merging(mutant: Mutant) -> str:
-    """Return the script that merges what component and mutant have in common, until nothing is left that differs."""
-    # A mutated register may have lost the value that it has at power-on; with all of them at 0 there is one way. So
-    # there is of what is read beyond the end of a memory. A register that is never written keeps that 0: if it had no
-    # value at power-on, the optimiser would take any for it.
+    """Return the script that merges equal signals of component and mutant, until no difference is left."""
+    # A mutated register may have lost its power-on value; with all registers at 0 there is a single start state. The
+    # same holds for reads beyond the end of a memory. A register that is never written keeps this 0; without a power-on
+    # value the optimizer would choose any value.
     script = (
         f"read_rtlil {_FLAT}; hierarchy -top {{top}}; {_controlled(mutant, 1, 1)}; "
         "memory_map; setundef -zero -undriven; dffunmap; opt_clean; setundef -zero -init; zinit -all; "
@@ -203,7 +203,7 @@ def _merging(mutant: Mutant) -> str:
 
 
 def _controlled(mutant: Mutant, bits: int, number: int) -> str:
-    """Return the command that activates a mutant at one value of the select input of that many bits."""
+    """Return the command that activates a mutant at one value of the select input."""
     plain = re.sub(r" -src \S+", "", mutant.command)
     return plain.replace("mutate ", f"mutate -ctrl {SELECT} {bits} {number} ", 1)
 

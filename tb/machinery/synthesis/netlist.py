@@ -1,4 +1,4 @@
-"""A component after synthesis: gates, or cells of an FPGA with the simulation models that yosys has of them."""
+"""A component after synthesis: generic gates, or FPGA cells with yosys' simulation models."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from vlane.tb.machinery.proofs.verdicts import Verdict, find_verdict, store_verd
 _SYNTHESIS = {"generic": "synth -flatten -top {top}", "ecp5": "synth_ecp5 -noiopad -nobram -nodsp -top {top}"}
 _MODELS = {"generic": "", "ecp5": "ecp5/cells_sim.v"}
 NETLISTS = tuple(_SYNTHESIS)
-"""What a component can be synthesised to: yosys' own gates, or cells of ECP5 (memories and multiplications in LUTs,
-for yosys has no simulation models of its block RAM and multipliers)."""
+"""Targets of synthesis: yosys' own gates, or ECP5 cells.
+
+For ECP5, memories and multipliers are mapped to LUTs, because yosys has no simulation models of block RAM and
+multipliers.
+"""
 
 
 def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
-    """Synthesise a component to one of ``NETLISTS`` and compile the netlist; the ports are unchanged.
+    """Synthesize a component to a target of ``NETLISTS`` and compile the netlist. The ports are unchanged.
 
     Raises
     ------
@@ -39,10 +42,10 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
 
 
 def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int, fresh: bool = False) -> Proof:
-    """Prove by induction that one of ``NETLISTS`` is the component; ``UNKNOWN`` if no proof is found.
+    """Prove by induction that a synthesized netlist equals the component, or return ``UNKNOWN``.
 
-    From equal states on both do the same, memories taken for registers: power-on values, and memories as they are
-    mapped, are left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``fresh`` ignores them.
+    Starting from equal states both behave equally, with memories as registers. Power-on values and mapped memories are
+    left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``fresh`` ignores them.
     """
     models = _MODELS[target]
     told = f"-map +/{models} " if models else ""

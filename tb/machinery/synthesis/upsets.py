@@ -1,6 +1,6 @@
-"""Upsets: a component compiled so that one bit of its state can be flipped in any cycle.
+"""Upsets: a component compiled so that one state bit can be flipped in any cycle.
 
-Select 0 flips nothing. A bit of state is one of a register, or of a memory, whose words are registers here.
+Select 0 flips nothing. State bits are those of registers and of memories, whose words are registers here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vlane.tb.machinery.native.yosys import run_commands
 from vlane.tb.machinery.synthesis.flattened import FLATTEN
 
 FLIP = "upset_select"
-"""Input of the model that names the bit that is flipped as it is stored at the end of a cycle; 0 for none."""
+"""Input of the model that selects the bit to flip as it is stored at the end of a cycle; 0 for none."""
 
 _FLAT = f"{FLATTEN}memory_map; dffunmap; opt_clean; "
 _STORED = "$dff"
@@ -25,16 +25,16 @@ _STORED = "$dff"
 
 @dataclass(frozen=True, slots=True)
 class StateBit:
-    """A bit of state.
+    """State bit.
 
     Parameters
     ----------
     number : int
-        Value of the select input that flips it, from 1.
+        Value of the select input that flips the bit, from 1.
     register : str
-        Name of the register or of the memory; of one without a name its line of Python.
+        Name of the register or memory; the Python source line if it has no name.
     cell, bit : str and int
-        Where it is in the netlist.
+        Cell and bit index in the netlist.
     """
 
     number: int
@@ -44,7 +44,7 @@ class StateBit:
 
 
 def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[CompiledModel, tuple[StateBit, ...], int]:
-    """Compile a component whose bits of state can be flipped.
+    """Compile a component whose state bits can be flipped.
 
     Parameters
     ----------
@@ -53,18 +53,18 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
     top : str
         Name of its module.
     most : int
-        Bits that can be flipped; if there are more, as many are drawn.
+        Most bits that can be flipped. If the component has more, a random sample is drawn.
     seed : int
-        Draws the bits.
+        Seed of the sample.
 
     Returns
     -------
     model : CompiledModel
-        It has the select input besides its ports, and is savable.
+        Model with the additional select input; its state can be saved.
     bits : tuple of StateBit
-        What can be flipped.
+        Bits that can be flipped.
     state_bits : int
-        How many bits of state the component has after optimisation: registers that are equal are one.
+        Number of state bits after optimization, which merges equal registers.
     """
     files = {"design.il": to_rtlil(component, top)}
     flat = run_commands("upsets", files, top, _FLAT + "write_json flat.json", result="flat.json")
@@ -81,7 +81,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
 
 
 def _state(module: dict[str, Any]) -> list[tuple[str, str, int]]:
-    """Return register, cell and number of every bit of state."""
+    """Return register name, cell and bit index of every state bit."""
     whole: dict[tuple[Any, ...], str] = {}
     part: dict[Any, str] = {}
     for name, net in sorted(module["netnames"].items(), key=_kind):
@@ -98,12 +98,12 @@ def _state(module: dict[str, Any]) -> list[tuple[str, str, int]]:
 
 
 def _kind(named: tuple[str, dict[str, Any]]) -> tuple[bool, bool]:
-    """Return what orders names: those of registers, which have initial values, then others, then yosys' own."""
+    """Return a sort key for names: registers (with initial values) first, then other signals, then yosys' own."""
     name, net = named
     return name.startswith("$"), "init" not in net["attributes"]
 
 
 def _register(name: str, source: str) -> str:
-    """Return what people call a register: without the number of a memory's word, or its line if it has no name."""
+    """Return the display name of a register: without a memory's word index, or its source line if it is unnamed."""
     register = name.partition("[")[0]
     return source_line(source) if "$sig" in register and source else register

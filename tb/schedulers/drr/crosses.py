@@ -13,5 +13,5 @@ __all__ = ["EVENTS", "crosses"]
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return (*shared(parameters), *turns(parameters))

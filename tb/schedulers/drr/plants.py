@@ -15,21 +15,21 @@ PLANTS = (
     ),
     Plant(
         "inactive-keeps-its-turn",
-        "A requester that becomes inactive in its turn keeps the rest of it as its deficit.",
+        "A requester that becomes inactive in its turn keeps the remainder as its deficit.",
         _TURNS,
         "return Mux(turn_able, self.accumulated, 0)",
         "return self.accumulated",
     ),
     Plant(
         "ends-too-early",
-        "A turn ends before a packet that would use up exactly what is left.",
+        "A turn ends before a packet that would use up exactly its remainder.",
         _TURNS,
         "continues.eq(turn_able & (self.accumulated >= size_in_turn)),",
         "continues.eq(turn_able & (self.accumulated > size_in_turn)),",
     ),
     Plant(
         "deficit-not-kept",
-        "What a turn leaves is not kept as a deficit.",
+        "The remainder of a turn is not kept as a deficit.",
         _TURNS,
         "self.stored.write(m, self.deficit[requester], left)",
         "self.stored.write(m, self.deficit[requester], 0)",
@@ -43,7 +43,7 @@ PLANTS = (
     ),
     Plant(
         "one-block-a-packet",
-        "A packet in a turn that goes on costs one block, whatever its size.",
+        "A packet that continues a turn costs one block, whatever its size.",
         _TURNS,
         "self.stored.write(m, self.accumulated, self.accumulated - size_in_turn)",
         "self.stored.write(m, self.accumulated, self.accumulated - 1)",
@@ -57,7 +57,7 @@ PLANTS = (
     ),
     Plant(
         "stalled-keeps-everything",
-        "With keep_on_stall a requester without room keeps all that is left of its turn.",
+        "With `keep_on_stall` a requester without credit keeps the whole remainder of its turn.",
         _TURNS,
         "kept = Mux(self.accumulated > self.most_kept, self.most_kept, self.accumulated)",
         "kept = self.accumulated[:DEFICIT_BITS]",
@@ -66,17 +66,26 @@ PLANTS = (
     ),
     Plant(
         "decides-while-not-ready",
-        "Turns begin and go on while no packet may start.",
+        "Turns begin and continue while no packet may start.",
         _DRR,
         "turns.commit.eq(self.ready & self.decides),",
         "turns.commit.eq(self.decides),",
     ),
     Plant(
         "quantum-added-up",
-        "A quantum that is written is added to the one before.",
+        "A written quantum is added to the previous one.",
         _DRR,
         "m.d.sync += quantum.eq(self.program.weight)",
         "m.d.sync += quantum.eq(quantum + self.program.weight)",
     ),
+    Plant(
+        "stalled-loses-its-deficit",
+        "With keep_on_stall a requester without room loses its deficit.",
+        _TURNS,
+        "kept = kept | self.waiting[requester]",
+        "kept = kept & ~self.waiting[requester]",
+        instance="mapped",
+        parameters={"keep_on_stall": True, "vl15": False},
+    ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

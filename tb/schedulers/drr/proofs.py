@@ -13,11 +13,11 @@ from vlane.tb.tables.proofs_tables import at
 
 
 class DRRProperties(DeficitProperties):
-    """Deficit round robin beside its properties: an entry is a requester, its weight is the quantum."""
+    """Check deficit round robin. An entry is a requester, and its weight is the quantum."""
 
     statements: ClassVar = {
         **DeficitProperties.statements,
-        "quantum": "A requester's quantum is the one that was written last, from the next cycle on, and 0 before.",
+        "quantum": "A requester's quantum is the value written last, from the next cycle on, and initially 0.",
     }
 
     def table(self, m: Module) -> list[tuple[Value, Value]]:
@@ -42,4 +42,4 @@ INSTANCES = (
         "full", DRRProperties, {"data_vls": 15, "requesters": 0, "vl15": True, "keep_on_stall": False, "mtu_blocks": 66}
     ),
 )
-"""What is proven: small, with a map and a deficit that is kept, full size."""
+"""Proven instances: small; with a map and kept deficits; full size."""

@@ -1,4 +1,4 @@
-"""Stimulus of deficit round robin: random quanta and maps; expected outputs from the golden model."""
+"""Stimulus of deficit round robin: random quanta and maps, with golden's outputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Put what is unreachable, the accumulated weight and the deficits."""
+    """Write the expected unreachable requesters, accumulated weight and deficits."""
     put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
     put(expected, cycle, ports.outputs, LEFT, state.deficits.regs[ACCUMULATED])
     for requester in range(len(ports.own.elements)):
@@ -42,8 +42,8 @@ def _show(
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Keep what is unreachable until a write."""
+def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
+    """Cache the unreachable requesters until the next write."""
     if renewed or ports.given[ENABLE] != 0:
         ports.own.kept[0] = golden.unreachable(state)
 
@@ -59,7 +59,7 @@ def _random_quanta(source: random.Random, count: int) -> list[int]:
 
 
 def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies deficit round robin, by every rule; ``run`` as of ``scheduled``."""
+    """Return the stimulus that qualifies deficit round robin by reaching every rule (``run``: see ``scheduled``)."""
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
         "drr",
@@ -76,12 +76,12 @@ def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> 
 
 
 def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output, in which every lane is served."""
+    """Return the writes of a random table for a switch's output that serves every lane."""
     return value_writes([source.randrange(1, 60) for _ in range(lanes)], lanes)
 
 
 SCENARIO_PARAMETERS = {**LANES, "keep_on_stall": False, "mtu_blocks": 66}
-"""Parameters of the instance that the scenarios are for."""
+"""Parameters of the instance to which the scenarios apply."""
 SCENARIOS = (
     Scenario(
         "drr",
@@ -108,4 +108,4 @@ SCENARIOS = (
         (Step({0: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1, 2: 1}, None)),
     ),
 )
-"""Grants written out by hand, from the contract alone."""
+"""Grants written by hand, from the contract only."""

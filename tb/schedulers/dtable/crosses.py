@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlane.tb.machinery.native.crosses import Cross, together, without
+from vlane.tb.machinery.native.crosses import Cross, Event, together, without
 from vlane.tb.schedulers.crosses_deficit import turns
-from vlane.tb.schedulers.crosses_egress import EVENTS, shared, swapped
+from vlane.tb.schedulers.crosses_egress import EVENTS as EGRESS_EVENTS
+from vlane.tb.schedulers.crosses_egress import shared, swapped
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -25,6 +26,22 @@ _EXACT = together(
     "turn_began x after swap",
 )
 _EXACT += together("swap_waited x write", wild=True)
+_PACKED = together(
+    "saturated x turn_began",
+    "saturated x deficit_used",
+    "saturated x returned_to_itself",
+    "saturated x swapped",
+    "saturated x write",
+    "low read x turn_continued",
+    "low read x remainder_kept",
+    "low read x saturated",
+    "low read x swapped",
+    "low read x after swap",
+    "high read x swapped",
+    "high read x after swap",
+    "high read x after write",
+)
+_PACKED += together("low read x after reset", "high read x after reset", wild=True)
 _LINE_RATE = together(
     "stayed x swapped",
     "turn_began x swapped",
@@ -50,10 +67,19 @@ _LINE_RATE = together(
 )
 _LINE_RATE += together("stayed x reset", wild=True)
 
+EVENTS: Mapping[str, Event] = {
+    **EGRESS_EVENTS,
+    "low read": lambda cycles: cycles.on("read_low"),
+    "high read": lambda cycles: ~cycles.on("read_low"),
+}
+"""Conditions on the ports in a cycle: those of every scheduler, and which list of the ib form is read."""
+
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
     if parameters["form"] == "line_rate":
         return (*shared(parameters), *swapped(parameters), *_LINE_RATE)
     found = (*shared(parameters), *swapped(parameters), *turns(parameters), *_EXACT)
+    if parameters["form"] == "ib":
+        found += _PACKED
     return without(found, "deficit_lost x swapped") if parameters["keep_on_stall"] else found

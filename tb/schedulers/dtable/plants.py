@@ -8,6 +8,7 @@ from vlane.tb.machinery.plants.plant import Plant
 
 _TABLE, _TURNS = "hdl/schedulers/dtable.py", "hdl/schedulers/deficit.py"
 _LINE_RATE, _ACCOUNT = "hdl/schedulers/dtable_line_rate.py", "hdl/schedulers/lane_account.py"
+_PACKED: dict[str, Any] = {"form": "ib"}
 _AT_LINE_RATE: dict[str, Any] = {"form": "line_rate", "requesters": 0, "keep_on_stall": False}
 PLANTS = (
     Plant(
@@ -72,8 +73,89 @@ PLANTS = (
         _TABLE,
         "self.read_vl.eq(Mux(has_deficit, self.read_index[:4], 0)),",
         "self.read_vl.eq(0),",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-saturates-a-block-early",
+        "The accumulated weight of the ib form saturates at 254.",
+        _TABLE,
+        "requester_bits, saturate_at = 4, IB_COUNTER_MOST",
+        "requester_bits, saturate_at = 4, IB_COUNTER_MOST - 1",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-wraps",
+        "The accumulated weight of the ib form wraps above 255.",
+        _TURNS,
+        "total.eq(Mux(summed > self.saturate_at, self.saturate_at, summed) if self.saturate_at else summed),",
+        "total.eq(summed),",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-loses-deficits",
+        "The ib form stores no deficits.",
+        _TURNS,
+        "self.stored.write(m, self.deficit[requester], left)",
+        "self.stored.write(m, self.deficit[requester], 0 if self.saturate_at else left)",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-loses-the-remainder",
+        "A turn of the ib form keeps nothing of its accumulated weight.",
+        _TURNS,
+        "self.stored.write(m, self.accumulated, accumulated)",
+        "self.stored.write(m, self.accumulated, 0 if self.saturate_at else accumulated)",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-forgets-whose-turn-it-is",
+        "The ib form does not store the requester of the turn.",
+        _TURNS,
+        "self.stored.write(m, self.turn, self.served)",
+        "self.stored.write(m, self.turn, 0 if self.saturate_at else self.served)",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-position-stays",
+        "The search of the ib form begins at entry 0 in every turn.",
+        _TURNS,
+        "self.stored.write(m, self.pointer, self.search.entry)",
+        "self.stored.write(m, self.pointer, self.entries - 1 if self.saturate_at else self.search.entry)",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-never-decides",
+        "The state of the ib form changes in no decision cycle.",
+        _TABLE,
+        "turns.commit.eq(self.ready & self.decides),",
+        "turns.commit.eq(self.ready & self.decides & (not self.saturate_at)),",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-weight-in-entry-62",
+        "The accumulated weight is read in low-priority entry 62.",
+        _TABLE,
+        "at = [*(chosen[r] for r in range(self.requesters)), chosen[IB_ENTRIES - 1]]",
+        "at = [*(chosen[r] for r in range(self.requesters)), chosen[IB_ENTRIES - 2]]",
+        instance="ib-small",
+        parameters=_PACKED,
+    ),
+    Plant(
+        "ib-last-entry-is-skipped",
+        "The ib form of 64 entries does not serve its last entry.",
+        _TURNS,
+        "search.eligible.eq(Cat(self.weights[i].any() & names_active[i] for i in range(self.entries))),",
+        "search.eligible.eq(Cat(self.weights[i].any() & names_active[i] & (i < 63) for i in range(self.entries))),",
         instance="ib-packing",
-        parameters={"form": "ib", "requesters": 0, "data_vls": 4, "entries": 64},
+        parameters={**_PACKED, "entries": 64},
     ),
     Plant(
         "unable-keeps-its-account",

@@ -65,13 +65,16 @@ class DTableProperties(DeficitProperties):
 
 
 class IBTableProperties(DTableProperties):
-    """The packing in tables of InfiniBand beside its properties: 8-bit counters, and what reads them."""
+    """Properties of the packing in InfiniBand's tables: 8-bit counters that saturate, and the ports that read them."""
+
+    turns_up_to = IB_ENTRIES
 
     statements: ClassVar = {
         **DTableProperties.statements,
         "nothing-saturates": "While no weight above 190 has been written, no sum of a weight and a deficit smaller than"
         " the largest packet is above 255.",
-        "high-entries": "The high-priority entries that are read are those of the active table.",
+        "high-entries": "The high-priority entries that are read are those of the active table; past its end they are"
+        " 0.",
         "low-entries": "The low-priority entries that are read are the requesters' numbers and deficits, the"
         " accumulated weight in the last one, and 0 in the others.",
     }
@@ -94,6 +97,9 @@ class IBTableProperties(DTableProperties):
             )
         self.claim(m, "high-entries", s.read_vl == self.written[0], when=~s.read_low & (index == self.entry))
         self.claim(m, "high-entries", s.read_weight == self.written[1], when=~s.read_low & (index == self.entry))
+        past_end = ~s.read_low & (index >= s.entries)
+        if s.entries < IB_ENTRIES:
+            self.claim(m, "high-entries", (s.read_vl == 0) & (s.read_weight == 0), when=past_end)
         of_requester, of_turn = index < s.requesters, index == IB_ENTRIES - 1
         m.d.comb += place.eq(Mux(of_requester, at(list(s.deficit), index), Mux(of_turn, s.accumulated, 0)))
         self.claim(m, "low-entries", s.read_weight == place, when=s.read_low)
@@ -110,6 +116,25 @@ INSTANCES = (
         {"data_vls": 4, "requesters": 3, "entries": 5, "vl15": False, **_FREE, "keep_on_stall": True, "mtu_blocks": 33},
     ),
     Instance("full", DTableProperties, {"data_vls": 15, "requesters": 0, "entries": 64, "vl15": True, **_FREE}),
+    Instance(
+        "ib-small",
+        IBTableProperties,
+        {"data_vls": 2, "requesters": 0, "entries": 4, "vl15": True, **_FREE, "form": "ib"},
+    ),
+    Instance(
+        "ib-mapped",
+        IBTableProperties,
+        {
+            "data_vls": 4,
+            "requesters": 3,
+            "entries": 5,
+            "vl15": False,
+            **_FREE,
+            "form": "ib",
+            "keep_on_stall": True,
+            "mtu_blocks": 33,
+        },
+    ),
     Instance(
         "ib-packing",
         IBTableProperties,
@@ -142,4 +167,4 @@ INSTANCES = (
         {"data_vls": 16, "requesters": 0, "entries": 64, "vl15": False, **_FREE, "form": "line_rate"},
     ),
 )
-"""What is proven: small, with a map, full size, the IB packing, the walk of the line-rate form, line rate."""
+"""Proven instances of the free, ib and line-rate forms: small, with a map, and full size."""

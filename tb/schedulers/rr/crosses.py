@@ -1,4 +1,4 @@
-"""Crosses of round robin: where its turn goes, the map and resets."""
+"""Crosses of round robin: moves of the turn, the map, and resets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vlane.tb.schedulers.crosses_egress import EVENTS, shared
 __all__ = ["EVENTS", "JUDGED_FROM_CYCLES", "crosses"]
 
 JUDGED_FROM_CYCLES = 200_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 _FEW = 2
-"""Requesters of which none is passed over when the turn moves."""
+"""Most requesters with which a moving turn never skips one."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show; without requesters there is no map to write."""
+    """Return the crosses that an instance can reach. Without requesters there is no map to write."""
     found = together("moved_on x skipped", "went_round x skipped", "same_again x skipped", "moved_on x after reset")
     found += together("moved_on x reset", "went_round x reset", wild=True)
     if parameters["requesters"]:

@@ -41,5 +41,14 @@ PLANTS = (
         "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible)))),",
         "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible & current)))),",
     ),
+    Plant(
+        "lanes-past-14-skip-vl15",
+        "Without VL15 the lanes from 15 on are named one VL too high.",
+        "hdl/schedulers/base.py",
+        "numbers = (Const(lane + (self.vl15 and lane >= VL15), len(self.vl)) for lane in range(self.data_vls))",
+        "numbers = (Const(lane + (lane >= VL15), len(self.vl)) for lane in range(self.data_vls))",
+        instance="no-vl15",
+        parameters={"data_vls": 17, "requesters": 0, "vl15": False},
+    ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of round robin: who is next, and that no requester is passed over twice."""
+"""Proofs of round robin: the order of service, and that no requester is passed over twice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from vlane.tb.tables.proofs_tables import at
 
 
 class RRProperties(SchedulerProperties):
-    """Round robin with the properties to prove."""
+    """Check the properties of round robin."""
 
     statements: ClassVar = {
         **STATEMENTS,
         **LANE_TURNS,
         "work-conserving": "In a decision a packet is granted exactly when a requester can send.",
-        "last-served": "The requester served last is remembered: that of the last data packet that started.",
-        "next-in-turn": "No requester that can send stands between the one served last and the one that is served.",
+        "last-served": "The requester served last is that of the last data packet that started.",
+        "next-in-turn": "No requester that can send lies, in cyclic order, between the one served last and the one "
+        "that is served.",
         "wait": "A requester that can send is served after at most as many packets as there are other requesters.",
     }
 
@@ -53,7 +54,7 @@ class RRProperties(SchedulerProperties):
         claim(m, "wait", passed + place <= s.requesters, when=passed != 0)
 
     def _place(self, last: Value, requester: Value | int) -> Value:
-        """Return how many places after the one served last a requester stands, 1 to their number."""
+        """Return the cyclic distance from the requester served last to another, 1 to the number of requesters."""
         count = self.scheduler.requesters
         return Mux(last < requester, requester - last, count + requester - last)
 
@@ -63,6 +64,7 @@ INSTANCES = (
     Instance("mapped", RRProperties, {"data_vls": 6, "requesters": 4, "vl15": False}),
     Instance("full", RRProperties, {"data_vls": 15, "requesters": 0, "vl15": True}),
     Instance("past-vl15", RRProperties, {"data_vls": 17, "requesters": 0, "vl15": True}),
+    Instance("no-vl15", RRProperties, {"data_vls": 17, "requesters": 0, "vl15": False}),
     Instance("mapped-full", RRProperties, {"data_vls": 15, "requesters": 16, "vl15": True}),
 )
-"""What is proven: small, with a map, full size, lanes that are numbered past VL15, and a map at full size."""
+"""Proven instances: small, with a map, full size, lanes past VL15 with and without VL15, and a map at full size."""

@@ -1,4 +1,4 @@
-"""Stimulus of round robin: random maps; expected outputs from the golden model."""
+"""Stimulus of round robin: random maps, with golden's outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOW[golden.State], NOTE[golden.State] = show_nothing, note_nothing
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies round robin, by every rule; ``run`` as of ``scheduled``."""
+    """Return the stimulus that qualifies round robin by reaching every rule (``run``: see ``scheduled``)."""
     return scheduled(
         "rr",
         parameters,
@@ -34,12 +34,12 @@ def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
 
 
 def drawn_writes(_lanes: int, _entries: int, _source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output: there is none."""
+    """Return an empty list: round robin has no table for a switch's output."""
     return []
 
 
 SCENARIO_PARAMETERS = LANES
-"""Parameters of the instance that the scenarios are for."""
+"""Parameters of the instance to which the scenarios apply."""
 SCENARIOS = (
     Scenario(
         "rr",
@@ -69,4 +69,4 @@ SCENARIOS = (
         ),
     ),
 )
-"""Grants written out by hand, from the contract alone."""
+"""Grants written by hand, from the contract only."""

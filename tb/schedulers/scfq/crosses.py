@@ -1,4 +1,4 @@
-"""Crosses of self-clocked fair queueing: tags made, dropped and chosen, the clock and writes."""
+"""Crosses of self-clocked fair queueing: tags computed, dropped and chosen, virtual time, and writes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _TAGS = together(
 )
 _RESETS = together("tagged x reset", "least_tag x reset", wild=True)
 _FEW = 2
-"""Requesters of which none is left when two have tags."""
+"""Most requesters of which none is left when two have tags."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = (*shared(parameters), *_TAGS, *_RESETS)
     if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:
         found = without(found, "least_tag x tag_dropped", "tag_wrapped x write")
-    if parameters["units"] != "shared":  # every requester makes its tag within the decision
+    if parameters["units"] != "shared":  # every requester computes its tag within the decision
         return without(found, "tagged x busy link", "tagged x hold")
     return (*found, *together("vl15_first x tagged")) if parameters["vl15"] else found

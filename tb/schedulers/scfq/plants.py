@@ -8,7 +8,7 @@ _SCFQ, _BASE = "hdl/schedulers/scfq.py", "hdl/schedulers/base.py"
 PLANTS = (
     Plant(
         "tie-to-the-higher",
-        "Of equal tags that of the requester with the higher number is served.",
+        "Of equal tags that of the higher requester is served.",
         _SCFQ,
         "behind.eq(second.tag - first.tag),",
         "behind.eq(second.tag - first.tag - 1),",
@@ -22,7 +22,7 @@ PLANTS = (
     ),
     Plant(
         "time-not-reset",
-        "Virtual time stays when nobody can send.",
+        "Virtual time is kept when no requester can send.",
         _SCFQ,
         "m.d.sync += self.virtual_time.eq(0)",
         "m.d.sync += self.virtual_time.eq(self.virtual_time)",
@@ -36,7 +36,7 @@ PLANTS = (
     ),
     Plant(
         "tag-without-time",
-        "A tag of the shared unit is the cost of the packet alone.",
+        "A tag of the shared unit is the cost of the packet, without virtual time.",
         _SCFQ,
         "made.eq(self.virtual_time + size * one_of(unit.chosen, self.reciprocals)),",
         "made.eq(size * one_of(unit.chosen, self.reciprocals)),",
@@ -57,7 +57,7 @@ PLANTS = (
     ),
     Plant(
         "dropped-tag-passes-the-turn",
-        "The turn of a requester's lanes passes when a tag is computed.",
+        "The round robin of a requester's lanes advances when a tag is computed.",
         _SCFQ,
         "m.d.comb += self.takes_lane.eq(unit.chosen)",
         "m.d.comb += [self.takes_lane.eq(unit.chosen), self.notes_lane.eq(unit.chosen)]",
@@ -66,7 +66,7 @@ PLANTS = (
     ),
     Plant(
         "lane-not-held",
-        "A requester offers the lane whose turn it is, whatever its tag was computed for.",
+        "A requester offers the next lane in turn, not the one for which its tag was computed.",
         _BASE,
         "chosen.eq(Mux(kept.any(), kept, turns.chosen)),",
         "chosen.eq(turns.chosen),",
@@ -74,4 +74,4 @@ PLANTS = (
         parameters={"requesters": 2},
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

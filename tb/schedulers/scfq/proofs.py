@@ -1,4 +1,4 @@
-"""Proofs of self-clocked fair queueing, beside an account of the tags in integers that do not wrap."""
+"""Proofs of self-clocked fair queueing, with a reference model of the tags in integers that do not wrap."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ from vlane.tb.schedulers.proofs_scheduler import STATEMENTS, SchedulerProperties
 from vlane.tb.tables.proofs_tables import at
 
 _MOST_BLOCKS = 127
-"""Largest size that a head can name."""
+"""Largest size that a head can have, in blocks."""
 
 
 class SCFQProperties(SchedulerProperties):
-    """Self-clocked fair queueing with the properties to prove.
+    """Check self-clocked fair queueing.
 
-    The account keeps of every tag how far it is above virtual time. That is exact: it is never negative, as the
-    packet served has the least tag, and it is at most the cost of a packet, size x reciprocal.
+    The model stores the distance of every tag from virtual time. The distance is exact: it is never negative, because
+    the packet served has the least tag, and it is at most the cost of a packet, size x reciprocal.
     """
 
     statements: ClassVar = {
         **STATEMENTS,
-        "frozen": "In a cycle without a decision (not ready, held, or VL15's) virtual time and the turns of the lanes "
-        "do not change.",
-        "reciprocals": "A requester has the reciprocal written last, 0 after reset; a write to an absent one is lost.",
+        "frozen": "In a cycle without a decision (not ready, held, or taken by VL15) virtual time and the round "
+        "robin of the lanes do not change.",
+        "reciprocals": "A requester has the reciprocal written last, 0 after reset; a write to an absent requester "
+        "is ignored.",
         "unserved": "A requester with reciprocal 0 is reported as unreachable and is not served.",
-        "tags": "A tag is virtual time + size x reciprocal of the head that was offered when it was computed; it is "
-        "computed once, and kept until it is served, its lane cannot send while another of the requester can, or the "
-        "requester cannot send or has reciprocal 0 in a decision.",
+        "tags": "A tag is virtual time + size x reciprocal of the head offered when the tag was computed. It is "
+        "computed once and kept until it is served, or its lane cannot send while another lane of the "
+        "requester can, or in a decision the requester cannot send or has reciprocal 0.",
         "window": "A tag is 0 to 127 x (2^reciprocal_bits - 1) above virtual time, in integers that do not wrap.",
         "virtual-time": "Virtual time is the tag of the packet served last, 0 after a decision in which no requester "
         "with a reciprocal could send.",
-        "least-tag": "The requester with the least tag is served, in integers that do not wrap; of equal ones, that "
-        "with the lowest number.",
+        "least-tag": "The requester with the least tag (in integers that do not wrap) is served; of equal tags that "
+        "of the lowest requester.",
         "work-conserving": "In a decision a packet is granted exactly when a requester with a reciprocal can send and "
         "no tag is missing.",
         "tag-unit": "A shared unit computes one missing tag in every cycle, decision or not, round robin.",
         "tag-wait": "With a shared unit, a requester that can send has its tag after at most as many cycles as there "
         "are other requesters; while no further tag goes missing, packets wait for no more cycles than that.",
-        "offered-lane": "With a map, a tag is computed for the first lane that can send after the one that its "
-        "requester sent from last.",
-        "served-lane": "The lane that is served is that of the least tag.",
-        "wait": "While a requester keeps a tag of cost c, size x reciprocal, and no head has size 0, each other one "
-        "sends at most 1 + c packets before it, all together at most (requesters - 1) x (1 + c).",
-        "share": "While a requester keeps a tag, the packets of another one that got their tags since and are served "
-        "cost, size x reciprocal each, together at most what its own packet costs.",
+        "offered-lane": "With a map, a tag is computed for the requester's first able lane after the lane it sent "
+        "from last.",
+        "served-lane": "The served lane is that of the least tag.",
+        "wait": "While a requester keeps a tag of cost c (size x reciprocal), and no head has size 0, every other "
+        "requester sends at most 1 + c packets before it, and all of them together at most (requesters - 1) "
+        "x (1 + c).",
+        "share": "While a requester keeps a tag, the packets of another requester that got their tags since and are "
+        "served have a total cost (size x reciprocal each) of at most the cost of its own packet.",
     }
 
     stages = (("winner", "least-tag", "served-lane", "work-conserving"), ("wait", "share"))
@@ -60,7 +62,7 @@ class SCFQProperties(SchedulerProperties):
         return Cat(self.scheduler.virtual_time, self._turns())
 
     def _turns(self) -> list[Value]:
-        """Return the component's record of the lane that each requester sent from last."""
+        """Return the component's pointers to the lane that each requester sent from last."""
         s = self.scheduler
         return [self.module.submodules[f"turns_{r}"].pointer for r in range(s.requesters)] if s.mapped else []
 
@@ -88,11 +90,11 @@ class SCFQProperties(SchedulerProperties):
         self._unit(m, shared=shared)
         wins = self._winner(m)
         self._tags(m, wins, shared=shared)
-        if s.mapped:  # of two requesters: with lanes for requesters the solver does not decide it in minutes
+        if s.mapped:  # for two requesters: with a lane for each requester the solver takes many minutes
             self._waits(m, wins, shared=shared)
 
     def _reciprocals(self, m: Module) -> None:
-        """Keep the reciprocals that are written."""
+        """Model the reciprocals."""
         s, program = self.scheduler, self.scheduler.program
         for requester, reciprocal in enumerate(self.reciprocals):
             table = Value.cast(program.select) == ScheduleSelect.TABLE
@@ -103,7 +105,7 @@ class SCFQProperties(SchedulerProperties):
             self.claim(m, "unserved", reciprocal != 0, when=s.grant & s.decides & s.winner[requester])
 
     def _offers(self, m: Module) -> None:
-        """Choose the lane that each requester offers, and what its head costs."""
+        """Model the lane that each requester offers, and the cost of its head."""
         s = self.scheduler
         able = (s.heads.request & s.heads.fits)[: s.data_vls]
         for r in range(s.requesters):
@@ -128,7 +130,7 @@ class SCFQProperties(SchedulerProperties):
                 m.d.sync += self.has[r].eq(0)
 
     def _first_after(self, m: Module, found: Signal, among: Value, last: Value) -> None:
-        """Drive the index of the first bit set after ``last`` in cyclic order."""
+        """Drive the index of the first set bit after ``last`` in cyclic order."""
         count = len(among)
         for distance in range(count, 0, -1):
             index = Mux(last + distance >= count, last + distance - count, last + distance)
@@ -136,7 +138,7 @@ class SCFQProperties(SchedulerProperties):
                 m.d.comb += found.eq(index)
 
     def _unit(self, m: Module, *, shared: bool) -> None:
-        """Choose the tags that are computed in this cycle."""
+        """Model which tags are computed in this cycle."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         m.d.comb += self.missing.eq(self.needs & ~self.picked)
         sizes = [Value.cast(s.sizes[r]) for r in range(count)]
@@ -150,7 +152,7 @@ class SCFQProperties(SchedulerProperties):
         with m.If(self.needs.any()):
             m.d.sync += last.eq(unit)
         claim(m, "tag-unit", (s.unit_last == last) & (last < count))
-        # The operands are the component's, claimed to be the account's: equal products of unequal terms are hard.
+        # Use the component's operands, claimed equal to the model's: equal products of unequal terms are hard to prove.
         chosen = self.module.submodules["unit"].chosen
         claim(m, "tag-unit", chosen == self.picked)
         cost = one_of(chosen, sizes) * one_of(chosen, s.reciprocals)
@@ -166,7 +168,7 @@ class SCFQProperties(SchedulerProperties):
         claim(m, "tag-wait", stalled + reduce(add, self.needs) <= count, when=~further & (stalled != 0))
 
     def _winner(self, m: Module) -> Signal:
-        """Claim which packet is granted; return the requester with the least tag."""
+        """Claim which packet is granted and return the requester with the least tag."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         wins, packet = Signal(count, name="account_wins"), Signal(name="account_packet")
         vl15_able = (s.heads.request & s.heads.fits)[s.data_vls] if s.vl15 else Value.cast(0)
@@ -191,7 +193,7 @@ class SCFQProperties(SchedulerProperties):
         return wins
 
     def _tags(self, m: Module, wins: Signal, *, shared: bool) -> None:
-        """Keep the tags, virtual time and the turns of the lanes; claim that the component has the same."""
+        """Model tags, virtual time and the round robin of the lanes, and claim that the component equals the model."""
         s, claim = self.scheduler, self.claim
         time = Signal(s.tag_bits)
         for r in range(s.requesters):
@@ -218,7 +220,7 @@ class SCFQProperties(SchedulerProperties):
         claim(m, "virtual-time", s.virtual_time == time)
 
     def _waits(self, m: Module, wins: Signal, *, shared: bool) -> None:
-        """Count the packets that are served before that of the watched requester, and what they cost."""
+        """Count the packets served before the watched requester's, and their costs."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         able = s.heads.request & s.heads.fits
         sized = Cat(~able[lane] | s.heads.blocks[lane].any() for lane in range(s.data_vls)).all()
@@ -272,4 +274,4 @@ INSTANCES = (
         {"data_vls": 3, "requesters": 2, "vl15": False, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
     ),
 )
-"""What is proven: a unit for all or one for each, without and with a map."""
+"""Proven instances: a shared unit or one per requester, without and with a map."""

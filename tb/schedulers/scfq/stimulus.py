@@ -1,4 +1,4 @@
-"""Stimulus of self-clocked fair queueing: random reciprocals and maps; expected outputs from the golden model."""
+"""Stimulus of self-clocked fair queueing: random reciprocals and maps, with golden's outputs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Put what is unreachable and virtual time, as wide as a tag is in hardware."""
+    """Write the expected unreachable requesters, and virtual time at the width of a tag."""
     put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
     put(expected, cycle, ports.outputs, NOW, state.regs[golden.TIME] & ((1 << state.tag_bits) - 1))
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Keep what is unreachable until a write."""
+def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
+    """Cache the unreachable requesters until the next write."""
     if renewed or ports.given[ENABLE] != 0:
         ports.own.kept[0] = golden.unreachable(state)
 
@@ -60,14 +60,14 @@ def _random_reciprocals(source: random.Random, count: int, bits: int) -> list[in
 
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that some table makes happen in an instance with these parameters."""
+    """Return the rules that some table can reach in an instance with these parameters."""
     never = set() if parameters["requesters"] else {"lane_lost"}
     never |= set() if parameters["units"] == "shared" else {"tag_waited"}
     return applicable_rules(golden.RULES, parameters, never=never)
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies self-clocked fair queueing, by every rule; ``run`` as of ``scheduled``."""
+    """Return the stimulus that qualifies self-clocked fair queueing (``run``: see ``scheduled``)."""
     count, bits = parameters["requesters"] or parameters["data_vls"], parameters["reciprocal_bits"]
     return scheduled(
         "scfq",
@@ -82,15 +82,15 @@ def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
 
 
 def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output, in which every lane is served."""
+    """Return the writes of a random table for a switch's output that serves every lane."""
     return value_writes([source.randrange(1, 60) for _ in range(lanes)], lanes)
 
 
 SCENARIO_PARAMETERS = {**LANES, "tag_bits": 16, "reciprocal_bits": 8, "units": "shared"}
-"""Parameters of the instance that the scenarios are for."""
+"""Parameters of the instance to which the scenarios apply."""
 SCENARIOS = (
     Scenario(
-        # Tags per block 40 and 20: lane 1 has twice the share. Lane 0: 40, lane 1: 20, then 40, 60, ...
+        # Tags grow by 40 and 20 per block, so lane 1 has twice the share. Lane 0: 40; lane 1: 20, then 40, 60, ...
         "scfq",
         "SCFQ_1_twice_the_weight_is_served_twice_as_often",
         values(40, 20, 0),
@@ -129,4 +129,4 @@ SCENARIOS = (
         (Step({0: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1}, None)),
     ),
 )
-"""Grants written out by hand, from the contract alone."""
+"""Grants written by hand, from the contract only."""

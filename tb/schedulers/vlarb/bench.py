@@ -1,6 +1,6 @@
 """cocotb bench of the VL arbiter: every cycle driven, every output compared with golden.
 
-The driver runs in every cycle, as a third party's bench would.
+The driver runs in every cycle, like a third-party bench.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 @cocotb.test()
 @cocotb.parametrize(name=[scenario.name for scenario in SCENARIOS])
 async def follows_the_directed_scenario(dut: Any, name: str) -> None:
-    """Drive one scenario whose grants are written out by hand."""
+    """Drive one scenario with hand-written grants."""
     scenario = next(s for s in SCENARIOS if s.name == name)
     state, rules = golden.make_state(**setting()["parameters"]), np.zeros(golden.RULE_COUNT, np.int64)
     cycles = await follow(dut, play(scenario, state, rules))

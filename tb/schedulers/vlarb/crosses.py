@@ -74,7 +74,7 @@ _LINE_RATE = together(
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     if parameters.get("form") == "line_rate":
         return (*shared(parameters), *swapped(parameters), *_LINE_RATE)
     ahead = "vl15_changes_nothing"

@@ -1,9 +1,8 @@
-"""Directed scenarios of the VL arbiter: the grants are written out by hand, from the contract alone.
+"""Directed scenarios of the VL arbiter: grants written by hand, from the contract only.
 
-A step is a line ``[Nx] heads [flags] > grant``. A head is ``VL:blocks``, with ``*`` if the next node has no room
-for it. Flags: ``hold`` (a flow-control packet is due), ``busy`` (the link is not ready), ``swap``. A grant is
-``H``, ``L`` or ``V`` (VL15) and the lane, or ``-``. ``Nx`` repeats the line. They are for 8 data lanes, 8 entries
-and VL15.
+A step is a line ``[Nx] heads [flags] > grant``. A head is ``VL:blocks``, with ``*`` if the next node has no credit for
+it. Flags: ``hold`` (a flow-control packet is due), ``busy`` (the link is not ready), ``swap``. A grant is ``H``, ``L``
+or ``V`` (VL15) and the lane, or ``-``. ``Nx`` repeats the line. The scenarios are for 8 data lanes, 8 entries and VL15.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from vlane.golden.schedulers import vlarb as golden
 from vlane.golden.schedulers.heads import NO_WRITE, Heads, Program
 from vlane.schedulers.vlarb import VL15, VLArbEntry, VLArbTable
 
-# The steps of a scenario are a table with one row a cycle.
+# The steps of a scenario are a table with one row per cycle.
 # fmt: off
 DATA_VLS, ENTRIES = 8, 8
 _LETTERS = {"H": ListCode.HIGH, "L": ListCode.LOW, "V": ListCode.VL15}
@@ -34,15 +33,15 @@ class Step:
     Parameters
     ----------
     heads : dict of int to int
-        Blocks of the head packet by lane.
+        Size of the head packet in blocks, by lane.
     stalled : frozenset of int
-        Lanes the next node has no room for.
+        Lanes without credit at the next node.
     hold, busy, swap : bool
-        Flow-control packet due; link not ready; swap asked for.
+        Flow-control packet due; link not ready; swap requested.
     vl : int
         Lane that must be granted.
     source : ListCode
-        List it must come from.
+        List that the grant must come from.
     """
 
     heads: dict[int, int]
@@ -56,20 +55,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A table, and what it must do.
+    """A table, with heads and expected grants.
 
     Parameters
     ----------
     name : str
-        Starts with the decision it shows.
+        Name of the scenario, beginning with the rule that it demonstrates.
     table : VLArbTable
-        Active when the steps begin.
+        Active table when the steps begin.
     text : str
-        The steps.
+        Steps, one per line.
     shadow : VLArbTable or None
-        Programmed into the shadow bank before the steps begin.
+        Table written to the shadow bank before the steps begin.
     bad_entries : int
-        Entries of the first table that must be counted as bad.
+        Number of bad entries in the first table.
     """
 
     name: str
@@ -80,7 +79,7 @@ class Scenario:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps, repeats written out."""
+        """The steps, with repeats expanded."""
         steps: list[Step] = []
         for line in filter(None, map(str.strip, self.text.splitlines())):
             given, expected = line.split(">")
@@ -306,15 +305,15 @@ SCENARIOS = (
 
 
 def directed_state() -> golden.State:
-    """Return golden's state at power-on with the parameters that the scenarios are for."""
+    """Return golden's power-on state with the parameters of the scenarios."""
     return golden.make_state(data_vls=DATA_VLS, entries=ENTRIES, vl15=True)
 
 
 def play(scenario: Scenario, state: golden.State, rules: NDArray[np.int64]) -> Iterator[Cycle]:
     """Yield (inputs, expected outputs) by port name for every cycle, from power-on.
 
-    The golden model is stepped along. That it grants what the scenario says is asserted here, so that comparing
-    hardware with the outputs compares it with the scenario.
+    The outputs come from the golden model. The function asserts that golden's grants match the scenario, so
+    hardware that equals these outputs matches the scenario too.
     """
     for table in filter(None, (scenario.table, scenario.shadow)):
         yield from _program(table, state, rules, swap=table is scenario.table)
@@ -328,7 +327,7 @@ def play(scenario: Scenario, state: golden.State, rules: NDArray[np.int64]) -> I
 
 
 def _program(table: VLArbTable, state: golden.State, rules: NDArray[np.int64], *, swap: bool) -> Iterator[Cycle]:
-    """Write a table to the shadow bank while nothing is requested; the link is ready only for the swap."""
+    """Write a table to the shadow bank while nothing is requested. The link is ready only for the swap."""
     quiet = Step({}, frozenset(), hold=False, busy=True, swap=False, vl=0, source=ListCode.NONE)
     for write in table.padded(state.vl.shape[2]):
         yield _cycle(quiet, (1, *write), state, rules)

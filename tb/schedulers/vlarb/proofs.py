@@ -1,4 +1,4 @@
-"""Proofs of the VL arbiter against accounts of its lists and of the limit, for every table and every input."""
+"""Proofs of the VL arbiter against reference models of its lists and limit, for every table and input."""
 
 from __future__ import annotations
 
@@ -21,44 +21,43 @@ _LISTS = (ListCode.HIGH, ListCode.LOW)
 
 _STATEMENTS = {
     "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
-    "no-grant-no-packet": "Without a grant the lane, the list and the size that are named are 0.",
+    "no-grant-no-packet": "Without a grant the outputs `vl`, `list` and `blocks` are 0.",
     "hold": "While a flow-control packet is due, no data lane is granted.",
     "able": "A granted data lane has a packet that fits.",
-    "size": "The size that is named is that of the head packet of the granted lane.",
-    "table": "The lists and the limit are what was written last since reset: writes go to the bank that is not active,"
-    " and an index past the end or a write in the cycle of an exchange changes nothing.",
-    "swap": "The banks are exchanged in the first ready cycle from the request on, once for each request, and only"
-    " then; until that cycle the request is shown as pending.",
-    "unreachable": "A data lane is shown as unreachable exactly when no active entry with a weight names it.",
-    "bad-entries": "The number of bad entries is that of the active entries that name VL15 or a lane that the port"
-    " lacks.",
+    "size": "The output `blocks` is the size of the granted lane's head packet.",
+    "table": "The lists and the limit hold the values written last since reset: writes go to the inactive bank, and "
+    "an index past the end or a write in the cycle of an exchange changes nothing.",
+    "swap": "The banks are exchanged in the first ready cycle from the request on, once per request, and never "
+    "otherwise; until then the request is shown as pending.",
+    "unreachable": "A data lane is reported unreachable exactly when no active entry with a weight names it.",
+    "bad-entries": "The number of bad entries is the number of active entries that name VL15 or an absent lane.",
     "which-list": "High is granted if it has an eligible entry and its limit has not expired, otherwise Low if it has"
     " one, otherwise High.",
-    "limit": "What High may still send is the loaded limit, 64 blocks for each unit or 1 block for limit 0, less the"
-    " blocks of the High packets that started since; limit 255 is never reduced.",
+    "limit": "The blocks that High may still send are the loaded limit (64 blocks per unit, or 1 block for limit 0) "
+    "minus the blocks of the High packets that started since; limit 255 is never reduced.",
     **NO_UPSET,
-    "limit-reloaded": "After a decision in which High had expired or had no eligible entry, and after an exchange, the"
-    " limit is loaded, and then reduced by the packet of that decision if it was High's.",
+    "limit-reloaded": "After a decision in which High had expired or had no eligible entry, and after an exchange, "
+    "the limit is reloaded, and then reduced by the packet of that decision if it came from High.",
 }
 _TURNS = {
-    "entry": "The entry that is served names the granted lane and has a weight.",
+    "entry": "The served entry names the granted lane and has a weight.",
     "continues": "The current entry of a list is served while it has weight left and its lane can send.",
-    "next-in-turn": "No eligible entry stands, in cyclic order, between the current entry and the one that is served"
-    " next; the current one is the last.",
-    "pointer": "The current entry of a list is the one that its last packet was charged to, or entry 0 since the"
-    " exchange.",
-    "weight": "What the current entry may still send is its weight, loaded when the list arrived at it or at the"
-    " exchange, less the blocks of the packets of the list that started since.",
-    "frozen": "In a cycle without a decision or an exchange (not ready, held, or VL15's) no entry, weight or limit is"
-    " changed; in a decision only the list that sends moves.",
-    "turns": "While an entry's lane can send, every other entry of its list has at most one turn after the present one"
-    " before the lane is served.",
+    "next-in-turn": "No eligible entry lies, in cyclic order, between the current entry and the one served next; the "
+    "current entry is last.",
+    "pointer": "The current entry of a list is the one to which its last packet was charged, or entry 0 after an "
+    "exchange.",
+    "weight": "The remaining weight of the current entry is its weight, loaded when it became current or at the "
+    "exchange, minus the blocks of the list's packets that started since.",
+    "frozen": "In a cycle without a decision or an exchange (not ready, held, or taken by VL15) no pointer, weight "
+    "or limit changes; in a decision only the list that sends moves.",
+    "turns": "While an entry's lane can send, every other entry of its list has at most one turn after the current "
+    "one before the lane is served.",
 }
 _WAITS = {
-    "wait-in-list": "A lane that can send is served after at most as many packets of other lanes from its list as the"
-    " weights of the list's other entries add up to.",
-    "wait-low-for-high": "While a Low entry's lane can send and the limit is below 255, High sends at most as many"
-    " packets before each Low packet as the limit has blocks: 64 for each unit, or 1 for limit 0.",
+    "wait-in-list": "A lane that can send is served after at most as many packets of other lanes from its list as "
+    "the sum of the weights of the list's other entries.",
+    "wait-low-for-high": "While a Low entry's lane can send and the limit is below 255, High sends at most as many "
+    "packets before each Low packet as the limit has blocks (64 per unit, or 1 for limit 0).",
     "wait-high": "A lane of High that can send is served after at most 2 W + 1 decisions for other lanes, where W is"
     " the sum of the weights of the other entries of High, whatever Low has to send.",
     "wait-low": "With limit 0 a lane of Low that can send is served after at most 2 W + 1 decisions for other lanes,"
@@ -67,9 +66,9 @@ _WAITS = {
 
 
 class VLArbGrantProperties(Properties):
-    """The exact form beside an account of the limit, and beside one arbitrary entry and lane of the tables.
+    """Check the exact form against a reference model of the limit, for one arbitrary entry and lane.
 
-    The account is driven by the inputs and by the list and size that are granted.
+    The model is driven by the inputs and by the list and size of each grant.
 
     Parameters
     ----------
@@ -111,14 +110,14 @@ class VLArbGrantProperties(Properties):
         return m
 
     def _lists(self, m: Module) -> None:
-        """Claim nothing more of the lists."""
+        """Claim the additional properties of the lists. The base class has none."""
 
     def _upset(self, m: Module) -> None:
         if self.arbiter.parameters.parity:
             claim_no_upset(self, m, self.arbiter)
 
     def entries(self, side: ListCode) -> list[Any]:
-        """Return the active entries of a list; ``table`` says that they are what was written."""
+        """Return the active entries of a list, which the property ``table`` claims to be the written ones."""
         active = self.arbiter.banks.high if side is ListCode.HIGH else self.arbiter.banks.low
         return [active[index] for index in range(self.arbiter.entries)]
 
@@ -126,7 +125,7 @@ class VLArbGrantProperties(Properties):
         return (entry.weight != 0) & (entry.vl < self.arbiter.data_vls)
 
     def _eligible(self, entry: Any) -> Value:
-        """Return whether an entry has a weight and names a data lane of the port that can send."""
+        """Return whether an entry has a weight and names a data lane that can send."""
         return self._names(entry) & self.able.bit_select(entry.vl, 1)
 
     def _outputs(self, m: Module) -> None:
@@ -187,7 +186,7 @@ class VLArbGrantProperties(Properties):
         claim(m, "bad-entries", a.bad_entries == sum(entry.vl >= a.data_vls for entry in entries))
 
     def _limit(self, m: Module) -> None:
-        """Keep the account of the limit: loaded, less the blocks of High packets that started."""
+        """Model the limit: the loaded value minus the blocks of High packets that started."""
         a, claim, left = self.arbiter, self.claim, self.limit_left
         limit, shadow = a.banks.limit, a.banks.shadow_limit
         renewed, before = Signal(signed(17)), Signal(signed(17))
@@ -217,9 +216,9 @@ class VLArbGrantProperties(Properties):
 
 
 class VLArbTurnProperties(VLArbGrantProperties):
-    """The same, and an account of each list: its current entry and what that may still send.
+    """Check also a reference model of each list: its current entry and the entry's remaining weight.
 
-    It is driven by the list, lane and size that are granted, and by the entry that is served.
+    The model is driven by the list, lane and size of each grant, and by the served entry.
     """
 
     statements: ClassVar = {**_STATEMENTS, **_TURNS}
@@ -231,7 +230,7 @@ class VLArbTurnProperties(VLArbGrantProperties):
         self._frozen(m)
 
     def _list(self, m: Module, side: ListCode) -> None:
-        """Keep the account of a list: its current entry and what that may still send."""
+        """Model a list: its current entry and the entry's remaining weight."""
         a, claim, search = self.arbiter, self.claim, self.arbiter.searches[side]
         pointer, left, arrives = self.pointer[side], self.left[side], self.arrives[side]
         entries, serves = self.entries(side), self.from_list[side]
@@ -255,7 +254,7 @@ class VLArbTurnProperties(VLArbGrantProperties):
         claim(m, "weight", left > -128)
 
     def _distance(self, pointer: Value, place: Value) -> Value:
-        """Return how many entries after the current one an entry stands, 1 to their number."""
+        """Return the cyclic distance from the current entry to another, 1 to the number of entries."""
         return (Mux(pointer < place, place, place + self.arbiter.entries) - pointer)[:8]
 
     def _waits(self, m: Module, side: ListCode) -> None:
@@ -286,7 +285,7 @@ class VLArbTurnProperties(VLArbGrantProperties):
 
 
 class VLArbProperties(VLArbTurnProperties):
-    """The same, and how many packets a lane waits for, from the weights of a short list."""
+    """Check also the packets for which a lane waits, from the weights of a short list."""
 
     statements: ClassVar = {**_STATEMENTS, **_TURNS, **_WAITS}
 
@@ -330,7 +329,7 @@ class VLArbProperties(VLArbTurnProperties):
         claim(m, "wait-low", total + 2 * before + left <= 2 * given + 1, when=waited & (limit == 0))
 
     def _weight_before(self, side: ListCode) -> Value:
-        """Return the weight left in the current entry and in those between it and the watched one."""
+        """Return the remaining weight of the current entry plus the weights between it and the watched entry."""
         pointer, left, watched = self.pointer[side], self.left[side], self.place
         total: Value = Value.cast(0)
         for index, entry in enumerate(self.entries(side)):
@@ -343,7 +342,7 @@ class VLArbProperties(VLArbTurnProperties):
 
 
 def _load(limit: Value) -> Value:
-    """Return the blocks of a limit: 64 for each unit of 4096 bytes, or one, so that limit 0 allows one packet."""
+    """Return the blocks of a limit: 64 per unit of 4096 bytes, or 1 for limit 0, which allows one packet."""
     return Mux(limit == 0, 1, 64 * limit)
 
 
@@ -366,4 +365,4 @@ INSTANCES = (
     Instance("walk-rows", ListWalkProperties, {"data_vls": 2, "entries": 9, "lane_bits": 4}, ListWalk),
     Instance("line-rate-small", LineRateProperties, {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"}),
 )
-"""What is proven: small, not a power of two, how long a lane waits, with parity; then the line-rate form."""
+"""Proven instances: small; odd sizes; waiting times; with parity; then the line-rate form."""

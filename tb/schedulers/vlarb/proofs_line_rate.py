@@ -1,4 +1,4 @@
-"""Proofs of the VL arbiter's line-rate form against accounts of its walks, its weights and the limit."""
+"""Proofs of the VL arbiter's line-rate form against reference models of its walks, weights and limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SETTLED = 3
 
 
 class LineRateProperties(Properties):
-    """The line-rate form beside an account of what was written, where the walks stand, and what was charged.
+    """Check the line-rate form against a reference model of the tables, the walks and the charged blocks.
 
     Parameters
     ----------
@@ -29,30 +29,30 @@ class LineRateProperties(Properties):
         **WALK_STATEMENTS,
         "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
         "line-rate-hold": "While a flow-control packet is due, no data lane is named or granted.",
-        "line-rate-which-list": "High is named if its current or offered entry can send and its limit has not"
-        " expired, otherwise Low if one of its can, otherwise High.",
-        "lane": "The lane that is named is that of the list's current entry if it stays, otherwise that of its offered"
-        " entry.",
-        "grant": "A packet is granted exactly when the lane that is named has a packet that fits.",
-        "line-rate-size": "The size that is shown is that of the packet granted in the cycle before.",
+        "line-rate-which-list": "High is named if its current or offered entry can send and its limit has not "
+        "expired; otherwise Low if one of its entries can; otherwise High.",
+        "lane": "The named lane is that of the list's current entry if the entry stays, otherwise that of the "
+        "offered entry.",
+        "grant": "A packet is granted exactly when the named lane has a packet that fits.",
+        "line-rate-size": "The output `blocks` is the size of the packet granted in the previous cycle.",
         "line-rate-swap": "The banks are exchanged in the first ready cycle from the request on; until then the"
         " request is shown as pending.",
-        "status": "The lanes shown as unreachable and the number of bad entries are those of the entries read so far.",
-        "line-rate-current": "The current entry of a list is the offered one that won last, with the weight that was"
-        " written.",
-        "line-rate-weight": "A current entry has its weight, less one block for each decision that it won and for"
-        " each further block of a packet of its list.",
-        "prediction": "A list goes on with its current entry while weight is left and its lane is thought able: by the"
-        " packet behind the head after a decision for it, otherwise by its head.",
-        "leaves": "The offered entry leaves when it wins, or when it cannot send and the current one does not stay.",
-        "line-rate-limit": "High has the loaded limit, 64 blocks for each unit or 1 block for limit 0, less the"
-        " blocks charged to it since; limit 255 is never reduced, and the limit is loaded again in each decision in"
-        " which High has expired or has nothing to send.",
-        "further-blocks": "The blocks of a packet behind its first one are charged one in each following cycle, to the"
-        " list of the last decision.",
-        "line-rate-wait-low-for-high": "While Low has an entry that can send and the limit is below 255, High is"
-        " named in at most as many decisions before each one for Low as the limit has blocks: 64 for each unit, or 1"
-        " for limit 0.",
+        "status": "The reported unreachable lanes and the number of bad entries are those of the entries read so far.",
+        "line-rate-current": "The current entry of a list is the offered entry that won last, with its weight as "
+        "written.",
+        "line-rate-weight": "The remaining weight of a current entry is its weight, minus one block for each "
+        "decision that it won and for each further block of a packet of its list.",
+        "prediction": "A list continues with its current entry while weight is left and its lane is predicted able: "
+        "by the packet behind the head after a decision for the list, otherwise by its head.",
+        "leaves": "The offered entry leaves when it wins, or when it cannot send and the current entry does not stay.",
+        "line-rate-limit": "The blocks that High may still send are the loaded limit (64 blocks per unit, or 1 block "
+        "for limit 0) minus the blocks charged since; limit 255 is never reduced, and the limit "
+        "is reloaded in each decision in which High has expired or has nothing to send.",
+        "further-blocks": "The further blocks of a packet are charged one per cycle in the following cycles, to the "
+        "list of the last decision.",
+        "line-rate-wait-low-for-high": "While Low has an entry that can send and the limit is below 255, High is "
+        "named in at most as many decisions before each one for Low as the limit has "
+        "blocks (64 per unit, or 1 for limit 0).",
     }
     unfolds_memories = True
     any_memory = True
@@ -200,7 +200,7 @@ class LineRateProperties(Properties):
         self._budget(m, "line-rate-weight", each.weight, left, Value.cast(1))
 
     def _budget(self, m: Module, name: str, budget: Any, left: Value, counts: Value) -> None:
-        """Claim that a budget has blocks left exactly while the account has, and that what it counts is right."""
+        """Claim that a budget has blocks left exactly while the model has, and that the counter is right."""
         self.claim(m, name, budget.left == (left != 0), when=counts)
         with m.If(counts & (left != 0)):
             self.claim(m, name, (budget.value - budget.charged)[: budget.bits] == left)

@@ -1,4 +1,4 @@
-"""The stimulus that qualifies a VL arbiter: tables for every corner, traffic for every rule."""
+"""Tables and traffic that qualify a VL arbiter: every corner and every rule."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _UNBOUNDED_BLOCKS = 255 * _LIMIT_BLOCKS
 
 
 class Qualification(NamedTuple):
-    """Stimulus that reaches every rule: for the mutation check, the soak and planted faults.
+    """Plan that reaches every rule, for mutation checks, the soak and planted faults.
 
     Parameters
     ----------
     tables : tuple of VLArbTable
-        Random ones, and one per limit that a single bit tells from another.
+        Random tables, and one per limit that a single bit distinguishes from another.
     phases : tuple of Phase
-        Traffic through each of them.
+        Traffic for each of the tables.
     """
 
     tables: tuple[VLArbTable, ...]
@@ -33,8 +33,8 @@ def qualification(
 ) -> Qualification:
     """Return the qualification of an arbiter with these parameters, of about ``cycles`` cycles.
 
-    Every limit runs out twice, of an arbiter that charges ``block_by_block`` if a third of the cycles is enough for it.
-    Every weight runs out once in each bank, if a sixth of the cycles is enough for that.
+    For an arbiter that charges ``block_by_block`` every limit expires twice, if a third of the cycles suffices. Every
+    weight is used up once in each bank, if a sixth of the cycles suffices.
     """
     by_limit = limit_tables(data_vls=data_vls, entries=entries)
     settle = 2 * entries + 2
@@ -57,7 +57,7 @@ def qualification(
         for table in range(len(by_limit), len(corners))
     ]
     if 12 * sum(phase.cycles for phase in used_up) <= cycles:
-        phases += 2 * used_up  # their number is odd: each table is in the other bank the second time
+        phases += 2 * used_up  # their number is odd, so each table is in the other bank the second time
     count = max(4, min(32, cycles // 12_000))
     each = max(settle * 2, (cycles - sum(phase.cycles for phase in phases)) // (count * 8))
     phases += varied(range(len(corners), len(corners) + count), each)
@@ -66,5 +66,5 @@ def qualification(
 
 
 def _blocks(table: VLArbTable, data_vls: int) -> int:
-    """Return the blocks after which every data lane has used up all its weights."""
+    """Return the number of blocks after which every data lane has used up all its weights."""
     return sum(entry.weight for entry in (*table.high, *table.low) if entry.vl < data_vls)

@@ -1,4 +1,4 @@
-"""Settings that make the cocotb bench of the VL arbiter run a plan. This module does not load cocotb."""
+"""Settings that make the cocotb bench of the VL arbiter run a plan. This module does not import cocotb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stimulus of the VL arbiter: traffic and tables; expected outputs from the golden model."""
+"""Stimulus of the VL arbiter: traffic and tables, with golden's outputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Put the state of the swap, what is unreachable, and the bad entries."""
+    """Write the expected state of the swap, unreachable lanes, and bad entries."""
     kept = ports.own.kept
     kept[_PENDING] = state.regs[golden.SWAP_PENDING]
     put(expected, cycle, ports.outputs, PENDING, kept[_PENDING])
@@ -50,8 +50,8 @@ def _show(
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Keep what is unreachable and the bad entries until the banks are exchanged."""
+def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
+    """Cache the unreachable lanes and the bad entries until the banks are exchanged."""
     kept, given = ports.own.kept, ports.given
     if renewed or (given[READY] != 0 and (given[SWAP] != 0 or kept[_PENDING] != 0)):
         kept[_MISSING], kept[_BAD] = golden.unreachable(state), golden.bad_entries(state)
@@ -67,7 +67,7 @@ def _show_line_rate(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Draw which heads have a packet behind them; put the outputs of the exact form, and the size granted before."""
+    """Draw which lanes have a second packet, and write the exact form's outputs and the size granted before."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
     ports.given[BEHIND] = ((1 << around.data_vls) - 1) & (-1 if saturated else draw(around.bits))
     put(expected, cycle, ports.outputs, PENDING, state.regs[line_rate.SWAP_PENDING])
@@ -81,7 +81,7 @@ SHOW[line_rate.State], NOTE[line_rate.State] = _show_line_rate, note_nothing
 
 
 class _Form(NamedTuple):
-    """The golden module of a form, and the rules that a table can make happen."""
+    """Golden module of a form, and the rules that a table can reach."""
 
     module: Any
     applicable: Callable[..., frozenset[str]]
@@ -96,26 +96,26 @@ class VLArbTraffic(EgressStimulus):
     Parameters
     ----------
     data_vls, entries : int
-        Parameters of the arbiter.
+        Data lanes and entries of the arbiter.
     vl15 : bool
-        Whether it has the VL15 requester.
+        Whether the arbiter has the VL15 requester.
     form : str
         ``exact`` or ``line_rate``.
     parity : bool
-        Whether the arbiter shows upsets: there are none.
+        Whether the arbiter has the output ``upset``, which stays 0.
     tables : sequence of VLArbTable
-        What phases and live rewrites choose from; padded with empty entries.
+        Tables for phases and rewrites, padded with empty entries.
     phases : sequence of Phase
-        Run in order.
+        Phases, in the order in which they run.
     seed : int
-        Two sources with equal arguments give equal rows.
+        Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Where every port is in its row.
+        Position of every port in a row.
 
     Raises
     ------
     ValueError
-        If a table has more entries than the arbiter, or a phase names a table that is not there.
+        If a table has more entries than the arbiter, or a phase names a table that does not exist.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class VLArbTraffic(EgressStimulus):
         outputs: Layout,
     ) -> None:
         module = _FORMS[form].module
-        del parity  # golden has no upsets, and an output that is not put is 0
+        del parity  # golden has no upsets, and outputs that are not written are 0
         super().__init__(
             state=module.make_state(data_vls=data_vls, entries=entries, vl15=vl15),
             data_vls=data_vls,
@@ -158,9 +158,9 @@ def qualified(
     outputs: Layout,
     phases: Sequence[Phase] = (),
 ) -> VLArbTraffic:
-    """Return the stimulus that qualifies an arbiter: every rule, every corner.
+    """Return the stimulus that qualifies an arbiter: it reaches every rule and every corner.
 
-    ``phases`` replaces the kinds of traffic, and the tables by a single one.
+    ``phases`` replaces the usual traffic, and the tables by a single one.
     """
     data_vls, entries = parameters["data_vls"], parameters["entries"]
     if phases:
@@ -176,13 +176,13 @@ def qualified(
 def saturating(
     parameters: Mapping[str, Any], phases: Sequence[Phase], *, seed: int, inputs: Layout, outputs: Layout
 ) -> VLArbTraffic:
-    """Return the stimulus of a table whose entries all have weight 1 and name the lanes in turn, in both lists."""
+    """Return the stimulus of a table whose entries all have weight 1 and name the lanes in order, in both lists."""
     listed = tuple(VLArbEntry(index % parameters["data_vls"], 1) for index in range(parameters["entries"]))
     return planned(parameters, [VLArbTable(listed, listed, 1)], phases, seed=seed, inputs=inputs, outputs=outputs)
 
 
 def drawn_writes(lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output; every lane is served if there are entries enough."""
+    """Return the writes of a random table for a switch's output. With enough entries it serves every lane."""
     half = entries // 2
     low = [(ListSelect.LOW, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
     high = [(ListSelect.HIGH, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(half)]
@@ -200,7 +200,7 @@ def planned(
     inputs: Layout,
     outputs: Layout,
 ) -> VLArbTraffic:
-    """Return the stimulus of a plan, with the rules that its tables can make happen."""
+    """Return the stimulus of a plan, with the rules that its tables can reach."""
     traffic = VLArbTraffic(**parameters, tables=tables, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     applicable = _FORMS[parameters.get("form", "exact")].applicable
     traffic.applicable = frozenset(

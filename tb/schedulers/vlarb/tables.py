@@ -8,30 +8,30 @@ from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VL15, VLArbEntry, VLArbTable
 
 _LIMITS = (0, 1, 2, 16, 253, 254, 255)
 _NEAR = tuple(sorted({weight ^ 1 << bit for weight in (1, 2) for bit in range(8)} - {0}))
-"""Weights one bit away from 1 and 2, which arbiters that look ahead tell from others."""
+"""Weights one bit away from 1 and 2, which arbiters with look-ahead distinguish from others."""
 _WEIGHTS = (0, 1, 2, 32, 33, 64, 65, 66, 254, 255)
 
 
 def random_tables(count: int, *, data_vls: int, entries: int, seed: int) -> tuple[VLArbTable, ...]:
-    """Return tables of every kind: full, short, sparse, empty, with lanes the port lacks, with every limit.
+    """Return tables of every kind: full, short, sparse, empty, with absent lanes, with every limit.
 
     Parameters
     ----------
     count : int
-        How many.
+        Number of tables.
     data_vls, entries : int
-        Parameters of the arbiter they are for.
+        Parameters of the arbiter.
     seed : int
-        Equal seeds give equal tables.
+        Seed; equal seeds give equal tables.
     """
     source = random.Random(f"{seed} {data_vls} {entries}")  # noqa: S311 - stimulus, not secrets
     return tuple(_random_table(source, data_vls, entries) for _ in range(count))
 
 
 def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
-    """Return tables that differ in the limit only: each of its bits is once alone, and once alone missing.
+    """Return tables that differ only in the limit: every single bit set, and every single bit cleared.
 
-    The high list has one lane, the low list all lanes, so that the limit decides who sends.
+    The high list has a single lane, the low list all lanes; the limit decides which list sends.
     """
     low = tuple(VLArbEntry(index % data_vls, 64) for index in range(min(entries, data_vls)))
     bits = [1 << bit for bit in range(8)]
@@ -40,10 +40,10 @@ def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
 
 
 def weight_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
-    """Return tables in which each entry once is the only one of its lane, with each single bit of a weight.
+    """Return tables in which each entry is once the only entry of its lane, with every single bit of a weight.
 
-    The other entries name VL15: kept, skipped and counted. In the first table all entries of both lists do. Tables in
-    which each lane once has each weight that is nearly 1 or 2 follow.
+    The remaining entries name VL15: stored, skipped and counted as bad. In the first table all entries of both
+    lists do. Then follow tables in which each lane once has each weight one bit away from 1 or 2.
     """
     nobody = (VLArbEntry(VL15, 255),) * entries
     tables = [VLArbTable(nobody, nobody, 0)]

@@ -1,4 +1,4 @@
-"""Crosses of weighted round robin: turns, what is left of them, and writes of weights and of the map."""
+"""Crosses of weighted round robin: turns, their remainders, and writes of weights and of the map."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _TURNS = together(
 )
 _RESETS = together("turn_continued x reset", "turn_passed x reset", wild=True)
 _FEW = 2
-"""Requesters of which none is passed over when the turn moves."""
+"""Most requesters with which a moving turn never skips one."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = (*shared(parameters), *_TURNS, *_RESETS)
     if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:
         found = without(found, "turn_passed x skipped", "turn_passed x went_round", "rest_lost x went_round")

@@ -37,16 +37,16 @@ PLANTS = (
     ),
     Plant(
         "kept-count",
-        "A requester goes on with the count of the one before it.",
+        "A requester continues with the count of the previous one.",
         _WRR,
         _STEP,
         "m.d.sync += [self.turn.eq(search.entry), self.count.eq(Mux(self.count < weight, self.count + 1, 1))]",
     ),
     Plant(
         "first-turn-after-reset",
-        "After reset the last requester seems to have a turn under way.",
+        "After reset the last requester appears to have a turn in progress.",
         _WRR,
-        "self.count = Signal(_WEIGHT_BITS, init=MAX_WRR_WEIGHT)  # no weight is above it: after reset the turn is over",
+        "self.count = Signal(_WEIGHT_BITS, init=MAX_WRR_WEIGHT)  # above every weight: after reset the turn is over",
         "self.count = Signal(_WEIGHT_BITS)",
     ),
     Plant(
@@ -59,4 +59,4 @@ PLANTS = (
         parameters={"requesters": 2},
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of weighted round robin: who is served, the packets left of the turn, and the wait."""
+"""Proofs of weighted round robin: service, packets left of the turn, and waiting time."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, Schedul
 from vlane.tb.tables.proofs_tables import at
 
 SMALL = 4
-"""Most requesters with which a proof is cheap."""
+"""Most requesters for which a proof is cheap."""
 _BITS = MAX_WRR_WEIGHT.bit_length()
 
 
 class WRRProperties(SchedulerProperties):
-    """Weighted round robin with the properties to prove, beside an account of weights, turn and count."""
+    """Check weighted round robin against a reference model of weights, turn and count."""
 
     statements: ClassVar = {
         **STATEMENTS,
         **LANE_TURNS,
-        "weights": "The weight of a requester is the one written last for it, and 0 after reset.",
-        "unreachable": "A requester is called unreachable exactly when its weight is 0.",
+        "weights": "The weight of a requester is the value written last for it, and 0 after reset.",
+        "unreachable": "A requester is reported unreachable exactly when its weight is 0.",
         "work-conserving": "In a decision a packet is granted exactly when a requester with a weight can send.",
         "weight-0": "A requester with weight 0 is not served.",
-        "turn": "The turn is that of the requester that sent the last data packet, the count that of its packets since "
-        "the turn began.",
-        "packets-left": "The packets said to be left of the turn are the weight of its requester less the packets of "
-        "the turn, and 0 before the first packet after reset and when the turn is over.",
-        "turn-continues": "The requester of the turn is served while it can send and packets are left of the turn.",
-        "next-in-turn": "When the turn is over or its requester cannot send, no requester with a weight that can send "
-        "stands between that requester and the one that is served.",
-        "turn-length": "A turn has at most as many packets as the weight that was in force when its last one started.",
+        "turn": "The turn belongs to the requester that sent the last data packet, and the count is that of its "
+        "packets since the turn began.",
+        "packets-left": "`packets_left` is the weight of the turn's requester minus the packets of the turn, and 0 "
+        "before the first packet after reset and when the turn is over.",
+        "turn-continues": "The requester of the turn is served while it can send and packets of the turn are left.",
+        "next-in-turn": "When the turn is over or its requester cannot send, no able requester with a weight lies, "
+        "in cyclic order, between that requester and the one that is served.",
+        "turn-length": "A turn has at most as many packets as the weight in force when its last packet started.",
         "wait-turns": "A requester with a weight that can send is served after at most as many turns of others as "
-        "there are other requesters, the turn under way included.",
+        "there are other requesters, the current turn included.",
     }
     sums = False
 
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
         if scheduler.requesters <= SMALL and not self.sums:
-            self.depth = 5  # as many cycles from reset show two packets of a turn
+            self.depth = 5  # five cycles from reset contain two packets of a turn
 
     def state(self) -> Value:
         return Cat(self.scheduler.turn, self.scheduler.count)
@@ -97,7 +97,7 @@ class WRRProperties(SchedulerProperties):
         self._wait(m, can, place)
 
     def _weights(self, m: Module) -> None:
-        """Keep an account of the weights."""
+        """Model the weights."""
         s, program = self.scheduler, self.scheduler.program
         self.weights = [Signal(_BITS, name=f"account_weight_{requester}") for requester in range(s.requesters)]
         self.writes = Signal(name="writes_a_weight")
@@ -128,7 +128,7 @@ class WRRProperties(SchedulerProperties):
             self._sum(m, can)
 
     def _sum(self, m: Module, can: Value) -> None:
-        """Count the packets that are sent before the watched requester's, and claim their bound."""
+        """Count the packets sent before the watched requester's, and claim their bound."""
         s = self.scheduler
         bits = (MAX_WRR_WEIGHT * s.requesters).bit_length()
         passed, others, ahead = (Signal(bits, name=name) for name in ("packets_before", "others", "ahead"))
@@ -144,7 +144,7 @@ class WRRProperties(SchedulerProperties):
         self.claim(m, "wait", passed <= others)
 
     def _packets_ahead(self) -> Value:
-        """Return how many packets may be sent before the watched requester's: of this turn and of those between."""
+        """Return how many packets may precede the watched requester's, in this turn and in the turns between."""
         wraps = self.watched <= self.turn
         ahead: Value = Mux(self.watched == self.turn, 0, self.left)
         for requester, weight in enumerate(self.weights):
@@ -153,17 +153,17 @@ class WRRProperties(SchedulerProperties):
         return ahead
 
     def _place(self, turn: Value, requester: Value | int) -> Value:
-        """Return how many places after the one whose turn it is a requester stands, 1 to their number."""
+        """Return the cyclic distance from the current requester to the given one, 1 to the number of requesters."""
         return Mux(turn < requester, requester - turn, self.scheduler.requesters + requester - turn)
 
 
 class SummedWRRProperties(WRRProperties):
-    """The same with the wait in packets, for few requesters: solvers do not cope with sums of many weights."""
+    """Check also the wait in packets, for few requesters: solvers cannot handle sums of many weights."""
 
     statements: ClassVar = {
         **WRRProperties.statements,
-        "wait": "If no weight is written meanwhile, a requester with a weight that can send is served after at most as "
-        "many packets as the weights of the other requesters together.",
+        "wait": "If no weight is written meanwhile, a requester with a weight that can send is served after at most "
+        "as many packets as the sum of the other requesters' weights.",
     }
     sums = True
 
@@ -176,4 +176,4 @@ INSTANCES = (
     Instance("past-vl15", WRRProperties, {"data_vls": 17, "requesters": 0, "vl15": True}),
     Instance("mapped-full", WRRProperties, {"data_vls": 15, "requesters": 16, "vl15": True}),
 )
-"""What is proven: small, with a map, full size, lanes that are numbered past VL15, and a map at full size."""
+"""Proven instances: small; with a map; waiting time; full size; lanes numbered past VL15; a map at full size."""

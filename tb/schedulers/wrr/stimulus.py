@@ -1,4 +1,4 @@
-"""Stimulus of weighted round robin: random weights and maps; expected outputs from the golden model."""
+"""Stimulus of weighted round robin: random weights and maps, with golden's outputs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Put what is unreachable and what is left of the turn."""
+    """Write the expected unreachable requesters, and the packets left of the turn."""
     put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
     put(expected, cycle, ports.outputs, LEFT, golden.packets_left(state))
 
 
 @inner
-def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Keep what is unreachable until a write."""
+def _note(state: golden.State, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
+    """Cache the unreachable requesters until the next write."""
     if renewed or ports.given[ENABLE] != 0:
         ports.own.kept[0] = golden.unreachable(state)
 
@@ -58,13 +58,13 @@ def _random_weights(source: random.Random, count: int) -> list[int]:
 
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that some table makes happen in an instance with these parameters."""
+    """Return the rules that some table can reach in an instance with these parameters."""
     never = set() if parameters["requesters"] else {"lane_changed"}
     return applicable_rules(golden.RULES, parameters, never=never)
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies weighted round robin, by every rule; ``run`` as of ``scheduled``."""
+    """Return the stimulus that qualifies weighted round robin by reaching every rule (``run``: see ``scheduled``)."""
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
         "wrr",
@@ -79,14 +79,14 @@ def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
 
 
 def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output, in which every lane is served."""
+    """Return the writes of a random table for a switch's output that serves every lane."""
     return value_writes([source.randrange(1, 12) for _ in range(lanes)], lanes)
 
 
 BOTH = {0: 1, 1: 1}
-"""A head of one block at lanes 0 and 1."""
+"""Heads of one block on lanes 0 and 1."""
 SCENARIO_PARAMETERS = LANES
-"""Parameters of the instance that the scenarios are for."""
+"""Parameters of the instance to which the scenarios apply."""
 SCENARIOS = (
     Scenario(
         "wrr",
@@ -182,4 +182,4 @@ SCENARIOS = (
         ),
     ),
 )
-"""Grants written out by hand, from the contract alone."""
+"""Grants written by hand, from the contract only."""

@@ -1,4 +1,4 @@
-"""cocotb bench of the InfiniBand switch: against golden, by hand, and with independent senders and receivers."""
+"""cocotb bench of the InfiniBand switch: golden, hand-written cycles, and independent senders and receivers."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from vlane.tb.switches.link_ends import delivers
 
 
 class InfiniBand:
-    """Headers with a VL; SL2VL = SL modulo lanes."""
+    """InfiniBand kind of the delivery bench: headers with a VL, and SL2VL = SL modulo lanes."""
 
     def __init__(self) -> None:
         parameters = IBSwitchParameters(**setting()["parameters"])
         self.vls_apart, self.blocks = parameters.form.vls_apart, parameters.inner_flits
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
-        """Return a header with any SL."""
+        """Return a header with a random SL."""
         return to._replace(vl=lane, sl=source.randrange(16))
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return the header with its new VL."""
+        """Return the header with the outgoing VL, and the VL."""
         return header._replace(vl=header.sl % lanes), header.sl % lanes
 
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:
-        """Return one row for every output."""
+        """Return the SL2VL writes, one row for every output."""
         row = sum((sl % lanes) << 4 * sl for sl in range(16))
         return [
             {"sl2vl__enable": 1, "sl2vl__every_input": 1, "sl2vl__output": port, "sl2vl__row": row}
@@ -49,7 +49,7 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Packets, drops, room and contention written out by hand; the contents of memories do not matter here."""
+    """Drive hand-written packets, drops, credits and contention; the contents of memories do not matter here."""
     kind = InfiniBand()
     steps = PER_VL_STEPS if kind.vls_apart else FASTER_STEPS if kind.blocks > 1 else STEPS
     assert await follow(dut, steps) == len(steps)
@@ -57,5 +57,5 @@ async def follows_the_directed_cycles(dut: Any) -> None:
 
 @cocotb.test()
 async def delivers_every_packet_once_unchanged_and_in_order(dut: Any) -> None:
-    """Senders that count room, receivers that hold it back, tables of the bench."""
+    """Check delivery with senders that count credits, receivers that delay returns, and tables of the bench."""
     await delivers(dut, InfiniBand())

@@ -15,29 +15,29 @@ from vlane.tb.switches.crosses_switch import CAUSES, JUDGED_FROM_CYCLES, PHASES,
 __all__ = ["JUDGED_FROM_CYCLES", "crosses", "events"]
 
 _PAIR = 2
-"""Blocks that come free in a cycle, of packets whose flits cross two at a time."""
+"""Blocks freed in a cycle when flits cross two at a time."""
 
 
 def _pairs(ports: int, name: str) -> Event:
-    """Return the event that at a port two blocks are told of at once."""
+    """Return the event that two blocks are returned at once at a port."""
     blocks = [f"{name}__{port}__blocks" for port in range(ports)]
     return lambda cycles: np.logical_or.reduce([cycles.bits(each) == _PAIR for each in blocks])
 
 
 def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
-    """Return the events of an instance that are no rules."""
+    """Return the events of an instance that are not rules."""
     ports = parameters["ports"]
     return {
         **switch_events(parameters),
-        "two blocks told": _pairs(ports, "returned"),
-        "two blocks heard": _pairs(ports, "heard"),
+        "two blocks returned": _pairs(ports, "returned"),
+        "two blocks received": _pairs(ports, "heard"),
         "SL2VL written": lambda cycles: cycles.on("sl2vl__enable"),
         "SL2VL written for every input": lambda cycles: cycles.on("sl2vl__enable") & cycles.on("sl2vl__every_input"),
     }
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     shape = IBSwitchParameters(**parameters)
     return (
         *drops(parameters),
@@ -55,13 +55,13 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
 
 
 def _gaps() -> tuple[Cross, ...]:
-    """Return the crosses of packets that come with gaps; where none may come, the rule does not apply."""
-    beside = ("granted", "one_flit", "started", "room told", "table_written", "anything", *CAUSES)
+    """Return the crosses of packets that arrive with gaps. Without gaps the rule does not apply."""
+    beside = ("granted", "one_flit", "started", "credit returned", "table_written", "anything", *CAUSES)
     return together(*(f"gap x {each}" for each in beside))
 
 
 def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
-    """Return the crosses of a switch that holds room back."""
+    """Return the crosses of credit starvation."""
     if not parameters.starving:
         return ()
     beside = ("granted", "started", "waited", "table_written", "settings_written", "starvation_written", "marked")
@@ -69,7 +69,7 @@ def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
 
 
 def _faster(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
-    """Return the crosses of a crossbar faster than the links, with rules that others do not have."""
+    """Return the crosses of a crossbar faster than the links, with rules that other switches lack."""
     found = together(*(f"{phase} x two_crossed" for phase in PHASES if phase != "one flit"))
     found += together(*(f"{phase} x half_the_time" for phase in PHASES if phase not in ("light", "one flit")))
     found += together(
@@ -84,13 +84,24 @@ def _faster(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
         "two_discarded x two_crossed",
         "two_discarded x table_written",
     )
-    for beside in ("started", "waited", "stalled", "table_written", "limit_told", "room heard", "room told", *CAUSES):
+    for beside in (
+        "started",
+        "waited",
+        "stalled",
+        "table_written",
+        "limit_told",
+        "credit received",
+        "credit returned",
+        *CAUSES,
+    ):
         found += together(f"two_crossed x {beside}")
     if parameters.speed == 1 or CREDIT_SCHEMES[parameters.credit].by_fcps:
         return found
-    found += together("two blocks heard x started", "two blocks heard x waited", "two blocks heard x granted")
+    found += together("two blocks received x started", "two blocks received x waited", "two blocks received x granted")
     if parameters.largest > 1:
         found += together(
-            "two blocks told x granted", "two blocks told x started", "two blocks told x two blocks heard"
+            "two blocks returned x granted",
+            "two blocks returned x started",
+            "two blocks returned x two blocks received",
         )
     return found

@@ -52,18 +52,19 @@ def _return(port: int, vl: int) -> dict[str, int]:
 BODY = 0x0123_4567_89AB_CDEF
 
 STEPS: list[Step] = [
-    # The table: LIDs 1 to 3 are there; LID 1 leads to port 2, LID 2 to port 0. SL2VL is as after power-on: SL modulo 2.
+    # Table: LIDs 1 to 3 exist; LID 1 leads to port 2, LID 2 to port 0. SL2VL is in its power-on state, SL modulo 2.
     ({"lft__enable": 1, "lft__top": 1, "lft__lid": 3}, {}),
     ({"lft__enable": 1, "lft__lid": 1, "lft__port": 2}, {}),
     ({"lft__enable": 1, "lft__lid": 2, "lft__port": 0}, {}),
-    # Cycle a: one flit on VL 0, SL 1. Its block is told in a + 4, it leaves in a + 5, on VL 1.
+    # Cycle a: one flit on VL 0, SL 1. Its block is returned in a + 4; the flit leaves in a + 5, on VL 1.
     (flit("rx__0", 0, header(0, 1, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
     ({}, {}),
     ({}, _return(0, 0)),
     ({}, flit("tx__1", 1, header(1, 1, 1, 1))),
-    # Both inputs at once, SL 0: output 2 takes input 2 first, as input 1 was the last; the other follows at once.
+    # Both inputs at once, SL 0: output 2 accepts input 2 first, because input 1 was last; the other one follows at
+    # once.
     (flit("rx__0", 1, header(1, 0, 1, 1)) | flit("rx__1", 1, header(1, 2, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
@@ -71,7 +72,8 @@ STEPS: list[Step] = [
     ({}, _return(1, 1)),
     ({}, flit("tx__1", 0, header(0, 2, 1, 1)) | _return(0, 1)),
     ({}, flit("tx__1", 0, header(0, 0, 1, 1))),
-    # Two flits for port 0, then one for a LID above the top: told two cycles after their heads; their blocks come back.
+    # Two flits for port 0, then one for a LID above the top: drops are reported two cycles after the heads; the blocks
+    # return.
     (flit("rx__0", 0, header(0, 0, 2, 2), last=False), {}),
     (flit("rx__0", 0, BODY, first=False), {}),
     (flit("rx__0", 1, header(1, 0, 7, 1)), {"dropped": 3}),
@@ -79,7 +81,8 @@ STEPS: list[Step] = [
     ({}, _return(0, 0) | {"dropped": 1}),
     ({}, _return(0, 0)),
     ({}, _return(0, 1)),
-    # The far end of port 2 has heard nothing of VL 0's two and VL 1's one: of VL 0 a packet of 2 fits, then none.
+    # The far end of port 2 has returned none of VL 0's two blocks and VL 1's one: VL 0 has credit for a packet of 2,
+    # then for none.
     (flit("rx__1", 0, header(0, 0, 1, 2), last=False), {}),
     (flit("rx__1", 0, BODY, first=False), {}),
     (flit("rx__1", 0, header(0, 2, 1, 1)), {}),
@@ -89,12 +92,12 @@ STEPS: list[Step] = [
     ({}, _return(1, 0) | flit("tx__1", 0, BODY, first=False)),
     ({}, {}),
     ({}, {}),
-    # A block of VL 0 comes back: it counts from the next cycle on, and the packet is there a cycle after that.
+    # A block of VL 0 returns: it counts from the next cycle on, and the packet leaves one cycle later.
     ({"heard__1__blocks": 1, "heard__1__vl": 0}, {}),
     ({}, {}),
     ({}, flit("tx__1", 0, header(0, 2, 1, 1))),
     ({}, {}),
-    # Port 2's link stalls in the cycle in which a packet could start, and the next: it is there two cycles later.
+    # Port 2's link stalls in the cycle in which a packet could start, and in the next one: it starts two cycles later.
     (flit("rx__0", 1, header(1, 1, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
@@ -103,7 +106,7 @@ STEPS: list[Step] = [
     ({"ready": 0b01}, {}),
     ({}, {}),
     ({}, flit("tx__1", 1, header(1, 1, 1, 1))),
-    # A packet larger than the largest is discarded and told, whether its VL has room (3) or not (5).
+    # A packet larger than the largest is discarded and reported, whether its VL has space (3 blocks) or not (5).
     (flit("rx__0", 1, header(1, 0, 1, 5), last=False), {}),
     (flit("rx__0", 1, BODY, first=False), {}),
     (flit("rx__0", 0, header(0, 0, 1, 3)), {"dropped": 4}),

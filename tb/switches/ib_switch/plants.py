@@ -27,7 +27,7 @@ _QUEUES = {**_APART, "allocation": "fifo"}
 PLANTS = (
     Plant(
         "return-lost-with-a-take",
-        "A return is lost when it meets a packet of its lane that starts in the same cycle.",
+        "A credit return is lost if a packet of its lane starts in the same cycle.",
         _ROOM,
         "used_next.eq(used + Mux(self.take[vl], self.take_blocks, 0) - back),",
         "used_next.eq(used + Mux(self.take[vl], self.take_blocks, 0 - back)),",
@@ -35,7 +35,7 @@ PLANTS = (
     ),
     Plant(
         "packets-never-counted",
-        "With flow-control packets the blocks of packets that start are never counted.",
+        "With flow-control packets the blocks of starting packets are never counted.",
         _LIMITS,
         "sender.grant.eq(self.take),",
         "sender.grant.eq(0),",
@@ -44,7 +44,7 @@ PLANTS = (
     ),
     Plant(
         "turns-never-advance",
-        "The turns of the allocation never advance: the search always begins with the first requester.",
+        "The round robins of the allocation never advance: the search always begins with the first requester.",
         _TURNS,
         "m.d.sync += last.eq(search.entry)",
         "m.d.sync += last.eq(last)",
@@ -52,7 +52,7 @@ PLANTS = (
     ),
     Plant(
         "lane-turn-moves-without-a-grant",
-        "The turn of an input's lanes moves when one asks, also if its output takes another input.",
+        "The round robin of an input's lanes advances when a lane requests, even if the output accepts another input.",
         _ALLOCATOR,
         "turns.served.eq(self.granted[port]),",
         "turns.served.eq(turns.found),",
@@ -68,7 +68,7 @@ PLANTS = (
     ),
     Plant(
         "limit-without-what-just-came-free",
-        "A flow-control packet's limit leaves out the block that came free in the cycle before.",
+        "The limit in a flow-control packet omits the block freed in the previous cycle.",
         _TELLS,
         "m.d.sync += before.eq(offer.limits[vl])",
         "m.d.sync += before.eq(before)",
@@ -77,7 +77,7 @@ PLANTS = (
     ),
     Plant(
         "dropped-flits-not-returned",
-        "Flits of a packet that drops are not returned to the sender.",
+        "Blocks of a dropped packet are not returned to the sender.",
         _INPUT,
         "m.d.comb += left.eq(Mux(busy, moves, 0))",
         "m.d.comb += left.eq(Mux(busy & ~packet.drop, moves, 0))",
@@ -85,7 +85,7 @@ PLANTS = (
     ),
     Plant(
         "gap-is-returned",
-        "A crossing packet returns a block in every cycle, also if its next flit has not come.",
+        "A crossing packet returns a block in every cycle, even if its next flit has not arrived.",
         _INPUT,
         "m.d.comb += left.eq(Mux(busy, moves, 0))",
         "m.d.comb += left.eq(busy)",
@@ -110,7 +110,7 @@ PLANTS = (
     ),
     Plant(
         "port-0-told-as-unknown",
-        "A packet for port 0 drops for the cause of an unknown LID.",
+        "A packet for port 0 is reported as dropped for an unknown LID.",
         _SWITCH,
         "m.d.comb += port.cause.eq(DropCause.PORT_0)",
         "m.d.comb += port.cause.eq(DropCause.UNKNOWN_LID)",
@@ -118,7 +118,7 @@ PLANTS = (
     ),
     Plant(
         "every-output-takes-it",
-        "Every output takes the packets that cross, whichever output they are for.",
+        "Every output accepts the crossing packets, whichever output they are for.",
         _IB_SWITCH,
         "take_crossing(m, output.crossing[0], [(equals(p.crossing.to, number), p.crossing) for p in self.inputs])",
         "take_crossing(m, output.crossing[0], [(p.crossing.count.any(), p.crossing) for p in self.inputs])",
@@ -126,7 +126,7 @@ PLANTS = (
     ),
     Plant(
         "lane-of-the-next-decision",
-        "The flits behind a packet's first one are taken from the lane that the scheduler names by then.",
+        "The flits after a packet's first one are taken from the lane that the scheduler names at that time.",
         _OUTPUT,
         "now.eq(Mux(sending, vl, scheduler.vl)),",
         "now.eq(scheduler.vl),",
@@ -134,7 +134,7 @@ PLANTS = (
     ),
     Plant(
         "queue-without-memory",
-        "A queue of requests does not remember who joined first.",
+        "A queue of requests does not remember the order of arrival.",
         _AGES,
         "m.d.sync += older.eq(now)",
         "m.d.sync += older.eq(older)",
@@ -143,7 +143,7 @@ PLANTS = (
     ),
     Plant(
         "ties-the-wrong-way",
-        "Of requests that join in one cycle the last one comes first.",
+        "Of requests that join in one cycle the last one is first.",
         _AGES,
         "m.d.comb += now.eq(Mux(joined[number], joined[:number] & older, ~Const(0, number)))",
         "m.d.comb += now.eq(Mux(joined[number], joined[:number] & older, joined[:number]))",
@@ -152,7 +152,7 @@ PLANTS = (
     ),
     Plant(
         "place-is-inherited",
-        "The packet behind one that was served takes over its place in the queue.",
+        "The next packet inherits the queue position of the packet served before it.",
         _AGES,
         "m.d.sync += joined.eq(self.there & ~self.served)",
         "m.d.sync += joined.eq(self.there)",
@@ -161,7 +161,7 @@ PLANTS = (
     ),
     Plant(
         "size-of-one-block",
-        "A request fits when there is room for one block.",
+        "A request fits if there is space for one block.",
         _PAIRS,
         "size = self.sizes[pair] if self.queues else self.largest",
         "size = 1",
@@ -170,7 +170,7 @@ PLANTS = (
     ),
     Plant(
         "busy-pair-takes-another",
-        "An output's VL to which a packet still crosses takes another one.",
+        "An output's VL that is still receiving a packet accepts another one.",
         _PAIRS,
         "m.d.comb += left[self.place_of(pair)].eq(Mux(is_free, self.left[pair], 0))",
         "m.d.comb += left[self.place_of(pair)].eq(Mux(is_free, self.left[pair], self.left[pair]))",
@@ -179,7 +179,7 @@ PLANTS = (
     ),
     Plant(
         "pair-turn-stays",
-        "The turn of an output's VL never moves.",
+        "The round robin of an output's VL never advances.",
         _PAIR_TURNS,
         "m.d.sync += pointer.eq(self.served[place])",
         "m.d.sync += pointer.eq(pointer)",
@@ -188,7 +188,7 @@ PLANTS = (
     ),
     Plant(
         "lane-drops-not-returned",
-        "With a crossbar port per VL flits of a packet that drops are not returned to the sender.",
+        "With a crossbar port per VL, blocks of a dropped packet are not returned to the sender.",
         _LANE_INPUT,
         "m.d.sync += self.returned.blocks[lane].eq(moves)",
         "m.d.sync += self.returned.blocks[lane].eq(crossing.valid)",
@@ -206,7 +206,7 @@ PLANTS = (
     ),
     Plant(
         "flits-of-others-come-in",
-        "An output's VL to which no packet crosses takes the flits of the input's VL that it took last.",
+        "An output's VL to which no packet crosses accepts the flits of the input's VL that it accepted last.",
         _LANE_OUTPUT,
         "comes.eq(busy & crossing.valid),",
         "comes.eq(crossing.valid),",
@@ -215,7 +215,7 @@ PLANTS = (
     ),
     Plant(
         "one-lane-heard",
-        "Of several VLs whose blocks come back in a cycle only the lowest counts.",
+        "Of several VLs whose blocks return in a cycle only the lowest is counted.",
         _LINK,
         "blocks: Value = returned.blocks[lane]",
         "blocks: Value = returned.blocks[lane] & ~returned.blocks[:lane].any()",
@@ -224,7 +224,7 @@ PLANTS = (
     ),
     Plant(
         "next-packet-crosses-along",
-        "With the last flit of a packet the first one of the packet behind it crosses.",
+        "Together with the last flit of a packet the first flit of the next packet crosses.",
         _INPUT,
         "most = Mux(shown[place][0], place + 1, most)",
         "most = Mux(shown[place][0], len(shown), most)",
@@ -242,7 +242,7 @@ PLANTS = (
     ),
     Plant(
         "two-told-as-one",
-        "Two blocks that come free in a cycle are told as one.",
+        "Two blocks freed in one cycle are returned as one.",
         _INPUT,
         "m.d.sync += [self.returned.blocks.eq(left), self.returned.vl.eq(Mux(left.any(), packet.vl, 0))]",
         "m.d.sync += [self.returned.blocks.eq(left.any()), self.returned.vl.eq(Mux(left.any(), packet.vl, 0))]",
@@ -269,7 +269,7 @@ PLANTS = (
     ),
     Plant(
         "two-heard-as-one",
-        "Of two blocks that come back in a cycle one counts.",
+        "Of two blocks that return in a cycle only one is counted.",
         _ROOM,
         "back.eq(Mux(self.give[vl] < used, self.give[vl], used)),",
         "back.eq(self.give[vl].any() & used.any()),",
@@ -278,7 +278,7 @@ PLANTS = (
     ),
     Plant(
         "limit-grows-by-one",
-        "With flow-control packets a limit grows by one when two blocks come free in a cycle.",
+        "With flow-control packets a limit advances by one when two blocks are freed in a cycle.",
         _TELLS,
         "m.d.comb += offer.limits[vl].eq(before + self.returns.of_lane(self.freed, vl))",
         "m.d.comb += offer.limits[vl].eq(before + self.returns.of_lane(self.freed, vl).any())",
@@ -287,4 +287,4 @@ PLANTS = (
     ),
     *CONGESTION,
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

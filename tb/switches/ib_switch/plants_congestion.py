@@ -1,4 +1,4 @@
-"""Planted bugs of the InfiniBand switch that marks packets and holds room back."""
+"""Planted bugs of the InfiniBand switch with marking and credit starvation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKING = "hdl/congestion/marking_program.py"
 CONGESTION = (
     Plant(
         "drops-are-measured",
-        "A queue whose first packet drops is counted for the output that its look-up left there.",
+        "A queue whose first packet is dropped is counted for the stale output of its look-up.",
         _MEASURE,
         "m.d.sync += goes.eq(self.valid[port][own] & ~self.drop[port][own] & (place == Cat(lane, output)))",
         "m.d.sync += goes.eq(self.valid[port][own] & (place == Cat(lane, output)))",
@@ -32,7 +32,7 @@ CONGESTION = (
     ),
     Plant(
         "lane-of-a-later-cycle",
-        "What is found is noted for the place that the sweep comes to a cycle later.",
+        "A sum is stored for the place that the sweep reaches one cycle later.",
         _MEASURE,
         "with m.If(turn[(pair + _BEHIND) % places]):",
         "with m.If(turn[(pair + 1) % places]):",
@@ -50,7 +50,7 @@ CONGESTION = (
     ),
     Plant(
         "heads-alone-wait",
-        "A packet that comes behind another one is not counted.",
+        "A packet that arrives behind another one is not counted.",
         _RECEIVING,
         "self._count(m, lane, Mux(heads.w_en, routed.blocks, 0), Mux(leaves, head.blocks, 0))",
         "self._count(m, lane, Mux(heads.w_en & ~heads.r_rdy, routed.blocks, 0), Mux(leaves, head.blocks, 0))",
@@ -59,7 +59,7 @@ CONGESTION = (
     ),
     Plant(
         "come-and-gone-together",
-        "If a packet comes as another one of its lane is granted, the one that comes is not counted.",
+        "A packet that arrives in the cycle in which another one of its lane is granted is not counted.",
         _RECEIVING,
         "m.d.sync += self.waiting[lane].eq(self.waiting[lane] + coming - going)",
         "m.d.sync += self.waiting[lane].eq(self.waiting[lane] + Mux(going.any(), 0, coming) - going)",
@@ -68,7 +68,7 @@ CONGESTION = (
     ),
     Plant(
         "room-lost-behind-held-room",
-        "Blocks that come free while an input holds others of their lane are lost.",
+        "Blocks freed while an input withholds others of their lane are lost.",
         _STARVATION,
         "total.eq(Mux(comes.any(), Mux(sums > self.maximum, self.maximum, sums), held)),",
         "total.eq(Mux(comes.any() & ~held.any(), sums, held)),",
@@ -77,7 +77,7 @@ CONGESTION = (
     ),
     Plant(
         "no-gap",
-        "A lane that is over returns a block in every cycle, whatever CS_ReturnDelay says.",
+        "A lane over its threshold returns a block in every cycle, whatever CS_ReturnDelay says.",
         _STARVATION,
         "m.d.sync += left.eq(self.gap)",
         "m.d.sync += left.eq(0)",
@@ -86,7 +86,7 @@ CONGESTION = (
     ),
     Plant(
         "lane-0-returns-first",
-        "Of lanes that hold room the lowest one always returns first.",
+        "Of the lanes with withheld blocks the lowest one always returns first.",
         _STARVATION,
         "m.d.comb += turns.served.eq(turns.found)",
         "m.d.comb += turns.served.eq(0)",
@@ -95,7 +95,7 @@ CONGESTION = (
     ),
     Plant(
         "delay-without-shift",
-        "The shift of the switch's CS_ReturnDelay is left out.",
+        "The shift of the switch's CS_ReturnDelay is ignored.",
         "hdl/congestion/starvation_settings.py",
         'm.d.sync += of_switch["gap"].eq(program.multiplier >> program.shift)',
         'm.d.sync += of_switch["gap"].eq(program.multiplier)',
@@ -104,7 +104,7 @@ CONGESTION = (
     ),
     Plant(
         "element-for-every-output",
-        "An element of the congestion settings that is written for one output is written for all of them.",
+        "An element of the congestion settings for one output is written to all outputs.",
         _MARKING,
         "value = value & (~is_element | equals(port.port, number))",
         "value = port.enable",
@@ -113,7 +113,7 @@ CONGESTION = (
     ),
     Plant(
         "mask-of-output-0",
-        "Every output takes the bit of output 0 of Victim_Mask.",
+        "Every output uses the bit of output 0 in Victim_Mask.",
         _MARKING,
         "value = value[number]",
         "value = value[0]",
@@ -122,7 +122,7 @@ CONGESTION = (
     ),
     Plant(
         "busy-link-is-free",
-        "The marker takes a link on which a packet is under way for a free one.",
+        "The marker treats a link with a packet in transmission as free.",
         _OUTPUT,
         "marker.free.eq(self.scheduler.ready),",
         "marker.free.eq(self.ready),",
@@ -131,7 +131,7 @@ CONGESTION = (
     ),
     Plant(
         "stalled-packet-starts",
-        "A packet that is granted while the link is not free counts as one that starts.",
+        "A packet that is granted while the link is not free counts as starting.",
         _OUTPUT,
         "marker.start.eq(starts),",
         "marker.start.eq(self.scheduler.grant),",
@@ -140,7 +140,7 @@ CONGESTION = (
     ),
     Plant(
         "buffer-instead-of-inputs",
-        "Where the inputs are to be measured, what the output buffer holds is.",
+        "The fill of the output buffer is measured instead of the inputs.",
         _OUTPUT,
         "marker.measure[lane].eq(self.measure[lane] if self.measured else self._taken(lane))",
         "marker.measure[lane].eq(self._taken(lane))",
@@ -148,4 +148,4 @@ CONGESTION = (
         parameters={**_MEASURED, **_FASTER},
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of the InfiniBand switch: each part beside an account, what connects them, and the way of a packet."""
+"""Proofs of the InfiniBand switch: each part against a model, their connections, and the path of a packet."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ from vlane.tb.switches.proofs_switch_output import SwitchOutputProperties, switc
 from vlane.tb.tables.proofs_tables import at
 
 _SL = slice(52, 56)
-"""Of the local route header."""
+"""Position of the SL in the local route header."""
 
 
 class _SL2VLSwitchProperties(SwitchWiringProperties):
-    """Connections of an InfiniBand switch, whatever its crossbar."""
+    """Check the connections of an InfiniBand switch, whatever its crossbar."""
 
     statements: ClassVar = {
         **SwitchWiringProperties.statements,
-        "measured": "The measure of the inputs sees each lane's own head and what waits there, and each output has the"
-        " measure of its own lanes.",
-        "settings": "A write of the congestion settings reaches every output, that of an element only the output of its"
-        " port, and each output has its own bit of Victim_Mask.",
+        "measured": "The measure of the inputs is connected to each lane's own head and waiting blocks, and each "
+        "output to the measure of its own lanes.",
+        "settings": "A write of the congestion settings reaches every output, a write of an element only its own "
+        "output, and each output has its own bit of Victim_Mask.",
     }
 
     def _mapped_away(self, number: int) -> Value:
@@ -77,7 +77,7 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
                 self._settings(m, number, output.marker.program)
 
     def _measured(self, m: Module, measure: InputMeasure) -> None:
-        """Claim what the measure of the inputs sees, and which output is told what."""
+        """Claim the connections of the inputs' measure."""
         s = self.switch
         for number, (port, output) in enumerate(zip(s.inputs, s.outputs, strict=True)):
             sees = [measure.valid[number] == port.valid, measure.drop[number] == port.drop]
@@ -92,7 +92,7 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
             self.claim(m, "measured", Cat(sees).all())
 
     def _settings(self, m: Module, number: int, program: Any) -> None:
-        """Claim what an output's marker is told of a write of the switch's settings."""
+        """Claim how a write of the switch's settings reaches an output's marker."""
         port = self.switch.congestion
         others = Value.cast(port.select) != int(CCMarkerSelect.PORT)
         self.claim(m, "settings", program.enable == (port.enable & (others | (port.port == number))))
@@ -104,7 +104,7 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
 
 
 class IBSwitchProperties(_SL2VLSwitchProperties):
-    """The connections of a switch with a multiplexed crossbar.
+    """Check the connections of a switch with a multiplexed crossbar.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class IBSwitchProperties(_SL2VLSwitchProperties):
 
 
 class PerVLSwitchProperties(_SL2VLSwitchProperties):
-    """The connections of a switch whose crossbar has a port for each VL.
+    """Check the connections of a switch with a crossbar port for each VL.
 
     Parameters
     ----------
@@ -423,4 +423,4 @@ INSTANCES = (
         {"ports": 2, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "lids": 3, **_SMALL},
     ),
 )
-"""What is proven: the parts, then what connects them, then the way of a packet through small switches."""
+"""Proven instances: the parts, then their connections, then the path of a packet through small switches."""

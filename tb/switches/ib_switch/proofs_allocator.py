@@ -1,4 +1,4 @@
-"""Proofs of the InfiniBand switch's allocation: who is granted, in whose turn, and how long one waits."""
+"""Proofs of the InfiniBand switch's allocation: grants, round robins, and waiting times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.tb.tables.proofs_tables import at, constant
 
 
 class AllocatorProperties(Properties):
-    """The two stages beside an account of every turn (IBS-2 to IBS-4), for all inputs.
+    """Check the two stages against a reference model of every round robin (IBS-2 to IBS-4), for all inputs.
 
     Parameters
     ----------
@@ -22,21 +22,22 @@ class AllocatorProperties(Properties):
     """
 
     statements: ClassVar = {
-        "input-free": "Only an input that is not busy is granted, for one lane whose first packet may take part.",
-        "output-free": "An output that is busy, or without room for the largest packet of the outgoing VL, takes"
-        " nothing.",
-        "one-at-a-time": "An output takes the packet of one input, and an input gives its packet to one output.",
-        "goes-where-it-asks": "An output takes only a packet that asks for it; a packet that drops is given to none.",
-        "lane-turn": "The lane of an input is the first one behind the lane granted last whose packet drops, or whose"
-        " output is free and has room.",
-        "output-turn": "An output takes the first input behind the one granted last whose chosen packet asks for it.",
-        "turns-move": "The turn of an input's lanes moves with every grant of it, a drop included, and an output's with"
-        " every grant of its own; they move in no other cycle.",
-        "granted": "An input is granted exactly when an output takes its packet or the packet drops.",
+        "input-free": "Only a free input is granted, for one lane whose first packet takes part.",
+        "output-free": "An output that is busy, or has no space for the largest packet of the outgoing VL, accepts "
+        "nothing.",
+        "one-at-a-time": "An output accepts the packet of one input, and an input gives its packet to one output.",
+        "goes-where-it-asks": "An output accepts only a packet that requests it; no output accepts a packet to be "
+        "dropped.",
+        "lane-turn": "The lane of an input is the first one after the last granted lane whose packet is dropped, or "
+        "whose output is free and has space.",
+        "output-turn": "An output accepts the first input after the last granted one whose chosen packet requests it.",
+        "turns-move": "The round robin of an input's lanes advances with every grant to the input, drops included, "
+        "and an output's with every grant of its own; neither advances in any other cycle.",
+        "granted": "An input is granted exactly when an output accepts its packet or the packet is dropped.",
         "lane-wait": "A lane whose packet can be granted is granted after at most as many grants of its input as there"
         " are other lanes.",
-        "input-wait": "An input that asks for an output is granted after at most as many grants of that output as there"
-        " are other inputs.",
+        "input-wait": "An input that requests an output is granted after at most as many grants of that output as "
+        "there are other inputs.",
     }
     depth = 4
 
@@ -83,7 +84,7 @@ class AllocatorProperties(Properties):
         return m
 
     def _lane_turn(self, m: Module, port: int) -> list[Value]:
-        """Claim which lane an input chooses; return, by output, whether it asks for it."""
+        """Claim which lane an input chooses and return, by output, whether the input requests it."""
         a, able, wishes = self.allocator, [], []
         for lane in range(a.vls):
             goes = [self._takes(port, lane, output) for output in range(a.ports)]
@@ -109,13 +110,13 @@ class AllocatorProperties(Properties):
         return wishes
 
     def _takes(self, port: int, lane: int, output: int) -> Value:
-        """Return whether an output, to which this packet goes, is free and has room for it."""
+        """Return whether the output of this packet is free and has space."""
         a, place = self.allocator, port * self.allocator.vls + lane
         room = at(a.room[output], a.outgoing_vl[place])
         return (a.output[place] == output) & a.output_free[output] & room
 
     def _goes(self, m: Module, port: int, output: int) -> None:
-        """Claim where a packet that an output takes was to go, on a lane with room."""
+        """Claim that an accepted packet was for this output, on a lane with space."""
         a = self.allocator
         for lane in range(a.vls):
             place = port * a.vls + lane

@@ -1,4 +1,4 @@
-"""Proofs of what an input holds back, and of the settings that say so, beside accounts of one arbitrary lane."""
+"""Proofs of credit starvation and of its settings, with a reference model of one arbitrary lane."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.tables.proofs_tables import constant
 
 LONGEST_GAP = 2
-"""Cycles that the delay adds, at most, in the proof."""
+"""Largest gap in the proof, in cycles."""
 
 
 class StarvationProperties(Properties):
-    """What an input holds beside an account of one arbitrary lane, whatever comes free, waits and is written.
+    """Check the withheld credits of one arbitrary lane, whatever is freed, waits and is written.
 
     Parameters
     ----------
     starvation : CreditStarvation
-        The component. Of its lanes no more blocks come free than the buffer has, and gaps are short.
+        The component. Assumptions: no more blocks of its lanes are freed than the buffer has, and gaps are short.
     """
 
     statements: ClassVar = {
-        "none-invented": "A lane never returns more blocks than came free of it.",
-        "none-lost": "With V lanes and gaps of up to G cycles a lane that holds blocks returns one within G + V cycles,"
-        " whatever comes free, waits or is written: so h blocks that are held are returned within h (G + V) cycles.",
-        "at-once": "As long as Credit_Mask never had the port, all blocks are returned in the cycle in which they come"
-        " free.",
-        "gap": "A lane that returned while it was over returns nothing in as many cycles after it as the gap was then,"
-        " while it is over; and it returns one block at a time.",
+        "none-invented": "A lane never returns more blocks than were freed.",
+        "none-lost": "With V lanes and gaps of up to G cycles a lane with withheld blocks returns one within G + V "
+        "cycles, whatever is freed, waits or is written: h withheld blocks are returned within h (G + "
+        "V) cycles.",
+        "at-once": "As long as Credit_Mask has never included the port, all blocks are returned in the cycle in "
+        "which they are freed.",
+        "gap": "A lane that returned a block while over its threshold returns nothing for as many cycles as the gap "
+        "was then, while it stays over; and it returns one block at a time.",
     }
     bounded = 14
 
@@ -82,7 +83,7 @@ class StarvationProperties(Properties):
         return sum(limits).any()
 
     def _at_once(self, m: Module) -> None:
-        """Claim that a port which never was in the mask returns what came free."""
+        """Claim that a port that was never in the mask returns the freed blocks."""
         s = self.starvation
         ever, freed = Signal(), Signal.like(s.freed)
         m.d.sync += [ever.eq(ever | s.masked), freed.eq(s.freed)]
@@ -90,7 +91,7 @@ class StarvationProperties(Properties):
 
 
 class StarvationSettingsProperties(Properties):
-    """Settings in force beside what was written last.
+    """Check the settings in force against the values written last.
 
     Parameters
     ----------
@@ -99,8 +100,9 @@ class StarvationSettingsProperties(Properties):
     """
 
     statements: ClassVar = {
-        "starvation-settings": "Credit_Mask, CS_Threshold and CS_ReturnDelay in force are the values written last: the"
-        " element's while it is valid and of control type 1, otherwise the switch's; after reset all are 0."
+        "starvation-settings": "Credit_Mask, CS_Threshold and CS_ReturnDelay in force are the values written last: "
+        "the element's while it is valid and of control type 1, otherwise the switch's; reset "
+        "clears them all."
     }
 
     def __init__(self, settings: StarvationSettings) -> None:
@@ -127,7 +129,7 @@ class StarvationSettingsProperties(Properties):
                 port[0].eq(s.element_threshold),
                 port[1].eq(s.element_delay[:14] >> s.element_delay[14:]),
             ]
-        # Those not in force now have no output, yet may be in force later.
+        # Settings not in force now have no output, but may be in force later.
         for kept, whose in ((switch, "switch"), (port, "port")):
             registers = [inside(fragment, f"{whose}_{name}") for name in ("threshold", "gap")]
             self.claim(m, "starvation-settings", Cat(registers) == Cat(kept))

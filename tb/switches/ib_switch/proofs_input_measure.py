@@ -1,4 +1,4 @@
-"""Proofs of the measure of what waits at a switch's inputs: the sweep, and the blocks that an input counts."""
+"""Proofs of the measure of waiting blocks at a switch's inputs: the sweep, and the count of each input."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vlane.tb.switches.proofs_switch_input import VLS, SwitchInputProperties
 from vlane.tb.tables.proofs_tables import constant
 
 _SHOWN = 3
-"""Cycles from a look to the cycle in which it counts."""
+"""Cycles from the sweep's visit until its result is in force."""
 
 
 class InputMeasureProperties(Properties):
-    """A measure beside an account of one arbitrary lane of one arbitrary output, whatever waits and wherever it goes.
+    """Check the measure of one arbitrary lane of one arbitrary output, for any waiting packets and destinations.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ class InputMeasureProperties(Properties):
     """
 
     statements: ClassVar = {
-        "measure": "The measure of an output's lane is what waited in the queues whose first packet went there, and did"
-        " not drop, in the cycle in which the sweep was there last, at most the maximum; it counts from the third cycle"
-        " behind that one until the third behind the next.",
-        "measure-at-reset": "Before the sweep has been there the measure is 0.",
+        "measure": "The measure of an output's lane is the sum of the blocks waiting in queues whose first packet "
+        "went there, and was not to be dropped, at the last visit of the sweep, at most the maximum. It "
+        "is in force from the third cycle after this visit to the third after the next.",
+        "measure-at-reset": "Before the first visit of the sweep the measure is 0.",
     }
 
     def __init__(self, measure: InputMeasure) -> None:
@@ -74,17 +74,17 @@ class InputMeasureProperties(Properties):
 
 
 class WaitingProperties(SwitchInputProperties):
-    """An input that counts what waits beside an account of it, under the assumptions of ``SwitchInputProperties``.
+    """Check an input's count of waiting blocks, under the assumptions of ``SwitchInputProperties``.
 
     Parameters
     ----------
     port : SwitchInput
-        As ``switch_input`` returns it.
+        Input as returned by ``switch_input``.
     """
 
     statements: ClassVar = {
-        "waits": "An input says for each lane how many blocks the packets had that waited in the cycle before, from the"
-        " first cycle in which they may take part to that of their grant."
+        "waits": "For each lane, `waiting` is the number of blocks of the packets that waited in the previous cycle, "
+        "from the first cycle in which they take part to that of their grant."
     }
 
     def elaborate(self, _platform: object) -> Module:
@@ -92,12 +92,12 @@ class WaitingProperties(SwitchInputProperties):
 
 
 class LaneWaitingProperties(LaneInputProperties):
-    """The same of an input whose lanes cross apart, under the assumptions of ``LaneInputProperties``.
+    """Check the same of an input with a crossbar port per lane, under the assumptions of ``LaneInputProperties``.
 
     Parameters
     ----------
     port : LaneInput
-        As ``lane_input`` returns it.
+        Input as returned by ``lane_input``.
     """
 
     statements = WaitingProperties.statements
@@ -108,7 +108,7 @@ class LaneWaitingProperties(LaneInputProperties):
 
 
 def _waits(properties: Any, granted: list[Value], accepted: Value) -> Module:
-    """Claim what waits, of packets whose sizes are kept in the order in which they came."""
+    """Claim the waiting blocks, from a model that keeps the packets' sizes in order of arrival."""
     m, p, rx = properties.m, properties.port, properties.port.rx
     m.submodules.port = p
     size = Signal(4)

@@ -1,4 +1,4 @@
-"""Proofs of an input whose lanes cross apart: look-up, drops, whose head takes part, and the flits that cross."""
+"""Proofs of an input with a crossbar port per lane: look-up, drops, waiting heads, and crossing flits."""
 
 from __future__ import annotations
 
@@ -12,49 +12,51 @@ from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.tables.proofs_tables import at
 
 VLS, PART = 2, 2
-"""Lanes, and blocks of each one's part of the buffer."""
+"""Number of lanes, and blocks of each lane's share of the buffer."""
 DEPTH = 9
-"""Cycles from reset that are looked at."""
+"""Cycles from reset that are checked."""
 _NO_ROOM = 4
 _FREE_BITS = ((60, 64), (50, 56), (32, 34), (16, 22), (0, 1))
-"""Of a flit: VL; SL and reserved; DLID; PktLen; source LID. The others are 0, which no part of an input looks at."""
+"""Free bits of a flit:
+
+VL; SL and reserved; DLID; PktLen; source LID. The others, which no part of an input reads, are 0.
+"""
 
 
 def lane_input(*, largest: int, waiting: bool = False) -> LaneInput:
-    """Return an input side of a small buffer."""
+    """Return an input side with a small buffer."""
     geometry = BufferGeometry(VLS, VLS * PART, PART, PART, largest)
     return LaneInput(ports=4, geometry=geometry, data_bits=64, vl_bits=4, counts_waiting=waiting)
 
 
 class LaneInputProperties(Properties):
-    """An input beside an account of its lanes and of one packet that is followed, whatever tables and allocation say.
+    """Check an input against a reference model of its lanes, and follow one packet, for any tables and allocation.
 
-    A packet has as many flits as its header says, on one lane, with gaps or without, and larger ones than allowed come
-    too. Only lanes that take part and are free are granted. All this is assumed.
+    Assumptions: a packet has as many flits as the header states, on one lane, with or without gaps; packets may be
+    larger than allowed. Only free lanes that take part are granted.
 
     Parameters
     ----------
     port : LaneInput
-        As ``lane_input`` returns it.
+        Input as returned by ``lane_input``.
     """
 
     statements: ClassVar = {
-        "lane-accepted": "A packet is let in exactly when it is not larger than the largest and its lane's part of the"
-        " buffer has room for it; otherwise all of it is discarded.",
-        "lane-looked-up": "In the cycle after a head arrived its own header is looked up.",
-        "lane-dropped": "Two cycles after a head arrived it is told why its packet drops: there was no room, or the"
-        " cause that the look-up gave; 0 if it does not drop.",
-        "lane-takes-part": "A lane takes part from two cycles after its head arrived until that is granted, whatever"
-        " other lanes do.",
-        "lane-routed": "A head takes part with the output, the outgoing lane, the size and the drop that its own"
-        " look-up gave.",
-        "lane-free": "A lane is free unless a packet of its own crosses of which flits are left after this cycle.",
-        "lane-crosses": "From the cycle after the grant on a flit of the packet crosses in each cycle in which one is"
-        " there, on its lane's own port, in its order and as it arrived, but for the lane in the header of the first"
-        " one.",
-        "lane-drops": "No flit of a packet that drops crosses.",
-        "lane-returned": "Every flit that left, or was discarded after it was let in, is returned on its incoming lane"
-        " a cycle later, and no other.",
+        "lane-accepted": "A packet is accepted exactly when it is not larger than the largest and its lane's share "
+        "of the buffer has space for it; otherwise all of it is discarded.",
+        "lane-looked-up": "In the cycle after a head's arrival its own header is looked up.",
+        "lane-dropped": "Two cycles after a head's arrival the drop cause of its packet is reported: no space, or "
+        "the cause from the look-up; 0 if it is not dropped.",
+        "lane-takes-part": "A lane takes part from two cycles after its head's arrival until the head is granted, "
+        "whatever other lanes do.",
+        "lane-routed": "A head takes part with the output, outgoing lane, size and drop of its own look-up.",
+        "lane-free": "A lane is free unless a packet of its own is crossing and has flits left after this cycle.",
+        "lane-crosses": "From the cycle after the grant on, a flit of the packet crosses in every cycle in which one "
+        "is available, on its lane's own port, in order and unchanged except for the lane in the "
+        "header of the first one.",
+        "lane-drops": "No flit of a packet that is dropped crosses.",
+        "lane-returned": "Every flit that left, or was discarded after its packet was accepted, is returned on its "
+        "incoming lane one cycle later, and no other.",
     }
     unfolds_memories = True
     bounded = DEPTH
@@ -82,7 +84,7 @@ class LaneInputProperties(Properties):
         return m
 
     def _assume_packets(self, m: Module, size: Value) -> None:
-        """Assume whole packets, and grants of what takes part."""
+        """Assume whole packets, and grants only of lanes that take part."""
         p, rx = self.port, self.port.rx
         left, lane = Signal(4), Signal(4)
         with m.If(rx.valid):
@@ -99,7 +101,7 @@ class LaneInputProperties(Properties):
         ]
 
     def _lanes(self, m: Module, head: Value, size: Value) -> Signal:
-        """Keep account of each lane's part and of what crosses; return whether a head's packet is let in."""
+        """Model each lane's buffer and crossing packet, and return whether a head's packet is accepted."""
         p, rx, claim = self.port, self.port.rx, self.claim
         used = [Signal(4, name=f"used_{vl}") for vl in range(VLS)]
         accepts = Signal()
@@ -138,7 +140,7 @@ class LaneInputProperties(Properties):
         return accepts
 
     def _follow(self, m: Module, head: Value, size: Value, accepts: Value) -> None:
-        """Follow one arbitrary packet from its arrival until its last flit crossed."""
+        """Follow an arbitrary packet from arrival until its last flit has crossed."""
         p, rx, claim = self.port, self.port.rx, self.claim
         starts, once = Signal(), Signal()
         m.d.comb += starts.eq(head & self.mark & ~once)

@@ -1,4 +1,4 @@
-"""Proofs of an output whose lanes come in apart: room, what the scheduler is told, and what is on the link."""
+"""Proofs of an output with a crossbar port per lane: space, the scheduler's inputs, and the link."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vlane.tb.switches.proofs_switch_output import AnyScheduler
 from vlane.tb.tables.proofs_tables import at, constant
 
 VLS, PART, LARGEST = 2, 3, 2
-"""Lanes, blocks of each one's part of the buffers here and at the far end, and of the largest packet."""
+"""Number of lanes; blocks of each lane's share of the buffers here and at the far end; size of the largest packet."""
 DEPTH = 7
-"""Cycles from reset that are looked at."""
+"""Cycles from reset that are checked."""
 
 
 def lane_output(*, fcp: bool) -> LaneOutput:
-    """Return an output side with a scheduler that is not there: its decisions are inputs of the proof."""
+    """Return an output side without a scheduler: the scheduler's decisions are inputs of the proof."""
     return LaneOutput(
         AnyScheduler(VLS),
         geometry=BufferGeometry(VLS, VLS * PART, PART, PART, LARGEST),
@@ -32,32 +32,31 @@ def lane_output(*, fcp: bool) -> LaneOutput:
 
 
 class LaneOutputProperties(Properties):
-    """An output beside an account of its lanes and its link, and of one packet that is followed.
+    """Check an output against a reference model of its lanes and link, and follow a packet.
 
-    Packets enter as the allocation lets them: granted to a lane that is free and has room; the first flit crosses in
-    the next cycle, the others with gaps or without. The scheduler grants only a lane that it was told can send. All
-    this is assumed, and nothing of the returns.
+    Assumptions: packets are granted to a free lane with space; the first flit crosses in the next cycle, the others
+    with or without gaps. The scheduler grants only a lane that was reported able. Credit returns are arbitrary.
 
     Parameters
     ----------
     output : LaneOutput
-        As ``lane_output`` returns it.
+        Output as returned by ``lane_output``.
     """
 
     statements: ClassVar = {
-        "lane-left": "What is said to be left of a lane's part are the blocks that no packet in it, or on its way to"
-        " it, has reserved; flits that left count no longer.",
-        "lane-closed": "A lane is free until a packet is granted it, and again when the packet's last flit comes,"
-        " whatever other lanes do.",
-        "lane-asked": "The scheduler is asked exactly in the cycles in which no packet is on the link, the link is not"
-        " stalled, and no flow-control packet takes it.",
-        "lane-requests": "A lane requests from the cycle after its head's first flit crossed until the packet starts,"
-        " with the head's own size.",
-        "lane-fits": "A lane's head fits exactly when the lane's part of the far buffer, as it is counted, has room for"
-        " it.",
-        "lane-heard": "Blocks of several lanes that come free in a cycle are all counted, each for its lane.",
-        "lane-link": "A packet that starts is on the link from the next cycle on, alone until its last flit.",
-        "lane-unchanged": "A flit leaves on its packet's lane as it came in, in the packet's order.",
+        "lane-left": "`left` is the number of blocks of a lane's share that no packet in the buffer, or on its way "
+        "there, has reserved; flits that left no longer count.",
+        "lane-closed": "A lane is free until a packet is granted to it, and again when the packet's last flit "
+        "arrives, whatever other lanes do.",
+        "lane-asked": "The scheduler is ready exactly in the cycles in which no packet is on the link, the link is "
+        "not stalled, and no flow-control packet takes it.",
+        "lane-requests": "A lane requests from the cycle after its head's first flit crossed until the packet "
+        "starts, with the head's own size.",
+        "lane-fits": "A lane's head fits exactly when the counted credit of the lane's far buffer suffices.",
+        "lane-heard": "Blocks of several lanes that are freed in one cycle are all counted, each for its own lane.",
+        "lane-link": "A packet that starts is on the link from the next cycle on, without other flits in between, "
+        "until its last flit.",
+        "lane-unchanged": "A flit leaves on its packet's lane unchanged, in the packet's order.",
     }
     unfolds_memories = True
     bounded = DEPTH
@@ -85,7 +84,7 @@ class LaneOutputProperties(Properties):
         return m
 
     def _link(self, m: Module, starts: Signal) -> list[Value]:
-        """Claim what is on the link; return, by lane, whether a flit leaves the buffer."""
+        """Claim the flits on the link and return, by lane, whether a flit leaves the buffer."""
         o, s, claim = self.output, self.output.scheduler, self.claim
         tells = o.turns.takes if o.turns is not None else Value.cast(0)
         on, left, now, lane = Signal(), Signal(2), Signal(2), Signal(4)
@@ -112,7 +111,7 @@ class LaneOutputProperties(Properties):
         return [flows & (carried == vl) for vl in range(VLS)]
 
     def _lane(self, m: Module, lane: int, goes: Value, leaves: Value) -> tuple[Signal, Signal]:
-        """Assume how a lane's port is used, and claim what is told of it; return whether a head crosses, its size."""
+        """Assume the use of a lane's port, claim its outputs, and return whether a head crosses, and its size."""
         o, s, claim, crossing = self.output, self.output.scheduler, self.claim, self.output.crossing[lane]
         reserved = o.reserved[lane]
         left, size, used = (Signal(3, name=f"{name}_{lane}") for name in ("left", "size", "used"))
@@ -147,7 +146,7 @@ class LaneOutputProperties(Properties):
         return head, size
 
     def _far(self, m: Module, lane: int, taken: Value, size: Value) -> Value:
-        """Keep account of a lane's part of the far buffer; return whether so many blocks fit there."""
+        """Model a lane's share of the far buffer and return whether ``size`` blocks fit there."""
         o = self.output
         if o.turns is None:
             owed = Signal(3, name=f"owed_{lane}")
@@ -169,7 +168,7 @@ class LaneOutputProperties(Properties):
         return (heard - sent - size)[:12] <= WINDOW
 
     def _follow(self, m: Module, heads: list[tuple[Signal, Signal]], starts: Signal) -> None:
-        """Follow a flit of one arbitrary packet of one lane from its crossing to the link."""
+        """Follow a flit of an arbitrary packet of a lane from its crossing to the link."""
         o, s = self.output, self.output.scheduler
         following, ahead, data, has, gone = Signal(), Signal(4), Signal(), Signal(), Signal()
         crossing, head, size = (

@@ -1,4 +1,4 @@
-"""Proof of an output that marks: what its marker is told, and what becomes of the flit that it returns."""
+"""Proof of an output that marks: the inputs of its marker, and the flit that the marker returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DATA_BITS = 1
 
 
 class AnyMarker(wiring.Component):
-    """A marker that may make anything of a flit."""
+    """Marker that may return any flit."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -40,25 +40,25 @@ class AnyMarker(wiring.Component):
 
 
 def marked_output(*, flits: int, measured: bool) -> SwitchOutput:
-    """Return an output side with a marker that is not there: the flit that it returns is an input of the proof."""
+    """Return an output side without a marker: the flit that the marker returns is an input of the proof."""
     return switch_output(flits=flits, write_ports=1, fcp=False, marker=AnyMarker(), measured=measured)
 
 
 class MarkedOutputProperties(SwitchOutputProperties):
-    """An output with a marker beside an account of its buffer, under the assumptions of ``SwitchOutputProperties``.
+    """Check an output with a marker against a model of its buffer (assumptions of ``SwitchOutputProperties``).
 
     Parameters
     ----------
     output : SwitchOutput
-        As ``marked_output`` returns it.
+        Output as returned by ``marked_output``.
     """
 
     statements: ClassVar = {
         "write-ports": SwitchOutputProperties.statements["write-ports"],
-        "marker": "The marker sees what the scheduler sees: when a packet may start, which lanes ask, and whose head"
-        " fits; and the lane and the size of a packet that starts.",
-        "marker-measure": "What the marker measures of a lane is what the lane has taken or reserved of the buffer; or,"
-        " if the inputs are measured, what the output is told of them.",
+        "marker": "The marker's inputs equal the scheduler's: when a packet may start, which lanes request, and "
+        "whose head fits; also the lane and the size of a starting packet.",
+        "marker-measure": "The marker's measure of a lane is the used and reserved blocks of the lane in the buffer, "
+        "or the output's measure input if the inputs are measured.",
         "marked": "The flit that the marker returns is on the link in the next cycle.",
     }
 
@@ -80,7 +80,9 @@ class MarkedOutputProperties(SwitchOutputProperties):
         claim(m, "marker", told, when=starts)
         for lane in range(VLS):
             used, came = Signal(4, name=f"used_{lane}"), Signal(2, name=f"came_{lane}")
-            now = used + came - (o.tx.valid & (o.tx.vl == lane))  # what left in the cycle before is on the link
+            now = (
+                used + came - (o.tx.valid & (o.tx.vl == lane))
+            )  # a flit that left in the previous cycle is on the link now
             m.d.sync += [used.eq(now), came.eq(Mux(o.reserved_vl == lane, o.reserved, 0))]
             claim(m, "marker-measure", marker.measure[lane] == (o.measure[lane] if o.measured else now[:4]))
         before = Signal(_DATA_BITS)

@@ -1,4 +1,4 @@
-"""Proofs of the allocation of crossbar ports per VL: who is served, in which order, and how long one waits."""
+"""Proofs of the allocation of crossbar ports per VL: service, order, and waiting times."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vlane.tb.tables.proofs_tables import at, constant
 
 
 class PairAllocatorProperties(Properties):
-    """Each output pair beside an account of its turns (IBS-P1, IBS-P2) or of its queue (IBS-PQ1, IBS-PQ2).
+    """Check each output pair against a model of its round robin (IBS-P1, IBS-P2) or queue (IBS-PQ1, IBS-PQ2).
 
-    Where there are queues, a request stays as it is until it is served, and is of one block at least; this is assumed.
+    Assumption, with queues: a request does not change until it is served, and has at least one block.
 
     Parameters
     ----------
@@ -24,22 +24,23 @@ class PairAllocatorProperties(Properties):
     """
 
     statements: ClassVar = {
-        "pair-takes": "An (output, VL) takes a packet exactly when it is free and one asks for it whose (input, VL) is"
-        " free and for which it has room.",
-        "pair-turn": "With turns it takes the first such packet behind the pair that it took last; there must be room"
-        " for the largest packet.",
-        "pair-turn-moves": "The turn of an (output, VL) moves with every packet that it takes, and in no other cycle.",
-        "pair-turn-wait": "A pair whose packet can be taken is served after at most as many others of that (output, VL)"
-        " as there are other pairs.",
-        "joins": "A request joins in the first cycle in which its packet may take part, and leaves when it is served.",
-        "queue-order": "In a queue the request that joined first is first; those that joined in one cycle are ordered"
-        " by input, then by VL.",
-        "queue-first": "With queues an (output, VL) takes the first request of its queue that can be served: its"
-        " (input, VL) is free, and the packet fits by its real size.",
-        "queue-wait": "Others are served before a request that can be served only if they are before it in its queue.",
-        "pair-granted": "An (input, VL) is granted exactly when an (output, VL) takes its packet, or when it is free"
-        " and its packet drops.",
-        "one-pair-each": "No packet is taken twice.",
+        "pair-takes": "An (output, VL) accepts a packet exactly when it is free and has space for a packet that "
+        "requests it and whose (input, VL) is free.",
+        "pair-turn": "With round robin the accepted packet is the first such packet after the pair accepted last; "
+        "there must be space for the largest packet.",
+        "pair-turn-moves": "The round robin of an (output, VL) advances with every packet that it accepts, and in no "
+        "other cycle.",
+        "pair-turn-wait": "A pair whose packet can be accepted is served after at most as many others of that "
+        "(output, VL) as there are other pairs.",
+        "joins": "A request joins in the first cycle in which its packet takes part, and leaves when it is served.",
+        "queue-order": "In a queue, requests are ordered by arrival; those that joined in the same cycle are ordered "
+        "by input, then by VL.",
+        "queue-first": "With queues an (output, VL) accepts the first request of its queue that can be served: its "
+        "(input, VL) is free, and the packet fits with its real size.",
+        "queue-wait": "Other requests are served before one that can be served only if they precede it in its queue.",
+        "pair-granted": "An (input, VL) is granted exactly when an (output, VL) accepts its packet, or when it is "
+        "free and its packet is to be dropped.",
+        "one-pair-each": "No packet is accepted twice.",
     }
     depth = 3
 
@@ -75,24 +76,24 @@ class PairAllocatorProperties(Properties):
         return m
 
     def _of(self, by_port: Any, pair: int) -> Value:
-        """Return what is said of a pair."""
+        """Return a pair's bit."""
         bit: Value = by_port[pair // self.allocator.vls][pair % self.allocator.vls]
         return bit
 
     def _drops(self, pair: int) -> Value:
-        """Return whether a packet drops now."""
+        """Return whether a packet is dropped now."""
         a = self.allocator
         return self._of(a.valid, pair) & self._of(a.drop, pair) & self._of(a.input_free, pair)
 
     def _asks(self, pair: int, to: int) -> Value:
-        """Return whether a packet is there that goes to an output pair."""
+        """Return whether a packet that goes to an output pair is present."""
         a = self.allocator
         output, vl = divmod(to, a.vls)
         there = self._of(a.valid, pair) & ~self._of(a.drop, pair)
         return there & (a.output[pair] == output) & (a.outgoing_vl[pair] == vl)
 
     def _can(self, pair: int, to: int) -> Value:
-        """Return whether an output pair may take the packet."""
+        """Return whether an output pair may accept the packet."""
         a = self.allocator
         size = a.sizes[pair] if a.queues else a.largest
         free = self._of(a.input_free, pair) & self._of(a.output_free, to)
@@ -101,7 +102,7 @@ class PairAllocatorProperties(Properties):
         return can
 
     def _turns(self, m: Module, fragment: Any, takes: list[list[Value]], can: list[list[Value]]) -> None:
-        """Claim that each output pair serves in turns."""
+        """Claim that each output pair serves round robin."""
         a = self.allocator
         for to in self.pairs:
             turns = Turns(m, f"to_{to}", can[to])
@@ -115,7 +116,7 @@ class PairAllocatorProperties(Properties):
             self.claim(m, "pair-turn-wait", bounded, when=passed != 0)
 
     def _queues(self, m: Module, fragment: Any, takes: list[list[Value]], can: list[list[Value]]) -> None:
-        """Claim that each output pair serves its queue; one account of all queues says how many are ahead of each."""
+        """Claim that each output pair serves its queue, from a model of the number of requests ahead of each."""
         a, claim, count = self.allocator, self.claim, len(self.pairs)
         there = [self._of(a.valid, pair) & ~self._of(a.drop, pair) for pair in self.pairs]
         served = [Cat(takes[to][pair] for to in self.pairs).any() for pair in self.pairs]
@@ -149,11 +150,11 @@ class PairAllocatorProperties(Properties):
                 claim(m, "queue-wait", before & self._asks_at(to), when=other_is_served & (self.watched == pair))
 
     def _asks_at(self, to: int) -> Value:
-        """Return whether the packet that an output pair takes asks for it."""
+        """Return whether the packet that an output pair accepts requests it."""
         return at([self._asks(pair, to) for pair in self.pairs], self.allocator.source[to])
 
     def _assume_it_stays(self, m: Module, pair: int, joined: Signal) -> None:
-        """Assume that a request that is queued does not change until it is served."""
+        """Assume that a queued request does not change until served."""
         a = self.allocator
         what = Cat(self._of(a.valid, pair), self._of(a.drop, pair), a.output[pair], a.outgoing_vl[pair], a.sizes[pair])
         was = Signal(len(what), name=f"was_{pair}")

@@ -1,4 +1,4 @@
-"""What is InfiniBand's in the rows of a switch: headers with a VL, SL2VL."""
+"""InfiniBand part of a switch's rows: headers with a VL, SL2VL."""
 
 from __future__ import annotations
 
@@ -22,23 +22,27 @@ from vlane.tb.switches.surroundings_switch import RULES as SHARED_RULES
 
 _NUMBERS = 16
 _PASSES = 0x0F0F_0000_F800_FFFF
-"""Bits of a header that pass through: link version, reserved ones, next header, SLID."""
+"""Header bits that pass through unchanged: link version, reserved bits, next header, SLID."""
 
 PAIRS = {
     Rule("two_crossed", "IBS-S1", "a packet of several flits was granted: its first two cross together"): 2,
-    Rule("last_alone", "IBS-S1", "a packet was granted whose last flit crosses alone, as they are an odd number"): 3,
-    Rule("half_the_time", "IBS-S2", "a packet was granted that had arrived as a whole, three flits or more"): 3,
-    Rule("as_they_come", "IBS-S2", "a packet was granted that holds its ports until its last flit has come"): 6,
-    Rule("two_discarded", "IBS-10, IBS-S1", "a packet of several flits drops, two flits in a cycle"): 2,
+    Rule(
+        "last_alone",
+        "IBS-S1",
+        "a packet with an odd number of flits was granted: its last flit crosses without another one",
+    ): 3,
+    Rule("half_the_time", "IBS-S2", "a packet of three or more flits was granted after all of it had arrived"): 3,
+    Rule("as_they_come", "IBS-S2", "a packet was granted that occupies its ports until its last flit has arrived"): 6,
+    Rule("two_discarded", "IBS-10, IBS-S1", "a packet of several flits is dropped, two flits per cycle"): 2,
 }
-"""Rules of a crossbar faster than the links, each with the blocks of the smallest packet that shows it."""
+"""Rules of a crossbar faster than the links, with the size of the smallest packet that reaches each, in blocks."""
 
 RULES = (*SHARED_RULES, *PAIRS)
 (TWO, ALONE, HALF, AS_THEY_COME, DISCARDED) = range(len(SHARED_RULES), len(RULES))
 
 
 def rules_shown(parameters: IBSwitchParameters) -> set[str]:
-    """Return the names of the rules that an instance can show, of those that not every switch can."""
+    """Return the names of the rules reachable in an instance but not in every switch."""
     largest = parameters.largest if parameters.speed > 1 else 0
     return {rule.name for rule in SHARED_RULES} | {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
 
@@ -51,13 +55,13 @@ def lane_numbers(switches: Any) -> int:
 
 @inner
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet: any SL; its stamp is its VL."""
+    """Draw a packet with a random SL. The stamp is the VL."""
     return _PASSES, below(bits, SL_COUNT), 0, lane
 
 
 @inner
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
-    """Return the VL."""
+    """Return the stamp: the VL."""
     return lane
 
 
@@ -69,12 +73,12 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
 
 @inner
 def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """No rules of its own."""
+    """Do nothing: InfiniBand has no rules about kinds of grants."""
 
 
 @inner
 def count_pairs(switches: FasterIBSwitches, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Count the grants of packets whose flits cross two in a cycle; one that drops counts for that alone."""
+    """Count the grants of packets whose flits cross two per cycle. A dropped packet counts only as discarded."""
     cycle = around.regs[CLOCK]
     for index in range(count):
         field = around.packets.pool[around.grants[index].packet]
@@ -93,7 +97,7 @@ def count_pairs(switches: FasterIBSwitches, around: SwitchSurroundings, count: i
 
 @inner
 def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw a row of SL2VL, now and then for a port or with a lane that is not there."""
+    """Draw a row of SL2VL, occasionally for an absent port or with an absent lane."""
     ports, write = len(around.tx), around.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
     write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
@@ -106,7 +110,7 @@ def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray
 
 @inner
 def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
-    """Let golden's SL2VL hold what was written: of one input, or of all."""
+    """Apply a write to golden's SL2VL, for one input or for all."""
     write, ports = around.written[slot], len(around.tx)
     for port in range(ports):
         if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
@@ -126,7 +130,7 @@ def show_map(
     first: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write it to the program port."""
+    """Write a row of SL2VL to the program port."""
     write = around.written[slot]
     put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_THREE])

@@ -1,4 +1,4 @@
-"""Stimulus of the InfiniBand switch: SL2VL beside what switches share."""
+"""Stimulus of the InfiniBand switch: SL2VL, in addition to the shared part."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS, STARVATION, 
 from vlane.tb.switches.surroundings_switch import RULES as SHARED
 
 PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
-"""Inputs of SL2VL's program port, as rows write them."""
+"""Inputs of SL2VL's program port, in the order of a row."""
 _ELEMENT = 0.25
-"""Share of ports that have an element of their own."""
+"""Probability that a port has an element of its own."""
 
 
 class IBSwitchTraffic(SwitchTraffic):
-    """Golden's InfiniBand switch and its neighbours."""
+    """Golden InfiniBand switch with its neighbours."""
 
     own_rules = RULES
     program_inputs = PROGRAM
@@ -53,18 +53,18 @@ class IBSwitchTraffic(SwitchTraffic):
 
     @property
     def speed(self) -> int:
-        """Flits that cross in a cycle, from one input."""
+        """Flits that cross per cycle from one input."""
         return self._shape.inner_flits
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
-        """Return a switch after reset."""
+        """Return a switch in its state after reset."""
         tables = rows_apart(self._vl, by_lane=False)
         form = self._shape.form
         maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
         return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
 
     def make_marking(self, ends: int) -> Any:
-        """Return the marking of so many outputs, with the settings drawn last."""
+        """Return the marking of ``ends`` outputs, with the settings drawn last."""
         marker = self._shape.marker
         if marker is None:
             return Unmarked()
@@ -81,7 +81,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
     def make_starvation(self, ends: int) -> Any:
-        """Return the credit starvation of so many inputs, with the settings drawn last."""
+        """Return the credit starvation of ``ends`` inputs, with the settings drawn last."""
         shape = self._shape
         if not shape.starving:
             return Unstarved()
@@ -93,7 +93,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return made
 
     def _draw_starvation(self) -> list[StarvationWrite]:
-        """Draw a mask of most ports, a threshold that is soon reached, and a delay of a few cycles a block."""
+        """Draw a mask of most ports, a threshold that is soon reached, and a delay of a few cycles per block."""
         source, ports = self.source, self._shape.ports
         mask = source.getrandbits(ports) | source.getrandbits(ports)
         return [
@@ -107,7 +107,7 @@ class IBSwitchTraffic(SwitchTraffic):
         ]
 
     def draw_marking(self) -> list[TableWrite]:
-        """Draw thresholds that most packets meet, small rates and sizes, the mask, and elements of some ports."""
+        """Draw thresholds that most packets reach, small rates and sizes, the mask, and elements of some ports."""
         if self._shape.marker is None:
             return []
         source, ports = self.source, self._shape.ports
@@ -136,7 +136,7 @@ class IBSwitchTraffic(SwitchTraffic):
         return [*map(congestion_write, self._settings), *map(congestion_write, self._starvation)]
 
     def draw_maps(self) -> list[TableWrite]:
-        """Draw SL2VL, the same for all inputs."""
+        """Draw SL2VL, equal for all inputs."""
         for output in range(self.parameters["ports"]):
             self._vl[0, :, output] = [self.source.randrange(self.parameters["data_vls"]) for _ in range(SL_COUNT)]
         return sl2vl_writes(self._vl[0])

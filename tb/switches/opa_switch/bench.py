@@ -1,4 +1,4 @@
-"""cocotb bench of the Omni-Path switch: against golden, by hand, and with independent senders and receivers."""
+"""cocotb bench of the Omni-Path switch: golden, hand-written cycles, and independent senders and receivers."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def _channel(header: LocalRouteHeader) -> int:
 
 
 class OmniPath:
-    """Headers with a channel, 0 to 7; SC2SC adds 16 to it, SC2VL_t = channel modulo lanes."""
+    """Omni-Path kind of the delivery bench: channels 0 to 7, SC2SC adds 16, SC2VL_t = channel modulo lanes."""
 
     blocks = 3
     vls_apart = False
 
-    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the lane is not in it
-        """Return a header with any channel and any of 32 service levels."""
+    def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the header does not contain the lane
+        """Return a header with a random channel and a random one of 32 service levels."""
         sl = source.randrange(32)
         vl, reserved = channel_bits(source.randrange(_SENT), sl)
         return to._replace(vl=vl, reserved=reserved, sl=sl & 15)
 
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
-        """Return the header with its new channel."""
+        """Return the header with its outgoing channel, and the lane."""
         channel = _channel(header) + _SHIFT
         vl, reserved = channel_bits(channel, (header.reserved & 1) << 4)
         return header._replace(vl=vl, reserved=reserved), channel % lanes
 
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:
-        """Return the entries of SC2SC and SC2VL_t that are not as after power-on."""
+        """Return the entries of SC2SC and SC2VL_t that differ from the power-on state."""
         return [
             sc_write(SCTable.SC2SC, given, to, channel, channel + _SHIFT)
             for given in range(ports)
@@ -62,11 +62,11 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Both ways through the switch, both write ports and drops, written out by hand."""
+    """Drive hand-written packets on both paths through the switch, on both write ports, and drops."""
     assert await follow(dut, STEPS) == len(STEPS)
 
 
 @cocotb.test()
 async def delivers_every_packet_once_unchanged_and_in_order(dut: Any) -> None:
-    """Senders that count room, receivers that hold it back, tables of the bench."""
+    """Check delivery with senders that count credits, receivers that delay returns, and tables of the bench."""
     await delivers(dut, OmniPath())

@@ -1,4 +1,4 @@
-"""Crosses of the Omni-Path switch: those of both kinds, ways through it, and writes of its maps."""
+"""Crosses of the Omni-Path switch: the shared crosses, paths through the switch, and writes of the maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _map_written(table: SCTable) -> Event:
 
 
 def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
-    """Return the events of an instance that are no rules."""
+    """Return the events of an instance that are not rules."""
     return {
         **switch_events(parameters),
         "SC2SC written": _map_written(SCTable.SC2SC),
@@ -32,12 +32,12 @@ def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show: ways in every phase, and with every drop cause."""
+    """Return the crosses that an instance can reach: paths in every phase, and with every drop cause."""
     found = (*drops(parameters), *shared())
     for name in ("SC2SC written", "SC2VL_T written"):
         found += together(f"{name} x granted", f"{name} x started", f"{name} x no_vl")
     for way in _WAYS:
         found += together(*(f"{phase} x {way}" for phase in PHASES if (way, phase) != ("large_to_centre", "one flit")))
         found += together(*(f"{cause} x {way}" for cause in CAUSES))
-        found += together(f"table_written x {way}", f"room told x {way}", f"{way} x started")
+        found += together(f"table_written x {way}", f"credit returned x {way}", f"{way} x started")
     return (*found, *together("to_centre x from_centre", "large_to_centre x from_centre", "one_flit x to_centre"))

@@ -1,4 +1,4 @@
-"""Hand-written cycles of the Omni-Path switch: MPorts of 4 ports and of 1, 2 VLs, round robin, up to 4 flits."""
+"""Hand-written cycles of the Omni-Path switch: MPorts of 4 and 1 ports, 2 VLs, round robin, up to 4 flits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOTHING = {
 
 
 def _header(sc: int, dlid: int, flits: int) -> int:
-    """Return a header of level 21 with a SLID; the switch changes neither."""
+    """Return a header of service level 21 with a SLID, neither of which the switch changes."""
     return LocalRouteHeader.of_channel(sc=sc, sl=21, dlid=dlid, pktlen=packet_words(64 * flits), slid=0xABC).pack()
 
 
@@ -68,18 +68,20 @@ def _sc(table: SCTable, ingress: int, egress: int, index: int, value: int) -> di
 
 
 STEPS: list[Step] = [
-    # LID 1 leads to port 2, of the first MPort; LID 2 to port 5, of the other. Channels 0 and 1 are VL 0 and 1.
+    # LID 1 leads to port 2 of the first MPort, LID 2 to port 5 of the other one. Channels 0 and 1 are mapped to VL 0
+    # and 1.
     ({"lft__enable": 1, "lft__top": 1, "lft__lid": 3} | _sc(SCTable.SC2SC, 0, 1, 0, 17), {}),
     ({"lft__enable": 1, "lft__lid": 1, "lft__port": 2} | _sc(SCTable.SC2VL_T, 0, 1, 17, 1), {}),
     ({"lft__enable": 1, "lft__lid": 2, "lft__port": 5}, {}),
-    # Cycle a: one flit within the MPort. Told in a + 4, it leaves in a + 5, with channel 17, on VL 1.
+    # Cycle a: one flit within the MPort. Its block is returned in a + 4; the flit leaves in a + 5, with channel 17, on
+    # VL 1.
     (_flit("rx__0", 0, _header(0, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
     ({}, {}),
     ({}, _return(0, 0)),
     ({}, _flit("tx__1", 1, _header(17, 1, 1))),
-    # Four flits within the MPort: three cross in a + 3, the last, which came in a + 3, in a + 4.
+    # Four flits within the MPort: three cross in a + 3, the last one, which arrived in a + 3, in a + 4.
     (_flit("rx__0", 1, _header(1, 1, 4), last=False), {}),
     (_body("rx__0", 1, 0xB1), {}),
     (_body("rx__0", 1, 0xB2), {}),
@@ -89,7 +91,7 @@ STEPS: list[Step] = [
     ({}, _body("tx__1", 1, 0xB1)),
     ({}, _body("tx__1", 1, 0xB2)),
     ({}, _body("tx__1", 1, 0xB3, last=True)),
-    # Four flits through the centre: it leaves in a + 8.
+    # Four flits through the central buffer: the first one leaves in a + 8.
     (_flit("rx__0", 1, _header(1, 2, 4), last=False), {}),
     (_body("rx__0", 1, 0xC1), {}),
     (_body("rx__0", 1, 0xC2), {}),
@@ -102,7 +104,8 @@ STEPS: list[Step] = [
     ({}, _body("tx__4", 1, 0xC1)),
     ({}, _body("tx__4", 1, 0xC2)),
     ({}, _body("tx__4", 1, 0xC3, last=True)),
-    # Two inputs want the centre at once: that after the one it took last goes first, the other a cycle later.
+    # Two inputs request the central buffer at once: the one after the last accepted input goes first, the other a cycle
+    # later.
     (_flit("rx__0", 0, _header(0, 2, 1)) | _flit("rx__1", 0, _header(0, 2, 1) + 1), {}),
     ({}, {}),
     ({}, {}),
@@ -113,8 +116,8 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, _flit("tx__4", 0, _header(0, 2, 1) + 1)),
     ({}, _flit("tx__4", 0, _header(0, 2, 1))),
-    # Both write ports of port 2: three flits out of the other MPort and three of the own one ask for it in the same
-    # cycle, on one VL. Input 1 was the last it took: a read port is before it, and it follows a cycle later.
+    # Both write ports of port 2: three flits from the other MPort and three from its own request it in the same cycle,
+    # on one VL. Input 1 was accepted last, so a read port precedes it, and input 1 follows a cycle later.
     (_flit("rx__4", 1, _header(1, 1, 3), last=False), {}),
     (_body("rx__4", 1, 0xD1), {}),
     (_body("rx__4", 1, 0xD2, last=True), {}),
@@ -129,8 +132,8 @@ STEPS: list[Step] = [
     ({}, _flit("tx__1", 1, _header(1, 1, 3) + 2, last=False)),
     ({}, _body("tx__1", 1, 0xE1)),
     ({}, _body("tx__1", 1, 0xE2, last=True)),
-    # SC15 and a channel whose lane is not there drop, told two cycles after their heads; three flits of one come back
-    # at once.
+    # SC15 and a channel with an absent lane are dropped, reported two cycles after their heads; three flits of one
+    # packet are returned at once.
     (_flit("rx__2", 0, _header(SC15, 1, 1)), {}),
     (_flit("rx__2", 1, _header(9, 1, 3), last=False), {}),
     (_body("rx__2", 1, 0xF1), {"dropped": 2 << 3 * 2}),

@@ -1,18 +1,21 @@
-"""Bits and branches of the Omni-Path switch that its qualification does not change or take."""
+"""Signal bits and branches of the Omni-Path switch that its qualification does not toggle or take."""
 
 from __future__ import annotations
 
 from vlane.tb.machinery.native.hole import Hole, Untaken
 
-_OTHER_MPORT = "A central buffer holds packets for ports of the other MPort only."
-_RESERVED = "The switch writes only flits for which it has reserved room."
+_OTHER_MPORT = "A central buffer holds only packets for ports of the other MPort."
+_RESERVED = "The switch writes only flits for which it has reserved space."
 _UNUSED = (
-    "The switch has no use for SL2SC and SC2SL: their look-ups ask for entry 0, which its program port writes once in "
-    "2,000,000 cycles."
+    "The switch does not use SL2SC and SC2SL: it looks up entry 0, which its program port writes once in 2,000,000 "
+    "cycles."
 )
-_FEW = "A lane of a central buffer takes packets while it has room for one of four blocks, of eight: it holds five."
+_FEW = (
+    "A lane of a central buffer accepts packets while it has space for four of its eight blocks: it holds at most "
+    "five packets."
+)
 _OUTPUT = r"(over_[01]__to|head_[01]|[rw]_data(\$\d+)?|heads_[01]\.r_port__data|read__[01]__to|read_head_[01])"
-"""Signals of a central buffer that begin with the output of a packet."""
+"""Signals of a central buffer whose lowest bits are a packet's output."""
 
 HOLES = (
     # The first MPort has outputs 0 to 3, the second one 4 and 5.
@@ -37,16 +40,17 @@ HOLES = (
     Hole(
         r"centre_[01]\.link_free",
         range(1),
-        "Packets come without gaps and cross in two cycles, one begins in a cycle: of two links one is free.",
+        "Packets arrive without gaps and cross in two cycles, and one begins per cycle, so one of two links is "
+        "always free.",
     ),
     Hole(
         r"output_\d+\.sizes_\d+\.others\.w_rdy",
         range(1),
-        "The queue of packet sizes of an output's VL has a place for every packet that its buffer holds.",
+        "The queue of packet sizes of an output's VL has an entry for every packet that its buffer can hold.",
     ),
     Hole(r"output_\d+\.storage\.discarded", range(3), _RESERVED),
     Hole(r"centre_\d+\.storage\.discarded", range(3), _RESERVED),
-    Hole(r"input_\d+\.storage\.discarded", range(1), "An input lets only flits pass for which there is room."),
+    Hole(r"input_\d+\.storage\.discarded", range(1), "An input only forwards flits for which it has space."),
     Hole(r"sc\.inject_drop", range(1), _UNUSED),
     Hole(r"sc\.receive_sl", range(5), _UNUSED, edge="1->0"),
 )

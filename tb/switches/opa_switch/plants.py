@@ -11,7 +11,7 @@ _LINK = "hdl/links/link.py"
 PLANTS = (
     Plant(
         "reader-turn-never-moves",
-        "The turn of a read port's lanes never moves, so that the lowest lane that is stored is always read first.",
+        "The round robin of a read port's lanes never advances, so the lowest stored lane is always read first.",
         _ALLOCATOR,
         "turns.served.eq(self.reader_granted[reader]),",
         "turns.served.eq(0),",
@@ -19,7 +19,7 @@ PLANTS = (
     ),
     Plant(
         "both-readers-read-a-lane",
-        "The second read port picks the lane that the first one picked in the same cycle.",
+        "The second read port selects the same lane as the first one in the same cycle.",
         _ALLOCATOR,
         "taken = taken | turns.chosen",
         "taken = taken | 0",
@@ -27,7 +27,7 @@ PLANTS = (
     ),
     Plant(
         "centre-without-room",
-        "A packet is granted a central link whether or not the central buffer has room for it.",
+        "A packet is granted a central link even if the central buffer has no space for it.",
         _ALLOCATOR,
         "through = bit_of(Mux(self.link_free[mport], self.central_room[mport], 0), outgoing_vl)",
         "through = self.link_free[mport] & bit_of(self.valid[port] | ~self.valid[port], outgoing_vl)",
@@ -35,7 +35,7 @@ PLANTS = (
     ),
     Plant(
         "two-packets-interleave",
-        "A write port is free while its packet is still coming, so that another packet's flits come between.",
+        "A write port is free while its packet is still arriving, so another packet's flits are interleaved.",
         _WRITE_PORT,
         "self.free.eq(~busy | self.ends),",
         "self.free.eq(1),",
@@ -43,7 +43,7 @@ PLANTS = (
     ),
     Plant(
         "wrong-lane-behind-15",
-        "The lanes behind VL 15 are numbered as if there were a lane 15.",
+        "The lanes after VL 15 are numbered as if lane 15 existed.",
         _SWITCH,
         "port.outgoing_vl.eq(lane - (lane > SC15)),",
         "port.outgoing_vl.eq(lane),",
@@ -63,7 +63,7 @@ PLANTS = (
     ),
     Plant(
         "channel-without-its-top",
-        "The highest bit of the channel is not written into the header of a packet that leaves.",
+        "The highest bit of the channel is not written into the header of a leaving packet.",
         _LINK,
         'return _with(_with(data, "vl", channel[:4]), "channel_top", channel[4])',
         'return _with(data, "vl", channel[:4])',
@@ -71,7 +71,7 @@ PLANTS = (
     ),
     Plant(
         "return-lost-with-a-take",
-        "A return is lost when it meets a packet of its lane that starts in the same cycle.",
+        "A credit return is lost if a packet of its lane starts in the same cycle.",
         _ROOM,
         "used_next.eq(used + Mux(self.take[vl], self.take_blocks, 0) - back),",
         "used_next.eq(used + Mux(self.take[vl], self.take_blocks, 0 - back)),",
@@ -95,7 +95,7 @@ PLANTS = (
     ),
     Plant(
         "one-centre-is-read",
-        "Outputs take packets from the central buffer of the first MPort only.",
+        "Outputs accept packets only from the central buffer of the first MPort.",
         _SWITCH,
         "take_crossing(m, write_ports[_CENTRAL], [(equals(each.to, number), each) for each in reads])",
         "take_crossing(m, write_ports[_CENTRAL], [(equals(each.to, number), each) for each in reads[:READERS]])",
@@ -103,11 +103,11 @@ PLANTS = (
     ),
     Plant(
         "output-of-another-mport",
-        "An output takes what crosses from its MPort to the output of the same place in another MPort, too.",
+        "An output also accepts packets of its MPort's inputs for the output at the same position in another MPort.",
         _SWITCH,
         "take_crossing(m, write_ports[_LOCAL], [(equals(each.to, number), each) for each in mine])",
         "take_crossing(m, write_ports[_LOCAL], [(equals(each.to[:2], number % MPORT), each) for each in mine])",
         instance="delivery",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

@@ -1,4 +1,4 @@
-"""Proofs of the Omni-Path switch: each part beside an account, what connects them, and the way of a packet."""
+"""Proofs of the Omni-Path switch: each part against a model, their connections, and the path of a packet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOCAL, _CENTRAL = 0, 1
 
 
 class OPASwitchProperties(SwitchWiringProperties):
-    """The Omni-Path switch's connections.
+    """Check the Omni-Path switch's connections.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class OPASwitchProperties(SwitchWiringProperties):
             self._output(m, number)
 
     def _stored(self, taken: Value, reader: int) -> list[tuple[Value, Value, Value]]:
-        """Return the packets that a read port may give, if its packet is taken."""
+        """Return the packets that a read port may give: whether accepted, size, lane."""
         s = self.switch
         buffer, lanes = s.centres[reader // READERS], s.allocator.reader_lane[reader]
         return [(taken & lanes[lane], buffer.blocks[lane], Value.cast(lane)) for lane in range(s.geometry.vls)]
@@ -94,7 +94,7 @@ class OPASwitchProperties(SwitchWiringProperties):
         local, central = source[: len(mine)], source[MPORT:]
         packets = [each for place, port in enumerate(mine) for each in self._of_input(local[place], port)]
         packets += [each for reader in readers for each in self._stored(central[reader], reader)]
-        m.d.comb += Assume(~source[len(mine) : MPORT].any())  # of ports that are not there
+        m.d.comb += Assume(~source[len(mine) : MPORT].any())  # of absent ports
         self._reserves(m, output, Cat(local, central), packets)
         self.claim(m, "reserved", output.enters == 1 << _LOCAL, when=local.any())
         self.claim(m, "reserved", output.enters == 1 << _CENTRAL, when=central.any())
@@ -175,4 +175,4 @@ INSTANCES = (
         },
     ),
 )
-"""What is proven: the parts, what connects them (once with lanes behind 15), then the way of a packet."""
+"""Proven instances: the parts, their connections (once with lanes beyond 15), then the path of a packet."""

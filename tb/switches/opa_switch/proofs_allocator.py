@@ -1,4 +1,4 @@
-"""Proofs of the Omni-Path switch's two allocations: who is granted, in whose turn, and how long one waits."""
+"""Proofs of the Omni-Path switch's two allocations: grants, round robins, and waiting times."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from vlane.tb.tables.proofs_tables import at, constant
 
 
 class OPAAllocatorProperties(Properties):
-    """Inputs, read ports, outputs and central links beside an account of every turn (OPAS-1 to OPAS-5).
+    """Check inputs, read ports, outputs and central links against a model of every round robin (OPAS-1 to -5).
 
-    The output of a packet is one that there is; this is assumed of packets that do not drop.
+    Assumption: the output of a packet that is not dropped exists.
 
     Parameters
     ----------
@@ -25,29 +25,31 @@ class OPAAllocatorProperties(Properties):
     """
 
     statements: ClassVar = {
-        "turns-move": "The turn of an input's or read port's lanes moves with every grant of it, an input's with every"
-        " drop too, and that of an output or a pair of central links with every grant of its own; in no other cycle.",
-        "lane-turn": "The lane of an input is the first one behind the lane granted last whose packet drops, or that"
-        " the local write port of its output, or a central link, can take.",
-        "reader-turn": "The lane of a read port is the first one behind the lane granted last that is stored, is not"
-        " read or picked by the other port, and that the central write port of its output can take; the first read port"
-        " picks first.",
-        "output-turn": "An output takes the first place behind the one granted last that asks for it: the inputs of its"
-        " MPort, then all read ports.",
-        "link-turn": "A pair of central links takes the first input of its MPort behind the one granted last whose"
-        " packet is for another MPort.",
-        "granted": "An input is granted exactly when an output or a central link takes its packet or the packet drops,"
-        " a read port exactly when an output takes its packet.",
-        "free": "Only inputs and read ports that are not busy are granted, and an output takes a packet only through"
-        " a write port that is free.",
-        "one-at-a-time": "An output, and a pair of central links, takes one packet in a cycle, and each is taken once.",
+        "turns-move": "The round robin of an input's or read port's lanes advances with each of its grants (an "
+        "input's also with each drop), that of an output or a pair of central links with each of its "
+        "own grants, and in no other cycle.",
+        "lane-turn": "The lane of an input is the first one after the last granted lane whose packet is dropped, or "
+        "can be accepted by the local write port of its output or by a central link.",
+        "reader-turn": "The lane of a read port is the first one after the last granted lane that is stored, not "
+        "read or selected by the other port, and can be accepted by the central write port of its "
+        "output; the first read port selects first.",
+        "output-turn": "An output accepts the first requesting source after the one granted last, in the order: "
+        "inputs of its MPort, then all read ports.",
+        "link-turn": "A pair of central links accepts the first input of its MPort, after the one granted last, "
+        "whose packet is for another MPort.",
+        "granted": "An input is granted exactly when an output or a central link accepts its packet or the packet is "
+        "dropped, a read port exactly when an output accepts its packet.",
+        "free": "Only free inputs and read ports are granted, and an output accepts a packet only through a free "
+        "write port.",
+        "one-at-a-time": "An output, and a pair of central links, accepts at most one packet per cycle, and each "
+        "packet is accepted once.",
         "lane-wait": "A lane whose packet can be granted is granted after at most as many grants of its input as there"
         " are other lanes.",
-        "reader-lane-wait": "A lane that a read port could pick is granted after at most as many grants of that read"
-        " port as there are other lanes.",
-        "output-wait": "An input or a read port that asks for an output is granted after at most as many grants of that"
-        " output as there are other places.",
-        "link-wait": "An input that asks for a central link is granted after at most three grants of others.",
+        "reader-lane-wait": "A lane that a read port could select is granted after at most as many grants of that "
+        "read port as there are other lanes.",
+        "output-wait": "An input or a read port that requests an output is granted after at most as many grants of "
+        "that output as there are other sources.",
+        "link-wait": "An input that requests a central link is granted after at most three grants of others.",
     }
     depth = 3
 
@@ -58,7 +60,7 @@ class OPAAllocatorProperties(Properties):
         self.lane = constant(self.m, "watched_lane", 5, 0, allocator.vls - 1)
         self.place = constant(self.m, "watched_place", 6, 0, MPORT + READERS * allocator.mports - 1)
         self.inputs: list[list[Value]] = []
-        """By input: a bit for each output, and behind those one for the central links."""
+        """By input: one bit for each output, then one for the central links."""
         self.readers: list[list[Value]] = []
 
     def ports(self) -> list[Value]:
@@ -85,7 +87,7 @@ class OPAAllocatorProperties(Properties):
         return m
 
     def _turns(self, m: Module, name: str, part: str, eligible: list[Value], served: Value) -> Turns:
-        """Return the account of turns, which the part's are claimed to be."""
+        """Return a model of a round robin, claimed to equal the component's."""
         turns, given = Turns(m, part, eligible), Signal(len(eligible), name=f"{part}_served")
         m.d.comb += given.eq(served)
         turns.serve(given)
@@ -107,7 +109,7 @@ class OPAAllocatorProperties(Properties):
         self.claim(m, name, bounded, when=passed != 0)
 
     def _input(self, m: Module, port: int) -> list[Value]:
-        """Claim which lane an input chooses (OPAS-1); return what it asks for."""
+        """Claim which lane an input chooses (OPAS-1) and return its requests."""
         a, able, mport = self.allocator, [], port // MPORT
         mine = ports_of(mport, a.ports)
         places = range(port * a.vls, (port + 1) * a.vls)
@@ -153,7 +155,7 @@ class OPAAllocatorProperties(Properties):
             )
 
     def _output(self, m: Module, output: int) -> None:
-        """Claim what an output takes (OPAS-3)."""
+        """Claim which packet an output accepts (OPAS-3)."""
         a, mine = self.allocator, ports_of(output // MPORT, self.allocator.ports)
         local = [self.inputs[port][output - mine.start] for port in mine]
         asks = [*local, *[Value.cast(0)] * (MPORT - len(local)), *(wants[output] for wants in self.readers)]
@@ -167,7 +169,7 @@ class OPAAllocatorProperties(Properties):
         self.claim(m, "one-at-a-time", at_most_one(source), when=source.any())
 
     def _links(self, m: Module, mport: int) -> None:
-        """Claim what a pair of central links takes (OPAS-4)."""
+        """Claim which packet a pair of central links accepts (OPAS-4)."""
         a, mine = self.allocator, ports_of(mport, self.allocator.ports)
         asks = [self.inputs[port][-1] for port in mine] + [Value.cast(0)] * (MPORT - len(mine))
         source = Value.cast(a.central_source[mport])
@@ -179,7 +181,7 @@ class OPAAllocatorProperties(Properties):
         self.claim(m, "one-at-a-time", at_most_one(source), when=source.any())
 
     def _granted(self, m: Module) -> None:
-        """Claim who is told to have been granted."""
+        """Claim which inputs and read ports are granted."""
         a, claim = self.allocator, self.claim
         for port in range(a.ports):
             mine = ports_of(port // MPORT, a.ports)

@@ -1,4 +1,4 @@
-"""Proofs of a central buffer: its links, its room, and the way of one packet from an input to a read port."""
+"""Proofs of a central buffer: links, space, and the path of a packet from an input to a read port."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from vlane.tb.tables.proofs_tables import at
 
 VLS, BLOCKS, MINIMUM, MAXIMUM = 2, 4, 1, 3
 DEPTH = 6
-"""Cycles from reset that are looked at; through an empty buffer a packet of one flit takes five."""
+"""Cycles from reset that are checked; a packet of one flit takes five through an empty buffer."""
 _LINKS, INPUTS = 2, 3
 
 
 def centre(*, flits: int, largest: int) -> Centre:
-    """Return a small central buffer whose flits carry one bit."""
+    """Return a small central buffer with flits of one data bit."""
     return Centre(ports=5, geometry=BufferGeometry(VLS, BLOCKS, MINIMUM, MAXIMUM, largest), data_bits=1, flits=flits)
 
 
 class CentreProperties(Properties):
-    """A central buffer beside an account of its links and lanes, and of one packet that is followed.
+    """Check a central buffer against a reference model of its links and lanes, and follow one packet.
 
-    Inputs and read ports are granted as the allocation does it: a packet over a free link, to a lane with room, from an
-    input that ends; a stored lane that the other read port neither goes on reading nor is granted. Flits cross with
-    gaps or without, those for outputs of the own MPort too. One of the four inputs is silent. All this is assumed.
+    Assumptions: grants are those of the allocation. A packet is granted a free link, to a lane with space, from an
+    input that ends its previous packet; a stored lane is granted to a read port if the second read port neither
+    continues to read nor receives the lane. Flits cross with or without gaps, those for outputs of the own MPort too.
+    One of the four inputs is idle.
 
     Parameters
     ----------
     buffer : Centre
-        As ``centre`` returns it.
+        Central buffer as returned by ``centre``.
     """
 
     statements: ClassVar = {
-        "link-free": "A central link is free exactly when fewer than two packets are entering of which flits are left"
-        " after this cycle.",
-        "central-room": "A lane is open exactly when the buffer has room for a largest packet of it and no packet is"
-        " entering it of which flits are left after this cycle.",
-        "two-cycles": "A lane takes part from two cycles after its head crossed until a read port is granted it.",
+        "link-free": "A central link is free exactly when fewer than two packets are entering that have flits left "
+        "after this cycle.",
+        "central-room": "A lane is open exactly when the buffer has space for a largest packet of it and no packet "
+        "is entering it that has flits left after this cycle.",
+        "two-cycles": "A lane takes part from two cycles after its head crossed until it is granted to a read port.",
         "stored-head": "A head takes part with its own output and size, in the order of the grants.",
-        "read": "From the cycle after the grant on, the flits of the packet that are there leave, as many in a cycle as"
-        " the link inside carries, through that read port only.",
-        "reader-free": "A read port is free, and reads no lane further, unless flits of its packet are left after this"
-        " cycle.",
-        "read-bound-for": "What a read port gives goes to the packet's output, on its lane, with its size, and its"
-        " first and last flit are marked as such.",
-        "read-unchanged": "A flit leaves as it came in, in the packet's order.",
+        "read": "From the cycle after the grant on, the available flits of the packet leave, as many per cycle as "
+        "the internal link carries, through that read port only.",
+        "reader-free": "A read port is free, and continues to read no lane, unless flits of its packet are left "
+        "after this cycle.",
+        "read-bound-for": "The flits from a read port go to the packet's output, on its lane, with its size, and its "
+        "first and last flit are marked as such.",
+        "read-unchanged": "A flit leaves unchanged, in the packet's order.",
     }
     bounded = DEPTH
     unfolds_memories = True
@@ -83,7 +84,7 @@ class CentreProperties(Properties):
         return self.left[place] == self.buffer.crossing[place].count
 
     def _assume_input(self, m: Module, place: int) -> None:
-        """Assume that what was granted crosses, and that the input is granted again when it ends."""
+        """Assume that granted packets cross, and that an input is granted again only at the end of its packet."""
         b, c = self.buffer, self.buffer.crossing[place]
         left, size, lane, granted = self.left[place], self.sizes[place], self.lanes[place], b.source[place]
         to = Signal.like(c.to, name=f"to_{place}")
@@ -160,7 +161,7 @@ class CentreProperties(Properties):
         claim(m, "two-cycles", b.stored[lane] == there.any())
 
     def _follow(self, m: Module) -> None:
-        """Follow one arbitrary packet from its grant until its last flit left."""
+        """Follow an arbitrary packet from its grant until the last flit has left."""
         b, claim = self.buffer, self.claim
         once, starts, source = Signal(), Signal(), Signal(MPORT)
         lane, size, ahead, got = Signal(1), Signal(2), Signal(3), Signal(3)
@@ -231,7 +232,7 @@ class CentreProperties(Properties):
             self._idle(m, reader)
 
     def _idle(self, m: Module, reader: int) -> None:
-        """Claim that a read port that no packet uses is free, and gives nothing."""
+        """Claim that a read port without a packet is free and shows no flits."""
         b, busy = self.buffer, Signal(name=f"busy_{reader}")
         with m.If(b.granted[reader]):
             m.d.sync += busy.eq(1)
@@ -243,7 +244,7 @@ class CentreProperties(Properties):
 
 
 def came_before(m: Module, came: Signal) -> Signal:
-    """Return the same a cycle later."""
+    """Return the signal delayed by one cycle."""
     later = Signal.like(came, name="came_before")
     m.d.sync += later.eq(came)
     return later

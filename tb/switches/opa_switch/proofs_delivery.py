@@ -1,4 +1,4 @@
-"""Proof of the way of a packet through a small Omni-Path switch, within an MPort or through a central buffer."""
+"""Proof of the path of a packet through a small Omni-Path switch, within an MPort or via a central buffer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MPORT_BITS = (MPORT - 1).bit_length()
 
 
 class OPADeliveryProperties(DeliveryProperties):
-    """The Omni-Path switch beside any flit of any packet, which is followed, for all that may ever happen.
+    """Follow any flit of any packet through the Omni-Path switch, for any number of cycles.
 
     Parameters
     ----------
@@ -32,11 +32,12 @@ class OPADeliveryProperties(DeliveryProperties):
 
     statements: ClassVar = {
         **DeliveryProperties.statements,
-        "where": "A flit leaves only at the output and on the lane that the tables gave for its packet, whose header"
-        " names the channel that they gave.",
-        "through-a-centre": "A packet to another MPort crosses a central buffer, and one within its MPort does not.",
-        "central-heads": "Every packet in a central buffer has its head in the queue of its lane until it crosses, in"
-        " the same order, with its size and its output.",
+        "where": "A flit leaves only at the output and on the lane given by the tables for its packet, and its "
+        "header carries the channel given by them.",
+        "through-a-centre": "A packet to another MPort passes through a central buffer, and one within its MPort "
+        "does not.",
+        "central-heads": "Every packet in a central buffer has its head in the queue of its lane until it crosses, "
+        "in the same order, with its size and its output.",
     }
 
     def __init__(self, switch: Any) -> None:
@@ -45,7 +46,7 @@ class OPADeliveryProperties(DeliveryProperties):
         self.in_centre: list[list[Value]] = [[] for _ in switch.centres]
         """Whether the followed flit is in a central buffer, by MPort and lane."""
         self.reads: list[list[Crossing]] = []
-        """Packets that are taken out of the central buffers, by MPort."""
+        """Packets being read from the central buffers, by MPort."""
         self.passed = Signal()
 
     @property
@@ -56,7 +57,7 @@ class OPADeliveryProperties(DeliveryProperties):
         return [self.switch.map.channel_out[number] for number in range(self.switch.ports)]
 
     def _named(self, data: Value) -> Value:
-        """Return the channel that the header names (``vlane/packets/lrh.py``)."""
+        """Return the channel in the header (``vlane/packets/lrh.py``)."""
         header = data[len(data) - 64 :]
         return Cat(header[60:64], header[51])
 
@@ -74,7 +75,7 @@ class OPADeliveryProperties(DeliveryProperties):
         return central
 
     def _between(self, m: Module) -> None:
-        """Claim what is in the central buffers."""
+        """Claim the contents of the central buffers."""
         for mport in range(len(self.switch.centres)):
             self.reads.append([self._reading(m, mport, reader) for reader in range(READERS)])
             self._store(m, mport, self._over_links(m, mport))
@@ -83,7 +84,7 @@ class OPADeliveryProperties(DeliveryProperties):
         self.each("through-a-centre", self._is_central & self.followed.let_in, when=self.passed)
 
     def _reading(self, m: Module, mport: int, reader: int) -> Crossing:
-        """Return what a read port takes out; claim that it is of one lane and goes to another MPort."""
+        """Return the packet that a read port reads. Claim that it has a single lane and goes to another MPort."""
         path, centre = f"centre_{mport}", self.switch.centres[mport]
         busy, lanes, head = (inside(self.fragment, f"{name}_{reader}", path) for name in ("reads", "lane", "read_head"))
         head, read = data.View(centre._head, head), centre.read[reader]
@@ -94,12 +95,12 @@ class OPADeliveryProperties(DeliveryProperties):
         return Crossing(busy, gone, head.blocks, read.vl, head.output, read.last)
 
     def _is_far(self, head: Any, mport: int) -> Value:
-        """Return whether a head has a size, and an output of another MPort."""
+        """Return whether a head has a size, and an output in another MPort."""
         far: Value = (head.output < self.switch.ports) & ((head.output >> _MPORT_BITS) != mport)
         return far & head.blocks.any() & (head.blocks <= self.switch.geometry.largest)
 
     def _over_links(self, m: Module, mport: int) -> list[list[Crossing]]:
-        """Claim that what crosses to a central buffer is on one of its links; return it, by its links."""
+        """Claim that every packet crossing to a central buffer uses one of its links. Return the packets by link."""
         s, claim, path = self.switch, self.each, f"centre_{mport}"
         centre, mine = s.centres[mport], ports_of(mport, s.ports)
         sources = [inside(self.fragment, f"source_{link}", path) for link in range(len(centre.links))]
@@ -114,7 +115,7 @@ class OPADeliveryProperties(DeliveryProperties):
         return found
 
     def _store(self, m: Module, mport: int, coming: Sequence[Sequence[Crossing]]) -> None:
-        """Claim that flits and heads of a central buffer correspond."""
+        """Claim that flits and heads in a central buffer correspond."""
         claim, path = self.each, f"centre_{mport}"
         centre, account, followed = self.switch.centres[mport], self.at_centre[mport], self.followed
         links = range(len(centre.links))

@@ -1,4 +1,4 @@
-"""What is Omni-Path's in the rows of a switch: headers with a channel, its maps, the centre."""
+"""Omni-Path part of a switch's rows: headers with a channel, the maps, the central buffers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from vlane.tb.switches.surroundings_switch import W_FIVE, W_FOUR, W_ONE, W_THREE
 
 _NUMBERS = 32
 _PASSES = 0x0FF7_0000_F800_FFFF
-"""Bits of a header that pass through: link version, service level, next header, reserved ones, SLID."""
+"""Header bits that pass through unchanged: link version, service level, next header, reserved bits, SLID."""
 
 OWN_RULES = (
     Rule("to_centre", "OPAS-4", "a packet was granted a central link"),
-    Rule("from_centre", "OPAS-2", "a packet was granted out of a central buffer"),
+    Rule("from_centre", "OPAS-2", "a packet was granted from a central buffer"),
     Rule("large_to_centre", "OPAS-6", "a packet of several flits was granted a central link"),
 )
-"""Of the centre."""
+"""Rules of the central buffers."""
 
 RULES = (*SHARED_RULES, *OWN_RULES)
 (TO_CENTRE, FROM_CENTRE, LARGE) = range(len(SHARED_RULES), len(RULES))
@@ -43,14 +43,14 @@ def lane_numbers(switches: Any) -> int:
 
 @inner
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
-    """Draw a packet: any channel, which is its stamp; its SL passes through."""
+    """Draw a packet with a random channel, which is the stamp. Its SL passes through unchanged."""
     channel = below(bits, SC_COUNT)
     return _PASSES, 0, channel, channel
 
 
 @inner
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
-    """Return the channel."""
+    """Return the stamp: the channel."""
     return int(field.channel)
 
 
@@ -62,7 +62,7 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
 
 @inner
 def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
-    """Count the grants into the centre and out of it."""
+    """Count the grants into and out of the central buffers."""
     for index in range(count):
         port, field = around.grants[index].port, around.packets.pool[around.grants[index].packet]
         if port == NOBODY:
@@ -74,7 +74,7 @@ def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: ND
 
 @inner
 def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw an entry of one of the maps, now and then of one that is not there or for a port that is not."""
+    """Draw an entry of one of the maps, occasionally of an absent map or for an absent port."""
     ports, write = len(around.tx), around.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
     write[W_ONE] = below(bits, 8) if below(bits, 8) == 0 else _SC2SC + below(bits, 2)
@@ -86,7 +86,7 @@ def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray
 
 @inner
 def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
-    """Let golden's maps hold what was written; the lane of a VL, numbered without VL15."""
+    """Apply a write to golden's maps, which number lanes without VL15."""
     write, ports = around.written[slot], len(around.tx)
     if write[W_THREE] >= ports:
         return
@@ -108,7 +108,7 @@ def show_map(
     first: int,
     is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
-    """Write it to the program port."""
+    """Write an entry to the program port."""
     write = around.written[slot]
     put(rows, row, ins, first, is_enabled)
     for place in range(W_ONE, W_FIVE + 1):

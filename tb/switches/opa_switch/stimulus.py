@@ -1,4 +1,4 @@
-"""Stimulus of the Omni-Path switch: channels and a centre beside what switches share."""
+"""Stimulus of the Omni-Path switch: channels and central buffers, in addition to the shared part."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
 
 _CHANGED = 4
-"""Channels, at most, that a pair of ports maps to others than themselves."""
+"""Most channels that a pair of ports maps to other channels."""
 
 PROGRAM = tuple(f"sc__{name}" for name in ("enable", "table", "ingress", "egress", "index", "value"))
-"""Inputs of the maps' program port, as rows write them."""
+"""Inputs of the maps' program port, in the order of a row."""
 
 
 class OPASwitchTraffic(SwitchTraffic):
-    """Golden's Omni-Path switch and its neighbours."""
+    """Golden Omni-Path switch with its neighbours."""
 
     own_rules = RULES
     program_inputs = PROGRAM
@@ -45,11 +45,11 @@ class OPASwitchTraffic(SwitchTraffic):
 
     @property
     def packets_inside(self) -> int:
-        """Packets that may be in central buffers."""
+        """Most packets in central buffers."""
         return mports_of(self.parameters["ports"]) * int(self.parameters["central_blocks"])
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
-        """Return a switch after reset."""
+        """Return a switch in its state after reset."""
         given, lanes = self.parameters, self.parameters["data_vls"]
         rooms = new_rooms(
             buffers=mports_of(given["ports"]),
@@ -60,7 +60,7 @@ class OPASwitchTraffic(SwitchTraffic):
         return new_opa_switches(central=rooms, lft=lft, sc2sc=self._sc2sc, sc2vl=self._sc2vl)
 
     def draw_maps(self) -> list[TableWrite]:
-        """Draw a lane for every channel of every output, and other channels for some."""
+        """Draw a lane for every channel of every output, and channel changes for some."""
         ports, lanes, source = self.parameters["ports"], self.parameters["data_vls"], self.source
         for output in range(ports):
             self._sc2vl[0, output] = [source.randrange(lanes) for _ in range(SC_COUNT)]
@@ -71,7 +71,7 @@ class OPASwitchTraffic(SwitchTraffic):
 
 
 def map_writes_of(ports: int) -> int:
-    """Return the most writes of the maps of a switch of so many ports."""
+    """Return the largest number of map writes for a switch of ``ports`` ports."""
     return ports * (_CHANGED * ports + SC_COUNT)
 
 

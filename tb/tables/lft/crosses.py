@@ -1,4 +1,4 @@
-"""Crosses of the LFT: causes of drops, writes of entries and of the top, and resets."""
+"""Crosses of the LFT: drop causes, writes of entries and of the top, and resets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 JUDGED_FROM_CYCLES = 200_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 def _written(cycles: Cycles) -> Truths:
@@ -20,13 +20,13 @@ def _entry(cycles: Cycles) -> Truths:
 
 
 def _same(cycles: Cycles) -> Truths:
-    """Return whether look-up 0 is of the entry that is written."""
+    """Return whether look-up 0 reads the entry being written."""
     found: Truths = _entry(cycles) & (cycles.bits("dlid", 0, 16) == cycles.bits("program__lid"))
     return found
 
 
 def _just_written(cycles: Cycles) -> Truths:
-    """Return whether look-up 0 is of the entry that was written in the cycle before."""
+    """Return whether look-up 0 reads the entry written in the previous cycle."""
     found: Truths = after(_entry(cycles)) & (cycles.bits("dlid", 0, 16) == after(cycles.bits("program__lid")))
     return found
 
@@ -46,7 +46,7 @@ _KINDS = ("routed", "to_itself", "reserved", "multicast", "above_top", "unassign
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return (
         *(cross for kind in _KINDS for cross in together(f"{kind} x write of an entry", f"{kind} x write of the top")),
         *together(

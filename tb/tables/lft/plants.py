@@ -8,14 +8,14 @@ _FILE = "hdl/tables/lft.py"
 PLANTS = (
     Plant(
         "top-is-above",
-        "The top of the table itself is not routed.",
+        "The LID equal to the top of the table is not routed.",
         _FILE,
         "with m.Elif((dlid > self.top) | (dlid >= self.entries)):",
         "with m.Elif((dlid >= self.top) | (dlid >= self.entries)):",
     ),
     Plant(
         "past-the-end",
-        "A LID past the end of the table is looked up if the top is above it.",
+        "A LID beyond the end of the table is looked up if the top is above it.",
         _FILE,
         "with m.Elif((dlid > self.top) | (dlid >= self.entries)):",
         "with m.Elif(dlid > self.top):",
@@ -29,7 +29,7 @@ PLANTS = (
     ),
     Plant(
         "absent-entry-is-written",
-        "A write past the end of the table changes another entry.",
+        "A write beyond the end of the table changes another entry.",
         _FILE,
         "writer.en.eq(writes_entry & (self.program.lid < self.entries)),",
         "writer.en.eq(writes_entry),",
@@ -43,17 +43,17 @@ PLANTS = (
     ),
     Plant(
         "last-port-is-missing",
-        "The last port is taken for an absent one.",
+        "The last port is treated as absent.",
         _FILE,
         "with m.Elif(reader.data > self.ports):",
         "with m.Elif(reader.data >= self.ports):",
     ),
     Plant(
         "first-multicast-lid",
-        "The first multicast LID is taken for one above the top.",
+        "The first multicast LID is treated as above the top.",
         _FILE,
         "with m.Elif(dlid >= FIRST_MULTICAST):",
         "with m.Elif(dlid > FIRST_MULTICAST):",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

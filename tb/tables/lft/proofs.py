@@ -1,4 +1,4 @@
-"""Proofs of the LFT look-up: every LID gives the port that was written last, or the cause of its drop."""
+"""Proofs of the LFT look-up: every LID yields the port written last, or its drop cause."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from vlane.tb.tables.proofs_tables import at, constant, opened, remembered
 
 
 class LFTProperties(Properties):
-    """The look-up with the properties to prove, beside an account of one entry and of the top.
+    """Check the look-up against a reference model of one entry and of the top.
 
     Parameters
     ----------
     lft : LFT
-        The component; a port that reads the observed entry is added to its memory.
+        The component. The proof adds a read port for the watched entry to its memory.
     """
 
     statements: ClassVar = {
-        "entry": "The entry of a LID is the port written last for it, and 255 before. Nothing else changes it: no "
+        "entry": "The entry of a LID is the port written last for it, initially 255. Nothing else changes it: no "
         "write of another LID or of the top, and no reset.",
-        "top": "The top is the one written last, and 0 after a reset.",
-        "while-written": "A look-up in the cycle in which its entry or the top is written gets the old ones.",
+        "top": "The top is the value written last, and 0 after a reset.",
+        "while-written": "A look-up in the cycle in which its entry or the top is written uses the old values.",
         "routed": "A LID from 1 to the top whose entry names a port of the device is routed to it, in the same cycle.",
         "permissive": "The permissive LID is routed to port 0, whatever the table and the top are.",
         "reserved": "LID 0 is dropped as reserved.",
         "multicast": "A multicast LID is dropped as multicast, whatever the top is.",
         "above-top": "Any other LID above the top or past the end of the table is dropped as above the top.",
         "unassigned": "A LID up to the top whose entry is 255 is dropped as unassigned.",
-        "no-such-port": "A LID up to the top whose entry names a port that the device lacks is dropped for this cause.",
-        "dropped": "A packet is dropped exactly when a cause other than routed is given, and its port is then 255.",
+        "no-such-port": "A LID up to the top whose entry names an absent port is dropped for this cause.",
+        "dropped": "A packet is dropped exactly when its cause is not routed, and its port is then 255.",
     }
 
-    depth = 4  # as many cycles from reset show a look-up after a write of the top and one of an entry
+    depth = 4  # four cycles from reset contain a look-up after a write of the top and one of an entry
 
     def __init__(self, lft: Any) -> None:
         super().__init__()
@@ -93,4 +93,4 @@ INSTANCES = (
     Instance("odd", LFTProperties, {"lookups": 2, "ports": 36, "entries": 100}),
     Instance("full", LFTProperties, {"lookups": 8, "ports": 8, "entries": 1024}),
 )
-"""What is proven."""
+"""Proven instances."""

@@ -1,4 +1,4 @@
-"""Crosses of Omni-Path's maps: what becomes of a packet, writes of each map, and resets."""
+"""Crosses of Omni-Path's maps: results of look-ups, writes of each map, and resets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vlane.tables.sc import SCTable
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, together
 
 JUDGED_FROM_CYCLES = 200_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 def _written(cycles: Cycles) -> Truths:
@@ -21,7 +21,7 @@ def _writes(table: int) -> Event:
 
 
 def _just_looked_up(cycles: Cycles) -> Truths:
-    """Return whether a write is of the channel that port 0 looks up, for the ports that it is of."""
+    """Return whether the channel and ports of a write are those that port 0 looks up."""
     found: Truths = (
         _written(cycles)
         & (cycles.bits("program__index") == cycles.bits("channel", 0, 5))
@@ -57,7 +57,7 @@ _KINDS = (
 
 
 def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     return (
         *(cross for kind in _KINDS for cross in together(f"{kind} x write", f"{kind} x reset")),
         *(cross for name in _TABLES for cross in together(f"forwarded x write of {name}", f"write of {name} x reset")),

@@ -8,7 +8,7 @@ _FILE = "hdl/tables/sc.py"
 PLANTS = (
     Plant(
         "lane-of-the-old-channel",
-        "The lane is that of the channel with which the packet came, not of the new one.",
+        "The lane is that of the packet's incoming channel, not of the new one.",
         _FILE,
         "[self._address(mapped[port], self.egress[port]) for port in range(self.ports)],",
         "[self._address(self.channel[port], self.egress[port]) for port in range(self.ports)],",
@@ -36,21 +36,21 @@ PLANTS = (
     ),
     Plant(
         "management-is-mapped",
-        "A packet of SC15 leaves with the channel that the table holds.",
+        "A packet of SC15 leaves with the channel from the table.",
         _FILE,
         "self.channel_out[port].eq(Mux(management, SC15, mapped)),",
         "self.channel_out[port].eq(mapped),",
     ),
     Plant(
         "levels-from-the-other-table",
-        "The level of a received packet is what SL2SC was written with.",
+        "The level of a received packet is taken from writes to SL2SC.",
         _FILE,
         '(level,) = self._table(m, "sc2sl", 1, self._selects(SCTable.SC2SL), program.index, [self.receive_sc])',
         '(level,) = self._table(m, "sc2sl", 1, self._selects(SCTable.SL2SC), program.index, [self.receive_sc])',
     ),
     Plant(
         "lanes-past-15-not-renumbered",
-        "Lanes from the 15th on are counted with VL15 among them.",
+        "Lanes from the 15th on are numbered as if VL15 were a data lane.",
         _FILE,
         "return (vl <= self.data_vls) & (vl != SC15)",
         "return (vl < self.data_vls) & (vl != SC15)",
@@ -58,4 +58,4 @@ PLANTS = (
         parameters={"data_vls": 20},
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

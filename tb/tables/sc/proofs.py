@@ -1,4 +1,4 @@
-"""Proofs of Omni-Path's maps: entries give what was written last; SC15 is used with VL15 and only with it."""
+"""Proofs of Omni-Path's maps: entries return the values written last. SC15 is used with VL15 only."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from vlane.tb.tables.proofs_tables import at, constant, opened, remembered
 
 
 class SCProperties(Properties):
-    """The maps with the properties to prove, beside an account of one entry of each table.
+    """Check the maps against a reference model of one entry of each table.
 
     Parameters
     ----------
     maps : SC
-        The component; a port that reads the observed entry is added to each of its memories.
+        The component. The proof adds a read port for the watched entry to each of its memories.
     """
 
     statements: ClassVar = {
-        "entry": "Each entry of each table is the value written last for its table, ports and index; at first it is "
-        "its own index. Nothing else changes it, not a reset either.",
-        "while-written": "A look-up in the cycle in which its entry is written gets the old value.",
+        "entry": "Each entry of each table is the value written last for its table, ports and index, initially its "
+        "own index. Nothing else changes it, not even a reset.",
+        "while-written": "A look-up in the cycle in which its entry is written returns the old value.",
         "source": "A packet is injected with the channel of its level; if that is SC15, it is dropped.",
-        "destination": "A received packet gets the level of its channel.",
-        "arrival": "A packet that arrives is queued on the lane of its channel at this port, if the port has it.",
-        "arrival-invalid": "A packet that arrives on a data channel without a lane of the port is invalid.",
-        "forward": "A forwarded packet leaves with the channel of its ports and channel, and with the lane of its "
-        "egress and of this new channel.",
+        "destination": "A received packet has the level of its channel.",
+        "arrival": "An arriving packet is queued on the lane of its channel at this port, if the port has the lane.",
+        "arrival-invalid": "An arriving packet on a data channel without a lane at the port is invalid.",
+        "forward": "A forwarded packet leaves with the new channel for its ports and channel, on the lane of its "
+        "egress and new channel.",
         "becomes-management": "A packet whose data channel is mapped to SC15 or to VL15 is dropped.",
         "absent-lane": "A packet whose new channel has no lane at its egress is dropped.",
         "absent-egress": "A packet to an absent egress is dropped.",
-        "management": "A packet of SC15 arrives on VL15 and leaves with SC15 and VL15, whatever the tables hold.",
+        "management": "A packet of SC15 arrives on VL15 and leaves with SC15 and VL15, whatever the tables contain.",
         "only-management": "Only a packet of SC15 arrives on VL15, or leaves with SC15 or on VL15.",
         "dropped": "A dropped packet shows channel 0 and lane 0, an invalid one lane 0.",
     }
 
-    depth = 3  # as many cycles from reset show a look-up after a write
+    depth = 3  # three cycles from reset contain a look-up after a write
 
     def __init__(self, maps: Any) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class SCProperties(Properties):
     def _entry(
         self, m: Module, table: SCTable, index: Signal, memories: list[Any], where: Value, there: Value | None = None
     ) -> tuple[Signal, Signal]:
-        """Return what the account says of an entry, and whether it is given another value in this cycle."""
+        """Return an entry of the model, and whether the entry changes in this cycle."""
         p, name = self.maps.program, table.name.lower()
         written, kept = Signal(name=f"{name}_is_written"), Signal(5, name=f"{name}_entry")
         changes = Signal(name=f"{name}_changes")
@@ -135,7 +135,7 @@ class SCProperties(Properties):
         claim(m, "dropped", (out == 0) & (vl == 0), when=drop)
 
     def _is_lane(self, vl: Value) -> Value:
-        """Return whether the port has a data lane of this number; VL15 is none of them."""
+        """Return whether the port has a data lane of this number. VL15 is not a data lane."""
         numbers = [vl for vl in range(SC_COUNT) if vl != SC15][: self.maps.data_vls]
         return Cat(vl == number for number in numbers).any()
 
@@ -147,4 +147,4 @@ INSTANCES = (
     Instance("every-lane", SCProperties, {"ports": 2, "data_vls": 31}),
     Instance("full", SCProperties, {"ports": 8, "data_vls": 8}),
 )
-"""What is proven."""
+"""Proven instances."""

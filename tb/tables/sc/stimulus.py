@@ -86,18 +86,18 @@ def _fill(
 
 
 class SCLookups(TableStimulus):
-    """Golden and random look-ups and writes of it.
+    """Golden with random look-ups and writes.
 
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of LookupPhase
         Phases, in the order in which they run.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Place of every port in a row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class SCLookups(TableStimulus):
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the maps: it shows every rule and every corner case."""
+    """Return the stimulus that qualifies the maps: it reaches every rule and every corner case."""
     lookups = SCLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     lookups.watch(
         crosses_sc.crosses(parameters),

@@ -1,4 +1,4 @@
-"""Crosses of SL2VL: kinds of look-ups, writes to what is looked up, and resets."""
+"""Crosses of SL2VL: results of look-ups, writes of rows being read, and resets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from vlane.tb.machinery.native.crosses import Cross, Cycles, Event, Truths, after, together
 
 JUDGED_FROM_CYCLES = 200_000
-"""Shortest run that must show everything."""
+"""Length of a run, in cycles, from which on every cross must have occurred."""
 
 
 def _written(cycles: Cycles) -> Truths:
@@ -16,7 +16,7 @@ def _written(cycles: Cycles) -> Truths:
 
 
 def _written_to(port: int, to: str) -> Event:
-    """Return whether the row that is written is the one that an input looks up, in this cycle or in the next."""
+    """Return the event that an input looks up a row written in this cycle or in the previous cycle."""
 
     def near(cycles: Cycles) -> Truths:
         writes = _written(cycles) & (cycles.on("program__every_input") | (cycles.bits("program__input") == port))
@@ -42,7 +42,7 @@ EVENTS: Mapping[str, Event] = {
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
-    """Return the crosses that an instance can show."""
+    """Return the crosses that an instance can reach."""
     found = together(
         "mapped x write of every input",
         "mapped x write of one input",

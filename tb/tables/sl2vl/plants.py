@@ -8,7 +8,7 @@ _FILE = "hdl/tables/sl2vl.py"
 PLANTS = (
     Plant(
         "every-input-is-input-0",
-        "A row for every input is written for input 0 and the one that is named only.",
+        "A row for every input is written only for input 0 and the named input.",
         _FILE,
         "meant = self.program.every_input | equals(self.program.input, port)",
         "meant = (self.program.every_input & (port == 0)) | equals(self.program.input, port)",
@@ -29,31 +29,31 @@ PLANTS = (
     ),
     Plant(
         "one-lane-too-many",
-        "A lane past the last one is used.",
+        "The lane after the last one is used.",
         _FILE,
         "served.eq(~missing & (mapped < self.data_vls)),",
         "served.eq(~missing & (mapped <= self.data_vls)),",
     ),
     Plant(
         "drop-is-invalid",
-        "A row's 15 is called an invalid lane.",
+        "A row's value 15 is reported as an invalid lane.",
         _FILE,
         "self.invalid[port].eq(missing | (~served & (mapped != Const(VL_DROP, 4)))),",
         "self.invalid[port].eq(~served),",
     ),
     Plant(
         "last-output-is-absent",
-        "The last output is taken for an absent one.",
+        "The last output is treated as absent.",
         _FILE,
         "missing.eq(output >= self.outputs),",
         "missing.eq(output >= self.outputs - 1),",
     ),
     Plant(
         "levels-swapped",
-        "Neighbouring levels have each other's lanes.",
+        "Neighbouring levels have their lanes swapped.",
         _FILE,
         "mapped.eq(one_of((equals(self.sl[port], sl) for sl in range(SL_COUNT)), lanes)),",
         "mapped.eq(one_of((equals(self.sl[port], sl ^ 1) for sl in range(SL_COUNT)), lanes)),",
     ),
 )
-"""Each changes one line."""
+"""Planted bugs, each a change of one line."""

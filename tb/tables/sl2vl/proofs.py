@@ -1,4 +1,4 @@
-"""Proofs of the SL to VL mapping: every look-up gives what was written last, for any history."""
+"""Proofs of the SL to VL mapping: every look-up returns the lane written last, for any history."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from vlane.tb.tables.proofs_tables import at, constant, opened, remembered
 
 
 class SL2VLProperties(Properties):
-    """The mapping with the properties to prove, beside an account of the row of one input and output.
+    """Check the mapping against a reference model of the row of one input and output.
 
     Parameters
     ----------
     mapping : SL2VL
-        The component; a port that reads the observed row is added to each of its memories.
+        The component. The proof adds a read port for the watched row to each of its memories.
     """
 
     statements: ClassVar = {
         "entry": "The row of an input and an output is the one written last for both, or for the output and every "
-        "input; at first it maps to SL modulo the data lanes. Nothing else changes it, not a reset either.",
-        "while-written": "A look-up in the cycle in which its row is written gets the lane of the old row.",
-        "look-up": "A packet gets the lane that the row of its input and output names for its service level, in the "
-        "same cycle, if the port has that lane.",
-        "row-drops": "A packet whose row names lane 15 is dropped and is not called invalid.",
-        "absent-lane": "A packet whose row names a lane that the port lacks, other than 15, is dropped and invalid.",
+        "input; initially it maps to SL modulo the data lanes. Nothing else changes it, not even a reset.",
+        "while-written": "A look-up in the cycle in which its row is written returns the lane of the old row.",
+        "look-up": "A packet gets the lane for its service level in the row of its input and output, in the same "
+        "cycle, if the port has that lane.",
+        "row-drops": "A packet whose row names lane 15 is dropped and is not reported invalid.",
+        "absent-lane": "A packet whose row names an absent lane other than 15 is dropped and invalid.",
         "absent-output": "A packet to an absent output is dropped and invalid.",
         "dropped": "A packet is dropped exactly when its lane is shown as 15, and is invalid only if it is dropped.",
     }
@@ -79,4 +79,4 @@ INSTANCES = (
     Instance("square", SL2VLProperties, {"inputs": 8, "outputs": 8, "data_vls": 8}),
     Instance("full", SL2VLProperties, {"inputs": 3, "outputs": 36, "data_vls": 15}),
 )
-"""What is proven."""
+"""Proven instances."""

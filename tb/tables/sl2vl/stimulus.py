@@ -78,18 +78,18 @@ def _fill(
 
 
 class SL2VLLookups(TableStimulus):
-    """Golden and random look-ups and writes of it.
+    """Golden with random look-ups and writes.
 
     Parameters
     ----------
     parameters : mapping
-        Of the component.
+        Parameters of the component.
     phases : sequence of LookupPhase
         Phases, in the order in which they run.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
     inputs, outputs : mapping
-        Place of every port in a row.
+        Position of every port in a row.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class SL2VLLookups(TableStimulus):
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the mapping: it shows every rule and every corner case."""
+    """Return the stimulus that qualifies the mapping: it reaches every rule and every corner case."""
     lookups = SL2VLLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
     lookups.watch(
         crosses_sl2vl.crosses(parameters),

@@ -1,89 +1,117 @@
-"""Reader of ``ibnetdiscover``: nodes, cables, LIDs."""
+"""Reader of ``ibnetdiscover``: nodes, cables, LIDs, rates."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from vlane.documents.textfile import TextFile
 from vlane.errors import InputError
+from vlane.fabric.dump import Dump, Remarks
 from vlane.fabric.model import Kind, Node, Port
+from vlane.fabric.topology import MAX_LID, MAX_PORT, Topology, check_cables, connect, device_of, lid_of, rate_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # A description may contain quotes: it ends at the last quote of the line.
 _NODE = re.compile(r'(?:Switch|Ca|Rt)\s+([0-9]{1,9})\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*)"([^"]*))?$')
+# [port][ext n](port GUID) "X-far GUID"[far port][ext n] (far port GUID) # comment
+# Only ports of adapters have a port GUID, so a cable between two adapters has both.
 _LINK = re.compile(
-    r'\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s+"[SHR]-([0-9a-fA-F]{1,16})"\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'
+    r"\[([0-9]{1,9})\](?:\[ext [0-9]{1,5}\])?(?:\([0-9a-fA-F]+\))?\s+"
+    r'"[SHR]-([0-9a-fA-F]{1,16})"\[([0-9]{1,9})\](?:\[ext [0-9]{1,5}\])?(?:\s?\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'
 )
 _LID = re.compile(r"\blid ([0-9]{1,9})")
 _LMC = re.compile(r"\blmc ([0-9]{1,9})")
-_HEADER = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=")
-_MAX_LID, _MAX_PORT = 0xBFFF, 254
+_DEVICE = re.compile(r"devid=0x([0-9a-fA-F]{1,8})\b")
+_INITIATOR = re.compile(r"# Initiated from node (?:0x)?([0-9a-fA-F]{1,16})\b")
+_HEADINGS = (
+    "vendid=",
+    "devid=",
+    "sysimgguid=",
+    "switchguid=",
+    "caguid=",
+    "rtguid=",
+    "Chassis ",
+    "Non-Chassis Nodes",
+    "Hostname:",
+    "$ ",
+)
 
 
-def read_ibnetdiscover(path: Path) -> dict[int, Node]:
-    """Return the nodes of a fabric by GUID.
+def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
+    """Return the nodes of a fabric. Headings of ``ibnetdiscover -g`` and external port numbers are ignored.
+
+    A later description of a node replaces an earlier one. A port whose LID is 0 or 65535, or that has no comment, has
+    no LID.
 
     Raises
     ------
     InputError
-        For a line of no known form, and for a cable whose far end is missing or says otherwise: a file that
-        was cut off.
+        For a line of no known form, two different cables of one port, and a cable whose far end is missing or
+        differs: a file that was cut off.
     """
-    dump = TextFile(path)
-    nodes: dict[int, Node] = {}
-    lines: dict[Port, int] = {}
-    node: Node | None = None
+    dump = Dump(path, remarks)
+    reader = _Reader(dump)
     for line in dump:
         text = line.strip()
-        if not text or text.startswith("#") or _HEADER.match(text):
-            continue
-        if found := _NODE.match(text):
-            node = _node(dump, *found.groups())
-            if node.guid in nodes:
-                dump.refuse("node", "described once", hex(node.guid))
-            nodes[node.guid] = node
-        elif found := _LINK.match(text):
-            if node is None:
-                dump.refuse("line", "a node before its ports", text)
-            lines[_link(dump, node, *found.groups())] = dump.line
-        else:
+        if found := _LINK.match(text):
+            reader.link(text, *found.groups())
+        elif found := _NODE.match(text):
+            reader.node(*found.groups())
+        elif found := _DEVICE.match(text):
+            reader.device_id = int(found.group(1), 16)
+        elif found := _INITIATOR.match(text):
+            reader.initiator = int(found.group(1), 16)
+        elif not (text.startswith(("#", *_HEADINGS)) or dump.is_noise(line)):
             dump.refuse("line", "a node, a port or a header of ibnetdiscover", text)
-    if not nodes:
+    if not reader.nodes:
         raise InputError("content", "an ibnetdiscover dump with at least one node", "none", source=str(path))
-    for here, at in lines.items():
-        far = nodes[here.guid].links[here.number]
-        if far.guid not in nodes or nodes[far.guid].links.get(far.number) != here:
-            raise InputError(
-                f"cable to {far.guid:#x} port {far.number}",
-                "described from both ends",
-                "one end",
-                source=str(path),
-                line=at,
-            )
-    return nodes
+    check_cables(reader.nodes, reader.lines, path)
+    return Topology(reader.nodes, reader.initiator)
 
 
-def _node(dump: TextFile, ports: str, letter: str, guid: str, name: str | None, rest: str | None) -> Node:
-    node = Node(int(guid, 16), Kind(letter), name or "", dump.number("ports", ports, 1, _MAX_PORT))
-    if node.kind is Kind.SWITCH and (lid := _LID.search(rest or "")):
-        node.lids[0] = dump.number("lid", lid.group(1), 1, _MAX_LID)
-        lmc = _LMC.search(rest or "")
-        node.lmc[0] = dump.number("lmc", lmc.group(1), 0, 7) if lmc else 0
-    return node
+class _Reader:
+    """The nodes that were read, and the current one."""
 
+    def __init__(self, dump: Dump) -> None:
+        self._dump = dump
+        self.nodes: dict[int, Node] = {}
+        self.lines: dict[Port, int] = {}
+        self.initiator = self.device_id = 0
+        self._current: Node | None = None
 
-def _link(dump: TextFile, node: Node, port: str, guid: str, far: str, rest: str | None) -> Port:
-    number = dump.number("port", port, 1, node.ports)
-    if number in node.links:
-        dump.refuse("port", "described once", port)
-    node.links[number] = Port(int(guid, 16), dump.number("far port", far, 1, _MAX_PORT))
-    if node.kind is not Kind.SWITCH:
-        lid = re.match(r"\s*lid ([0-9]{1,9})(?:\s+lmc ([0-9]{1,9}))?", rest or "")
-        if not lid:
-            dump.refuse("comment", "an adapter's lid and lmc", (rest or "").strip())
-        node.lids[number] = dump.number("lid", lid.group(1), 1, _MAX_LID)
-        node.lmc[number] = dump.number("lmc", lid.group(2) or "0", 0, 7)
-    return Port(node.guid, number)
+    def node(self, ports: str, letter: str, guid: str, name: str | None, rest: str | None) -> None:
+        """Read the line of a node."""
+        dump = self._dump
+        node = Node(int(guid, 16), Kind(letter), name or "", dump.number("ports", ports, 1, MAX_PORT))
+        if node.kind is Kind.SWITCH and (found := _LID.search(rest or "")):
+            lmc = _LMC.search(rest or "")
+            self._set_lid(node, 0, found.group(1), lmc.group(1) if lmc else "0")
+        if node.kind is Kind.CA:
+            node.device = device_of(node.name, self.device_id)
+        if node.guid in self.nodes:
+            dump.replace(node.name or f"{node.guid:#x}", differs=True)
+        self.nodes[node.guid] = self._current = node
+        self.device_id = 0
+
+    def link(self, text: str, port: str, guid: str, far: str, comment: str | None) -> None:
+        """Read the line of a port."""
+        dump, node = self._dump, self._current
+        if node is None:
+            dump.refuse("line", "a node before its ports", text)
+        number = dump.number("port", port, 1, node.ports)
+        connect(node, number, Port(int(guid, 16), dump.number("far port", far, 1, MAX_PORT)), dump.refuse)
+        if comment is not None and (rate := rate_name(comment.rpartition('"')[2])):
+            node.rates[number] = rate
+        if node.kind is not Kind.SWITCH and comment is not None:
+            lid = re.match(r"\s*lid ([0-9]{1,9})(?:\s+lmc ([0-9]{1,9}))?", comment)
+            if not lid:
+                dump.refuse("comment", "an adapter's lid and lmc", comment.strip())
+            self._set_lid(node, number, lid.group(1), lid.group(2) or "0")
+        self.lines[Port(node.guid, number)] = dump.line
+
+    def _set_lid(self, node: Node, number: int, lid: str, lmc: str) -> None:
+        if lid_of(int(lid)) is not None:
+            node.lids[number] = self._dump.number("lid", lid, 1, MAX_LID)
+            node.lmc[number] = self._dump.number("lmc", lmc, 0, 7)

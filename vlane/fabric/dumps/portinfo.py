@@ -1,42 +1,48 @@
-"""Reader of ``smpquery portinfo``: operational lanes and MTU."""
+"""Reader of ``smpquery portinfo``: operational lanes, MTU and LimitOfHighPriority."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from vlane.documents.textfile import TextFile
-from vlane.fabric.lids import LidBook
+from vlane.errors import InputError
+from vlane.fabric.dump import Dump, Remarks
+from vlane.fabric.lids import ADDRESS, LidBook
 from vlane.fabric.model import Port
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HEAD = re.compile(r"# Port info: Lid ([0-9]{1,9}) port ([0-9]{1,9})")
+_HEAD = re.compile(r"# Port info: " + ADDRESS + r" port ([0-9]{1,9})")
 _OPER = re.compile(r"OperVLs:\.*VL0(?:-([0-9]{1,9}))?$")
-
-
+_UNKNOWN = re.compile(r"OperVLs:\.*(?:No change|\?\([0-9]{1,9}\)|0)$")
 _MTU = re.compile(r"NeighborMTU:\.*(256|512|1024|2048|4096)$")
-_READ = ("# Port info:", "OperVLs:", "NeighborMTU:")
+_LIMIT = re.compile(r"VLHighLimit:\.*([0-9]{1,9})$")
+_READ = ("# Port info:", "OperVLs:", "NeighborMTU:", "VLHighLimit:")
 
 
 class PortInfo(NamedTuple):
-    """What PortInfo says of a port.
+    """Attributes of a port from PortInfo.
 
     Parameters
     ----------
     vls : int
         Operational data lanes.
     mtu : int
-        Largest payload of a packet, in bytes, that the port and its neighbour take; 0 if it does not say.
+        Largest payload of a packet, in bytes, that the port and its neighbour take; 0 if it is not known.
+    high_limit : int or None
+        LimitOfHighPriority, 0 to 255; ``None`` if it is not known.
     """
 
     vls: int
     mtu: int
+    high_limit: int | None = None
 
 
-def read_portinfo(path: Path, lids: LidBook) -> dict[Port, PortInfo]:
-    """Return lanes and MTU of each port that was asked.
+def read_portinfo(path: Path, lids: LidBook, remarks: Remarks | None = None) -> dict[Port, PortInfo]:
+    """Return lanes, MTU and limit of each port that was asked.
+
+    Ports whose OperVLs is ``No change`` or unknown are left out.
 
     Parameters
     ----------
@@ -44,29 +50,77 @@ def read_portinfo(path: Path, lids: LidBook) -> dict[Port, PortInfo]:
         The output of one or more queries.
     lids : LidBook
         The port of each LID.
+    remarks : Remarks, optional
+        Permits leaving out ports that cannot be read.
 
     Raises
     ------
     InputError
-        For an unknown LID or an OperVLs of no known form; other fields are left unread.
+        For an unknown LID, an OperVLs of no known form, and two different values of a field in one query, unless the
+        remarks permit leaving the port out. Other fields are ignored. Always for a file without any OperVLs.
     """
-    dump = TextFile(path)
-    lanes: dict[Port, int] = {}
-    mtus: dict[Port, int] = {}
-    port: Port | None = None
+    dump = Dump(path, remarks)
+    reader = _Reader(dump, lids)
     for line in dump:
         text = line.strip()
         if not text.startswith(_READ):
+            if not text.startswith(("#", "$")) and "..." not in text:
+                dump.is_noise(text)
             continue
+        try:
+            reader.line(text)
+        except InputError as error:
+            reader.drop()
+            dump.leave_out(error)
+    reader.finish()
+    if not reader.infos:
+        raise InputError("content", "PortInfo with OperVLs", "none", source=str(path), line=dump.line)
+    return reader.infos
+
+
+class _Reader:
+    """The ports that were read, and the current one."""
+
+    def __init__(self, dump: Dump, lids: LidBook) -> None:
+        self._dump, self._lids = dump, lids
+        self.infos: dict[Port, PortInfo] = {}
+        self._port: Port | None = None
+        self._ignored = False
+        self._fields: dict[str, int] = {}
+
+    def line(self, text: str) -> None:
+        """Read a heading or one of the fields that are used."""
         if found := _HEAD.match(text):
-            port = lids.port(dump, found.group(1), found.group(2))
+            self.finish()
+            self._ignored = False
+            self._port = self._lids.port(self._dump, self._lids.addressed(self._dump, *found.groups()[:2]), found[3])
         elif text.startswith("OperVLs:"):
             found = _OPER.match(text)
-            if found is None or port is None:
-                dump.refuse("OperVLs", "VL0 or VL0-n, under a port's heading", text)
-            lanes[port] = dump.number("OperVLs", found.group(1) or "0", 0, 14) + 1
-        elif port is not None and (found := _MTU.match(text)):
-            mtus[port] = int(found.group(1))
-    if not lanes:
-        dump.refuse("content", "PortInfo with OperVLs", "none")
-    return {port: PortInfo(vls, mtus.get(port, 0)) for port, vls in lanes.items()}
+            if found is not None and self._port is not None:
+                self._set("OperVLs", self._dump.number("OperVLs", found.group(1) or "0", 0, 14) + 1)
+            elif not self._ignored and (self._port is None or not _UNKNOWN.match(text)):
+                self._dump.refuse("OperVLs", "VL0, VL0-n or No change, under a port's heading", text)
+        elif self._port is not None and (found := _MTU.match(text)):
+            self._set("NeighborMTU", int(found.group(1)))
+        elif self._port is not None and (found := _LIMIT.match(text)):
+            self._set("VLHighLimit", self._dump.number("VLHighLimit", found.group(1), 0, 255))
+        elif text.startswith("# Port info:"):
+            self._dump.refuse("heading", "# Port info: Lid n port n", text)
+
+    def finish(self) -> None:
+        """Keep the current port: it replaces an earlier answer of the same port."""
+        port, self._port, fields, self._fields = self._port, None, self._fields, {}
+        if port is None or "OperVLs" not in fields:
+            return
+        made = PortInfo(fields["OperVLs"], fields.get("NeighborMTU", 0), fields.get("VLHighLimit"))
+        if port in self.infos:
+            self._dump.replace(self._lids.show(port), differs=self.infos[port] != made)
+        self.infos[port] = made
+
+    def drop(self) -> None:
+        """Leave out the current port."""
+        self._port, self._ignored, self._fields = None, True, {}
+
+    def _set(self, name: str, value: int) -> None:
+        if self._fields.setdefault(name, value) != value:
+            self._dump.refuse(name, f"{self._fields[name]}, as above in the same query", value)

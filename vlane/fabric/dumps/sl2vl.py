@@ -1,29 +1,32 @@
-"""Readers of SL2VL rows: the subnet manager's dump, and what ``smpquery sl2vl`` read back."""
+"""Readers of SL2VL rows: the subnet manager's dump, ``smpquery sl2vl``, and the ``.slvl`` file of ibdiagnet."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from vlane.documents.textfile import TextFile
-from vlane.fabric.lids import LidBook
-from vlane.fabric.model import Port
+from vlane.errors import InputError
+from vlane.fabric.dump import Dump, Remarks
+from vlane.fabric.lids import ADDRESS, LidBook
+from vlane.fabric.model import Node, Port
 from vlane.fabric.sl2vl_tables import SL2VLTables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _SLS = 16
+_MOST_PORTS = 256
 
 _HEAD = re.compile(r'(Switch|Channel Adapter|Router) 0x[0-9a-fA-F]{1,16}, base LID ([0-9]{1,9}), ".*"$')
 _LINE = re.compile(r"\s*([0-9]{1,9})\s+([0-9]{1,9})\s*:\s*(.*)$")
 _RULE = re.compile(r"#-+$")
-_QUERY = re.compile(r"# SL2VL table: Lid ([0-9]{1,9})")
+_QUERY = re.compile(r"# SL2VL table: " + ADDRESS)
 _SLS_HEAD = re.compile(r"#\s+SL: \|")
 _PORTS = re.compile(r"\s*ports: in\s+([0-9]{1,9}), out\s+([0-9]{1,9}): \|(.*)\|\s*$")
+_SLVL = re.compile(r"0x([0-9a-fA-F]{1,16}) ([0-9]{1,9}) ([0-9]{1,9})((?: 0x[0-9a-fA-F]{2}){8})\s*$")
 
 
-def read_opensm_sl2vl(path: Path, lids: LidBook) -> SL2VLTables:
+def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None) -> SL2VLTables:
     """Return the rows of ``opensm-sl2vl.dump`` by (GUID, input, output); (GUID, 0, port) of an adapter.
 
     Parameters
@@ -32,35 +35,60 @@ def read_opensm_sl2vl(path: Path, lids: LidBook) -> SL2VLTables:
         The dump.
     lids : LidBook
         The port of each LID.
+    remarks : Remarks, optional
+        Permits leaving out sections that cannot be read.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, an unknown LID, a section that is not closed.
+        For a line of no known form, a lane above 15, an unknown LID, two different rows of one place in a section, a
+        section that is not closed, unless the remarks permit leaving the section out.
     """
-    dump = TextFile(path)
+    dump = Dump(path, remarks)
     rows = _Rows(dump, lids, None)
-    owner: Port | None = None
     rules = 0
     for line in dump:
-        if (found := _LINE.match(line)) and owner is not None:
-            rows.add(owner, *found.groups())
-            continue
-        text = line.strip()
-        if _RULE.match(text):
-            rules += 1
-        elif not text or text.startswith("#in out :"):
-            continue
-        elif found := _HEAD.match(text):
-            _closed(dump, owner, rules)
-            owner, rules = lids.owner(dump, found.group(2)), 0
-        else:
-            dump.refuse("line", "a row or a heading of an SL2VL dump", text)
-    _closed(dump, owner, rules)
+        try:
+            if (found := _LINE.match(line)) and rows.is_open:
+                rows.add(*found.groups())
+                continue
+            text = line.strip()
+            if _RULE.match(text):
+                rules += 1
+                if rules == 2:
+                    rows.store()
+            elif text.startswith("#") or dump.is_noise(line):
+                continue
+            elif found := _HEAD.match(text):
+                if rows.is_open:
+                    rows.drop()
+                    dump.refuse("section", "closed by a line of dashes", text)
+                rules = 0
+                rows.open(lids.owner(dump, found.group(2)))
+            elif not rows.ignored:
+                dump.refuse("line", "a row or a heading of an SL2VL dump", text)
+        except InputError as error:
+            rows.drop()
+            dump.leave_out(error)
+            if _HEAD.match(line.strip()) and "section" in error.field:
+                rules = 0
+                _reopen(rows, lids, dump, line)
+    if rows.is_open:
+        dump.leave_out(InputError("section", "closed by a line of dashes", "cut off", source=str(path), line=dump.line))
     return rows.tables
 
 
-def read_smpquery_sl2vl(path: Path, lids: LidBook) -> SL2VLTables:
+def _reopen(rows: _Rows, lids: LidBook, dump: Dump, line: str) -> None:
+    """Open the section whose heading came before the previous section was closed."""
+    found = _HEAD.match(line.strip())
+    try:
+        if found:
+            rows.open(lids.owner(dump, found.group(2)))
+    except InputError as error:
+        dump.leave_out(error)
+
+
+def read_smpquery_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None) -> SL2VLTables:
     """Return the rows that ``smpquery sl2vl`` printed, keyed as ``read_opensm_sl2vl`` does.
 
     Parameters
@@ -69,62 +97,151 @@ def read_smpquery_sl2vl(path: Path, lids: LidBook) -> SL2VLTables:
         The output of one or more queries.
     lids : LidBook
         The port of each LID.
+    remarks : Remarks, optional
+        Permits leaving out tables that cannot be read.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, an unknown LID, a query without rows.
+        For a line of no known form, a lane above 15, an unknown LID, two different rows of one place in a query, a
+        query without rows, unless the remarks permit leaving the table out. Always for a file without any table.
     """
-    dump = TextFile(path)
+    dump = Dump(path, remarks)
     rows = _Rows(dump, lids, "|")
-    owner: Port | None = None
-    count = 1
     for line in dump:
-        if (found := _PORTS.match(line)) and owner is not None:
-            rows.add(owner, *found.groups())
-            count += 1
-            continue
-        text = line.strip()
-        if found := _QUERY.match(text):
-            if not count:
-                dump.refuse("table", "followed by rows", "no row")
-            owner, count = lids.owner(dump, found.group(1)), 0
-        elif not text or text.startswith("$") or _SLS_HEAD.match(text):
-            continue
-        else:
-            dump.refuse("line", "a row or a heading of smpquery sl2vl", text)
-    if not count or owner is None:
-        dump.refuse("table", "followed by rows", "cut off")
+        try:
+            if (found := _PORTS.match(line)) and rows.is_open:
+                rows.add(*found.groups())
+                continue
+            text = line.strip()
+            if found := _QUERY.match(text):
+                rows.close()
+                rows.open(lids.addressed(dump, *found.groups()))
+            elif text.startswith("$") or _SLS_HEAD.match(text) or dump.is_noise(line):
+                continue
+            elif not (rows.ignored and _PORTS.match(line)):
+                dump.refuse("line", "a row or a heading of smpquery sl2vl", text)
+        except InputError as error:
+            rows.drop()
+            dump.leave_out(error)
+    try:
+        rows.close()
+    except InputError as error:
+        dump.leave_out(error)
+    if not rows.is_used:
+        raise InputError("content", "at least one SL2VL table", "none", source=str(path))
     return rows.tables
 
 
-def _closed(dump: TextFile, owner: Port | None, rules: int) -> None:
-    if owner is not None and rules != 2:
-        dump.refuse("section", "closed by a line of dashes", "cut off")
+def read_slvl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None) -> SL2VLTables:
+    """Return the rows of an ``ibdiagnet.slvl`` file: node GUID, input, output, and eight bytes of two lanes each.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    nodes : dict of int to Node
+        Nodes by GUID.
+    remarks : Remarks, optional
+        Permits leaving out rows that cannot be read.
+
+    Raises
+    ------
+    InputError
+        For a row of another form, of an unknown node or port, or one that contradicts an earlier row, unless the
+        remarks permit leaving the row out. Always for a file without any row.
+    """
+    dump = Dump(path, remarks)
+    tables = SL2VLTables()
+    for line in dump:
+        try:
+            if found := _SLVL.match(line):
+                _slvl_row(dump, nodes, tables, found)
+            elif not line.startswith("#") and not dump.is_noise(line):
+                dump.refuse("line", "a node GUID, two ports and eight bytes of lanes", line.strip())
+        except InputError as error:
+            dump.leave_out(error)
+    if not tables:
+        raise InputError("content", "SL2VL rows", "none", source=str(path))
+    return tables
+
+
+def _slvl_row(dump: Dump, nodes: dict[int, Node], tables: SL2VLTables, found: re.Match[str]) -> None:
+    guid, source, to, lanes = int(found.group(1), 16), *map(int, found.groups()[1:3]), found.group(4)
+    if guid not in nodes:
+        dump.refuse("node GUID", "of a node of the topology", hex(guid))
+    ports = nodes[guid].ports
+    for name, value in (("in port", source), ("out port", to)):
+        if value > ports:
+            dump.refuse(name, f"0 to {ports}", value)
+    row = tuple(int(digit, 16) for byte in lanes.split() for digit in byte[2:])
+    number = tables.number_of(row)
+    before = tables.put(guid, ports, source, to, number)
+    if before not in (number, SL2VLTables.NONE):
+        tables.put(guid, ports, source, to, before)
+        dump.refuse(f"row of input {source} and output {to}", "equal to the earlier one of this node", lanes.strip())
 
 
 class _Rows:
-    """Rows as they are read; equal texts are read once."""
+    """The tables that were read, and the rows of the current block; equal texts are read once."""
 
-    def __init__(self, dump: TextFile, lids: LidBook, between: str | None) -> None:
+    def __init__(self, dump: Dump, lids: LidBook, between: str | None) -> None:
         self.dump, self.lids, self.between = dump, lids, between
         self.tables = SL2VLTables()
-        self.known: dict[str, int] = {}
+        self.is_open = self.ignored = self.is_used = False
+        self._owner, self._ports = Port(0, 0), 0
+        self._known: dict[str, int] = {}
+        self._block: dict[int, int] = {}
 
-    def add(self, owner: Port, source: str, to: str, lanes: str) -> None:
-        number = self.known.get(lanes)
+    def open(self, owner: Port) -> None:
+        """Begin the block of a port's node."""
+        self._owner, self._ports = owner, self.lids.ports(owner)
+        self.is_open, self.ignored = True, False
+        self._block = {}
+
+    def add(self, source: str, to: str, lanes: str) -> None:
+        """Read a row of the current block."""
+        number = self._known.get(lanes)
         if number is None:
             number = self._number(lanes)
-        ports, in_port, out_port = self.lids.ports(owner), int(source), int(to)
+        in_port, out_port = int(source), int(to)
         for name, value in (("in port", in_port), ("out port", out_port)):
-            if value > ports:
-                self.dump.refuse(name, f"0 to {ports}", value)
-        self.tables.put(owner.guid, ports, in_port, out_port or owner.number, number)
+            if value > self._ports:
+                self.dump.refuse(name, f"0 to {self._ports}", value)
+        place = in_port * _MOST_PORTS + (out_port or self._owner.number)
+        if self._block.setdefault(place, number) != number:
+            place_text = f"row of input {in_port} and output {out_port}"
+            self.dump.refuse(place_text, "equal to the earlier one of this table", lanes.strip())
+
+    def close(self) -> None:
+        """End the block before the next heading; one without rows is an error."""
+        if self.is_open and not self._block:
+            self.is_open = False
+            self.dump.refuse("table", "followed by rows", "no row")
+        if self.is_open:
+            self.store()
+
+    def store(self) -> None:
+        """Keep the rows of the current block: they replace those of earlier blocks."""
+        replaced = differs = False
+        put, guid, ports = self.tables.put, self._owner.guid, self._ports
+        for place, number in self._block.items():
+            before = put(guid, ports, place // _MOST_PORTS, place % _MOST_PORTS, number)
+            if before != SL2VLTables.NONE:
+                replaced, differs = True, differs or before != number
+        if replaced:
+            self.dump.replace(self.lids.show(self._owner), differs=differs)
+        self.is_used = True
+        self.is_open, self._block = False, {}
+
+    def drop(self) -> None:
+        """Leave out the current block."""
+        self.is_open, self.ignored, self._block = False, True, {}
 
     def _number(self, lanes: str) -> int:
         vls = lanes.split(self.between)
         if len(vls) != _SLS:
             self.dump.refuse("row", f"{_SLS} lanes", f"{len(vls)} lanes")
         row = tuple(self.dump.number(f"VL of SL{sl}", vl, 0, 15) for sl, vl in enumerate(vls))
-        self.known[lanes] = number = self.tables.number_of(row)
+        self._known[lanes] = number = self.tables.number_of(row)
         return number

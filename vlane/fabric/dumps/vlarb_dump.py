@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from vlane.documents.textfile import TextFile
-from vlane.fabric.lids import LidBook
+from vlane.errors import InputError
+from vlane.fabric.dump import Dump, Remarks
+from vlane.fabric.lids import ADDRESS, LidBook
 from vlane.fabric.model import Port, ProgrammedVLArb
 from vlane.schedulers.vlarb import MAX_ENTRIES, VLArbEntry
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HEAD = re.compile(
-    r"# VLArbitration tables: Lid ([0-9]{1,9}) port ([0-9]{1,9}) LowCap ([0-9]{1,9}) HighCap ([0-9]{1,9})"
+    r"# VLArbitration tables: " + ADDRESS + r" port ([0-9]{1,9}) LowCap ([0-9]{1,9}) High ?Cap ([0-9]{1,9})"
 )
+_NO_TABLE = "# No VLArbitration tables (BSP0)"
 _LIST = re.compile(r"# (Low|High) priority VL Arbitration Table:")
 _ROW = re.compile(r"(VL|WEIGHT)\s*: \|(.*)\|$")
 
@@ -30,29 +32,44 @@ class _Table:
 
 
 class _Tables:
-    """Tables as they are read: equal rows are read once, equal tables are one."""
+    """The tables that were read, and the current one: equal rows are read once, equal tables are one object."""
 
-    def __init__(self, dump: TextFile) -> None:
-        self.dump = dump
+    def __init__(self, dump: Dump, lids: LidBook) -> None:
+        self.dump, self.lids = dump, lids
         self.by_port: dict[Port, ProgrammedVLArb] = {}
+        self.table: _Table | None = None
+        self.ignored = False
         self._same: dict[ProgrammedVLArb, ProgrammedVLArb] = {}
         self._cells: dict[tuple[str, str], tuple[int, ...]] = {}
 
-    def row(self, table: _Table, what: str, cells: str) -> None:
-        values = self._cells.get((what, cells))
-        if values is None:
-            most = 15 if what == "VL" else 255
-            values = tuple(self.dump.number(what, cell, 0, most) for cell in cells.split("|"))
-            self._cells[what, cells] = values
-        if what == "VL":
-            table.vls = values
+    def line(self, text: str) -> None:
+        """Read a line that is neither blank nor a command."""
+        if found := _ROW.match(text):
+            if self.table is not None and self.table.current:
+                self._row(self.table, found.group(1), found.group(2))
+                return
+            if self.ignored:
+                return
+        elif found := _HEAD.match(text):
+            self.finish()
+            self.table, self.ignored = self._open(*found.groups()), False
             return
-        if len(values) != len(table.vls):
-            self.dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
-        table.lists[table.current] += map(VLArbEntry, table.vls, values)
-        table.vls = ()
+        elif found := _LIST.match(text):
+            if self.table is not None:
+                self.table.current = found.group(1)
+                return
+            if self.ignored:
+                return
+        elif text.startswith(_NO_TABLE):
+            self.finish()
+            return
+        elif self.dump.is_noise(text):
+            return
+        self.dump.refuse("line", "a row or a heading of smpquery vlarb", text)
 
-    def finish(self, table: _Table | None) -> None:
+    def finish(self) -> None:
+        """Keep the current table: it replaces an earlier one of the same port."""
+        table, self.table = self.table, None
         if table is None:
             return
         for name, cap in table.caps.items():
@@ -62,10 +79,40 @@ class _Tables:
         made = ProgrammedVLArb(
             tuple(table.lists["High"]), tuple(table.lists["Low"]), table.caps["High"], table.caps["Low"]
         )
+        before = self.by_port.get(table.port)
+        if before is not None:
+            self.dump.replace(self.lids.show(table.port), differs=before != made)
         self.by_port[table.port] = self._same.setdefault(made, made)
 
+    def drop(self) -> None:
+        """Leave out the current table."""
+        self.table, self.ignored = None, True
 
-def read_smpquery_vlarb(path: Path, lids: LidBook) -> dict[Port, ProgrammedVLArb]:
+    def _row(self, table: _Table, what: str, cells: str) -> None:
+        values = self._cells.get((what, cells))
+        if values is None:
+            most = 15 if what == "VL" else 255
+            values = tuple(self.dump.number(what, cell, 0, most) for cell in cells.split("|"))
+            self._cells[what, cells] = values
+        if what == "VL":
+            if table.vls and table.vls != values:
+                self.dump.refuse("row", "of weights, below a row of VLs", "another row of VLs")
+            table.vls = values
+            return
+        if len(values) != len(table.vls):
+            self.dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
+        table.lists[table.current] += map(VLArbEntry, table.vls, values)
+        table.vls = ()
+
+    def _open(self, lid: str | None, route: str | None, number: str, low: str, high: str) -> _Table:
+        port = self.lids.port(self.dump, self.lids.addressed(self.dump, lid, route), number)
+        for name, cap in (("LowCap", low), ("HighCap", high)):
+            if int(cap) > MAX_ENTRIES:
+                self.dump.refuse(name, f"0 to {MAX_ENTRIES}", cap)
+        return _Table(port, int(low), int(high))
+
+
+def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = None) -> dict[Port, ProgrammedVLArb]:
     """Return the lists of every port that was asked.
 
     Parameters
@@ -74,42 +121,37 @@ def read_smpquery_vlarb(path: Path, lids: LidBook) -> dict[Port, ProgrammedVLArb
         The output of one or more queries.
     lids : LidBook
         The port of each LID.
+    remarks : Remarks, optional
+        Permits leaving out tables that cannot be read.
 
     Raises
     ------
     InputError
-        For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity.
+        For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity, and a last
+        query without an answer, unless the remarks permit leaving the table out. Always for a file without any table.
     """
-    dump = TextFile(path)
-    tables = _Tables(dump)
-    table: _Table | None = None
-    asked = False
+    dump = Dump(path, remarks)
+    tables = _Tables(dump, lids)
+    asked, diagnostics = False, 0
     for line in dump:
         text = line.strip()
-        asked = text.startswith("$")
-        if found := _HEAD.match(text):
-            tables.finish(table)
-            table = _table(dump, lids, found)
-        elif (found := _LIST.match(text)) and table is not None:
-            table.current = found.group(1)
-        elif not text or asked:
+        if not text:
             continue
-        elif (found := _ROW.match(text)) and table is not None and table.current:
-            tables.row(table, found.group(1), found.group(2))
-        else:
-            dump.refuse("line", "a row or a heading of smpquery vlarb", text)
-    tables.finish(table)
-    if asked:
-        dump.refuse("last query", "followed by its tables", "cut off")
+        if text.startswith("$"):
+            asked, diagnostics = True, dump.diagnostics
+            continue
+        asked = False
+        try:
+            tables.line(text)
+        except InputError as error:
+            tables.drop()
+            dump.leave_out(error)
+    try:
+        tables.finish()
+        if asked and dump.diagnostics == diagnostics:
+            dump.refuse("last query", "followed by its tables", "cut off")
+    except InputError as error:
+        dump.leave_out(error)
     if not tables.by_port:
-        dump.refuse("content", "at least one arbitration table", "none")
+        raise InputError("content", "at least one arbitration table", "none", source=str(path), line=dump.line)
     return tables.by_port
-
-
-def _table(dump: TextFile, lids: LidBook, found: re.Match[str]) -> _Table:
-    port = lids.port(dump, found.group(1), found.group(2))
-    low_cap, high_cap = int(found.group(3)), int(found.group(4))
-    for name, cap in (("LowCap", low_cap), ("HighCap", high_cap)):
-        if cap > MAX_ENTRIES:
-            dump.refuse(name, f"0 to {MAX_ENTRIES}", cap)
-    return _Table(port, low_cap, high_cap)

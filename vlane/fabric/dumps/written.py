@@ -1,4 +1,4 @@
-"""Writer of a fabric's dumps, in the form in which the readers of this package take them from the common tools."""
+"""Writer of a fabric's dumps, in the forms of the common tools."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def write_dumps(fabric: Fabric, folder: Path, names: tuple[str, ...] = (), *, op
     Parameters
     ----------
     fabric : Fabric
-        What is written.
+        The fabric.
     folder : Path
-        Where. Other files there stay.
+        The folder; its other files are kept.
     names : tuple of str
-        Of ``DUMPS``; all if left out. A file of which the fabric holds nothing is not written.
+        Names of ``DUMPS``; all by default. A file without content is not written.
     option : str
-        What a refusal names.
+        Name of the option that a refusal names.
 
     Raises
     ------
     InputError
-        If a file cannot be written, or one of them was read; then none is written.
+        If a file cannot be written or is an input of this command; then no file is written.
     """
     for name in names or DUMPS:
         not_an_input(folder / name, option=option)
@@ -74,7 +74,9 @@ def _topology(fabric: Fabric) -> Iterator[str]:
             line = f'[{number}]\t"{there.kind.value}-{there.guid:016x}"[{far.number}]\t\t# '
             if node.kind is not Kind.SWITCH:
                 line += f"lid {node.lids.get(number, 0)} lmc {node.lmc.get(number, 0)} "
-            yield f'{line}"{there.name}" lid {_lid(there, far.number)}\n'
+            generation, _, width = node.rates.get(number, "").partition(" ")
+            rate = f" {width.lower()}{generation}" if width else ""
+            yield f'{line}"{there.name}" lid {_lid(there, far.number)}{rate}\n'
 
 
 def _forwarding(fabric: Fabric) -> Iterator[str]:
@@ -125,6 +127,8 @@ def _portinfo(fabric: Fabric) -> Iterator[str]:
         yield f"$ smpquery portinfo {lid} {port.number}\n# Port info: Lid {lid} port {port.number}\n"
         if info.mtu:
             yield f"NeighborMTU:.....................{info.mtu}\n"
+        if info.high_limit is not None:
+            yield f"VLHighLimit:.....................{info.high_limit}\n"
         yield f"OperVLs:.........................VL0{f'-{info.vls - 1}' if info.vls > 1 else ''}\n"
 
 

@@ -7,8 +7,9 @@ import vlane
 
 @vlane.pattern("rotation")
 def rotation(host: int, topology: vlane.Topology) -> int:
-    """Each host sends to the one whose number is its own, rotated right by a bit."""
+    """Return the destination of a host: its number rotated right by one bit."""
     hosts = len(topology.hosts)
     if hosts & (hosts - 1):
-        raise vlane.InputError("pattern rotation", "used with a power of 2 as number of hosts", hosts)
+        problem = f"needs a power of 2 as number of hosts; the network has {hosts}"
+        raise vlane.InputError("pattern rotation", "another pattern", hosts, problem=problem)
     return host >> 1 | (host & 1) * hosts >> 1

@@ -1,0 +1,132 @@
+"""Numbers and lists of OpenSM's options, read as OpenSM reads them: C's ``strtol``, ``strtoul`` and ``strtok_r``.
+
+``scan`` and ``read_list`` stay within the subset of Python that kernels use (``docs/compiler.md``), so the same source
+runs in Python and compiled. Texts are sequences of character codes, such as ``bytes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from typing import NamedTuple
+
+UINT_MAX = 0xFFFFFFFF
+"""Largest ``unsigned``, to which OpenSM cuts the numbers of a list."""
+_LONG_MAX, _ULONG_MAX = (1 << 63) - 1, (1 << 64) - 1
+_TAB, _CARRIAGE_RETURN, _BLANK, _PLUS, _MINUS = 9, 13, 32, 43, 45
+_ZERO, _UPPER_A, _UPPER_X, _LOWER_A, _LOWER_X = 48, 65, 88, 97, 120
+_HEXADECIMAL, _OCTAL, _DECIMAL = 16, 8, 10
+_NO_DIGIT = 99
+_HALF_BITS = 32
+
+
+class Scanned(NamedTuple):
+    """A number as C's functions with base 0 scan it.
+
+    Parameters
+    ----------
+    end : int
+        Index of the first character after the number; the start if there is no number.
+    high, low : int
+        Upper and lower 32 bits of the magnitude.
+    negative : bool
+        Whether a minus sign stands before the digits.
+    overflow : bool
+        Whether the magnitude needs more than 64 bits.
+    """
+
+    end: int
+    high: int
+    low: int
+    negative: bool
+    overflow: bool
+
+
+def _digit(code: int) -> int:
+    """Return the value of a hexadecimal digit, or 99 for any other character."""
+    if _ZERO <= code < _ZERO + 10:
+        return code - _ZERO
+    if _UPPER_A <= code < _UPPER_A + 6:
+        return code - _UPPER_A + 10
+    if _LOWER_A <= code < _LOWER_A + 6:
+        return code - _LOWER_A + 10
+    return _NO_DIGIT
+
+
+def scan(text: Sequence[int], start: int) -> Scanned:
+    """Scan a number: blanks, a sign, ``0x`` and hexadecimal, ``0`` and octal, or decimal digits.
+
+    Examples
+    --------
+    >>> scan(b" 0xC0:7", 0)
+    Scanned(end=5, high=0, low=192, negative=False, overflow=False)
+    """
+    size, at = len(text), start
+    while at < size and (text[at] == _BLANK or _TAB <= text[at] <= _CARRIAGE_RETURN):
+        at += 1
+    negative = False
+    if at < size and (text[at] == _PLUS or text[at] == _MINUS):
+        negative = text[at] == _MINUS
+        at += 1
+    base = _DECIMAL
+    if at < size and text[at] == _ZERO:
+        base = _OCTAL
+        if at + 2 < size and (text[at + 1] == _LOWER_X or text[at + 1] == _UPPER_X) and _digit(text[at + 2]) < 16:
+            base = _HEXADECIMAL
+            at += 2
+    first, high, low, overflow = at, 0, 0, False
+    while at < size and _digit(text[at]) < base:
+        low = low * base + _digit(text[at])
+        high = high * base + (low >> _HALF_BITS)
+        overflow = overflow or high > UINT_MAX
+        low &= UINT_MAX
+        high &= UINT_MAX
+        at += 1
+    return Scanned(at if at > first else start, high, low, negative, overflow)
+
+
+def read_list(text: Sequence[int], numbers: MutableSequence[int]) -> int:
+    """Fill ``numbers`` as OpenSM reads a list, and return how many of them come before the end of the text.
+
+    After each number OpenSM skips one character, whatever it is, and cuts the number to 32 bits (``parse_one_unsigned``
+    of ``osm_qos.c``). Where no number stands it reads 0. At the end of the text all further numbers are 0.
+
+    Examples
+    --------
+    >>> numbers = [0] * 6
+    >>> read_list(b"0:4;1:-1", numbers), numbers
+    (4, [0, 4, 1, 4294967295, 0, 0])
+    """
+    at, given = 0, 0
+    for place in range(len(numbers)):
+        numbers[place] = 0
+        if at < len(text):
+            end, _, low, negative, overflow = scan(text, at)
+            numbers[place] = UINT_MAX if overflow else -low & UINT_MAX if negative else low
+            at = end + 1
+            given = place + 1
+    return given
+
+
+def strtol(text: bytes) -> tuple[int, bool]:
+    """Return the number at the start of a text, within 64 signed bits, and whether the number ends with the text.
+
+    Examples
+    --------
+    >>> strtol(b"017"), strtol(b"12 "), strtol(b"")
+    ((15, True), (12, False), (0, True))
+    """
+    end, high, low, negative, _ = scanned = scan(text, 0)
+    magnitude = _LONG_MAX + 1 if scanned.overflow else high << _HALF_BITS | low
+    return max(-magnitude, -_LONG_MAX - 1) if negative else min(magnitude, _LONG_MAX), end == len(text)
+
+
+def strtoul(text: bytes) -> tuple[int, bool]:
+    """Return the number at the start of a text, modulo 64 bits, and whether the number ends with the text."""
+    end, high, low, negative, overflow = scan(text, 0)
+    magnitude = high << _HALF_BITS | low
+    return _ULONG_MAX if overflow else -magnitude & _ULONG_MAX if negative else magnitude, end == len(text)
+
+
+def tokens(text: str) -> list[str]:
+    """Return the parts of a list between commas as ``strtok_r`` returns them: empty parts do not count."""
+    return [part for part in text.split(",") if part]
