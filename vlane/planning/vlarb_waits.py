@@ -66,6 +66,7 @@ def longest_wait(
 
     Examples
     --------
+    >>> from vlane.schedulers.vlarb import VLArbEntry
     >>> table = VLArbTable((VLArbEntry(0, 4), VLArbEntry(1, 8)), (VLArbEntry(2, 1),), 255)
     >>> longest_wait(table, 0, most={0: 2, 1: 3})
     12
@@ -98,6 +99,7 @@ def wait_after_exchange(
 
     Examples
     --------
+    >>> from vlane.schedulers.vlarb import VLArbEntry
     >>> table = VLArbTable((VLArbEntry(1, 8), VLArbEntry(0, 4)), (VLArbEntry(2, 1),), 255)
     >>> wait_after_exchange(table, 0, most={0: 2, 1: 3}), wait_after_exchange(table, 1, most={0: 2, 1: 3})
     (10, 0)
