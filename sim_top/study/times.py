@@ -50,7 +50,7 @@ def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, A
     --------
     >>> timed_document({"offered": 0.5, "latency_p50": 10, "latency_p99": None}, LinkClock(100.0))
     {'offered': 0.5, 'offered_gbps': 50.0, 'latency_p50': 10, 'latency_p50_ns': 51.2, 'latency_p99': None, \
-    'latency_p99_ns': None}
+'latency_p99_ns': None}
     """
     made: dict[str, Any] = {}
     for name, value in document.items():
