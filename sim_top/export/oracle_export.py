@@ -134,7 +134,7 @@ def _tool(variable: str, usual: str, package_name: str) -> list[str]:
     try:
         subprocess.run([*words, "--version"], capture_output=True, check=False)
     except OSError:
-        got = shlex.join(words)
+        got = words[0]
         problem = f": {got} is not installed; try {usual} (apt-get install {package_name})"
         raise InputError(variable, "an installed program", got, problem=problem) from None
     return words

@@ -84,7 +84,7 @@ def test_a_name_may_be_one_that_the_testbench_uses(name: str, tmp_path: Path) ->
     "name", ["a$b", "1a", "", "a b", "../a", "_a", "module", "logic", "é", "a" * 65, "a.b", "class"]
 )
 def test_a_name_that_is_no_identifier_is_refused(name: str, tmp_path: Path) -> None:
-    assert_refused(call("export", "rr", "--out", tmp_path / "none", "--name", name), "--name must be")
+    assert_refused(call("export", "rr", "--out", tmp_path / "none", "--name", name), "is a reserved word")
     assert not (tmp_path / "none").exists()
 
 
@@ -163,7 +163,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "rr.md").write_text("mine\n")
     other = ("export", "rr", "--out", tmp_path, "--testbench", "20", "--param", "data_vls=4")
     (tmp_path / "rr.v").unlink()
-    assert_refused(call(*other), "rr.md: --force must be given")
+    assert_refused(call(*other), "rr.md: --force is needed")
     assert contents(tmp_path) == {**{name: before[name] for name in before if name != "rr.v"}, "rr.md": b"mine\n"}
 
     assert call(*other, "--force").status == 0
@@ -180,7 +180,7 @@ def test_folders_and_devices_are_not_replaced(what: str, tmp_path: Path) -> None
         there.mkdir()
     else:
         there.symlink_to("/dev/null")
-    assert_refused(call("export", "rr", "--out", tmp_path, "--force"), "--out must be a folder in which this is a")
+    assert_refused(call("export", "rr", "--out", tmp_path, "--force"), "--out: not a regular file")
     assert [file.name for file in tmp_path.iterdir()] == ["rr.core"]
     assert not there.is_file()
 
@@ -190,7 +190,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     out.mkdir()
     kept.write_text("kept\n")
     (out / "rr.v").symlink_to(kept)
-    assert_refused(call("export", "rr", "--out", out), "kept.v: --force must be given")
+    assert_refused(call("export", "rr", "--out", out), "kept.v: --force is needed")
     assert kept.read_text() == "kept\n"
     assert call("export", "rr", "--out", out, "--force").status == 0
     assert (out / "rr.v").is_symlink()
@@ -199,7 +199,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert_refused(call("export", "rr", "--out", tmp_path / "file"), "--out", "a folder")
+    assert_refused(call("export", "rr", "--out", tmp_path / "file"), "--out: cannot use the folder")
 
 
 def test_combinational_logic_needs_no_initial_value(tmp_path: Path) -> None:

@@ -401,5 +401,5 @@ def test_an_input_is_given_once() -> None:
     """Given an input both by its own name and within a mapping, the step is refused."""
     golden = vlane.oracle("rr", data_vls=4, vl15=False)
 
-    with pytest.raises(InputError, match="heads__request must be given once"):
+    with pytest.raises(InputError, match="heads__request is given twice"):
         golden.step(heads__request=1, heads={"request": 2}, ready=1)

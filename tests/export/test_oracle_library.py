@@ -356,7 +356,7 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     exported(tmp_path, "rr", {})
     before = (tmp_path / "librr_oracle.so").read_bytes()
 
-    assert_refused(call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3"), "--force must be given")
+    assert_refused(call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3"), "--force is needed")
     assert (tmp_path / "librr_oracle.so").read_bytes() == before
 
     done = call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3", "--force", "--json")

@@ -390,8 +390,8 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", [], ["--rtl", "0 to 2, or all", "missing"]),
         ("", "", ["--rtl", "3"], ["--rtl", "0 to 2, or all", "3"]),
         ("", "", ["--rtl", "one"], ["--rtl", "0 to 2, or all", "one"]),
-        ("", "", ["--rtl", "0,0"], ["--rtl must be 0 to 2, or all, each switch once, not 0,0"]),
-        ("", "", ["--rtl", "1", "--rtl", "all"], ["--rtl must be 0 to 2, or all, each switch once, not 1,all"]),
+        ("", "", ["--rtl", "0,0"], ["--rtl names switch 0 twice"]),
+        ("", "", ["--rtl", "1", "--rtl", "all"], ["--rtl names switch 1 twice"]),
         ("", "", ["--rtl", "0,9"], ["--rtl must be 0 to 2, or all, not 9"]),
         ("", "", ["--rtl", "1", "--engine", "coctb"], ["--engine must be one of native, cocotb", "coctb"]),
         ("", "", ["--rtl", "1", "--simulator", "icarus"], ["--simulator", "cannot be used with network"]),
@@ -418,7 +418,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
             ["--rtl", "1"],
             ["switch.central_blocks", "at least 8", "7"],
         ),
-        ("largest_blocks = 4\n", "", ["--rtl", "1"], ["buffers.largest_blocks", "same for every VL", "[4, 1]"]),
+        ("largest_blocks = 4\n", "", ["--rtl", "1"], ["buffers.largest_blocks", "equal for all VLs", "[4, 1]"]),
         ("largest_blocks = 4", "largest_blocks = 3", ["--rtl", "1"], ["buffers.largest_blocks", "at least 4", "3"]),
         ("minimum_blocks = 4", "minimum_blocks = [4, 5]", ["--rtl", "1"], ["buffers.minimum_blocks", "[4, 5]"]),
     ],
@@ -434,8 +434,8 @@ def test_studies_without_hardware_support_are_refused(
 
 def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
     """A study and ``--rtl`` are accepted with ``network`` only, which requires a study."""
-    assert_refused(call("cosim", "vlarb", study), "STUDY", "network only", "vlarb")
-    assert_refused(call("cosim", "rr", "--rtl", "1"), "--rtl", "network only", "rr")
+    assert_refused(call("cosim", "vlarb", study), "STUDY, --rtl and --set apply only to `vlane cosim network`")
+    assert_refused(call("cosim", "rr", "--rtl", "1"), "STUDY, --rtl and --set apply only to `vlane cosim network`")
     assert_refused(
         call("cosim", "network", study, "--rtl", "1", "--fault", "7"), "--fault", "cannot be used with network"
     )

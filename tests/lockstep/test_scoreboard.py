@@ -83,7 +83,7 @@ def test_a_grant_is_compared_in_the_cycle_in_which_it_is_due(tmp_path: Path) -> 
 
     assert wrong is not None
     assert follower.difference is wrong
-    assert "vl: golden 1, gnt_o says 3" in str(follower.difference)
+    assert "vl: golden 1, gnt_o 3" in str(follower.difference)
     assert (follower.difference.cycle, follower.difference.golden_cycle) == (7, 6)
     assert [each.cycle for each in follower.difference.cycles] == [2, 3, 4, 5, 6, 7]
     assert (follower.checked, follower.decisions) == (3, 3)

@@ -268,7 +268,7 @@ def _write_and_meet(barrier: Any, written: Any, seen: Any, number: int) -> None:
 def test_indivisible_networks_are_refused(tmp_path: Path) -> None:
     """More parts than switches, and FCP credits on several cores, are refused without output."""
     net = make_network(world_of(), load=0.5, seed=1)
-    with pytest.raises(InputError, match="cores must be 1 to 12, for a network of 12 switches, not 13"):
+    with pytest.raises(InputError, match="cores must be 1 to 12 for a network of 12 switches, not 13"):
         divide(net, packets_for(net, 1 << 10), 13)
 
     study = tmp_path / "study.toml"

@@ -46,9 +46,7 @@ def test_features_that_need_tables_are_refused(study: Path) -> None:
     out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
     assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace cannot be used with more than 3 LIDs")
     assert_refused(
-        call("cosim", "network", study, "--rtl", "0"),
-        "network: 4 LIDs exceed the limit of switches in hardware, 3",
-        "not 4",
+        call("cosim", "network", study, "--rtl", "0"), "network: 4 LIDs exceed the limit of switches in hardware, 3"
     )
     study.write_text(STUDY + rewrite)
     assert_refused(call("simulate", study, "--out", out), "rewrite must be left out of a network that forwards by rule")

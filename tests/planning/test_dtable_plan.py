@@ -91,7 +91,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("bandwidth = 0.094", "bandwidth = 1e-99999999", ("bandwidth", "at most 30 digits")),
         ("bandwidth = 0.094", "bandwidth = nan", ("bandwidth", "a number")),
         ("bandwidth = 0.094", 'bandwidth = "much"', ("bandwidth", "a number", "much")),
-        ("sl = 1", "sl = 0x" + "f" * 5000, ("sl of VO", "0 to 15", "far too long")),
+        ("sl = 1", "sl = 0x" + "f" * 5000, ("sl of VO", "0 to 15", "too many digits")),
         ("mtu_blocks = 3 ", "mtu = 3 ", ("mtu",)),
     ],
 )

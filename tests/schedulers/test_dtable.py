@@ -123,7 +123,7 @@ def test_packing_refuses_weights_whose_counters_could_overflow() -> None:
         DTable(((0, 191),)).check_ib_packing()
     with pytest.raises(InputError, match="SL must be 0 to 15"):
         DTable(((16, 1),)).check_ib_packing()
-    with pytest.raises(InputError, match="at most 64"):
+    with pytest.raises(InputError, match="the IB packing holds 64"):
         DTable(((0, 1),) * 65).check_ib_packing()
 
 

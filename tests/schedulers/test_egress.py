@@ -222,7 +222,7 @@ def test_table_file_must_be_there(scheduler: str, arrivals: Path) -> None:
     """Given a missing table file, the command names the unreadable file."""
     called = call("egress", "--scheduler", scheduler, "--table", "none.toml", "--arrivals", arrivals)
 
-    assert_refused(called, "none.toml", "readable")
+    assert_refused(called, "none.toml", "cannot be read")
 
 
 def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_shares_of_the_whole_run_are_labelled(tmp_path: Path) -> None:
 
     assert done["window"] is None
     assert [lane["share"] for lane in done["per_vl"]] == [0.25, 0.75]
-    assert "shares: of the whole run" in shown
+    assert "shares: whole run" in shown
     assert "in cycles" not in shown.split("shares:")[1]
 
 
@@ -70,7 +70,9 @@ def test_the_window_is_the_one_in_which_most_bytes_left(tmp_path: Path) -> None:
     assert sum(shares.values()) == pytest.approx(1)
     assert 0 < shares[15] < shares[0] < shares[1]
     first, last = done["window"].values()
-    assert f"that left in cycles {first} to {last}, while every lane had a packet waiting" in call(*arguments).out
+    assert (
+        f"shares: bytes sent in cycles {first} to {last}, while every lane had a packet waiting" in call(*arguments).out
+    )
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(1, 9)), max_size=30))

@@ -273,7 +273,7 @@ def test_weights_that_no_scheduler_can_hold_are_refused(field: str, weights: Any
     ("section", "told"),
     [
         ("[wrr]\nweight = [1, 256]\n", ["2: wrr.weight[1] must be 0 to 255, not 256"]),
-        ("[wrr]\nweight = [1, 2, 3]\n", ["wrr.weight", "at most 2 long"]),
+        ("[wrr]\nweight = [1, 2, 3]\n", ["wrr.weight", "the instance allows 2"]),
         ("[wrr]\nweights = [1, 2]\n", ["wrr.weights", "did you mean weight?"]),
         ("[wrr]\n", ["wrr.weight", "missing"]),
         ("[drr]\nquantum = [1, 2]\n", ["wrr", "missing"]),

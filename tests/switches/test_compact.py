@@ -205,10 +205,13 @@ def test_the_unfolded_size_counts_a_module_for_each_instance() -> None:
     ("words", "told"),
     [
         (["network", STUDY, "--rtl", "0", "--set", "switch.kind"], ["--set", "KEY=VALUE"]),
-        (["network", STUDY, "--rtl", "0", "--set", "run.seeds=[1]", "--set", "run.seeds=[2]"], ["once", "twice"]),
+        (
+            ["network", STUDY, "--rtl", "0", "--set", "run.seeds=[1]", "--set", "run.seeds=[2]"],
+            ["--set run.seeds is given twice"],
+        ),
         (["network", STUDY, "--rtl", "0", "--set", "switch.knd=opa"], ["switch.knd"]),
         (["network", STUDY, "--rtl", "0", "--set", "buffers.blocks=4097"], ["buffers.blocks=4097", "1 to 4096"]),
-        (["rr", "--set", "run.seeds=[1]"], ["STUDY, --rtl and --set", "network only", "rr"]),
+        (["rr", "--set", "run.seeds=[1]"], ["STUDY, --rtl and --set apply only to `vlane cosim network`"]),
     ],
 )
 def test_a_wrong_change_of_the_study_is_refused(words: list[str], told: list[str]) -> None:
