@@ -41,7 +41,7 @@ def assert_same(fabric: Fabric, made: Trace, plain: PlainTrace) -> None:
         assert ours.reason.startswith(theirs[2]), (ours, theirs)
     ways = waits_of(made)
     plain.waits = {hop: ws for hop, ws in plain.waits.items() if fabric.nodes[hop[0].guid].kind is Kind.SWITCH}
-    if any("for ever" in reason for _, _, reason in plain.unreachable):
+    if any("forever" in reason for _, _, reason in plain.unreachable):
         assert all(wanted <= ways[held] for held, wanted in plain.waits.items())
         return
     bare = {(*made.wiring.port(source), made.wiring.port(out).number) for source, out in made.bare}

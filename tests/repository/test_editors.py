@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = ("vlane", "golden", "hdl", "tb", "sim_top")
 NAMES = [
-    ("golden/network/network.py", "Sources", "golden/traffic/sources.py"),
+    ("golden/network/state.py", "Sources", "golden/traffic/sources.py"),
     ("golden/switches/ib_switch.py", "Records", "golden/compiler/records.py"),
     ("golden/plain/network.py", "Faults", "golden/plain/faults.py"),
     ("hdl/switches/ib_switch.py", "IBSwitchParameters", "vlane/switches/ib_switch.py"),
