@@ -38,7 +38,7 @@ VERBS = {
         "study": "Run a paper's study and compare its figures with the published ones.",
         "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
         "compare": "Compare the runs that are in both results.",
-        "soak": "Run many instances of a block (random instances for switches) against golden.",
+        "soak": "Compare random instances of a block with golden, each with traffic of its own.",
         "evidence": "Sum the cycles compared in recorded soaks, by block, and report how many match the current RTL.",
         "export": "Write the block's Verilog, port table, FuseSoC core and, on request, a testbench"
         " that needs no Python.",

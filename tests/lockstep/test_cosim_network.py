@@ -439,8 +439,8 @@ def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
     assert_refused(
         call("cosim", "network", study, "--rtl", "1", "--fault", "7"), "--fault", "cannot be used with network"
     )
-    assert_refused(call("cosim", "network", "--rtl", "1"), "STUDY", "given with network", "missing")
-    assert_refused(call("cosim", "network", DATA / "none.toml", "--rtl", "1"), "none.toml", "readable")
+    assert_refused(call("cosim", "network", "--rtl", "1"), "STUDY is missing", "needs a study file")
+    assert_refused(call("cosim", "network", DATA / "none.toml", "--rtl", "1"), "none.toml", "cannot be read")
 
 
 def test_main_job_runs_one_switch_in_both_ways() -> None:

@@ -49,7 +49,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "credits": {"congestion", "egress", "packets", "parameters", "units"},
         "tables": {"documents", "egress", "errors", "parameters", "units"},
         "schedulers": {"documents", "egress", "errors", "parameters", "plugins", "registers", "tables", "units"},
-        "fabric": {"congestion", "documents", "errors", "schedulers", "tables", "units"},
+        "fabric": {"congestion", "documents", "errors", "rates", "schedulers", "shown", "tables", "units"},
         "register_maps": {"congestion", "credits", "ethernet", "registers", "schedulers", "tables"},
         "switches": {
             "congestion",
