@@ -188,7 +188,7 @@ def test_every_part_has_its_share_of_each_level() -> None:
 
 
 COMMON = {
-    "border": "barrier letters owner packets rooms said",  # written alternately
+    "border": "barrier letters owner packets credits published",  # written alternately
     "meters": "flow_level",
     "sources": "active bits due fraction guide held hot last_class left lids pace pairs patience period place sends "
     "setting target",

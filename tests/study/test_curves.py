@@ -294,7 +294,7 @@ def test_single_valued_parameters_are_compared() -> None:
     assert (found.runs, found.equal_runs, found.only_first) == (6, 0, 0)
     with pytest.raises(InputError, match=r"parameter buffers.blocks has several values .64, 128."):
         compare_levels(table, parts[0].drop("buffers.blocks"))
-    with pytest.raises(InputError, match="results must be of some equal runs"):
+    with pytest.raises(InputError, match="results have no run in common"):
         compare_levels(table, table.with_columns(pl.col("seed") + 100))
     with pytest.raises(InputError, match=r"results contain several runs with load"):
         compare_levels(table, pl.concat([table, table]))
