@@ -181,7 +181,7 @@ def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, 
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ('rate_gbps = "EDR"', [":7", "link.rate_gbps", "0.001 to 1000000 Gb/s or a name", "did you mean EDR 4X?"]),
+        ('rate_gbps = "EDR"', [":7", "link.rate_gbps", "0.001 to 1000000, in Gb/s, or a name", "did you mean EDR 4X?"]),
         ("rate_gbps = 0", [":7", "link.rate_gbps", "not 0"]),
         ("rate_gbps = true", [":7", "link.rate_gbps", "not true"]),
         ("rate_gbps = nan", [":7", "link.rate_gbps", "not nan"]),

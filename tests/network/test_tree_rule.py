@@ -49,7 +49,7 @@ def test_features_that_need_tables_are_refused(study: Path) -> None:
         call("cosim", "network", study, "--rtl", "0"), "network: 4 LIDs exceed the limit of switches in hardware, 3"
     )
     study.write_text(STUDY + rewrite)
-    assert_refused(call("simulate", study, "--out", out), "rewrite must be left out of a network that forwards by rule")
+    assert_refused(call("simulate", study, "--out", out), "rewrite cannot be used in a network that forwards by rule")
 
 
 @pytest.mark.usefixtures("by_rule")

@@ -252,7 +252,7 @@ def test_two_writers_exclude_each_other_and_a_dead_one_lets_go(study: Path, tmp_
         assert holder.stdout.readline() == "held\n"
         while_held = call("simulate", study, "--out", out)
 
-    assert_refused(while_held, str(out), "--out", "another vlane process is writing", "in use")
+    assert_refused(while_held, str(out), "--out", "another vlane process is writing")
     assert call("simulate", study, "--out", out).status == 0
 
 
