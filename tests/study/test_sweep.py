@@ -187,7 +187,7 @@ def columns_of(heading: str) -> list[str]:
     text = (ROOT / "docs" / "results.md").read_text().split(f"### {heading}\n")[1].split("\n#")[0]
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     if not rows:  # a list of columns without meanings of their own
-        return re.findall(r"`([a-z]\w*)`", text)
+        return [name for name in re.findall(r"`([a-z]\w*)`", text) if not name.endswith("_")]
     return [name.strip("` ") for row in rows for name in row.split("|")[1].split(",")]
 
 
