@@ -44,7 +44,7 @@ def test_what_the_high_list_never_sends_is_the_low_lists(most: str, tmp_path: Pa
     assert heartbeats["wait_bound_us"] == pytest.approx(130 * 0.00512)
     assert storage["share"] == pytest.approx(0.95 * 2 / 3)
     assert storage["share"] + rest["share"] == pytest.approx(0.95)
-    refused(tmp_path, HEARTBEATS.format(""), "level.1.share", "at_most of level.0 (SL 4)", "0.5, with 0.05", "0.6")
+    refused(tmp_path, HEARTBEATS.format(""), "level.1.share", "at_most for level.0 (SL 4)", "0.5, with 0.05", "0.6")
     too_much = HEARTBEATS.format("at_most = 0.5")
     refused(tmp_path, too_much, "level.1.share", "0.5, with 0.05 for the high list", "0.6")
 
