@@ -23,10 +23,7 @@ def read_edges(path: Path) -> Topology:
         If no host is declared, a host has no cable or several cables, a cable connects two hosts, a line is malformed,
         or the network is not connected.
     """
-    try:
-        lines = whole_text(path, "edge list").splitlines()
-    except InputError:
-        raise InputError("edge list", "a readable text file", str(path)) from None
+    lines = whole_text(path, "edge list").splitlines()
     edges = _Edges(path)
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()
@@ -35,7 +32,7 @@ def read_edges(path: Path) -> Topology:
         elif len(words) == 2:
             edges.cables.append((number, words[0], words[1]))
         elif words:
-            must = "a cable of two names, or host and the names of hosts"
+            must = "two names (a cable), or host and names of hosts"
             raise InputError("line", must, line.strip(), source=str(path), line=number)
     return edges.topology()
 
@@ -53,20 +50,21 @@ class _Edges:
     def topology(self) -> Topology:
         """Return the topology."""
         if not self.cables:
-            raise InputError("edge list", "at least one line", "none", source=str(self._path))
+            raise InputError("edge list", "given", "none", problem="has no cables", source=str(self._path))
         declared = self._declared()
         cables: list[tuple[End, End]] = []
         hosts: dict[str, End] = {}
         for number, *names in self.cables:
             of_hosts = [name for name in names if name in declared]
             if len(of_hosts) == 2:
-                raise self._refusal("cable", "between two switches or a switch and a host", " ".join(names), number)
+                problem = f"connects two hosts, {names[0]} and {names[1]}"
+                raise self._refusal("cable", "one with a switch", " ".join(names), number, problem)
             if not of_hosts:
                 cables.append((self._port_of(names[0]), self._port_of(names[1])))
                 continue
             (host,) = of_hosts
             if host in hosts:
-                raise self._refusal("host", "cabled once", host, number)
+                raise self._refusal("host", "without a cable", host, number, f"{host} already has a cable above")
             hosts[host] = self._port_of(names[names[0] == host])
         in_order = sorted(hosts, key=lambda name: (len(name), name))
         self._check_connected(cables)
@@ -83,8 +81,8 @@ class _Edges:
         except InputError as error:
             raise error.at(str(self._path)) from None
 
-    def _refusal(self, field: str, must: str, got: str, line: int = 0) -> InputError:
-        return InputError(field, must, got, source=str(self._path), line=line)
+    def _refusal(self, field: str, must: str, got: str, line: int = 0, problem: str = "") -> InputError:
+        return InputError(field, must, got, problem=problem, source=str(self._path), line=line)
 
     def _declared(self) -> set[str]:
         """Return the names of hosts."""
@@ -92,9 +90,9 @@ class _Edges:
         if not self.patterns:
             ends = Counter(name for _, *both in self.cables for name in both)
             once = [name for name in names if ends[name] == 1]
-            must = "declared by a line such as: host NAME NAME, or host gpu-*"
-            got = f"left out (names with one cable: {', '.join(once[:6])}{', ...' if len(once) > 6 else ''})"
-            raise self._refusal("hosts", must, got)
+            shown = f"{', '.join(once[:6])}{', ...' if len(once) > 6 else ''}"
+            problem = "are missing: add a line such as host NAME NAME, or host gpu-*"
+            raise self._refusal("hosts", "given", "missing", problem=f"{problem} (names with one cable: {shown})")
         found: set[str] = set()
         for number, pattern in self.patterns:
             matching = {name for name in names if fnmatchcase(name, pattern)}
@@ -129,4 +127,5 @@ class _Edges:
                 f"{names[root]} ({count} switch{'es' if count > 1 else ''})" for root, count in sorted(sizes.items())
             ]
             shown = ", ".join(each[:6]) + (", ..." if len(each) > 6 else "")
-            raise self._refusal("cables", "a connected network", f"{len(each)} parts, with {shown}")
+            problem = f"form {len(each)} separate parts, with {shown}"
+            raise self._refusal("cables", "a connected network", f"{len(each)} parts", problem=problem)

@@ -208,7 +208,7 @@ def _run_native(
 
 
 def _wait_for_period(device: CompiledModel, cycles: int, ports: int) -> None:
-    """Run a switch until its periods begin, so that they are in phase with golden's, which begin in cycle 0."""
+    """Run a switch until its periods begin, in phase with golden's periods from cycle 0."""
     rows = np.zeros((min(cycles, _IDLE_ROWS), device.input_words), np.uint64)
     device.inputs["ready"].put(rows, (1 << ports) - 1)
     for done in range(0, cycles, _IDLE_ROWS):

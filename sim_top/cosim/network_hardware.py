@@ -71,7 +71,7 @@ def switch_block(world: World) -> str:
 
 
 def _check_rates(world: World) -> None:
-    """Refuse cables of different rates, which switches in hardware do not have."""
+    """Reject cables of different rates, which switches in hardware do not support."""
     slow = next((number for number, each in enumerate(world.study.cable) if each.relative_rate != 1), None)
     if slow is not None:
         must = "1 for switches in hardware"
@@ -79,7 +79,8 @@ def _check_rates(world: World) -> None:
     if paces := captured_paces(world.rates):
         switch, port = next(iter(paces))
         captured = f"{world.rates[switch, port]} at {world.topology.show_switch(switch)} port {port + 1}"
-        raise InputError("network", "a capture whose cables have one rate, for switches in hardware", captured)
+        problem = f": cables of different rates ({captured}) do not exist for switches in hardware"
+        raise InputError("network", "a capture whose cables have one rate", captured, problem=problem)
 
 
 def hardware_parameters(world: World) -> dict[str, Any]:
@@ -114,7 +115,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
         raise InputError("link.credits", must, study.link.credits)
     if settings.scheduler not in SCHEDULERS:
-        raise InputError("scheduler.name", "one that has hardware, for switches in hardware", settings.scheduler)
+        problem = f": {settings.scheduler} has no hardware"
+        raise InputError("scheduler.name", "a scheduler with hardware", settings.scheduler, problem=problem)
     _check_rates(world)
     central = world.central or buffers
     for field, values, hint in (

@@ -1,4 +1,4 @@
-"""Random instances of a block in lockstep; an instance that fails is reduced as long as it fails."""
+"""Soaks: random instances of a block in lockstep. A failing instance is reduced while it fails."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _BY_FCP = 0.3
 _OTHER_FORM = 0.4
 _MARKS = 0.3
 _MOST_DRAWS = 10_000
-"""Points that are drawn, at most, for one with the values that are asked for."""
+"""Largest number of draws in search of a point with the wanted values."""
 _SERIES = 50
-"""Points of which every choice and every flag has every value; the second half of them fills the gaps of the first."""
+"""Number of points in which every choice and flag takes every value; the second half fills the gaps of the first."""
 _SEEDS = 1 << 16
 _LONG = 10_000_000
 """Number of cycles above which a slower, better-optimising compilation pays off."""
@@ -60,9 +60,9 @@ class Point:
 def points_of(
     block: str, *, count: int, cycles: int, seed: int, wanted: Mapping[str, Any], full_size: bool
 ) -> Iterator[Point]:
-    """Yield random instances of a block and their traffic, the same for equal arguments; a longer run begins with them.
+    """Yield random instances of a block with their traffic. Equal arguments give equal instances.
 
-    Each 50 instances together have every value of every choice and flag that the wanted values leave open.
+    In every 50 instances, each choice and flag that is not fixed by wanted values takes every value.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ def points_of(
         if point is None:
             found.shape.over({}, wanted)  # refuses what no instance may have
             given = " ".join(f"{name}={value}" for name, value in wanted.items())
-            raise InputError("--param", "values that random instances have together", given)
+            problem = f": no random instance has {given}"
+            raise InputError("--param", "a possible combination", given, problem=problem)
         parameters = {**found.defaults(), **point.parameters}
         open_values = [(name, each) for name, each in open_values if parameters[name] != each]
         yield point
@@ -120,7 +121,7 @@ def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles:
 
 
 def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
-    """Return a random switch that the component accepts: ports, VLs, buffers from tight to roomy, scheduler, tables."""
+    """Return a random valid switch: ports, VLs, tight or ample buffers, scheduler, tables."""
     kind = _KINDS[block]
     ports, lanes = source.randint(2, 10 if kind.has_centre else 6), source.randint(2, 5)
     if kind.most_vls > MAX_DATA_VLS and source.random() < _MANY_LANES:
@@ -206,7 +207,7 @@ def run_point(point: Point) -> str:
 
 
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
-    """Return a smaller point that fails too: each parameter in turn is reduced as far as the point still fails."""
+    """Return a smaller point that still fails; each parameter is reduced as far as the failure persists."""
     if point.block not in SWITCHES:
         shape = BLOCKS[point.block].shape
         usual, words = shape.defaults(), values_of(shape)
@@ -252,7 +253,7 @@ def _small_numbers(least: int, most: int) -> tuple[int, ...]:
 
 
 def _reduced(point: Point, smaller: Mapping[str, tuple[Any, ...]], fails: Callable[[Point], str]) -> Point:
-    """Return the point with the first of the values given for each parameter, in order, with which it still fails."""
+    """Return the point with each parameter, in order, set to the first given value with which the point still fails."""
     for name, values in smaller.items():
         for value in values:
             present = point.parameters[name]

@@ -130,16 +130,16 @@ def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
 
 
 def marking_remark(study: Study, congestion: Congestion, marked: Iterable[int]) -> str:
-    """Return why no packet was marked, if the settings of the switches explain it; otherwise an empty text.
+    """Return the reason why no packet was marked, if the switch settings explain it; otherwise an empty text.
 
     Parameters
     ----------
     study : Study
-        The study of the runs.
+        Study of the runs.
     congestion : Congestion
-        Its settings.
+        Settings of congestion control.
     marked : iterable of int
-        Packets that each run marked.
+        Number of marked packets of each run.
     """
     if any(marked):
         return ""
@@ -148,8 +148,8 @@ def marking_remark(study: Study, congestion: Congestion, marked: Iterable[int]) 
     if congestion.by_inputs or study.switch.speed > 1:
         return ""
     return (
-        'no packet was marked: with measure = "output" a buffer must fill, which it does not where the crossbar is no '
-        'faster than the links; set switch.speed = 2, or congestion.measure = "inputs"'
+        'no packet was marked: with measure = "output", marking needs full output buffers, which a crossbar at '
+        'link speed never causes; set switch.speed = 2 or congestion.measure = "inputs"'
     )
 
 

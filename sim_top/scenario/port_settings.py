@@ -95,7 +95,7 @@ def admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable
 
 
 def _parameters(study: Study, shape: Mapping[str, Any]) -> Parameters:
-    """Return the parameters of every port's scheduler: those of the study, otherwise those that the table needs."""
+    """Return the parameters of every port's scheduler: as in the study, otherwise as the table requires."""
     words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
     return find_scheduler(study.scheduler.name).parameters.of_words(words, shape)
 

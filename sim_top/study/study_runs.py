@@ -172,7 +172,7 @@ def _remarks(world: World) -> list[str]:
 
 
 def _captured_rates(world: World) -> Iterator[str]:
-    """Report which captured rates the runs take, and which they ignore."""
+    """Yield remarks about captured link rates: simulated ones and ignored ones."""
     fastest = fastest_captured(world.rates)
     if not fastest:
         if world.rates:

@@ -95,7 +95,7 @@ def made_by_processes(tasks: Sequence[Task[T]], jobs: int) -> Generator[T]:
 
 
 class _Worker:
-    """Process that runs one task after another."""
+    """Process for one task at a time."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")

@@ -134,4 +134,4 @@ def test_switches_in_hardware_refuse_different_rates(rate: str, capture_copy: An
     refused = call("cosim", "network", study, "--rtl", "0", "--cycles", "100")
 
     assert refused.status == 2
-    assert "a capture whose cables have one rate" in refused.err
+    assert "cables of different rates" in refused.err

@@ -496,7 +496,7 @@ def test_a_design_with_its_table_built_in_is_compared_from_its_first_cycle(tmp_p
     wrong = ran(tmp_path, "wrr", BUILT_IN, BUILT_IN_MAP, table="[wrr]\nweight = [3, 1, 0, 8]\n")
 
     assert wrong.difference is not None
-    assert "--table must be given, as the design has its table built in" in refusal(tmp_path, "wrr", WRR, BUILT_IN_MAP)
+    assert "--table is missing: the design has a built-in table" in refusal(tmp_path, "wrr", WRR, BUILT_IN_MAP)
 
 
 @pytest.mark.slow

@@ -96,7 +96,6 @@ def test_writes_during_a_pending_exchange_are_refused_in_the_run(study: Path) ->
     words = [
         "lone.toml:34: swap.1.cycle",
         "its writes begin in cycle 537, while the previous exchange is still pending",
-        "not 540",
     ]
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
     with pytest.raises(vlane.InputError, match=r"lone.toml:34: swap.1.cycle"):

@@ -1,4 +1,4 @@
-"""``vlane plants``: planted one-line bugs, and the checks that detect them."""
+"""``vlane plants``: one-line bugs and the checks that detect them."""
 
 from __future__ import annotations
 

@@ -32,15 +32,15 @@ def prove(
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
     stuck: Annotated[  # noqa: FBT002
-        bool, typer.Option("--stuck", help="Hold each register and output at 0 and at 1: which proof notices?")
+        bool, typer.Option("--stuck", help="Report which proofs detect each register and output held at 0 and at 1.")
     ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the cache has the verdict.")] = False,  # noqa: FBT002
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the verdict is cached.")] = False,  # noqa: FBT002
 ) -> None:
     """Prove the block's properties, by k-induction or to a bounded depth, at small and full size.
 
-    Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
-    of a small instance is that instance. With --stuck, exit status 1 if a fault is refuted by no proof and not listed
-    with a reason. Verdicts are kept in the cache by design, property, depth and tool versions.
+    Exit status 1 if a property fails or its premise is unreachable. With --netlist, prove instead that the synthesised
+    netlist of a small instance is equivalent to its RTL. With --stuck, exit status 1 if no proof detects a fault that
+    is not listed with a reason. Verdicts are cached by design, property, depth and tool versions.
     """
     found = find_block(block)
     check_netlist(netlist)
@@ -64,7 +64,7 @@ def prove(
 
 
 def _stuck(block: Block, instances: tuple[Instance, ...], minutes: int, *, as_json: bool) -> int:
-    """Show the stuck-at faults of a block's proofs; return the exit status."""
+    """Print the stuck-at faults of a block and the proofs that detect them; return the exit status."""
     listed, faults, forms = listed_faults(), [], dict[str, list[int]]()
     for each in stuck_faults(block, instances, timeout_seconds=60 * minutes):
         reason = listed.get((block.name, each.form, each.fault), "")
@@ -91,11 +91,11 @@ def _stuck(block: Block, instances: tuple[Instance, ...], minutes: int, *, as_js
             }
         )
     else:
-        columns = ["component", ">faults", ">refuted by a trace", ">by the induction", ">listed", ">open"]
+        columns = ["component", ">faults", ">detected by a trace", ">by induction", ">listed", ">open"]
         rows = [[form, str(sum(counts)), *map(str, counts)] for form, counts in forms.items()]
         screen.print(table(f"{block.name}: registers and outputs stuck at 0 and at 1", columns, rows))
         for each in wrong:
-            told = f"listed, but refuted by {each.instance}" if each.how else "refuted by no proof"
+            told = f"listed, but detected by {each.instance}" if each.how else "not detected by any proof"
             screen.print(f"{each.form}: {each.fault}: {told}", style="red", markup=False, soft_wrap=True)
     return 1 if wrong else 0
 

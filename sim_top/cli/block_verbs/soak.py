@@ -40,8 +40,8 @@ def soak(
 ) -> None:
     """Compare random instances of a block with golden, each with traffic of its own.
 
-    The parameters are drawn within their bounds; each 50 instances have every value of every choice and flag.
-    Exit status 1 if an instance differs; it is reduced while it differs, and reported with its command.
+    Parameters are random within their bounds; every 50 instances include every value of each choice and flag.
+    Exit status 1 if an instance differs from golden; a failing instance is reduced and reported with its command.
     """
     found = find_block(block)
     if points < 1:

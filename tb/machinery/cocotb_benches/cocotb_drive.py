@@ -57,7 +57,7 @@ async def cycle(dut: Any, last: dict[str, int], row: dict[str, int], expected: d
         if got != value:
             found = {"cycle": number, "time": int(get_sim_time("step")), "expected": expected}
             dut._log.info("VLANE_DIFFERS %s", json.dumps(found))
-        assert got == value, f"cycle {number}: {name} is {got}, golden says {value}; inputs {row}"
+        assert got == value, f"cycle {number}: {name} is {got}, golden {value}; inputs {row}"
     await FallingEdge(dut.clk)
 
 
