@@ -444,7 +444,7 @@ def test_a_study_runs_on_what_is_written(tmp_path: Path) -> None:
         (["--topology", "irregular:8,8"], ["--topology must be irregular:SWITCHES[,PORTS,HOSTS]"]),
         (["--topology", "irregular:8,4,4"], ["--topology irregular:8,4,4: ports must be at least hosts + 2"]),
         (["--topology", "tree:1,1"], ["--topology tree:1,1: k must be 2 to"]),
-        (["--topology", "edges:none.txt"], ["edge list must be a readable text file, not none.txt"]),
+        (["--topology", "edges:none.txt"], ["none.txt: edge list cannot be read"]),
         (["--topology", "irregular:9999999"], ["switches times ports must be at most 65536"]),
         (["--topology", "irregular:8", "--sls", "17", "--out", "x"], ["--sls must be 1 to 16 with --out", "not 17"]),
         (["--topology", "irregular:8", "--sls", "0"], ["--sls must be 1 to 16, not 0"]),
