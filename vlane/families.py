@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from vlane.schedulers.registry import SCHEDULERS
+
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "schedulers": ("vlarb", "dtable", "drr", "scfq", "rr", "wrr"),
+    "schedulers": tuple(SCHEDULERS),
     "tables": ("lft", "sl2vl", "sc"),
     "credits": ("credit_ib", "credit_opa"),
     "buffers": ("vlbuffer",),

@@ -19,30 +19,33 @@ from vlane.sim_top.output.interrupts import Interrupted, interruptible
 from vlane.sim_top.output.progress import show_progress
 from vlane.sim_top.output.streams import output_guarded
 
-_OF_A_BLOCK = {"area", "cosim", "coverage", "evidence", "export", "mutate", "plants", "prove", "soak", "upsets"}
 VERBS = {
-    name: Verb(f"vlane.sim_top.cli.{'block_verbs.' if name in _OF_A_BLOCK else ''}{name}", first_sentence)
-    for name, first_sentence in {
+    module.rpartition(".")[2]: Verb(f"vlane.sim_top.cli.{module}", first_sentence)
+    for module, first_sentence in {
         "fabric": "Inspect and check a fabric captured from its subnet manager.",
         "dtable": "Plan Deficit Tables.",
         "vlarb": "Explain and plan InfiniBand VL arbitration tables.",
         "voqsw": "Plan virtual output queuing in software: SL2VL tables and path SLs.",
-        "cosim": "Run hardware against golden and compare every output in every cycle.",
-        "prove": "Prove the block's properties, by k-induction or to a bounded depth, at small and full size.",
-        "plants": "Plant one-line bugs, one at a time, and report which ones the proofs and the lockstep detect.",
-        "mutate": "Run mutants of the block through the lockstep and list survivors.",
-        "coverage": "Report the lines, branches and toggles of the block's Verilog that its lockstep reaches.",
-        "upsets": "Flip bits of the block's state, one per run, and classify the effect on its outputs.",
+        "block_verbs.cosim": "Run hardware against golden and compare every output in every cycle.",
+        "block_verbs.prove": "Prove the block's properties, by k-induction or to a bounded depth,"
+        " at small and full size.",
+        "block_verbs.plants": "Plant one-line bugs, one at a time, and report which ones the proofs"
+        " and the lockstep detect.",
+        "block_verbs.mutate": "Run mutants of the block through the lockstep and list survivors.",
+        "block_verbs.coverage": "Report the lines, branches and toggles of the block's Verilog that"
+        " its lockstep reaches.",
+        "block_verbs.upsets": "Flip bits of the block's state, one per run, and classify the effect on its outputs.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
         "study": "Run a paper's study and compare its figures with the published ones.",
         "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
         "compare": "Compare the runs that are in both results.",
-        "soak": "Compare random instances of a block with golden, each with traffic of its own.",
-        "evidence": "Sum the cycles compared in recorded soaks, by block, and report how many match the current RTL.",
-        "export": "Write the block's Verilog, port table, FuseSoC core and, on request, a testbench"
+        "block_verbs.soak": "Compare random instances of a block with golden, each with traffic of its own.",
+        "block_verbs.evidence": "Sum the cycles compared in recorded soaks, by block, and report how"
+        " many match the current RTL.",
+        "block_verbs.export": "Write the block's Verilog, port table, FuseSoC core and, on request, a testbench"
         " that needs no Python.",
-        "area": "Synthesise blocks and estimate their clock frequency.",
+        "block_verbs.area": "Synthesise blocks and estimate their clock frequency.",
         "schema": "Print the JSON schema of a kind of file, for editors, or its keys as tables.",
         "configs": "List the shipped examples, or copy one or all of them with the files that they name.",
     }.items()

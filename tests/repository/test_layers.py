@@ -29,7 +29,6 @@ LAYERS = ("vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top")
 FAMILIES: dict[str, dict[str, set[str]]] = {
     "vlane": {
         "isolation": set(),
-        "families": set(),
         "registers": set(),
         "shown": set(),
         "errors": {"shown"},
@@ -49,6 +48,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "credits": {"congestion", "egress", "packets", "parameters", "units"},
         "tables": {"documents", "egress", "errors", "parameters", "units"},
         "schedulers": {"documents", "egress", "errors", "parameters", "plugins", "registers", "tables", "units"},
+        "families": {"schedulers"},
         "fabric": {"congestion", "documents", "errors", "rates", "schedulers", "shown", "tables", "units"},
         "register_maps": {"congestion", "credits", "ethernet", "registers", "schedulers", "tables"},
         "switches": {

@@ -37,7 +37,6 @@ FAMILIES = {
 
 MAY_NAME: dict[str, set[str]] = {
     "vlane/schedulers/registry.py": set(SCHEDULERS),
-    "vlane/families.py": set(SCHEDULERS),
     "sim_top/cli/main.py": {"dtable", "vlarb"},
     "sim_top/studies/by_name.py": {"dtable"},
     "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
