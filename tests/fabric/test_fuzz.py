@@ -66,7 +66,7 @@ def test_spoiled_capture_is_read_or_refused(name: str, edits: list[tuple[float, 
             said = str(refused)
 
     assert "\n" not in said
-    assert not said or ": " in said
+    assert not said or said.startswith(f"{folder}")
 
 
 @settings(max_examples=150)
@@ -103,5 +103,5 @@ def test_junk_in_a_table_file_is_refused(document: object) -> None:
         file = Path(scratch) / "table.json"
         file.write_text(json.dumps({"vlarb": document}))
 
-        with pytest.raises(InputError, match=r"\.json:?\d*: |\.toml:?\d*: "):
+        with pytest.raises(InputError, match=r"table\.json:\d+: vlarb\S*:? "):
             read_vlarb_table(file)

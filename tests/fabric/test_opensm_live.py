@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.children import started
 from tests.conftest import DATA
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.dumps.opensm_conf import Complaint, complaints, opensm_options
@@ -72,16 +73,6 @@ class Live:
             "OSM_CACHE_DIR": str(folder),
         }
         shutil.copy(DATA / "two_switch" / "fabric.net", folder)
-        self.zero = Path("/dev/zero").open()  # noqa: SIM115 - the simulator reads it until the end
-        self.simulator = subprocess.Popen(
-            ["ibsim", "-s", "-n", "fabric.net"],
-            cwd=folder,
-            env=self.environment,
-            stdin=self.zero,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(1)
 
     def run(self, *command: str) -> str:
         """Return the output of a program that talks to the simulator."""
@@ -98,17 +89,15 @@ class Live:
         assert "Exiting SM" in out, out
         return out.split("Command Line Arguments", 1)[0]
 
-    def close(self) -> None:
-        self.simulator.terminate()
-        self.simulator.wait()
-        self.zero.close()
-
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    made = Live(tmp_path_factory.mktemp("live"))
-    yield made
-    made.close()
+    made, quiet = Live(tmp_path_factory.mktemp("live")), {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with Path("/dev/zero").open() as zero:  # the simulator reads its commands from there until the end
+        command = ["ibsim", "-s", "-n", "fabric.net"]
+        with started(command, cwd=made.folder, env=made.environment, stdin=zero, **quiet):
+            time.sleep(1)
+            yield made
 
 
 def random_number(source: random.Random) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +185,6 @@ def columns_of(heading: str) -> list[str]:
     """Return the columns documented under a heading of ``docs/results.md``, in order."""
     text = (ROOT / "docs" / "results.md").read_text().split(f"### {heading}\n")[1].split("\n#")[0]
     rows = [line for line in text.splitlines() if line.startswith("| `")]
-    if not rows:  # a list of columns without meanings of their own
-        return [name for name in re.findall(r"`([a-z]\w*)`", text) if not name.endswith("_")]
     return [name.strip("` ") for row in rows for name in row.split("|")[1].split(",")]
 
 
