@@ -70,7 +70,7 @@ def test_credits_are_proven(name: str) -> None:
 
 
 class Overstating(CreditIB):
-    """Port that understates its free space by one block."""
+    """A port whose ``room`` output is one block below the free space."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)

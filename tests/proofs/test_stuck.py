@@ -1,4 +1,4 @@
-"""Stuck-at faults of proofs: where they are, which proof refutes them, and the list of those that none refutes."""
+"""Stuck-at faults of proofs: fault sites, refuting proofs, and the list of faults that no proof refutes."""
 
 from __future__ import annotations
 

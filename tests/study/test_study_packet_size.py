@@ -42,8 +42,8 @@ def test_requests_are_those_of_table_1() -> None:
         assert large.group_by(end, "sl").agg(pl.col("load").sum())["load"].max() <= 0.1  # type: ignore[operator]
 
 
-def test_another_seed_asks_for_others() -> None:
-    """Another seed draws other connection requests."""
+def test_seeds_draw_different_requests() -> None:
+    """Two seeds draw different connection requests."""
     other = Requests(switches=8, network=1, seed=2, packet_bytes=256, attempts=2000)
     assert not admitted(SMALL).equals(admitted(other))
 

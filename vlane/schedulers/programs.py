@@ -79,7 +79,7 @@ def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any]) -> list[Wri
 
 
 def _refuse_shared(served: Mapping[str, int], row: SL2VLRow, source: str) -> None:
-    """Reject a table with entries for two service levels of one VL: they share a queue, so they are one requester."""
+    """Reject a table with entries for two service levels of one VL: SLs of one VL share a queue."""
     owners = row.owners()
     for field, sl in served.items():
         vl = row.row[sl] if sl < len(row.row) else None

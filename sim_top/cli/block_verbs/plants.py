@@ -1,4 +1,4 @@
-"""``vlane plants``: one-line bugs and the checks that detect them."""
+"""``vlane plants``: plant one-line bugs and report the proof or lockstep run that detects each bug."""
 
 from __future__ import annotations
 

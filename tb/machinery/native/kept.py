@@ -61,7 +61,7 @@ def _making(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a folder; other processes that call this wait."""
+    """Hold an exclusive lock on a folder; a second process waits for the lock."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

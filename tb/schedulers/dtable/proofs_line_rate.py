@@ -58,7 +58,7 @@ class _LineRate(Properties):
 
 
 class LineRateProperties(_LineRate):
-    """The scheduler beside an account of one arbitrary lane: what it may send, its head included.
+    """The scheduler next to a reference model of one arbitrary lane: the blocks that the lane may send, head included.
 
     Assumed: packets stay until they are sent, ``behind`` and ``behind_blocks`` come true, sizes are 1 to
     ``mtu_blocks``, and an offered entry has a weight and a lane of the port.
@@ -106,7 +106,7 @@ class LineRateProperties(_LineRate):
         return m
 
     def _turns(self, m: Module) -> None:
-        """Claim that one lane is current and another one next, and what is known of them."""
+        """Claim that at most one lane is current and another lane is next, and that the lanes' flags are right."""
         s, walk, lanes, claim = self.scheduler, self.scheduler.walk, self.scheduler.data_vls, self.claim
         claim(m, "line-rate-one-turn", s.current == lane_bit(s.current_vl, lanes))
         claim(m, "line-rate-one-turn", s.next_lane == lane_bit(s.next_vl, lanes))
@@ -125,7 +125,7 @@ class LineRateProperties(_LineRate):
                 claim(m, "line-rate-one-turn", account.account == -1, when=returns)
 
     def _lane(self, m: Module, lane: int) -> None:
-        """Claim bounds of a lane's account, and what its sign says; assume that its packets are as announced."""
+        """Claim bounds of a lane's account and the meaning of its sign. Packets have the announced sizes."""
         s, claim = self.scheduler, self.claim
         account, head, behind = s.accounts[lane], s.heads.blocks[lane], s.behind_blocks[lane]
         request, balance, charged = s.heads.request[lane], account.account, account.charged
@@ -150,7 +150,11 @@ class LineRateProperties(_LineRate):
         claim(m, "line-rate-one-turn", is_next | (owned & (s.stays | s.settles)), when=charged & (balance >= 0))
 
     def _credit(self, m: Module) -> None:
-        """Keep the account of the watched lane: what turns add, less what it sends, unless it loses it."""
+        """Track the watched lane's credit in a reference model and compare the component's account with the credit.
+
+        Turns add to the credit and sent packets are subtracted. A decision without the lane, the end of the lane's
+        queue and a swap clear the credit.
+        """
         s, walk, watched = self.scheduler, self.scheduler.walk, self.watched
         head, account = at(list(s.heads.blocks), watched), at([each.account for each in s.accounts], watched)
         charged = at([each.charged for each in s.accounts], watched)
