@@ -9,11 +9,12 @@ from pathlib import Path
 
 from vlane.sim_top.blocks import Block
 from vlane.tb.machinery.native.model import component_ports, to_rtlil
+from vlane.tb.machinery.proofs import stuck
 from vlane.tb.machinery.proofs.properties import Instance
 from vlane.tb.machinery.proofs.prove import cover_faults, prove_design
 from vlane.tb.machinery.proofs.stuck import Fault, FaultyDesign
 
-_LIST = Path(__file__).resolve().parents[2] / "tb/machinery/proofs/stuck.toml"
+_LIST = Path(stuck.__file__).with_name("stuck.toml")
 
 
 @dataclass(frozen=True, slots=True)

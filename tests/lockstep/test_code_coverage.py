@@ -87,7 +87,7 @@ def test_edges_of_named_signals_are_counted_by_instance(model: CoveredModel) -> 
     assert [counts[f"inner_0.count[{bit}]:1->0"] for bit in range(3)] == [4, 2, 2]
     assert [counts[f"inner_1.count[{bit}]:0->1"] for bit in range(3)] == [0, 0, 0]
     assert points["inner_0.count[2]:0->1"].bit == Bit("inner_0", "count", 2)
-    assert re.fullmatch(r"tests/test_code_coverage\.py:\d+", points["inner_0.count[2]:0->1"].source)
+    assert re.fullmatch(r"tests/lockstep/test_code_coverage\.py:\d+", points["inner_0.count[2]:0->1"].source)
 
 
 @pytest.mark.slow
