@@ -85,8 +85,8 @@ class SwitchOutputProperties(Properties):
         "takes": "A packet that starts takes its blocks from its lane's credit for the far buffer, and nothing else "
         "does.",
         "returns": "Blocks returned by the far end are credited to their lane.",
-        "behind": "`behind` is asserted for a lane exactly when it has a second packet and the far buffer has credit "
-        "for both packets.",
+        "behind": "The signal `behind` is asserted for a lane exactly when it has a second packet and the far buffer "
+        "has credit for both packets.",
         "holds-the-link": "From a packet's first flit to its last, the link carries no flits of other packets.",
         "starts": "The first flit of a packet is on the link in the cycle after the scheduler's decision, on the "
         "selected lane.",

@@ -33,7 +33,7 @@ def test_recorded_instances_are_skipped_and_summed(tmp_path: Path) -> None:
     (total,) = added.json()["blocks"]
     assert (total["block"], total["form"]) == ("rr", "")
     assert (total["cycles"], total["present_cycles"], total["full_size_cycles"]) == (36_000, 36_000, 9_000)
-    assert (total["instances"], total["shapes"]) == (4, 3)
+    assert (total["instances"], total["shapes"]) == (4, 4)
     shown = call("evidence", file).out
     assert all(cell in shown for cell in ("0.036", "0.009"))
 

@@ -114,7 +114,7 @@ def test_tables_name_levels_where_a_level_has_two_lanes(name: str, study: Path) 
     unserved = call("simulate", study, "--out", study.parent / "other")
 
     assert served.status == 0, served.err
-    assert_refused(unserved, "t.toml: scheduler.table", f"gives {_GIVES[name]} to VL 2", "of SL 1", "one without")
+    assert_refused(unserved, "t.toml: scheduler.table", f"does not give VL 2 {_GIVES[name]}", "of SL 1", "port")
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ PLANTS = (
     ),
     Plant(
         "room-for-one-flit",
-        "``room`` is asserted when one more flit fits, instead of a largest packet.",
+        "The output ``room`` is asserted when one more flit fits, instead of a largest packet.",
         _BUFFER,
         "self.room[vl].eq(self._within(used + self.mtu_flits, others, pool)),",
         "self.room[vl].eq(self._within(used + 1, others, pool)),",

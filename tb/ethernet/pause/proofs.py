@@ -26,7 +26,7 @@ class PauseProperties(Properties):
         "no-overflow": "The level is never above `memory_bytes`.",
         "drop": "A frame is dropped exactly if it would exceed `memory_bytes` with the level at the start of the "
         "cycle; without a frame nothing is dropped.",
-        "drops": "`drops` is the number of frames dropped since reset, at most 65535.",
+        "drops": "The output `drops` is the number of frames dropped since reset, at most 65535.",
         "above-high": "With PAUSE on, the neighbour is paused whenever the level is above the high watermark.",
         "below-low": "The neighbour is not paused while the level is below the low watermark, unless the level is "
         "above the high watermark.",

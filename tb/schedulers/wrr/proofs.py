@@ -29,8 +29,8 @@ class WRRProperties(SchedulerProperties):
         "weight-0": "A requester with weight 0 is not served.",
         "turn": "The turn belongs to the requester that sent the last data packet, and the count is that of its "
         "packets since the turn began.",
-        "packets-left": "`packets_left` is the weight of the turn's requester minus the packets of the turn, and 0 "
-        "before the first packet after reset and when the turn is over.",
+        "packets-left": "The output `packets_left` is the weight of the turn's requester minus the packets of the "
+        "turn, and 0 before the first packet after reset and when the turn is over.",
         "turn-continues": "The requester of the turn is served while it can send and packets of the turn are left.",
         "next-in-turn": "When the turn is over or its requester cannot send, no able requester with a weight lies, "
         "in cyclic order, between that requester and the one that is served.",
