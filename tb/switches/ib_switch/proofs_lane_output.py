@@ -44,8 +44,8 @@ class LaneOutputProperties(Properties):
     """
 
     statements: ClassVar = {
-        "lane-left": "The value `left` is the number of blocks of a lane's share that no packet in the buffer, or on its "
-        "way there, has reserved; flits that left no longer count.",
+        "lane-left": "The value `left` is the number of blocks of a lane's share that no packet in the buffer, "
+        "or on its way there, has reserved; flits that left no longer count.",
         "lane-closed": "A lane is free until a packet is granted to it, and again when the packet's last flit "
         "arrives, whatever other lanes do.",
         "lane-asked": "The scheduler is ready exactly in the cycles in which no packet is on the link, the link is "
