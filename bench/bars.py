@@ -8,7 +8,7 @@ __all__ = ["at_least", "at_most"]
 
 
 def at_most(name: str, value: float, target: float, **more: Any) -> dict[str, Any]:
-    """Return a bar that is reached by the target or less; ``more`` is told with it."""
+    """Return a bar that is reached by the target or less. ``more`` is printed with the bar."""
     return {"bar": name, "value": value, "target": target, "reached": value <= target, **more}
 
 

@@ -91,7 +91,7 @@ NETWORKS = {"tree43": _tree(4, 3), "torus88": _torus(8, 2), "tree242": _tree(24,
 
 
 class Result(NamedTuple):
-    """What a run shows; cycles of latency from generation to the reception of the last flit.
+    """Result of a run. Latency counts cycles from generation to the reception of the last flit.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def parsed(text: str) -> Result:
 
 
 def _booksim(program: Path, text: str) -> tuple[str, float]:
-    """Return what a run prints, and its CPU seconds; the exit status says nothing, it is 255 after success."""
+    """Return the output of a run, and its CPU seconds. The exit status is 255 even after success."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "booksim.cfg"
         file.write_text(text)
@@ -204,7 +204,7 @@ def _booksim(program: Path, text: str) -> tuple[str, float]:
 def booksim_run(
     program: Path, network: Network, *, flits: int, load: float, cycles: int, ends: bool = False, **changes: object
 ) -> Result:
-    """Return the result of a run of BookSim; as ``configuration``."""
+    """Return the result of a run of BookSim with the arguments of ``configuration``."""
     text = configuration(network, flits=flits, load=load, cycles=cycles, ends=ends, **changes)
     return parsed(_booksim(program, text)[0])
 
@@ -234,7 +234,7 @@ def _study(network: Network, *, flits: int, load: float, cycles: int, levels: in
 
 
 def vlane_run(network: Network, *, flits: int, load: float, cycles: int, levels: int = 0, **switch: object) -> Result:
-    """Return the result of a run of vlane, with other levels or keys of ``[switch]``; the first half warms up."""
+    """Return the result of a run of vlane, with other levels or keys of ``[switch]``. The first half warms up."""
     study = _study(network, flits=flits, load=load, cycles=cycles, levels=levels, **switch)
     result, _ = simulate(make_world(study, Path()), load=load, seed=1)
     timed = [level for level in result.per_sl if level.latency_mean_cycles is not None]

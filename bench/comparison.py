@@ -86,7 +86,7 @@ def zero_load(program: Path) -> list[dict[str, Any]]:
 
 
 def curves(program: Path) -> list[dict[str, Any]]:
-    """Return accepted load and mean latency over offered load; no latency of a saturated network."""
+    """Return accepted load and mean latency over offered load, without latencies of saturated networks."""
     rows = []
     for name, loads in CURVES.items():
         for load in loads:
@@ -125,7 +125,7 @@ def saturation(program: Path) -> list[dict[str, Any]]:
 
 
 def speeds(program: Path) -> list[dict[str, Any]]:
-    """Return flit-hops per CPU second of both, in turns, medians; and their ratio against its target."""
+    """Return median flit-hops per CPU second of both, run in turns, and their ratio against the target."""
     rows = []
     for name, flits, load in SPEEDS:
         network = NETWORKS[name]
@@ -275,7 +275,7 @@ def _draw(rows: list[dict[str, Any]], file: Path) -> None:
 
 
 def main() -> int:
-    """Print the parts that are asked for; return the exit status."""
+    """Print the parts that are asked for and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--booksim", metavar="PATH", help="program of BookSim2, which you built")
     parser.add_argument("--only", choices=list(PARTS), action="append", help="only these parts")

@@ -67,7 +67,7 @@ def native(name: str, shape: dict[str, Any], cycles: int, repeats: int) -> dict[
 
 
 def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
-    """Return the speed of the bench that wakes in every cycle; ``None`` if the simulator is not installed."""
+    """Return the speed of the bench that wakes in every cycle, or ``None`` if the simulator is not installed."""
     if not simulator_installed(simulator):
         return None
     seconds = []

@@ -141,7 +141,7 @@ _BARS = {"links": link_bars, "scale": scale_bars, "cores": core_bars}
 
 
 def document_of(parts: list[str], chosen: list[str], booksim: str | None) -> dict[str, Any]:
-    """Return the parts that are asked for; without a program of BookSim2 a line says how to get one.
+    """Return the parts that are asked for. Without a program of BookSim2 a line says how to get one.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def document_of(parts: list[str], chosen: list[str], booksim: str | None) -> dic
 
 
 def main() -> int:
-    """Print one JSON document; return the exit status."""
+    """Print one JSON document and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", choices=list(CASES), help="measure only this case, in this process")
     parser.add_argument("--case", choices=list(CASES), action="append", help="only these cases, and no bars")

@@ -34,7 +34,7 @@ SMALL, SIMULATE = 0.4, 1.5
 
 
 def cpu_seconds(*command: str, folder: str) -> float:
-    """Return the CPU seconds of a command and of the processes it starts; bytecode is kept in a folder."""
+    """Return the CPU seconds of a command and of the processes it starts. Bytecode is kept in a folder."""
     given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     given["PYTHONPYCACHEPREFIX"] = folder
     before = os.times()
@@ -44,7 +44,7 @@ def cpu_seconds(*command: str, folder: str) -> float:
 
 
 def main() -> None:
-    """Measure every command; print one JSON document."""
+    """Measure every command and print one JSON document."""
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder) / "smallest.toml"
         study.write_text(STUDY)

@@ -58,7 +58,7 @@ class Block:
 
     @property
     def component(self) -> Callable[[Any], Any]:
-        """Constructor of the hardware; takes parameters."""
+        """Constructor of the hardware from parameters."""
         made: Callable[[Any], Any] = component(self.name)
         return made
 
@@ -79,7 +79,7 @@ class Block:
         return self.shape.defaults()
 
     def parameters(self, given: list[str], base: Mapping[str, Any] | None = None) -> Parameters:
-        """Return parameters from ``K=V`` words; omitted parameters come from ``base`` or the defaults.
+        """Return parameters from ``K=V`` words. Omitted parameters come from ``base`` or the defaults.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Block:
 
 
 def _scheduler(each: Scheduler) -> Block:
-    """Return the catalogue entry of a scheduler; its modules are found by its name."""
+    """Return the catalogue entry of a scheduler. Its modules are found by its name."""
     return Block(
         name=each.name,
         title=each.title,

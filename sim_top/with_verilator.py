@@ -9,7 +9,7 @@ from vlane.tb.machinery.native import verilator
 
 
 def run_with_verilator(command: list[str]) -> int:
-    """Run a command in Verilator's environment; return its exit status, or 2 if it cannot be started."""
+    """Run a command in Verilator's environment and return its exit status, or 2 if it cannot be started."""
     if not command:
         sys.stderr.write("vlane: COMMAND is missing: name a program to run\n")
         return 2

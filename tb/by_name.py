@@ -67,7 +67,7 @@ def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
 
 
 def directed_steps(name: str) -> list[tuple[dict[str, int], dict[str, int]]]:
-    """Return the directed cycles of a block; empty if the block has none."""
+    """Return the directed cycles of a block, empty if the block has none."""
     module = module_name(name, "directed")
     return list(getattr(import_module(module), "STEPS", ())) if find_spec(module) else []
 

@@ -211,7 +211,7 @@ class DutMap(_Section):
 
     @property
     def source(self) -> str:
-        """Name of the file; empty if there is none."""
+        """Name of the file, empty if there is none."""
         return self._source
 
     def refusal(

@@ -10,7 +10,7 @@ from vlane.parameters import Parameters, check_range, flag, whole
 
 
 class ListCode(IntEnum):
-    """List of a chosen packet; schedulers without lists use ``NONE``."""
+    """List of a chosen packet. Schedulers without lists use ``NONE``."""
 
     NONE = 0
     HIGH = 1

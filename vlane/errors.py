@@ -147,7 +147,7 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def _text(got: object) -> str:
-    """Return a value as text; a very long whole number is not converted."""
+    """Return a value as text. A very long whole number is not converted."""
     if isinstance(got, str):
         return got or '""'
     if isinstance(got, bool):

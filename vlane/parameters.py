@@ -31,12 +31,12 @@ def whole(default: int, least: int, most: int, about: str) -> Any:
 
 
 def flag(*, default: bool, about: str) -> Any:
-    """Return the dataclass field of a Boolean parameter; ``default`` and ``about`` as for ``whole``."""
+    """Return the dataclass field of a Boolean parameter. See ``whole`` for ``default`` and ``about``."""
     return dataclasses.field(default=default, metadata={"about": about})
 
 
 def choice(default: str, words: tuple[str, ...], about: str) -> Any:
-    """Return the dataclass field of a parameter that is one of several words; see ``whole``."""
+    """Return the dataclass field of a parameter that is one of several words (see ``whole``)."""
     return dataclasses.field(default=default, metadata={"words": words, "about": about})
 
 
@@ -86,7 +86,7 @@ class Parameters(Mapping[str, Any]):
             raise unknown_word(field.name, field.metadata["words"], value)
 
     def check(self) -> None:
-        """Raise ``InputError`` if values are inconsistent; each value is already within its own bounds."""
+        """Raise ``InputError`` if values are inconsistent. Each value is already within its own bounds."""
 
     def __hash__(self) -> int:
         return hash((type(self), *self.values()))
@@ -112,7 +112,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def words_of(cls, name: str) -> tuple[str, ...]:
-        """Return the allowed words of a parameter; empty if there is no such parameter."""
+        """Return the allowed words of a parameter, empty if there is no such parameter."""
         found = {each.name: each for each in dataclasses.fields(cls)}.get(name)  # type: ignore[arg-type]  # a dataclass
         return found.metadata["words"] if found else ()
 
@@ -136,7 +136,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def of_words(cls, words: Iterable[str], base: Mapping[str, Any]) -> Self:
-        """Return parameters from ``NAME=VALUE`` words; others come from ``base`` or are defaults.
+        """Return parameters from ``NAME=VALUE`` words. Others come from ``base`` or are defaults.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def over(cls, base: Mapping[str, Any], named: Mapping[str, Any]) -> Self:
-        """Return parameters with named values; others follow the form, come from ``base``, or are defaults.
+        """Return parameters with named values. Others follow the form, come from ``base``, or are defaults.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def of_values(cls, given: Mapping[str, Any]) -> Self:
-        """Return parameters with some values; others are defaults of the named form.
+        """Return parameters with some values. Others are defaults of the named form.
 
         Raises
         ------

@@ -14,7 +14,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def build_dir(*parts: str) -> Path:
-    """Return a folder for outputs under ``build`` in the current folder; create it if missing.
+    """Return a folder for outputs under ``build`` in the current folder, created if missing.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def cache_base() -> Path:
 
 
 def cache_dir(*parts: str) -> Path:
-    """Return a folder in the user's cache; create it with mode 0700 if missing.
+    """Return a folder in the user's cache, created with mode 0700 if missing.
 
     Code is loaded from the folder. Therefore it and all folders above it, up to ``cache_base``, must belong to the user
     and must not be writable for other users.

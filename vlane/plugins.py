@@ -137,7 +137,7 @@ def register(kind: str, name: str, made: Callable[..., Any], reserved: Iterable[
 
 
 def load_file(path: Path, text: str | None = None) -> None:
-    """Execute a plug-in file and register its plug-ins; a file that is already loaded is skipped.
+    """Execute a plug-in file and register its plug-ins. A file that is already loaded is skipped.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def load_again(origin: Origin) -> None:
 
 
 def digest_of(plugins: Iterable[Plugin]) -> str:
-    """Return a digest of the sources of plug-ins; empty without plug-ins.
+    """Return a digest of the sources of plug-ins, empty without plug-ins.
 
     The sources of a plug-in are its file or, for a package, all files of the package.
     """
@@ -241,7 +241,7 @@ def _load_entry(entry: EntryPoint) -> None:
 
 @contextmanager
 def _told(origin: Origin, what: str) -> Iterator[None]:
-    """Set the origin of plug-ins registered meanwhile; on failure, raise a one-line error and unregister them."""
+    """Set the origin of plug-ins registered meanwhile. On failure, unregister them and raise a one-line error."""
     before = dict(_registered)
     _loading.append(origin)
     try:

@@ -107,7 +107,7 @@ _WORD = re.compile(r"([A-Z]+)([0-9]*)")
 
 
 def lane_generation(speed: str) -> str:
-    """Return the generation of a lane of a printed speed in Gb/s; empty for an unknown one.
+    """Return the generation of a lane of a printed speed in Gb/s, empty for an unknown one.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def lane_generation(speed: str) -> str:
 
 
 def _named(text: str) -> tuple[NamedRate | None, str]:
-    """Return the rate of a name in any spelling, such as ``4xEDR``; otherwise the name that may have been meant."""
+    """Return the rate of a name in any spelling, such as ``4xEDR``, or the name that may have been meant."""
     word = re.sub(r"[\s_-]", "", text.upper())
     found = _NAME.fullmatch(word)
     name = f"{found[1] or found[4]} {found[2] or found[3]}X" if found else _SYNONYMS.get(word, "")

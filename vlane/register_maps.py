@@ -35,7 +35,7 @@ _MAX_PORTS = 64
 
 
 def register_map(block: str, parameters: Mapping[str, Any]) -> RegisterMap:
-    """Return the registers of a block; the parameters select the ports that exist.
+    """Return the registers of a block. The parameters select the ports that exist.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _cc_marker(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
 
 
 def _marking(program: str, mask: BitField, mask_meaning: str, whose: str, *index: BitField) -> tuple[Register, ...]:
-    """Return the windows of SwitchCongestionSetting and SwitchPortCongestionSetting; ``index`` selects an element."""
+    """Return the windows of SwitchCongestionSetting and SwitchPortCongestionSetting, selected by ``index``."""
     threshold = (
         BitField("threshold", 0, THRESHOLD_BITS, "Threshold of the switch"),
         BitField("packet_size", 8, SIZE_BITS, "Packet_Size of the switch, in blocks"),
@@ -222,7 +222,7 @@ def _switch_starvation() -> tuple[Register, ...]:
 
 
 def _switch_schedule(scheduler: str) -> tuple[Register, ...]:
-    """Return the registers of the outputs' schedulers; windows write to all selected outputs."""
+    """Return the registers of the outputs' schedulers. Windows write to all selected outputs."""
     windows = SCHEDULERS[scheduler].switch_registers("schedule")
     if not windows:
         return ()

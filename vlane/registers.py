@@ -89,14 +89,14 @@ class Command(_OfMember):
 
 
 class Setting(_OfMember):
-    """Registers that hold the value of a block's input, and read back; 0 after reset."""
+    """Registers that hold the value of a block's input. They can be read back and are 0 after reset."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Entries that write a program port; entry number and value select the written data.
+    """Entries that write a program port. Entry number and value select the written data.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ Register = Constant | Status | Command | Setting | Window
 
 @dataclass(frozen=True, slots=True)
 class RegisterMap:
-    """Registers in address order; each is aligned to its size, rounded up to a power of two.
+    """Registers in address order. Each is aligned to its size, rounded up to a power of two.
 
     Parameters
     ----------

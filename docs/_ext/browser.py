@@ -51,7 +51,7 @@ def find_chromium() -> str:
 
 
 class Chromium:
-    """A running browser with one tab; a context manager.
+    """Context manager of a running browser with one tab.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Chromium:
             self._read(lambda told: told.get("method") == event)
 
     def _read(self, is_it: Any) -> dict[str, Any]:
-        """Return the first message that is meant; keep events."""
+        """Return the first message that answers the request, and keep events."""
         last = time.monotonic() + _PATIENCE_S
         while True:
             while b"\0" not in self._held:

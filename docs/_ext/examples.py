@@ -176,7 +176,7 @@ def _indented(page: str) -> Iterator[tuple[int, re.Match[str] | None, list[str]]
 
 
 def matches(expected: str, got: str) -> bool:
-    """Return whether an output is as expected; blanks at the ends of lines do not count."""
+    """Return whether an output is as expected. Blanks at the ends of lines do not count."""
     pattern = ""
     for line in expected.rstrip().splitlines():
         if line.strip() == "...":
@@ -252,7 +252,7 @@ class PageRun:
         }
 
     def run(self) -> list[str]:
-        """Run every block; return a text for each difference."""
+        """Run every block and return a text for each difference."""
         text = self.page.read_text(encoding="utf-8")
         if (executed := _EXECUTED.search(text)) and executed["folders"]:
             for name in executed["folders"].split(", "):
@@ -268,7 +268,7 @@ class PageRun:
         place.write_text(block.text, encoding="utf-8")
 
     def _console(self, block: Block) -> str:
-        """Run the commands of a block; return them with their outputs."""
+        """Run the commands of a block and return them with their outputs."""
         kept = ""
         for first, command, below, shown in _commands(block.text):
             if not command:
@@ -305,7 +305,7 @@ class PageRun:
                 self.printed.append((block.line - 1 + below, len(lines), f"{got}\n"))
 
     def _command(self, command: str) -> tuple[int, str]:
-        """Run a command; return its exit status and its output."""
+        """Run a command and return its exit status and its output."""
         self.count += 1
         with tempfile.TemporaryDirectory() as place:
             script = command
@@ -354,7 +354,7 @@ class PageRun:
 
 
 def _call_vlane(words: Sequence[str], place: Path, environment: Mapping[str, str]) -> int:
-    """Call ``vlane`` in this process, with its outputs in the files ``out`` and ``err``; return its exit status."""
+    """Call ``vlane`` in this process, with its outputs in the files ``out`` and ``err``, and return its exit status."""
     os.environ.update(environment)
     from vlane.sim_top.cli.main import main  # noqa: PLC0415 - pages without vlane are run without it
 

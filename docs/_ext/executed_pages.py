@@ -30,7 +30,7 @@ def _run(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Run the pages before any is read; ``-D run_examples=0`` leaves that out."""
+    """Run the pages before any is read, unless ``-D run_examples=0`` is given."""
     app.add_config_value("run_examples", default=True, rebuild="", types=[bool, int, str])
     app.connect("builder-inited", _run)
     return {"parallel_read_safe": True}

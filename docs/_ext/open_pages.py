@@ -1,4 +1,4 @@
-"""Make the reports, and open them and the site in a browser: ``make pages``; pictures go to ``build/pages``."""
+"""Make the reports, and open them and the site in a browser (``make pages``). Pictures go to ``build/pages``."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def table_of(block: Block) -> str:
 
 
 def pages_behind(*, update: bool) -> list[Path]:
-    """Return the pages whose tables are not what the code proves; with ``update`` they are written anew."""
+    """Return the pages whose tables are not what the code proves. With ``update`` they are written anew."""
     behind = []
     for page in sorted(_DOCS.glob("*.md")):
         text = page.read_text(encoding="utf-8")

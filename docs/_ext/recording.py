@@ -123,7 +123,7 @@ def _without_seconds(line: str) -> str:
 
 
 def _text(name: str, line: str, place: int) -> str:
-    """Return the SVG element of a line; its fixed length aligns columns in every font."""
+    """Return the SVG element of a line. Its fixed length aligns columns in every font."""
     length = f' textLength="{len(line) * _ADVANCE:g}" lengthAdjust="spacingAndGlyphs"' if line else ""
     kind = "" if place else ' class="command"'
     y = _BAR + _MARGIN + _LEADING * place + 6
@@ -131,7 +131,7 @@ def _text(name: str, line: str, place: int) -> str:
 
 
 def main() -> int:
-    """Write or check the picture; return the exit status."""
+    """Write or check the picture and return the exit status."""
     parser = argparse.ArgumentParser(description="Record a terminal session as an animated SVG picture.")
     parser.add_argument("--out", type=Path, default=PICTURE, help="file to write [default: docs/img/terminal.svg]")
     parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")

@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-\d+)?")
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a study: mean, least and greatest over its seeds or networks; NaN without runs."""
+    """A figure of a study: mean, minimum and maximum over its seeds or networks, or NaN without runs."""
 
     mean: float
     least: float

@@ -75,7 +75,7 @@ def make_state(
     mtu_blocks: int,
     parity: bool = False,
 ) -> State:
-    """Return the state after reset; the parameters are those of the component."""
+    """Return the state after reset. The parameters are those of the component."""
     del parity  # golden has no upsets
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     most = IB_COUNTER_MOST if form == "ib" else 2 * MAX_WEIGHT
@@ -102,7 +102,7 @@ def reset(state: State) -> None:
 
 @inner
 def program(state: State, write: Program) -> None:
-    """Write an entry of the shadow bank, or the requester of a lane; an index past the end changes nothing."""
+    """Write an entry of the shadow bank, or the requester of a lane. An index past the end changes nothing."""
     if write[1] == SELECT_MAP:
         program_map(state.lanes, write[2], write[3])
     elif write[1] == SELECT_TABLE and write[2] < state.owner.shape[1]:
@@ -131,7 +131,7 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+    """Run one clock cycle and return (lane, list) of the packet that starts if the link is ready, and whether one does.
 
     The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
     A swap takes effect at the end of the first cycle in which the link is ready; a write to the table in that cycle

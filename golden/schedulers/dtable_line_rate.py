@@ -166,7 +166,7 @@ def make_state(
     mtu_blocks: int,
     parity: bool = False,
 ) -> State:
-    """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
+    """Return the state at power-on: no entry has a weight, no lane is served. The parameters are the component's."""
     del requesters, keep_on_stall, form, parity  # this form has neither a map nor the options
     state = State(
         data_vls,
@@ -192,7 +192,7 @@ def reset(state: State) -> None:
 
 @inner
 def _forget(state: State) -> None:
-    """Clear the accounts; there is no current lane and no next turn (DTLR-11)."""
+    """Clear the accounts, the current lane and the next turn (DTLR-11)."""
     regs = state.regs
     state.account[:] = 0
     regs[CHARGED], regs[CURRENT], regs[STAYS], regs[SETTLES], regs[KNOWN_ONE] = 0, NO_LANE, 0, 0, 0
@@ -236,7 +236,7 @@ def _named(state: State) -> int:
 
 @inner
 def program(state: State, write: Program) -> bool:
-    """Write an entry of the shadow bank; return what ``write_entry`` does."""
+    """Write an entry of the shadow bank and return what ``write_entry`` does."""
     return write[1] == SELECT_TABLE and write_entry(state.table, write[2], write[3], write[4])
 
 
@@ -250,7 +250,7 @@ def step(
     swap: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Run one clock cycle; return (lane, list) that it names, and whether that lane's packet may start.
+    """Run one clock cycle and return (lane, list) that it names, and whether that lane's packet may start.
 
     The lane is -1 if none is named. ``bank.step`` documents the arguments that all schedulers share.
     """
@@ -297,7 +297,7 @@ def _cycle(
     lane: int,
     rules: NDArray[np.int64],
 ) -> bool:
-    """Run the turns and the accounts of a cycle in which ``lane`` is named; foresee whom the next cycle names.
+    """Run turns and accounts of a cycle that names ``lane``, and look ahead to the lane of the next cycle.
 
     Return whether the offered entry leaves.
     """
@@ -362,7 +362,7 @@ def _keep(
     sent: int,
     rules: NDArray[np.int64],
 ) -> int:
-    """Return the charged lanes that stay so; the others lose their accounts (DTLR-7, DTLR-8).
+    """Return the charged lanes that stay so. The others lose their accounts (DTLR-7, DTLR-8).
 
     A decision takes the account of every lane that cannot send; the lane that sends, -1 if none does, keeps its own if
     a packet is behind.
@@ -381,7 +381,7 @@ def _keep(
 
 @inner
 def _charge_following(state: State, lane: int, blocks: int, returns: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - kernels take positional arguments only
-    """Charge the packet behind a sent head; with an entry of its own lane, that starts a new account (DTLR-7)."""
+    """Charge the packet behind a sent head. With an entry of its own lane, that starts a new account (DTLR-7)."""
     account = state.account
     rules[EXACT] += account[lane] == 0
     before = offered_weight(state.table) - 1 if returns else account[lane]
@@ -398,7 +398,7 @@ def _taken(
     used: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> tuple[int, bool]:
-    """Return the lane of the offered entry if it becomes the next turn, else -1; and whether it leaves (DTLR-6)."""
+    """Return the offered entry's lane if it becomes the next turn, else -1, and whether it leaves (DTLR-6)."""
     table = state.table
     if table.regs[OFFERED] == NO_ENTRY or not (begins or state.regs[NEXT] == NO_LANE):
         return NO_LANE, False
@@ -419,7 +419,7 @@ def _add(state: State, lane: int, weight: int, charged: int) -> None:
 
 @inner
 def _charge(state: State, may: int) -> int:
-    """Charge heads that came in the previous cycle to the accounts of lanes in ``may``; return the lanes (DTLR-2)."""
+    """Charge heads of the previous cycle to the accounts of lanes in ``may``, and return the lanes (DTLR-2)."""
     regs = state.regs
     came = regs[SENT_BEFORE] & ~regs[CHARGED] & ~regs[CHARGED_BEFORE] & may
     for lane in range(state.data_vls):

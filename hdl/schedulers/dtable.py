@@ -1,4 +1,4 @@
-"""The Deficit Table scheduler: entries of (requester, weight), a deficit per requester; and the choice of its form."""
+"""The Deficit Table scheduler: entries of (requester, weight), a deficit per requester, and its forms."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class DTable(Scheduler):
         return {}
 
     def name_shape(self, count: int) -> Any:
-        """Return the shape of an entry's requester; a number past the last one stands for nobody."""
+        """Return the shape of an entry's requester. A number past the last one stands for nobody."""
         return range(count + 1)
 
     def written_name(self) -> Value:
@@ -131,7 +131,7 @@ class DTable(Scheduler):
         return m
 
     def _banks(self, m: Module) -> Signal:
-        """Write the shadow bank; exchange the banks in the first ready cycle, after its decision."""
+        """Write the shadow bank, and exchange the banks after the decision of the first ready cycle."""
         active, exchange, wanted = self.bank, Signal(), Signal()
         m.d.comb += [
             wanted.eq(self.swap | self.swap_pending),

@@ -151,7 +151,7 @@ class LineRateDTable(wiring.Component):
         m.d.sync += self.can.eq(walk.next_able)
 
     def _turns(self, m: Module) -> None:
-        """Begin the next turn when the current lane is done; consider the offered entry (DTLR-3 to DTLR-6)."""
+        """Begin the next turn when the current lane is done, and consider the offered entry (DTLR-3 to DTLR-6)."""
         offered = self.walk.lane
         m.d.comb += [
             self.begins.eq(self.has_next & ~self.stays & ~self.settles),
@@ -191,7 +191,7 @@ class LineRateDTable(wiring.Component):
         ]
 
     def _grant(self, m: Module) -> Value:
-        """Grant the named lane if it can send; return the heads of the cycle before."""
+        """Grant the named lane if it can send and return the heads of the cycle before."""
         own, following = (self.current & self.sends).any(), (self.next_lane & self.sends).any()
         lane = Mux(self.names_own, self.current_vl, self.next_vl)
         skipped = (lane >= VL15) if self.vl15 and self.data_vls > VL15 else 0

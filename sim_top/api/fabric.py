@@ -204,7 +204,7 @@ class Fabric:
         )
 
     def _lids(self, given: int | str | None, name: str) -> list[int] | None:
-        """Return the LIDs selected by a LID or an adapter name; ``None`` selects all."""
+        """Return the LIDs selected by a LID or an adapter name (``None`` selects all)."""
         if given is None:
             return None
         owned = self._adapter_lids()

@@ -114,7 +114,7 @@ class Oracle:
         return words
 
     def _take(self, words: list[int], taken: set[str], name: str, value: Any) -> None:
-        """Pack one input into the words; reject an input that is given twice."""
+        """Pack one input into the words, and reject an input that is given twice."""
         port = self.inputs.get(name)
         if port is not None:
             if name in taken:

@@ -102,7 +102,7 @@ class Scoreboard:
             self.sample()
 
     def sample(self) -> Difference | None:
-        """Sample and compare one cycle. ``start`` calls it at every active edge; a bench may call it instead.
+        """Sample and compare one cycle. ``start`` calls it at every active edge. A bench may call it instead.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Scoreboard:
 
     @property
     def decisions(self) -> int:
-        """Number of golden's decisions; number of cycles for a block without grants."""
+        """Number of golden's decisions, or of cycles for a block without grants."""
         return self._follower.decisions
 
     @property

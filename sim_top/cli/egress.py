@@ -188,7 +188,7 @@ _WAITS = ("mean_wait", "p50_wait", "p99_wait", "max_wait")
 
 
 def _timed_lane(run: EgressRun, lane: LaneSummary, clock: LinkClock | None) -> dict[str, Any]:
-    """Return a lane's summary; with a clock, including waits in ns and the window's throughput in Gb/s."""
+    """Return a lane's summary. A clock adds waits in ns and the window's throughput in Gb/s."""
     known = lane._asdict()
     if clock is None:
         return known

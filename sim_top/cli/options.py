@@ -84,7 +84,7 @@ def load_plugins(files: list[Path] | None) -> None:
 
 
 def clock_at(rate: str | None) -> LinkClock | None:
-    """Return the clock of a link at the rate of ``--rate``, one block per cycle; ``None`` without ``--rate``.
+    """Return the clock of a link at the rate of ``--rate``, one block per cycle, or ``None`` without ``--rate``.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def check_cycles(option: str, cycles: int, least: int = 1) -> None:
 
 
 def numbers_of(option: str, text: str, most: int) -> tuple[int, ...]:
-    """Return the distinct numbers, 0 to ``most``, that an option lists, in ascending order; empty for an empty text.
+    """Return the distinct numbers, 0 to ``most``, that an option lists, in ascending order, empty for an empty text.
 
     Raises
     ------

@@ -137,7 +137,7 @@ def simulate(
 def _asked(
     study: StudyFile, words: list[str], swept: Collection[str], precision: float | None, rate: str | None
 ) -> StudyFile:
-    """Return the study with the changes of the command line; a swept key cannot also be set."""
+    """Return the study with the changes of the command line. A swept key cannot also be set."""
     changes = changes_of(words)
     for key in changes:
         if key in swept:
@@ -319,7 +319,7 @@ def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) ->
 
 
 def _latencies(level: PerSL, unit: float = 1) -> list[str]:
-    """Return mean, interval, p50, p99 and longest latency, in cycles times ``unit``; "grows" for a saturated level."""
+    """Return mean, interval, p50, p99 and maximum of latency in cycles times ``unit``, or "grows" if saturated."""
     if level.saturated:
         return ["grows", "", "", "", ""]
     means = [level.latency_mean_cycles, level.latency_ci95_cycles]

@@ -156,7 +156,7 @@ def _reasons(left: Sequence[Point], holes: Iterable[Hole | Untaken], nets: Mappi
 
 
 def _refuted(points: Iterable[Point], left: Sequence[Point], holes: Iterable[Hole | Untaken]) -> tuple[Point, ...]:
-    """Return the waived points that were reached; all candidates if too few branches of a waiver stay untaken."""
+    """Return the waived points that were reached, or all candidates if too few branches of a waiver stay untaken."""
     bits = [hole for hole in holes if isinstance(hole, Hole)]
     branches = [hole for hole in holes if isinstance(hole, Untaken) and len(_fits(left, hole)) < hole.count]
     return tuple(

@@ -122,7 +122,7 @@ class CosimResult:
 
 
 def qualification_job(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int, **beside: Any) -> Job:
-    """Return the job of the block's qualification; ``beside`` is passed to the stimulus."""
+    """Return the job of the block's qualification. ``beside`` is passed to the stimulus."""
     return Job(
         block,
         parameters,

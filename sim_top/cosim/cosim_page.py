@@ -23,7 +23,7 @@ _WIDTH, _LEFT, _ROW = 900, 60, 26
 
 
 def cosim_page(result: CosimResult, *, title: str, wave: Path | None, clock: LinkClock | None) -> Page:
-    """Return the page of a result; with a clock, including times and rates next to cycles and shares."""
+    """Return the page of a result. A clock adds times and rates next to cycles and shares."""
     sections = []
     if result.tables:
         rows = [_row(table.where, lane, clock) for table in result.tables for lane in table.lanes]

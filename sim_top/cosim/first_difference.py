@@ -36,7 +36,7 @@ def first_difference(wave: bytes, scope: str, found: Mapping[str, Any]) -> str:
 
 
 def wave_reader() -> Any:
-    """Return the VCD reader; undo its import's side effect of making broken pipes kill this process."""
+    """Return the VCD reader, and undo its import's side effect that broken pipes kill this process."""
     before = signal.getsignal(signal.SIGPIPE)
     found = importlib.import_module("vcdvcd").VCDVCD
     signal.signal(signal.SIGPIPE, before)

@@ -235,7 +235,7 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
 
 
 def _marking(given: Congestion | None) -> dict[str, Any]:
-    """Return the parameters of congestion marking; empty without marking."""
+    """Return the parameters of congestion marking, empty without marking."""
     if given is None:
         return {}
     measure = OF_INPUTS if given.by_inputs else OF_OUTPUT

@@ -20,7 +20,7 @@ _STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": Fa
 
 
 def service_picture(table: TableResult, file: Path) -> bytes:
-    """Draw the link's occupancy by lane with all lanes backlogged and MTU packets; return the picture (PNG)."""
+    """Draw the link's occupancy by lane with all lanes backlogged and MTU packets, and return the picture (PNG)."""
     lanes = sorted({event.vl for event in table.events}) or [0]
     with styled(_STYLE):
         figure = new_figure(figsize=(9, 1.2 + 0.3 * len(lanes)), dpi=_DPI, layout="constrained")
@@ -52,7 +52,7 @@ def service_picture(table: TableResult, file: Path) -> bytes:
 
 
 def shares_picture(table: TableResult, file: Path) -> bytes:
-    """Draw each lane's share of its list, by weight and with small and MTU packets; return the picture (PNG)."""
+    """Draw each lane's share of its list, by weight and with small and MTU packets, and return the picture (PNG)."""
     with styled(_STYLE):
         figure = new_figure(figsize=(9, 2.8), dpi=_DPI, layout="constrained")
         axes = figure.subplots()
@@ -75,7 +75,7 @@ def shares_picture(table: TableResult, file: Path) -> bytes:
 def write_page(
     result: CosimResult, folder: Path, *, title: str, wave: Path | None, clock: LinkClock | None = None
 ) -> Path:
-    """Write ``index.html`` and its pictures into a folder; return the page.
+    """Write ``index.html`` and its pictures into a folder, and return the page.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def points_of(
 
 
 def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles: int) -> Point | None:
-    """Return a random instance with the wanted values; ``None`` if none is found."""
+    """Return a random instance with the wanted values, or ``None`` if none is found."""
     if block not in SWITCHES:
         parameters = draw_parameters(source, BLOCKS[block].shape, wanted)
         return Point(block, dict(parameters), cycles, source.randrange(_SEEDS)) if parameters else None
@@ -196,7 +196,7 @@ def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has
 
 
 def run_point(point: Point) -> str:
-    """Run a point in lockstep; return the first difference, empty if there is none."""
+    """Run a point in lockstep and return the first difference, empty if there is none."""
     block = BLOCKS[point.block]
     with compile_model(block.make(point.parameters), point.block, for_long=point.cycles >= _LONG) as model:
         source = block.qualify(
@@ -207,7 +207,7 @@ def run_point(point: Point) -> str:
 
 
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
-    """Return a smaller point that still fails; each parameter is reduced as far as the failure persists."""
+    """Return a smaller point that still fails. Each parameter is reduced as far as the failure persists."""
     if point.block not in SWITCHES:
         shape = BLOCKS[point.block].shape
         usual, words = shape.defaults(), values_of(shape)

@@ -29,7 +29,7 @@ def values_of(shape: type[Parameters]) -> dict[str, tuple[Any, ...]]:
 
 
 def draw_parameters(source: random.Random, shape: type[Parameters], wanted: Mapping[str, Any]) -> Parameters | None:
-    """Return random parameters that have the wanted values; ``None`` if no set of them was accepted.
+    """Return random parameters that have the wanted values, or ``None`` if no set of them was accepted.
 
     A whole number is small in most sets: each power of two up to its bound is about as likely as the next one.
     """
@@ -46,7 +46,7 @@ def draw_parameters(source: random.Random, shape: type[Parameters], wanted: Mapp
 
 
 def _draw(source: random.Random, shape: type[Parameters], name: str, others: Mapping[str, Any]) -> Any:
-    """Return a value of a parameter; ``others`` are numbers to which a refused one may have to be equal."""
+    """Return a value of a parameter. A refused number may have to equal one of ``others``."""
     values = values_of(shape)
     if name in values:
         return source.choice(values[name])

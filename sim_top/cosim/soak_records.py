@@ -109,7 +109,7 @@ class Total:
 
 
 def rtl_of(block: str, parameters: Mapping[str, Any]) -> str:
-    """Return the digest of an instance's current Verilog; empty if the block no longer has such an instance."""
+    """Return the digest of an instance's current Verilog, empty if the block no longer has such an instance."""
     try:
         component = find_block(block).make(parameters)
     except (TypeError, InputError):
@@ -118,7 +118,7 @@ def rtl_of(block: str, parameters: Mapping[str, Any]) -> str:
 
 
 def read_records(file: Path) -> tuple[SoakRecord, ...]:
-    """Return the records of a file; none if the file does not exist.
+    """Return the records of a file, or none if the file does not exist.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from vlane.tb.machinery.native.wrapper import DRIVER
 
 
 def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
-    """Run the first cycles of a job through a traced model and write every signal; return the number of cycles.
+    """Run the first cycles of a job through a traced model and write every signal, and return the number of cycles.
 
     Inputs and outputs of cycle ``n`` are settled at time ``2 n``, when the clock rises (except at time 0).
 

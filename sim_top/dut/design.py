@@ -316,7 +316,7 @@ def stdout_elsewhere() -> Iterator[None]:
 
 
 def _check_file(file: Path) -> None:
-    """Reject a path that is not a regular file of plausible size; tools read files repeatedly, pipes only once."""
+    """Reject a path that is not a regular file of plausible size. Tools read files repeatedly, pipes only once."""
     try:
         about = file.stat()
         if stat.S_ISREG(about.st_mode):

@@ -32,7 +32,7 @@ class _Run:
 
 
 class OneRow:
-    """Wiring for one cycle at a time; a row is one whole number with the layout of ``Wiring``.
+    """Wiring for one cycle at a time. A row is one whole number with the layout of ``Wiring``.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Follower:
     def cycle(
         self, inputs: Mapping[str, int], outputs: Mapping[str, int], unknown: Mapping[str, int] | None = None
     ) -> Difference | None:
-        """Take the design's port values from just before an active clock edge; return a difference found in this cycle.
+        """Take the design's port values just before an active clock edge, and return this cycle's difference.
 
         If the design has a reset, nothing is compared before the first reset.
 

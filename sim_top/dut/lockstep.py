@@ -285,7 +285,7 @@ class ForeignRun:
         )
 
     def write_wave(self, file: Path, difference: Difference | None) -> tuple[int, int]:
-        """Write the design's signals around a difference, or from the start; return the first and the last cycle.
+        """Write the design's signals around a difference, or from the start, and return the first and the last cycle.
 
         Inputs and outputs of the ``n``-th written cycle are settled at time ``2 n``.
 

@@ -171,7 +171,7 @@ def _spread(wiring: Wiring, rows: Words) -> tuple[Words, NDArray[np.int64]]:
 
 
 def _between(wiring: Wiring, rows: Words) -> Words:
-    """Return rows without active inputs; inputs that the design lacks keep their constant value."""
+    """Return rows without active inputs. Inputs that the design lacks keep their constant value."""
     quiet = rows.copy()
     for name, field in wiring.inputs.layout.items():
         if name in {"ready", "swap"} or name.endswith("__enable"):

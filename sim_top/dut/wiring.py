@@ -144,7 +144,7 @@ class Wiring:
         return found
 
     def _take(self, path: tuple[str | int, ...], name: str) -> None:
-        """Mark a port of the design as connected; reject a second connection."""
+        """Mark a port of the design as connected, and reject a second connection."""
         if name in self._taken:
             problem = f": port {name} is already connected by {self._taken[name]}"
             raise self.map.refusal(path, "an unconnected port", name, problem=problem)
@@ -240,7 +240,7 @@ class Wiring:
         return sum(given << bits * element for element in range(count))
 
     def _wire_outputs(self) -> LaneWires | None:
-        """Connect the outputs; return the output that names the lane."""
+        """Connect the outputs and return the output that names the lane."""
         lane = None
         for name, wire in self.map.outputs.items():
             if wire.encoding != "number":
@@ -336,7 +336,7 @@ class Wiring:
         return rows_of_bits(bits_of_rows(rows)[:, self.source] ^ self.inverted)
 
     def our_rows(self, dut_rows: Words) -> Words:
-        """Return rows of the design's inputs as rows of the block's inputs; missing inputs are constant."""
+        """Return rows of the design's inputs as rows of the block's inputs. Missing inputs are constant."""
         bits = np.zeros((len(dut_rows), 64 * self.inputs.words + 1), np.uint8)
         theirs = bits_of_rows(dut_rows)[:, :-1] ^ self.inverted
         carried = self.source != ZERO
@@ -395,7 +395,7 @@ class Wiring:
         raise AssertionError("every value fits")
 
     def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
-        """Return a row of the design's outputs as values of the block's outputs; a one-hot grant as a list of VLs."""
+        """Return a row of the design's outputs as the block's outputs, with a one-hot grant as a list of VLs."""
         bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self.expected_inverted
         found: dict[str, int | list[int]] = {}
         for name in self.map.outputs:

@@ -64,7 +64,7 @@ class GoldenArbiter:
             self._run(nobody, ready=True)
 
     def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
-        """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
+        """Run a cycle in which the link is ready and return (VL, list) of the packet that starts."""
         lane, source = self._run(heads, ready=True)
         return (VL15 if lane == self._data_vls else lane, ListCode(source)) if lane >= 0 else None
 
@@ -115,7 +115,7 @@ class HardwareArbiter:
         model.run(rows)
 
     def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
-        """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
+        """Run a cycle in which the link is ready and return (VL, list) of the packet that starts."""
         out = self._model.run(self._rows([heads], ready=True))[0]
         grant, vl, source = (self._model.outputs[name].value(out) for name in ("grant", "vl", "list"))
         return (vl, ListCode(source)) if grant else None
@@ -137,7 +137,7 @@ class HardwareArbiter:
         return rows
 
     def _put(self, rows: NDArray[np.uint64], name: str, value: int) -> None:
-        """Set a port if this scheduler has it; swap, weights and program port are optional."""
+        """Set a port if this scheduler has it. Swap, weights and program port are optional."""
         if name in self._model.inputs:
             self._model.inputs[name].put(rows, value)
 

@@ -54,7 +54,7 @@ class Arbiter(Protocol):
         ...
 
     def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
-        """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
+        """Run a cycle in which the link is ready and return (VL, list) of the packet that starts."""
         ...
 
     def busy_cycles(self, heads: Sequence[PortHeads]) -> None:
@@ -82,7 +82,7 @@ class EgressRun:
 
     @property
     def counted_cycles(self) -> int:
-        """Length of the window over which shares are counted, to the end of its last packet; 0 without departures."""
+        """Length of the window over which shares are counted, to its last packet's end, or 0 without departures."""
         window = self.window
         counted = self.departures[window.first : window.end] if window else self.departures
         if not counted:
@@ -154,12 +154,12 @@ class _Queues:
         self._data_queues = [queue for vl, queue in self.queues.items() if vl != VL15]
 
     def next_event(self, cycle: int) -> int | None:
-        """Return the next cycle after ``cycle`` with an arrival or credit; ``None`` if there is none."""
+        """Return the next cycle after ``cycle`` with an arrival or credit, or ``None`` if there is none."""
         times = [coming[0].cycle for coming in (self.coming, self.credits_coming) if coming]
         return max(min(times), cycle + 1) if times else None
 
     def advance(self, cycle: int) -> bool:
-        """Process arrivals and credits up to a cycle; return whether there were any."""
+        """Process arrivals and credits up to a cycle, and return whether there were any."""
         before = len(self.coming) + len(self.credits_coming)
         while self.coming and self.coming[0].cycle <= cycle:
             packet = self.coming.popleft()
@@ -170,7 +170,7 @@ class _Queues:
         return len(self.coming) + len(self.credits_coming) != before
 
     def heads_in(self, cycle: int) -> PortHeads:
-        """Process arrivals and credits up to a cycle; return the heads."""
+        """Process arrivals and credits up to a cycle, and return the heads."""
         self.advance(cycle)
         return self.heads()
 

@@ -99,7 +99,7 @@ class WindowFinder:
             self._open = self._open._replace(last_cycle=cycle)
 
     def found(self) -> Window | None:
-        """Return the window at the end of the run; ``None`` if no window has departures."""
+        """Return the window at the end of the run, or ``None`` if no window has departures."""
         self._close()
         return self._best
 
@@ -144,5 +144,5 @@ def summaries(
 
 
 def _rank(ordered: list[int], percent: int) -> int:
-    """Return the smallest value not exceeded by ``percent`` per cent of the values; 0 without values."""
+    """Return the smallest value not exceeded by ``percent`` per cent of the values, or 0 without values."""
     return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else 0

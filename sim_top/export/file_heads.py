@@ -56,7 +56,7 @@ class FileHead:
 
 
 def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[str, str | None], what: str = "") -> str:
-    """Return the command that exports an instance into the current folder; ``None`` options are omitted.
+    """Return the command that exports an instance into the current folder, without ``None`` options.
 
     ``what`` is the exported object if it is not the Verilog, for example ``oracle``.
     """

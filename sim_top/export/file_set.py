@@ -12,7 +12,7 @@ from vlane.errors import InputError
 
 
 def write_together(folder: Path, files: Mapping[str, str | bytes], *, option: str, force: bool) -> list[Path]:
-    """Write files into a folder, created if missing, all or none; return their paths in order.
+    """Write files into a folder, created if missing, all or none, and return their paths in order.
 
     Files with equal content are left untouched. All new contents are first written to temporary files in the folder,
     then renamed. The target of a symbolic link is replaced, not the link.
@@ -57,7 +57,7 @@ def write_together(folder: Path, files: Mapping[str, str | bytes], *, option: st
 
 
 def _is_there(file: Path, content: bytes, option: str, *, force: bool) -> bool:
-    """Return whether a file already has its content; reject a file that must not be overwritten."""
+    """Return whether a file already has its content, and reject a file that must not be overwritten."""
     try:
         if not os.path.lexists(file):
             return False

@@ -49,6 +49,6 @@ def first_bits(ports: Iterable[Port]) -> list[int]:
 
 
 def code_names(ports: Sequence[Port]) -> list[tuple[str, int, int]]:
-    """Return (name, value, width) of every named port value; names begin with the port's name."""
+    """Return (name, value, width) of every named port value. Names begin with the port's name."""
     coded = [(port, code) for port in ports if port.codes is not None for code in port.codes]
     return [(f"{port.name}_{code.name}".upper(), int(code), port.bits) for port, code in coded]

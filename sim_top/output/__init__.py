@@ -1,1 +1,1 @@
-"""Output of commands: screen, streams, progress, pictures; and interruption by signals."""
+"""Output of commands (screen, streams, progress, pictures) and interruption by signals."""

@@ -43,20 +43,20 @@ def say(text: str, *, style: str | None = None, end: str = "\n") -> None:
 
 
 def note(text: str) -> None:
-    """Write a line of progress to stderr; a failure to write is ignored."""
+    """Write a line of progress to stderr. A failure to write is ignored."""
     with contextlib.suppress(OutputError):
         _notes.print(Text(harmless(text)), style="dim", soft_wrap=True)
 
 
 def complain(line: str) -> None:
-    """Write a line to stderr; a failure to write is ignored, so that the exit status stays."""
+    """Write a line to stderr. A failure to write is ignored, so that the exit status stays."""
     with contextlib.suppress(OutputError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
-    """Return a table; without a header if all column names are empty.
+    """Return a table, without a header if all column names are empty.
 
     Columns whose name starts with ``>`` are right-aligned.
     """

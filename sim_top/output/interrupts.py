@@ -69,7 +69,7 @@ def _do_nothing(_: int, __: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Block SIGINT within the context; processes started in the context never receive Ctrl-C."""
+    """Block SIGINT within the context. Processes started in the context never receive Ctrl-C."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

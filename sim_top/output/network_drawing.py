@@ -238,7 +238,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _path(at: np.ndarray, link: Link, lane: int, width: float, *, bent: bool) -> str:
-    """Return the path of a link, offset to the right of its direction; long links of a torus are curved."""
+    """Return the path of a link, offset to the right of its direction. Long links of a torus are curved."""
     start, end = at[link.source], at[link.target]
     along = end - start
     length = float(np.hypot(*along)) or 1.0

@@ -42,7 +42,7 @@ class Layout:
 
 
 def layered(switches: int, cables: Sequence[tuple[int, int]], hosts: Sequence[int]) -> list[int] | None:
-    """Return the level of each switch, 0 for switches with hosts; ``None`` unless every cable joins adjacent levels."""
+    """Return each switch's level, 0 with hosts, or ``None`` unless every cable joins adjacent levels."""
     near: list[set[int]] = [set() for _ in range(switches)]
     for one, other in cables:
         near[one].add(other)
@@ -60,7 +60,7 @@ def layered(switches: int, cables: Sequence[tuple[int, int]], hosts: Sequence[in
 def level_layout(
     levels: Sequence[int], cables: Sequence[tuple[int, int]], hosts: Sequence[int], *, with_hosts: bool
 ) -> Layout:
-    """Return switches in rows by level with hosts below; rows are sorted to reduce crossings."""
+    """Return switches in rows by level with hosts below. Rows are sorted to reduce crossings."""
     switches, top = len(levels), max(levels)
     rows = [[switch for switch in range(switches) if levels[switch] == level] for level in range(top + 1)]
     place = np.zeros(switches)
@@ -165,7 +165,7 @@ def _sprung(at: Places, cables: set[tuple[int, int]]) -> Places:
 
 
 def _distances(count: int, cables: set[tuple[int, int]]) -> Places:
-    """Return path lengths between switches; for unconnected pairs one more than the largest."""
+    """Return path lengths between switches. Unconnected pairs have one more than the largest length."""
     joined = np.zeros((count, count), np.float32)
     for one, other in cables:
         joined[one, other] = joined[other, one] = 1

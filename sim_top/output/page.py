@@ -121,7 +121,7 @@ class Table:
 
     @property
     def left_out(self) -> str:
-        """Sentence about omitted rows; empty if all are shown."""
+        """Sentence about omitted rows, empty if all are shown."""
         whole, shown = max(self.whole, len(self.rows)), len(self.shown_rows)
         if whole <= shown:
             return ""
@@ -220,7 +220,7 @@ def embedded(data: Any) -> Markup:
 
 
 def write(page: Page, file: Path, *, option: str) -> Path:
-    """Write a page atomically; return its file.
+    """Write a page atomically and return its file.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def look(number: int) -> dict[str, Any]:
 
 
 def new_figure(**given: Any) -> Figure:
-    """Return an empty figure; ``given`` are matplotlib arguments."""
+    """Return an empty figure. ``given`` are matplotlib arguments."""
     _load()
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -45,7 +45,7 @@ def new_figure(**given: Any) -> Figure:
 
 
 def styled(settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context with these matplotlib settings; use it around all operations on a figure."""
+    """Return a context with these matplotlib settings. Use it around all operations on a figure."""
     return _load().rc_context(dict(settings))
 
 

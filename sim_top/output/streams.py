@@ -79,7 +79,7 @@ def output_guarded() -> Iterator[None]:
 
 
 def _showing_all(stream: Any) -> Any:
-    """Return a stream that accepts any text; the null device if the stream was closed before this process started."""
+    """Return a stream that accepts any text, or the null device if the stream was closed before the start."""
     if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):

@@ -166,7 +166,7 @@ def _digest(levels: dict[int, dict[str, Any]]) -> str:
 
 
 def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, is_equal: bool) -> dict[str, Any]:
-    """Return means, difference, standard error and degrees of freedom; latencies of saturated levels have none."""
+    """Return means, difference, standard error and degrees of freedom. Latencies of saturated levels have none."""
     of_both = [first.values(column, seeds), second.values(column, seeds)]
     pairs = [(one, other) for one, other in zip(*of_both, strict=True) if one is not None and other is not None]
     grown = any(side.rows[seed]["saturated"] for side in (first, second) for seed in seeds)
@@ -218,7 +218,7 @@ def _own(first: _Side, second: _Side, seeds: list[int], column: str) -> tuple[fl
 
 
 def _judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add intervals and verdicts to the rows; the probability of any false verdict is at most 5 % (Bonferroni)."""
+    """Add intervals and verdicts to the rows. The probability of any false verdict is at most 5 % (Bonferroni)."""
     counted = sum(1 for row in found if row.get("error") is not None and not row["is_equal"])
     strict = 1 - (1 - _CONFIDENCE) / max(1, counted)
     return [_verdict(row, strict) for row in found]

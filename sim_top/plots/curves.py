@@ -97,7 +97,7 @@ class Curves:
 
 
 def chosen(table: pl.DataFrame, where: Mapping[str, Any], *, option: str = "where") -> pl.DataFrame:
-    """Return the rows with the given values; a list of values selects any of them.
+    """Return the rows with the given values. A list of values selects any of them.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def loads_of_links(tables: Sequence[tuple[float, pl.DataFrame]]) -> pl.DataFrame
 
 
 def load_drawing(topology: Topology, loads: pl.DataFrame, clock: LinkClock, *, is_replay: bool) -> Drawing:
-    """Return the network with links coloured by load. Readers choose among the loads; the highest is shown first."""
+    """Return the network with links coloured by load. Readers choose among the loads. The highest is shown first."""
     found = sorted(loads["load"].unique().to_list())
     number = {load: place for place, load in enumerate(found)}
     values: dict[tuple[str, str], list[float | None]] = {}
@@ -81,7 +81,7 @@ def load_drawing(topology: Topology, loads: pl.DataFrame, clock: LinkClock, *, i
 
 
 def _node(topology: Topology, end: str) -> tuple[int, int]:
-    """Return node and port number of an end in a table of links; host numbers follow those of switches."""
+    """Return node and port number of an end in a table of links. Host numbers follow those of switches."""
     found = _END.fullmatch(end)
     if found is None:
         raise ValueError(f"not an end of a link: {end}")

@@ -40,7 +40,7 @@ _MOST_MARKS = 2500
 
 
 def write_curves(curves: Curves, file: Path) -> Path:
-    """Write a picture or page atomically, in the format of the file's suffix; return the file.
+    """Write a picture or page atomically, in the format of the file's suffix, and return the file.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _draw(axes: Axes, curves: Curves, curve: Curve, number: int) -> None:
 
 
 def _stretches(curves: Curves, curve: Curve) -> list[list[CurvePoint]]:
-    """Return the segments of points to join by lines; none for text columns, which have no order."""
+    """Return the segments of points to join by lines, or none for text columns, which have no order."""
     return [] if curves.words else list(joined(curve.points, is_latency=curves.is_latency))
 
 

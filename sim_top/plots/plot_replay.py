@@ -40,7 +40,7 @@ def heights(levels: dict[int, list[PerSL]], value: Callable[[PerSL], float | Non
 
 
 def course(levels: list[PerSL], value: Callable[[PerSL], list[float]]) -> list[float]:
-    """Return the mean over seeds of a time series; its last value is repeated, as step plots need."""
+    """Return the mean over seeds of a time series. Its last value is repeated, as step plots need."""
     means = [fmean(column) for column in zip(*map(value, levels), strict=True)]
     return [*means, means[-1]]
 

@@ -129,7 +129,7 @@ def _point(measure: Measure, load: float, levels: list[PerSL]) -> Point:
 
 
 def joined(points: Iterable[P], *, is_latency: bool) -> Iterator[list[P]]:
-    """Yield runs of neighbouring points that a line may join; for latencies only steady levels."""
+    """Yield runs of neighbouring points that a line may join. Latencies are joined only for steady levels."""
 
     def may_join(point: P) -> bool:
         return point.value is not None and (not is_latency or (point.decided and not point.saturated))
@@ -140,7 +140,7 @@ def joined(points: Iterable[P], *, is_latency: bool) -> Iterator[list[P]]:
 
 
 def band(stretch: list[Point], measure: Measure) -> tuple[list[float], list[float], list[float], list[float]]:
-    """Return loads, values, and lower and upper ends of the intervals; latencies are at least 1."""
+    """Return loads, values, and lower and upper ends of the intervals. Latencies are at least 1."""
     loads, values = [it.load for it in stretch], [it.value or 0.0 for it in stretch]
     widths = [it.ci95 or 0.0 for it in stretch]
     low = [value - width for value, width in zip(values, widths, strict=True)]

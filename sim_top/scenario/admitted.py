@@ -49,7 +49,7 @@ class ConnectionPaths:
         self._number[self._paths.source, self._paths.target] = np.arange(len(self._paths.source))
 
     def of(self, source: int, target: int) -> list[Port]:
-        """Return the ports in path order; none if the tables do not connect the hosts or they are the same host."""
+        """Return the ports in path order, or none if the tables do not connect the hosts or they are the same host."""
         number = int(self._number[source, target])
         if number < 0:
             return []
@@ -66,7 +66,7 @@ def admit_all(
     flit_bytes: int,
     source_file: str,
 ) -> tuple[Admission, CbrList]:
-    """Request admission of all connections in list order; return the port states and the admitted connections.
+    """Request admission of all connections in list order and return the port states and the admitted connections.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def admit_all(
 
 
 def port_tables(ports: Admission, lanes: int) -> dict[Port, VLArbTable]:
-    """Return the table of every port used by a connection; the low list has every VL that the high list lacks."""
+    """Return the table of every port used by a connection. The low list has every VL that the high list lacks."""
     tables: dict[Port, VLArbTable] = {}
     for port in ports.ports():
         high = {entry.vl for entry in ports.table(port).high if entry.weight}

@@ -130,7 +130,7 @@ def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
 
 
 def marking_remark(study: Study, congestion: Congestion, marked: Iterable[int]) -> str:
-    """Return the reason why no packet was marked, if the switch settings explain it; otherwise an empty text.
+    """Return the reason in the switch settings why no packet was marked, or an empty text without one.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _of_section(given: CongestionSection) -> dict[str, Any]:
 
 
 def _of_opensm(file: Path) -> dict[str, Any]:
-    """Return the attributes that OpenSM sends; CCTI_Limit is the last entry of the CCT."""
+    """Return the attributes that OpenSM sends. CCTI_Limit is the last entry of the CCT."""
     options = congestion_options(read_opensm_conf(file))
     if options is None or not options.is_on:
         problem = f"is {'FALSE' if options else 'missing'}; set it to TRUE"

@@ -47,7 +47,7 @@ def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers
 
 @dataclass(frozen=True)
 class _Given:
-    """A study's keys for one kind of buffer; the keys begin with ``prefix``."""
+    """A study's keys for one kind of buffer. The keys begin with ``prefix``."""
 
     prefix: str
     blocks: int | None
@@ -76,13 +76,13 @@ class _Given:
 
 
 def fastest_captured(rates: Mapping[End, str]) -> str:
-    """Return the name of the highest captured rate; empty if no rate is known."""
+    """Return the name of the highest captured rate, empty if no rate is known."""
     known = {name for name in rates.values() if name in NAMED_RATES}
     return max(known, key=lambda name: NAMED_RATES[name].data_gbps, default="")
 
 
 def captured_paces(rates: Mapping[End, str]) -> dict[End, int]:
-    """Return the paces of captured cables that are slower than the fastest one; a cable of unknown rate is not."""
+    """Return the paces of captured cables that are slower than the fastest one. A cable of unknown rate is not."""
     fastest = fastest_captured(rates)
     paces = {
         end: round(FULL_PACE * NAMED_RATES[fastest].data_gbps / NAMED_RATES[name].data_gbps)

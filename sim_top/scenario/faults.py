@@ -64,7 +64,7 @@ def check_faults(world: World) -> None:
 
 
 def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
-    """Return a study's faults, swaps and writes sorted by cycle; the switches in ``hardware`` are in hardware."""
+    """Return a study's faults, swaps and writes sorted by cycle. The switches in ``hardware`` are in hardware."""
     study = world.study
     stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
     writes = [
@@ -83,5 +83,5 @@ def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
 
 
 def in_order(changes: list[Change]) -> deque[Change]:
-    """Return changes sorted by cycle; changes of the same cycle keep their order."""
+    """Return changes sorted by cycle. Changes of the same cycle keep their order."""
     return deque(sorted(changes, key=lambda change: change.cycle))

@@ -80,6 +80,6 @@ def link_classes(topology: Topology) -> dict[str, NDArray[np.bool_]]:
 
 
 def most_over_mean(topology: Topology, routes: Routes) -> dict[str, float]:
-    """Return, by class of links, the largest load divided by the mean of the class; 1 is perfectly even."""
+    """Return, by class of links, the largest load divided by the mean of the class (1: perfectly even)."""
     loads = carried_pairs(topology, routes)
     return {name: float(loads[ports].max() / loads[ports].mean()) for name, ports in link_classes(topology).items()}

@@ -52,7 +52,7 @@ def _show_link(world: World, net: Network, end: int, lane: int) -> str:
 
 
 def _vl_of(world: World, lane: int) -> int:
-    """Return the VL of a lane; Omni-Path's lanes skip VL15."""
+    """Return the VL of a lane. Omni-Path's lanes skip VL15."""
     return world.routes.kind.vl_of_lane(lane)
 
 

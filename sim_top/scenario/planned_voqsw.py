@@ -91,6 +91,6 @@ def _by_first_output(tables: VOQswTables, paths: Paths, vls: int) -> VOQswTables
 
 
 def _widened(table: NDArray[np.uint8], levels: int) -> NDArray[np.uint8]:
-    """Return a table with at least ``levels`` SLs; added SLs drop packets."""
+    """Return a table with at least ``levels`` SLs. Added SLs drop packets."""
     more = [(0, 0)] * (table.ndim - 1) + [(0, max(0, levels - table.shape[-1]))]
     return np.pad(table, more, constant_values=VL_DROP)

@@ -19,7 +19,7 @@ _MOST_BLOCKS = 66
 
 
 def check_scheduler(name: str, made: Any, *, memory: int) -> None:
-    """Reject a scheduler that lacks a function or violates its contract under random requests; runs uncompiled.
+    """Reject a scheduler that lacks a function or violates its contract. Random requests run it uncompiled.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def plugged_destinations(plugin: Plugin, topology: Topology) -> tuple[int, ...]:
 
 
 def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: Any) -> Any:
-    """Call a plug-in and return its result; unexpected errors are reported with the plug-in's line."""
+    """Call a plug-in and return its result. Unexpected errors are reported with the plug-in's line."""
     try:
         with redirect_stdout(sys.stderr):  # stdout is for results
             return function(*given, **keys)

@@ -81,7 +81,7 @@ def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Se
 
 
 def admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable]) -> PortSettings:
-    """Return the schedulers with the tables from admission; other ports have every VL in the low list."""
+    """Return the schedulers with the tables from admission. Other ports have every VL in the low list."""
     others = VLArbTable((), tuple(VLArbEntry(vl, MAX_WEIGHT) for vl in range(lanes)), LIMIT_UNBOUNDED)
     parameters = _parameters(study, {"data_vls": lanes, "entries": MAX_ENTRIES, "vl15": False})
     written = {port: table.writes(parameters) for port, table in tables.items()}

@@ -56,7 +56,7 @@ def _by_cycle(world: World) -> list[tuple[int, CongestionWrite]]:
 
 
 def setting_writes(world: World) -> list[SettingWrite]:
-    """Return the writes to all switches; each takes one cycle (NCC-14)."""
+    """Return the writes to all switches. Each takes one cycle (NCC-14)."""
     settings = world.congestion
     return [] if settings is None else list(_writes(world, settings))
 
@@ -181,7 +181,7 @@ def _host(nic: NICSettings) -> HostSettings:
 
 
 def _changes_of_hosts(given: CongestionWrite, hosts: AllHosts, count: int) -> Iterator[Change]:
-    """Yield the changes of a write to hosts; hosts with common settings share one change."""
+    """Yield the changes of a write to hosts. Hosts with common settings share one change."""
     if given.hosts is None:
         others = [nic for nic in range(count) if nic not in hosts.own]
         yield pacing_is_written(list(_of_host(given, hosts.usual.levels)), cycle=given.cycle, nics=others)

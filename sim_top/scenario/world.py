@@ -118,7 +118,7 @@ class World:
 
 
 def make_world(study: Study, base: Path) -> World:
-    """Return the network of a study; relative names of files are resolved against ``base``.
+    """Return the network of a study. Relative names of files are resolved against ``base``.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def _check_connected(
 
 
 def _levels(study: Study, replayed: NDArray[np.int64], listed: CbrList) -> dict[int | str, int]:
-    """Return the size in bytes of the largest packet of each SL in use; ``path`` stands for the SLs of paths."""
+    """Return the size in bytes of the largest packet of each SL in use. ``path`` stands for the SLs of paths."""
     levels: dict[int | str, int] = {}
     for each in study.traffic:
         levels[each.sl] = max(levels.get(each.sl, 0), each.sizes[1])
@@ -266,7 +266,7 @@ def _named_lanes(study: Study, sls: set[int]) -> int:
 
 
 def _channel_rows(study: Study) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return a study's SC by SL and VL by SC; both are identities by default."""
+    """Return a study's SC by SL and VL by SC. Both are identities by default."""
     same = tuple(range(SC_COUNT))
     return tuple(study.link.sc_of_sl or same), tuple(study.link.vl_of_sc or same)
 
@@ -293,7 +293,7 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
 
 
 def _channel_routes(study: Study, topology: Topology, routes: Routes, lanes: int) -> ChannelRoutes:
-    """Return the same paths for Omni-Path; with datelines, channels equal VLs."""
+    """Return the same paths for Omni-Path. With datelines, channels equal VLs."""
     channels, vls = _channel_rows(study)
     if routes.by_lane:
         channels = (*map(int, routes.nic_vl[0]), *(SC15,) * (SC_COUNT - SL_COUNT))
@@ -391,7 +391,7 @@ def _flow_levels(world: World) -> list[int]:
 
 
 def show_end(topology: Topology, end: int, net: Network, *, names: bool = True) -> str:
-    """Return a readable name of a sending end or a central buffer; ports and MPorts count from 1.
+    """Return a readable name of a sending end or a central buffer. Ports and MPorts count from 1.
 
     With ``names``, named nodes appear with their name: ``switch 3 (leaf-3) port 1``.
     """

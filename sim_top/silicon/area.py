@@ -1,4 +1,4 @@
-"""Area and speed of a block: synthesis, placement between registers, gate counts; cached by content.
+"""Area and speed of a block by synthesis, placement between registers and gate counts, cached by content.
 
 For placement, a block sits between two rows of flip-flops that a scan chain fills and reads. Every path is then from
 register to register, and pins do not limit the frequency. Cell counts cover only the block.
@@ -141,7 +141,7 @@ class Area:
 def measure_area(
     block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Liberty | None = None
 ) -> Area:
-    """Synthesise a block and place it with seeds 1 to ``seeds``; cached results are reused.
+    """Synthesise a block and place it with seeds 1 to ``seeds``. Cached results are reused.
 
     Parameters
     ----------

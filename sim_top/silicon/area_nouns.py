@@ -60,7 +60,7 @@ class Noun:
 
 
 def nouns_of(block: Block, parameters: Mapping[str, Any]) -> list[Noun]:
-    """Return the parts of an instance, two levels deep, sorted by name; the first instance of each is measured.
+    """Return the parts of an instance, two levels deep, sorted by name. The first instance of each is measured.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _name_of(module: str) -> str:
 
 
 def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> Noun:
-    """Return a part, measured by synthesising its first instance; ``modules`` holds every module's text by name."""
+    """Return a part, measured by synthesising its first instance. ``modules`` holds every module's text by name."""
     top = names[0]
     text = "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
     files = {"block.v": text, **{name: Path(__file__).with_name(name).read_text() for name in _FILES}}

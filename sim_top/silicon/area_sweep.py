@@ -115,7 +115,7 @@ def _values(word: str) -> tuple[str, list[str]]:
 
 
 def ratios(measured: Sequence[Measured]) -> list[tuple[float | None, float | None]]:
-    """Return ratios to the instance of the first block with the same swept values; ``None`` unless it is unique.
+    """Return ratios to the instance of the first block with the same swept values, or ``None`` unless it is unique.
 
     Ratios are of gate equivalents, in all and without flip-flops; or of LUTs, and ``None``.
     """

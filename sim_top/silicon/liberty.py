@@ -38,7 +38,7 @@ class Liberty:
 
     @classmethod
     def read(cls, path: Path | None = None) -> Self:
-        """Return the library of a file; by default a small generic library.
+        """Return the library of a file, by default a small generic library.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Studies by name; each module is imported when it is used."""
+"""Studies by name. Each module is imported when it is used."""
 
 from __future__ import annotations
 

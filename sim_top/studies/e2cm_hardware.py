@@ -57,7 +57,7 @@ def hardware_digest() -> str:
 
 
 def followed(given: HardwareRun, seed: int) -> tuple[str, int, float, list[dict[str, Any]]]:
-    """Run a network and replay blocks in hardware; return digest, cycles, CPU seconds and one row per block."""
+    """Run a network and replay blocks in hardware, and return digest, cycles, CPU seconds and one row per block."""
     run, begin = given.run, time.process_time()
     net = network_after(run, seed, run.seconds, logged_points=given.points, logged_nodes=[given.node], log_room=_ROOM)
     cycles = times_of(run.seconds) // TIMES_A_CYCLE

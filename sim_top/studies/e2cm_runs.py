@@ -97,7 +97,7 @@ class EthernetRun:
 
 
 def network_after(run: EthernetRun, seed: int, seconds: float, **kept: Any) -> Ethernet:
-    """Return a run's network after some seconds or after its last frame; ``kept`` is passed to ``new_ethernet``."""
+    """Return a run's network after some seconds or after its last frame. ``kept`` is passed to ``new_ethernet``."""
     scenario = scenario_named(run.scenario)
     running = Running(
         new_ethernet(
@@ -118,7 +118,7 @@ def network_after(run: EthernetRun, seed: int, seconds: float, **kept: Any) -> E
 
 
 def made_run(run: EthernetRun, seed: int) -> tuple[str, int, float, list[dict[str, Any]]]:
-    """Run a network; return digest of deliveries, cycles, CPU seconds and one row per group."""
+    """Run a network and return digest of deliveries, cycles, CPU seconds and one row per group."""
     scenario, begin = scenario_named(run.scenario), time.process_time()
     net = network_after(
         run,
@@ -197,7 +197,7 @@ def _course(bits: NDArray[np.int64], parts: int) -> list[float]:
 
 
 def _settled(rates: NDArray[np.float64], shares: NDArray[np.float64]) -> float | None:
-    """Return the ms from which every flow's 10 ms mean stays within 20 % of its share; ``None`` if never."""
+    """Return the ms from which every flow's 10 ms mean stays within 20 % of its share, or ``None`` if never."""
     count = len(rates) // _STEADY_MS
     means = rates[: count * _STEADY_MS].reshape(count, _STEADY_MS, -1).mean(axis=1)
     wrong = np.flatnonzero((np.abs(means / shares - 1) > _CLOSE).any(axis=1))

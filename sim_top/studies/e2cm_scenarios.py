@@ -118,7 +118,7 @@ def _to_others(nodes: int, sources: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _legacy() -> Scenario:
-    """Return the legacy scenario. Slide nodes 1 to 7 are nodes 0 to 6; slide switches 1 to 5 are ends 7 to 11."""
+    """Return the legacy scenario. Slide nodes 1 to 7 are nodes 0 to 6, and slide switches 1 to 5 are ends 7 to 11."""
     pairs = [(0, 7), (1, 7), (2, 8), (3, 8), (4, 9), (7, 10), (8, 10), (9, 10), (10, 11), (11, 5), (11, 6)]
     near = {switch: {node for node, at in pairs if at == switch and node < 7} for switch in (7, 8, 9)}
     hops = [tuple(node if node in near[switch] else 10 for node in range(7)) for switch in (7, 8, 9)]

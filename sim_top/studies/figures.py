@@ -95,12 +95,12 @@ class Figure:
 
     @property
     def ours(self) -> float | None:
-        """Mean of the measured values over seeds; ``None`` without runs."""
+        """Mean of the measured values over seeds, or ``None`` without runs."""
         return fmean(self.values) if self.values else None
 
     @property
     def holds(self) -> bool | None:
-        """Whether the mean is within the bound; ``None`` without runs or bound."""
+        """Whether the mean is within the bound, or ``None`` without runs or bound."""
         is_bound = self.bound.low is not None or self.bound.high is not None
         return self.bound.holds(fmean(self.values)) if self.values and is_bound else None
 

@@ -22,7 +22,7 @@ class _Case:
 
     @cached_property
     def saturated(self) -> set[tuple[float, int]]:
-        """Loads and levels that were saturated with any seed; cached, because every mark of a picture needs it."""
+        """Loads and levels that were saturated with any seed, cached because every mark of a picture needs them."""
         return set(self.rows.filter(pl.col("saturated")).select("load", "sl").unique().iter_rows())
 
 
@@ -45,7 +45,7 @@ class Measured:
     )
 
     def values(self, column: str, *, load: float, sl: int, labels: Mapping[str, str]) -> dict[int, float]:
-        """Return a column's values by seed for one case, load and level; missing runs are omitted.
+        """Return a column's values by seed for one case, load and level. Missing runs are omitted.
 
         Examples
         --------

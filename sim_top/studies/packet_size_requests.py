@@ -123,7 +123,7 @@ def _made_by() -> str:
 
 
 def admitted(requests: Requests) -> pl.DataFrame:
-    """Request all connections; return the admitted ones, in order.
+    """Request all connections and return the admitted ones, in order.
 
     Columns: those of ``[connections] file``, and ``kbps``, the bandwidth of the payload.
     """

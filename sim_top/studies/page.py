@@ -57,13 +57,13 @@ class Outcome:
 
     @property
     def holds(self) -> bool | None:
-        """Whether every measured figure is within its bound; ``None`` if none was measured."""
+        """Whether every measured figure is within its bound, or ``None`` if none was measured."""
         told = [figure.holds for figure in self.figures if figure.holds is not None]
         return all(told) if told else None
 
 
 def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
-    """Write ``study.html``, and ``study.png`` if there are panels; return the files.
+    """Write ``study.html``, and ``study.png`` if there are panels, and return the files.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Progress:
             self._runs += 1
 
     def made(self, case: str, work: float, *, seconds: float) -> str:
-        """Record a finished run; return the estimated remaining time, or an empty text after the last run."""
+        """Record a finished run and return the estimated remaining time, or an empty text after the last run."""
         waited = self._now() - self._last
         self._last += waited
         if self._made or waited > _TAKEN * seconds / self._workers:

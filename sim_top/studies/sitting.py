@@ -148,7 +148,7 @@ class _Sitting:
         raise NotImplementedError
 
     def _look_again(self, case: Case) -> None:
-        """Repeat one run made by another golden; discard that golden's other runs of the case if the result differs."""
+        """Repeat one run of another golden, and discard that golden's runs of the case if the result differs."""
         for model, runs in self.summary.models(case.digest).items():
             if model == self.model:
                 continue

@@ -150,7 +150,7 @@ def _static(network: _Network, switch: str) -> dict[str, Any]:
 
 
 def _schedulers(network: _Network) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield other schedulers with table 4's weights; tables that name lanes only where each level has one lane."""
+    """Yield other schedulers with table 4's weights. Tables that name lanes only where each level has one lane."""
     for name in ("drr", "scfq"):
         yield name, {"scheduler": {"name": name, "table": f"study_dtable_{name}.toml"}}
     if network.vls_per_sl == 1:

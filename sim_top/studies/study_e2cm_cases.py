@@ -148,5 +148,5 @@ def _described(words: tuple[str, ...], description: object, run: EthernetRun, se
 
 
 def make(run: EthernetRun | HardwareRun, load: float, seed: int) -> RowsOfRun:  # noqa: ARG001 - what every study takes
-    """Make a run; ``load`` is ignored, because the scenario sets the load."""
+    """Make a run. ``load`` is ignored, because the scenario sets the load."""
     return RowsOfRun(*(followed(run, seed) if isinstance(run, HardwareRun) else made_run(run, seed)))

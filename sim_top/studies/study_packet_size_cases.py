@@ -43,7 +43,7 @@ _ATTEMPTS = {16: 150_000, 8: 75_000, 64: 600_000}
 
 
 def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
-    """Return the cases of a part; missing connection files are created."""
+    """Return the cases of a part. Missing connection files are created."""
     if part == "main":
         return [_case(*MAIN, size, quick=quick) for size in SIZES]
     packets = _PACKETS // _SHORTER

@@ -91,7 +91,7 @@ class _Throughputs:
         return dict(case.select("network", "both").iter_rows())
 
     def curve(self, switches: int, tables: str, traffic: str) -> list[tuple[float, float, float]]:
-        """Return mean (load, accepted, latency in ns) over networks per load; loads without latencies are omitted."""
+        """Return mean (load, accepted, latency in ns) over networks per load. Loads without latencies are omitted."""
         case = self._case(switches, tables, traffic, "main")
         shown = case.group_by("load").agg(pl.col("both").mean(), pl.col("latency").mean()).sort("load")
         return [(load, both, self.clock.ns(latency)) for load, both, latency in shown.drop_nulls().iter_rows()]

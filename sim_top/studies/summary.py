@@ -190,7 +190,7 @@ class Summary:
         return [_together(number, levels[number]) for number in sorted(levels)]
 
     def rows(self, runs: Iterable[RunId]) -> pl.DataFrame:
-        """Return the rows of the given runs in the given order; missing runs are omitted."""
+        """Return the rows of the given runs in the given order. Missing runs are omitted."""
         frames = [self._frames[run] for run in dict.fromkeys(map(self._shortened, runs)) if run in self._frames]
         return pl.concat(frames) if frames else pl.DataFrame(schema=self._schema)
 
@@ -255,7 +255,7 @@ class Summary:
         measures: Sequence[str] = (),
         own: Mapping[str, Any] | None = None,
     ) -> Summary:
-        """Return the table of a file; an empty table if the file does not exist.
+        """Return the table of a file, or an empty table if the file does not exist.
 
         Raises
         ------

@@ -44,7 +44,7 @@ class Checkpoint:
     _saved: float = field(default_factory=time.monotonic)
 
     def resume(self, network: OneCore) -> bool:
-        """Restore an unstarted network from the file; return whether the file held a checkpoint of this run."""
+        """Restore an unstarted network from the file and return whether the file held a checkpoint of this run."""
         held = self._read()
         if str(held.pop("whose", "")) != self.whose:
             return False
@@ -57,7 +57,7 @@ class Checkpoint:
         return True
 
     def _read(self) -> dict[str, NDArray[Any]]:
-        """Return the content of the file; empty if the file is missing or its checksums fail."""
+        """Return the content of the file, empty if the file is missing or its checksums fail."""
         try:
             with self.file.open("rb") as content, zipfile.ZipFile(content) as whole:
                 if whole.testzip() is not None:

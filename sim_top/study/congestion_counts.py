@@ -47,7 +47,7 @@ class OfCongestion:
 
 
 def congestion_of(net: Network) -> OfCongestion | None:
-    """Return the counts; ``None`` without congestion control."""
+    """Return the counts, or ``None`` without congestion control."""
     marking, pacing, starvation = net.out_ports.marking, net.pacing, net.out_ports.starvation
     if not (isinstance(marking, Marking) and isinstance(pacing, Pacing)):
         return None

@@ -37,7 +37,7 @@ class MadeRun:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Changes of the study, by dotted key; empty for the unchanged study."""
+        """Changes of the study, by dotted key, empty for the unchanged study."""
         return self.key.parameters
 
 

@@ -191,7 +191,7 @@ class RunStore:
         self._lock = lock
 
     def _take_over(self) -> None:
-        """Read the manifest. Runs of another program are removed; runs of another study are rejected."""
+        """Read the manifest. Runs of another program are removed. Runs of another study are rejected."""
         file, own = self.folder / MANIFEST, self._manifest
         try:
             text = file.read_bytes()
@@ -284,7 +284,7 @@ class RunStore:
     def keep_results(
         self, levels: pl.DataFrame, runs: pl.DataFrame, joined: Mapping[str, Sequence[JoinedPart]]
     ) -> None:
-        """Write the tables of all runs and the manifest; obsolete joined tables are removed.
+        """Write the tables of all runs and the manifest, and remove obsolete joined tables.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ def trace_table(
 
 
 def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
-    """Return the packets in flight; columns about the arrival are null."""
+    """Return the packets in flight. Columns about the arrival are null."""
     drawn = net.staged[net.staged != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)
     origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes", "psn": "psn"}
@@ -166,7 +166,7 @@ def _receiving(net: Network, far: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _names(world: World, net: Network, ends: NDArray[np.int64]) -> pl.Series:
-    """Return the names of the ends' switches and hosts; null if unnamed."""
+    """Return the names of the ends' switches and hosts, or null if unnamed."""
     bits, switches = net.switches.inputs.port_bits, world.topology.switches
     numbers = np.where(ends >= switches << bits, ends - (switches << bits) + switches, ends >> bits)
     return pl.concat([_switch_names(world), _host_names(world)]).gather(numbers)
@@ -181,7 +181,7 @@ def _host_names(world: World) -> pl.Series:
 
 
 def _named(names: tuple[str, ...], count: int) -> pl.Series:
-    """Return names safe for files; null for missing names."""
+    """Return names safe for files, or null for missing names."""
     return pl.Series([harmless(name) or None for name in names] or [None] * count, dtype=pl.String)
 
 
@@ -216,7 +216,7 @@ def flow_table(world: World, net: Network) -> pl.DataFrame:
 
 
 def _percentiles(histogram: NDArray[np.int64], share: float) -> pl.Series:
-    """Return, for each row, the latency quantile for ``share``, rounded to a bin; null without packets."""
+    """Return, for each row, the latency quantile for ``share``, rounded to a bin, or null without packets."""
     counted = histogram.cumsum(axis=1)
     bins = (counted >= share * counted[:, -1:]).argmax(axis=1)
     latencies = [latency_at(int(number), FLOW_FINE_BITS) for number in bins]

@@ -155,7 +155,7 @@ def simulate(
     cores: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[RunResult, dict[str, pl.DataFrame]]:
-    """Make one run; return its result and the requested tables: ``links``, ``flows``, ``connections``, ``trace``.
+    """Make one run and return its result and the requested tables: ``links``, ``flows``, ``connections``, ``trace``.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def simulate(
 def _run_on(
     world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame], keeping: Checkpoint | None
 ) -> None:
-    """Run to the end of the measurement window; append the deliveries whenever the record is full."""
+    """Run to the end of the measurement window. Deliveries are appended whenever the record is full."""
     end = int(network.meters()[0].window[1])
     while True:
         until = end
@@ -316,7 +316,7 @@ def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
 
 
 def _fairness(world: World, meters: Meters, sl: int) -> float | None:
-    """Return Jain's index over the hosts that may send on a level; ``None`` if hosts are not measured separately."""
+    """Return Jain's index over the hosts that may send on a level, or ``None`` if hosts are not measured separately."""
     got = meters.by_source[:, sl] if meters.by_source.size else np.zeros(0)
     if not got.any():
         return None

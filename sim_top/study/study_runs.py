@@ -50,7 +50,7 @@ def run_sweep(
     cores: int = 1,
     remark: Callable[[str], None] = note,
 ) -> list[MadeRun]:
-    """Make all runs of a study's points, storing each when it finishes; return them by point, load and seed.
+    """Make all runs of a study's points, storing each when it finishes, and return them by point, load and seed.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _one(
 
 
 def _kept(store: RunStore, key: RunKey, tables: list[str], remark: Callable[[str], None]) -> RunResult | None:
-    """Return a stored run if it is intact; remark on a stored run that is not."""
+    """Return a stored run if it is intact, otherwise print a remark."""
     document, why = store.whole(key, tables)
     if document is not None:
         try:

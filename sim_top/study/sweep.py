@@ -146,7 +146,7 @@ def _is_list(key: str) -> bool:
 
 
 def _twice(axes: Mapping[str, Any], first: tuple[Any, ...], second: tuple[Any, ...]) -> InputError:
-    """Return the error about two points that are the same study; names the repeated value if there is one."""
+    """Return the error about two points that are the same study. Names the repeated value if there is one."""
     unlike = [key for key, values in axes.items() if len({repr(value) for value in values}) < len(values)]
     if not unlike:
         unlike = [key for key, one, other in zip(axes, first, second, strict=True) if repr(one) != repr(other)]

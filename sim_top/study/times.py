@@ -73,7 +73,7 @@ def timed_types(types: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def timed_frame(frame: pl.LazyFrame, clock: LinkClock) -> pl.LazyFrame:
-    """Return a table with converted columns added after their originals; null stays null."""
+    """Return a table with converted columns added after their originals, or null stays null."""
     columns: list[pl.Expr] = []
     for name in frame.collect_schema().names():
         columns.append(pl.col(name))

@@ -149,7 +149,7 @@ def _portable(error: Exception) -> Exception:
 
 
 class Cluster:
-    """Workers of a dask scheduler; each must have the same version of this package.
+    """Workers of a dask scheduler. Each must have the same version of this package.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Pins:
         self.rows = np.zeros((len(switches), words[1]), np.uint64)
 
     async def cycle(self, given: Words) -> None:
-        """Run one cycle; afterwards ``rows`` holds the outputs of every switch."""
+        """Run one cycle. Afterwards ``rows`` holds the outputs of every switch."""
         for pin, row in zip(self.given, given, strict=True):
             pin.value = int.from_bytes(row.tobytes(), "little")
         await FallingEdge(self.clk)

@@ -162,7 +162,7 @@ async def commands_last_a_cycle(dut: Any) -> None:
 
 
 async def _refuses_absent_addresses(bus: _Bus) -> None:
-    """Access the first free address after each register, and the last address of the bus; expect SLVERR."""
+    """Expect SLVERR at the first free address after each register and at the last address of the bus."""
     owned = [(at, at + RegisterMap.span(register)) for at, register in bus.registers]
     ends = {end for _, end in owned} | {(1 << bus.registers.address_bits) - WORD_BYTES}
     absent = [at for at in sorted(ends) if at >> bus.registers.address_bits == 0]
@@ -174,7 +174,7 @@ async def _refuses_absent_addresses(bus: _Bus) -> None:
 
 
 async def _refuses_parts_of_registers(dut: Any, bus: _Bus) -> None:
-    """Write parts of words, and words of commands and settings that the instance lacks; expect SLVERR."""
+    """Expect SLVERR for partial words, and for commands and settings that the instance lacks."""
     for register in [*bus.of_kind(Window), *bus.of_kind(Command), *bus.of_kind(Setting)]:
         partial = await bus.master.write(bus.registers.address(register.name) + 1, b"\1\2")
         assert partial.resp == AxiResp.SLVERR

@@ -171,7 +171,7 @@ async def delivers(dut: Any, kind: Kind) -> None:
 
 
 async def _run(dut: Any, senders: list[Sender], receivers: list[Receiver], source: random.Random) -> None:
-    """Drive and read all ends cycle by cycle; senders stop before the last ``_DRAIN`` cycles."""
+    """Drive and read all ends cycle by cycle. Senders stop before the last ``_DRAIN`` cycles."""
     ends: list[Sender | Receiver] = [*senders, *receivers]
     for number in range(_CYCLES + _DRAIN):
         for each in ends:

@@ -1,1 +1,1 @@
-"""Reading and writing of documents and text files; errors name file, line and key."""
+"""Reading and writing of documents and text files. Errors name file, line and key."""

@@ -66,7 +66,7 @@ class Document:
         return tuple(path)
 
     def at(self, path: key_lines.Path) -> Any:
-        """Return the value at a path; raise ``KeyError`` if there is none."""
+        """Return the value at a path, or raise ``KeyError`` if there is none."""
         content = self.content
         for key in path:
             if not (key in content if isinstance(content, dict) else _is_place(key, content)):
@@ -112,7 +112,7 @@ def placed(error: InputError) -> InputError:
 
 
 def read_again(path: Path) -> Document | None:
-    """Reread a document to find a line in it; return ``None`` if it cannot be read twice."""
+    """Reread a document to find a line in it and return ``None`` if it cannot be read twice."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LOOKED_AT_AGAIN:
@@ -169,7 +169,7 @@ class _TwiceError(ValueError):
 
 
 def given_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object; raise for a repeated key, like TOML."""
+    """Make a JSON object, and raise for a repeated key as TOML does."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise _TwiceError

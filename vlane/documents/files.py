@@ -49,7 +49,7 @@ def not_an_input(file: Path, *, option: str) -> None:
 
 
 def _place(file: Path) -> tuple[int, int] | None:
-    """Return device and inode number of a regular file, following links; ``None`` for anything else."""
+    """Return device and inode number of a regular file, following links, or ``None`` for anything else."""
     try:
         found = file.stat()
     except (OSError, ValueError):  # ValueError: the name has a zero byte or half a character
@@ -102,7 +102,7 @@ def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
 
 
 def _status(file: Path) -> os.stat_result | None:
-    """Return the status of a file, following links; ``None`` if it does not exist."""
+    """Return the status of a file, following links, or ``None`` if it does not exist."""
     try:
         return file.stat()
     except FileNotFoundError:
@@ -110,7 +110,7 @@ def _status(file: Path) -> os.stat_result | None:
 
 
 def _own_stream(found: os.stat_result | None) -> int | None:
-    """Return 1 or 2 if a file is this process's stdout or stderr, such as ``/dev/stdout``; otherwise ``None``."""
+    """Return 1 or 2 if a file is this process's stdout or stderr, such as ``/dev/stdout``, otherwise ``None``."""
     for stream in (_STDOUT, _STDERR) if found else ():
         try:
             if os.path.samestat(os.fstat(stream), found):  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""CSV and Parquet tables from users; errors name file, row and column."""
+"""CSV and Parquet tables from users. Errors name file, row and column."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def numbers(
 
 
 def _check_type(column: pl.Series, path: Path) -> None:
-    """Reject a Parquet column that is not numeric; a CSV column may be text."""
+    """Reject a Parquet column that is not numeric. A CSV column may be text."""
     if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
         raise InputError(column.name, "a column of numbers", f"of type {column.dtype}", source=str(path))
 

@@ -90,7 +90,7 @@ class _Keys:
         return self.lines, self.twice
 
     def _header(self, keys: list[str], line: int, *, is_list: bool) -> Path:
-        """Record the header of a table or of an element of a list of tables; return the path of its keys."""
+        """Record the header of a table or of an element of a list of tables and return the path of its keys."""
         at: Path = ()
         for key in keys[:-1]:
             at = (*at, key)
@@ -108,7 +108,7 @@ class _Keys:
         return at
 
     def _key(self, base: Path, keys: list[str], line: int) -> Path:
-        """Record a key, which may be dotted; return its path."""
+        """Record a key, which may be dotted, and return its path."""
         for key in keys[:-1]:
             base = (*base, key)
             self.lines.setdefault(base, line)
@@ -119,7 +119,7 @@ class _Keys:
         return at
 
     def _value(self, parts: _Parts, at: Path, gives: str) -> None:
-        """Process a value with nested lists and tables; ``gives`` is the separator between key and value."""
+        """Process a value with nested lists and tables. ``gives`` is the separator between key and value."""
         opened: list[tuple[Path, int]] = []  # path of each list or table, and index of the element, -1 in a table
         begins = (
             True  # an element or key starts here; otherwise the token continues a scalar (a date may contain a blank)
@@ -142,7 +142,7 @@ class _Keys:
                     opened.append((at, 0 if part == "[" else -1))
 
     def _element(self, parts: _Parts, part: str, inside: Path, place: int, gives: str) -> tuple[Path, str]:
-        """Record the start of a list element or table key; return its path and the first token of its value."""
+        """Record the start of a list element or table key and return its path and the first token of its value."""
         line = parts.line
         if place >= 0:
             self.lines[*inside, place] = line
@@ -166,7 +166,7 @@ class _Parts:
         self.line = 1
 
     def next(self) -> str:
-        """Return the next token, empty after the last; ``line`` is the line on which it starts."""
+        """Return the next token, empty after the last, and set ``line`` to the line on which it starts."""
         for match in self._matches:
             if match.lastgroup != "skip":
                 self.line = self._ends

@@ -145,7 +145,7 @@ def _is_model(kind: Any) -> bool:
 
 
 def _meant(types: list[Any], content: Any) -> list[type[BaseModel]]:
-    """Return the models among types; for a union those whose tag matches the content, or all without a match."""
+    """Return the models among types. For a union those whose tag matches the content, or all without a match."""
     models = [kind for kind in types if _is_model(kind)]
     given = content if isinstance(content, dict) else {}
     return [model for model in models if given.items() & _tags(model).items()] or models
@@ -158,7 +158,7 @@ def _tags(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _types_at(annotations: list[Any], path: Path, content: Any) -> list[Any]:
-    """Return the possible types at a path; the content selects among a union's models."""
+    """Return the possible types at a path. The content selects among a union's models."""
     types = [kind for annotation in annotations for kind in _alternatives(annotation)]
     if not path:
         return types

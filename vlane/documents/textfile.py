@@ -123,7 +123,7 @@ class _Numbers(dict[str, int]):
 
 
 def whole_text(path: Path, what: str) -> str:
-    """Return the whole text of a file with line feeds as line ends; errors call the file ``what``.
+    """Return the whole text of a file with line feeds as line ends. Errors call the file ``what``.
 
     Raises
     ------

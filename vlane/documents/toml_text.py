@@ -17,7 +17,7 @@ _CLOSES = {"[": "]", "{": "}"}
 
 
 def parse_value(text: str, field: str) -> Any:
-    """Parse a value in TOML syntax; a bare word is text.
+    """Parse a value in TOML syntax. A bare word is text.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def parse_value(text: str, field: str) -> Any:
 
 
 def split_values(text: str, field: str) -> list[Any]:
-    """Return the values of a comma-separated list; commas within brackets and quotes do not separate.
+    """Return the values of a comma-separated list. Commas within brackets and quotes do not separate.
 
     Raises
     ------

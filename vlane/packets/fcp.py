@@ -21,7 +21,7 @@ _POLYNOMIAL = 0xD008  # 0x100B, bits of a byte sent lowest first
 
 
 class Op(IntEnum):
-    """Operand of a flow-control packet; packets with other operands are discarded."""
+    """Operand of a flow-control packet. Packets with other operands are discarded."""
 
     NORMAL = 0
     INITIALIZE = 1
@@ -67,7 +67,7 @@ class FlowControlPacket(NamedTuple):
     fccl: int
 
     def packed(self) -> int:
-        """Return the packet as 48 bits; the first transmitted bit is the highest.
+        """Return the packet as 48 bits. The first transmitted bit is the highest.
 
         Raises
         ------

@@ -28,13 +28,13 @@ def packet_words(size: Any) -> Any:
 def pack_lrh(
     *, vl: Any, sl: Any, dlid: Any, pktlen: Any, slid: Any, lnh: Any = LNH_BTH, lver: Any = 0, reserved: Any = 0
 ) -> Any:
-    """Return headers as 64-bit numbers, first byte highest; fields are integers or unsigned arrays."""
+    """Return headers as 64-bit numbers, first byte highest. Fields are integers or unsigned arrays."""
     first = (vl << 12) | (lver << 8) | (sl << 4) | (reserved << 2) | lnh
     return (first << 48) | (dlid << 32) | (pktlen << 16) | slid
 
 
 def channel_bits(sc: Any, sl: Any) -> tuple[Any, Any]:
-    """Return the VL field and the two reserved bits of an Omni-Path header; integers or arrays."""
+    """Return the VL field and the two reserved bits of an Omni-Path header. Integers or arrays."""
     return sc & 15, sc >> 4 << 1 | sl >> 4
 
 
@@ -92,7 +92,7 @@ class LocalRouteHeader(NamedTuple):
 
     @classmethod
     def unpack(cls, bits: int) -> LocalRouteHeader:
-        """Return the fields of 64 bits; the five reserved bits before PktLen are ignored."""
+        """Return the fields of 64 bits. The five reserved bits before PktLen are ignored."""
         check_whole("header", bits, 0, (1 << 64) - 1)
         first = bits >> 48
         return cls(

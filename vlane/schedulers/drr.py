@@ -42,7 +42,7 @@ class DRRQuanta:
         object.__setattr__(self, "quantum", checked)
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters without an entry get quantum 0.
+        """Return the writes that program an instance. Requesters without an entry get quantum 0.
 
         Raises
         ------

@@ -114,7 +114,7 @@ class DTable:
                 )
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; the list is padded with weight 0.
+        """Return the writes that program an instance. The list is padded with weight 0.
 
         Raises
         ------
@@ -162,7 +162,7 @@ def _entry_fields(bits: int) -> tuple[BitField, ...]:
 
 
 def registers(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance; the line-rate form has no counters and no map."""
+    """Return the registers of an instance. The line-rate form has no counters and no map."""
     bits = 4 if parameters["form"] == "ib" else 5
     unreachable = Status("unreachable", "requesters without an entry of nonzero weight", "unreachable")
     entries = entry_window("program", "table entries, written to the shadow bank", *_entry_fields(bits))

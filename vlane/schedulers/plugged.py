@@ -43,7 +43,7 @@ class PluggedWeights:
         object.__setattr__(self, "weight", checked)
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters without an entry get weight 0.
+        """Return the writes that program an instance. Requesters without an entry get weight 0.
 
         Raises
         ------
@@ -69,7 +69,7 @@ class PluggedWeights:
 
 
 def plugged_scheduler(name: str, *, title: str, weights: bool) -> Scheduler:
-    """Return the registry record of a plug-in's scheduler; ``weights`` selects a section for weights in table files."""
+    """Return the registry record of a plug-in's scheduler. ``weights`` selects a section for weights in table files."""
     section = (
         Section(
             partial(PluggedWeights, name),

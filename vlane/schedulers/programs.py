@@ -58,7 +58,7 @@ def program_writes(tables: Tables, name: str, parameters: Mapping[str, Any], sou
 
 
 def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any]) -> list[Write]:
-    """Return the writes that assign each lane to its lowest SL; lanes without an SL get no requester."""
+    """Return the writes that assign each lane to its lowest SL. Lanes without an SL get no requester."""
     if row is None:
         return []
     if parameters.get("form") == LINE_RATE:

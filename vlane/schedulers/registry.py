@@ -104,7 +104,7 @@ class Scheduler:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Forms of the scheduler, the default first; empty for a scheduler with one form."""
+        """Forms of the scheduler, the default first, empty for a scheduler with one form."""
         return self.parameters.words_of("form")
 
     @property

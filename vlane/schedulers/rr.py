@@ -12,7 +12,7 @@ from vlane.schedulers.schedule_registers import map_window
 
 
 def registers(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance; none without a map."""
+    """Return the registers of an instance, or none without a map."""
     return (map_window(),) if parameters["requesters"] else ()
 
 

@@ -52,7 +52,7 @@ class SCFQWeights:
         object.__setattr__(self, "weight", checked)
 
     def reciprocals(self, bits: int) -> tuple[int, ...]:
-        """Return the tag increment of each requester per block, in ``bits`` bits; 0 for weight 0.
+        """Return the tag increment of each requester per block, in ``bits`` bits, or 0 for weight 0.
 
         The smallest weight gets the largest number, 2**bits - 1. Others get that number times (smallest / weight),
         rounded. The rounding error of a share is at most half a unit, less than a third for the largest accepted
@@ -78,7 +78,7 @@ class SCFQWeights:
         return made
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters without an entry get reciprocal 0.
+        """Return the writes that program an instance. Requesters without an entry get reciprocal 0.
 
         Raises
         ------

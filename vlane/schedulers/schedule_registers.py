@@ -15,7 +15,7 @@ def swap_registers() -> tuple[Register, ...]:
 
 
 def deficit_status(accumulated: str) -> tuple[Register, ...]:
-    """Return the counters of deficit scheduling; ``accumulated`` describes the counter of the turn."""
+    """Return the counters of deficit scheduling. ``accumulated`` describes the counter of the turn."""
     return (
         Status("accumulated", accumulated, "accumulated"),
         Status("deficit", "deficit of each requester", "deficit", words=32, element_bits=7),

@@ -108,5 +108,5 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
 
 
 def read_vlarb_table(path: Path) -> VLArbTable:
-    """Return the ``[vlarb]`` table of a file; errors as for ``read_tables``."""
+    """Return the ``[vlarb]`` table of a file, with the errors of ``read_tables``."""
     return cast("VLArbTable", read_tables(path, needed=IB_ARBITER).sections[IB_ARBITER])

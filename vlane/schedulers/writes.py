@@ -33,7 +33,7 @@ class SchedulerTable(Protocol):
     """Section of a table file for a scheduler."""
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program the complete table of an instance; missing entries are written as 0.
+        """Return the writes that program the complete table of an instance. Missing entries are written as 0.
 
         Raises
         ------
@@ -58,7 +58,7 @@ def entry_writes(select: IntEnum, entries: Sequence[tuple[int, int]], count: int
 
 
 def value_writes(values: Sequence[int], requesters: int) -> list[Write]:
-    """Return the writes of a value per requester; requesters without a value get 0.
+    """Return the writes of a value per requester. Requesters without a value get 0.
 
     Raises
     ------

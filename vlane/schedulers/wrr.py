@@ -40,7 +40,7 @@ class WRRWeights:
         object.__setattr__(self, "weight", checked)
 
     def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
-        """Return the writes that program an instance; requesters without an entry get weight 0.
+        """Return the writes that program an instance. Requesters without an entry get weight 0.
 
         Raises
         ------

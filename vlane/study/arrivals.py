@@ -60,7 +60,7 @@ class Credit(NamedTuple):
 
 
 def read_arrivals(path: Path) -> list[Arrival]:
-    """Return the arrivals of a CSV ``cycle,vl,bytes[,sl]``, sorted by cycle; equal cycles keep the file order.
+    """Return the arrivals of a CSV ``cycle,vl,bytes[,sl]``, sorted by cycle. Equal cycles keep the file order.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def geometric_cct(longest: int = 128) -> list[tuple[int, int]]:
 
 
 class CongestionSection(Section):
-    """Congestion control; settings have the names of the attribute components (IBA, Annex A10)."""
+    """Congestion control. Settings have the names of the attribute components (IBA, Annex A10)."""
 
     opensm_conf: Name | None = Field(
         None, description="OpenSM options file, relative to the study, whose cc_ options set the attributes."

@@ -1,4 +1,4 @@
-"""Study with its original text, and changes by dotted keys; the result is always an accepted study."""
+"""Study with its original text, and changes by dotted keys. The result is always an accepted study."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def read_study_file(path: Path) -> StudyFile:
 
 
 def study_of(content: Mapping[str, Any], base: Path) -> StudyFile:
-    """Return the study in a mapping with the contents of a study file; file names are relative to ``base``.
+    """Return the study in a mapping with the contents of a study file. File names are relative to ``base``.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _refusals(document: Document, changes: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _with_changes(error: InputError, document: Document, changes: Mapping[str, Any]) -> InputError:
-    """Return an error that names the changes responsible; an error in a changed value has no place in the file."""
+    """Return an error that names the changes responsible. An error in a changed value has no place in the file."""
     source, line = (error.source, error.line) if error.source else ("", 0)
     name = error.field
     if changes:

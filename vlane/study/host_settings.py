@@ -32,7 +32,7 @@ class HostSettings:
     table: list[tuple[int, int]]
 
     def change(self, part: CongestionHost | CongestionWrite) -> None:
-        """Apply a part of a study; a write keeps the CCT entries after its own."""
+        """Apply a part of a study. A write keeps the CCT entries after its own."""
         if part.cct is not None:
             entries = [(shift, multiplier) for shift, multiplier in part.cct]
             self.table = entries + (self.table[len(entries) :] if isinstance(part, CongestionWrite) else [])
@@ -91,7 +91,7 @@ class AllHosts:
     own: dict[int, HostSettings] = field(default_factory=dict)
 
     def set(self, parts: Sequence[CongestionHost]) -> None:
-        """Apply parts for single hosts; parts for an SL override parts for all SLs."""
+        """Apply parts for single hosts. Parts for an SL override parts for all SLs."""
         for part in sorted(parts, key=lambda each: each.sl is not None):
             self._named(part.hosts, part)
 

@@ -17,7 +17,7 @@ from vlane.study.traffic import Traffic
 
 
 class _PluggedStudy(Study):
-    """Study that may contain words of plug-ins; unpickling loads the plug-ins first."""
+    """Study that may contain words of plug-ins. Unpickling loads the plug-ins first."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (origins(), self.model_dump(exclude_unset=True))
@@ -65,7 +65,7 @@ def _worded(section: type[Section], key: str, plugins: tuple[Plugin, ...], defau
 
 
 def _routed(section: type[Section], routings: tuple[Plugin, ...]) -> type[Section]:
-    """Return a topology's section that accepts routings of plug-ins; a captured fabric has its own routing."""
+    """Return a topology's section that accepts routings of plug-ins. A captured fabric has its own routing."""
     return _worded(section, "routing", routings) if "routing" in section.model_fields else section
 
 

@@ -125,12 +125,12 @@ _VLS_PER_SL = {"dor": 2}
 
 
 def lmc_of(network: BaseModel) -> int:
-    """Return the LMC of a network's hosts; 0 for networks of plug-ins, whatever their keys."""
+    """Return the LMC of a network's hosts, or 0 for networks of plug-ins, whatever their keys."""
     return network.lmc if isinstance(network, TreeNetwork | FatTreeNetwork | TorusNetwork) else 0
 
 
 def vls_per_sl(routing: str) -> int:
-    """Return the VLs per SL under a routing; 1 if packets keep the VL that the study assigns to their SL.
+    """Return the VLs per SL under a routing, or 1 if packets keep the VL that the study assigns to their SL.
 
     With more VLs per SL, the VL tables depend on the incoming VL.
     """

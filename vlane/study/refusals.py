@@ -17,7 +17,7 @@ _SECTIONS = ("network", "link", "buffers", "switch", "scheduler", "run")
 
 @contextmanager
 def refusals_of_study(path: Path) -> Iterator[None]:
-    """Add the study's file, key and line to errors without a file; errors about options stay as they are.
+    """Add the study's file, key and line to errors without a file. Errors about options stay as they are.
 
     For a key that the study leaves out, the error names its default as the rejected value.
     """
@@ -35,7 +35,7 @@ def refusals_of_study(path: Path) -> Iterator[None]:
 
 
 def told_of_study(error: InputError, document: Document) -> InputError:
-    """Return an error with the study's key, file and line; without text, the error gets no place."""
+    """Return an error with the study's key, file and line. Without text, the error gets no place."""
     field = _field(error, document)
     key, made = document.path_of(field), error.of(field).at(document.source)
     if not error.problem and is_key(study_model(), document, key) and not document.has(key):

@@ -71,7 +71,7 @@ class IBSwitchParameters(SwitchParameters):
 
     @property
     def marker(self) -> CCMarkerParameters | None:
-        """Parameters of each output's marker; ``None`` without marking."""
+        """Parameters of each output's marker, or ``None`` without marking."""
         if not self.marking:
             return None
         return CCMarkerParameters(
@@ -97,7 +97,7 @@ class IBSwitchParameters(SwitchParameters):
 
     @property
     def fcp_times(self) -> tuple[int, int] | None:
-        """Growth that triggers a limit, and period of all limits; ``None`` without flow-control packets."""
+        """Growth that triggers a limit, and period of all limits, or ``None`` without flow-control packets."""
         if not CREDIT_SCHEMES[self.credit].by_fcps:
             return None
         return self.fcp_blocks or max(1, self.minimum // 4), self.fcp_period

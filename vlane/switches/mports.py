@@ -27,7 +27,7 @@ def mports_of(ports: int) -> int:
 
 
 def ports_of(mport: int, ports: int) -> range:
-    """Return the ports of an MPort; the last MPort of a switch may have fewer than four.
+    """Return the ports of an MPort. The last MPort of a switch may have fewer than four.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Switch kinds: one record per kind lists its properties; other code never tests for a kind."""
+"""Switch kinds: one record per kind lists its properties. Other code never tests for a kind."""
 
 from __future__ import annotations
 
@@ -125,17 +125,17 @@ class SwitchKind:
 
     @property
     def hardware_credits(self) -> tuple[str, ...]:
-        """Names of the credit schemes in hardware; with several, the block has a parameter ``credit``."""
+        """Names of the credit schemes in hardware. With several, the block has a parameter ``credit``."""
         return tuple(each.name for each in self.credits if each.in_hardware)
 
     @property
     def hardware_forms(self) -> tuple[SwitchForm, ...]:
-        """Forms in hardware; with several, the block has parameters ``crossbar`` and ``allocation``."""
+        """Forms in hardware. With several, the block has parameters ``crossbar`` and ``allocation``."""
         return tuple(each for each in self.forms if each.in_hardware)
 
     @property
     def hardware_speed(self) -> int:
-        """Largest ``most_speed`` in hardware; above 1, the block has a parameter ``speed``."""
+        """Largest ``most_speed`` in hardware. Above 1, the block has a parameter ``speed``."""
         return max(each.most_speed for each in self.hardware_forms)
 
     def form(self, allocation: str, crossbar: str) -> SwitchForm | None:

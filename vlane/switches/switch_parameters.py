@@ -81,7 +81,7 @@ class SwitchParameters(Parameters):
 
     @property
     def marker(self) -> CCMarkerParameters | None:
-        """Parameters of each output's marker; ``None`` if the switch does not mark packets."""
+        """Parameters of each output's marker, or ``None`` if the switch does not mark packets."""
         return None
 
     @property

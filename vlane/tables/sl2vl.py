@@ -45,7 +45,7 @@ class SL2VLRow:
         object.__setattr__(self, "row", checked)
 
     def owners(self) -> dict[int, int]:
-        """Return the requester of each VL in use, its lowest SL; VL15 has none."""
+        """Return the requester of each VL in use, its lowest SL. VL15 has none."""
         return {vl: self.row.index(vl) for vl in sorted(set(self.row)) if vl != VL_DROP}
 
 

@@ -223,7 +223,7 @@ def _check_engine(engine: str, simulator: str) -> None:
 
 
 def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str]) -> Plan | None:
-    """Return the plan for a fabric's arbitration tables or a table file; ``None`` for qualification traffic."""
+    """Return the plan for a fabric's arbitration tables or a table file, or ``None`` for qualification traffic."""
     found = BLOCKS[IB_ARBITER]
     if fabric is not None:
         return plan_for_fabric(fabric, cycles=cycles, resolve=lambda ports: _at_least(found, ports, param))
@@ -275,7 +275,7 @@ def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int 
 
 
 def _timed(table: TableResult, clock: LinkClock | None) -> dict[str, Any]:
-    """Return a table's result as a JSON document; with a clock, including waits in ns and shares in Gb/s."""
+    """Return a table's result as a JSON document. A clock adds waits in ns and shares in Gb/s."""
     document = {name: value for name, value in asdict(table).items() if name != "events"}
     if clock:
         for lane in document["lanes"]:

@@ -64,7 +64,7 @@ def prove(
 
 
 def _stuck(block: Block, instances: tuple[Instance, ...], minutes: int, *, as_json: bool) -> int:
-    """Print the stuck-at faults of a block and the proofs that detect them; return the exit status."""
+    """Print the stuck-at faults of a block and the proofs that detect them, and return the exit status."""
     listed, faults, forms = listed_faults(), [], dict[str, list[int]]()
     for each in stuck_faults(block, instances, timeout_seconds=60 * minutes):
         reason = listed.get((block.name, each.form, each.fault), "")

@@ -97,7 +97,7 @@ async def qualified_agree(dut: Any, qualify: Qualify) -> None:
 
 
 async def follow(dut: Any, steps: Iterable[tuple[dict[str, int], dict[str, int]]]) -> int:
-    """Drive hand-written (inputs, outputs) from reset and return the number of cycles; omitted inputs are 0."""
+    """Drive hand-written (inputs, outputs) from reset and return the number of cycles. Omitted inputs are 0."""
     inputs, _ = layouts(setting())
     await start(dut, inputs)
     last: dict[str, int] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder that holds a result; if it does not, create it and move it into place as a whole.
+    """Return a folder that holds a result. If it does not, create it and move it into place as a whole.
 
     One process at a time creates a folder. The others wait, and return the folder without creating it again.
 
@@ -61,7 +61,7 @@ def _making(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a folder; a second process waits for the lock."""
+    """Hold an exclusive lock on a folder. A second process waits for the lock."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -65,7 +65,7 @@ _VERILOG = "design.v"
 
 
 def component_ports(component: Any) -> tuple[Port, ...]:
-    """Return the ports of a component in the order of its signature, reset first; the clock is implied."""
+    """Return the ports of a component in the order of its signature, reset first. The clock is implied."""
     ports = [Port("rst", 1, is_input=True)]
     for path, member, _ in component.signature.flatten(component):
         bits = Shape.cast(member.shape).width
@@ -75,7 +75,7 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
-    """Return a component as Verilog; with ``sources``, attributes name the source lines."""
+    """Return a component as Verilog. With ``sources``, attributes name the source lines."""
     return _written(to_rtlil(component, top, emit_src=sources), top, stripped=not sources)
 
 
@@ -120,14 +120,14 @@ def _run_builtin(script: str, work: Path) -> str:
 
 
 def to_rtlil(design: Any, top: str, **options: Any) -> str:
-    """Return a design as RTLIL, what yosys reads; ``options`` are Amaranth's."""
+    """Return a design as RTLIL, the input of yosys. ``options`` are Amaranth's."""
     with no_collection():
         text: str = rtlil.convert(design, name=top, **options)
     return text
 
 
 class CompiledModel:
-    """A loaded library; each instance has its own device, which starts in the state after power-on.
+    """A loaded library. Each instance has its own device, which starts in the state after power-on.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class CompiledModel:
             self._device = None
 
     def restart(self, wave: Path | None = None) -> None:
-        """Restart from power-on; with ``wave``, write a VCD of all following cycles (traced models only)."""
+        """Restart from power-on. With ``wave``, write a VCD of all following cycles (traced models only)."""
         self.close()
         self._device = self._new(os.fsencode(wave) if wave else None)
 
@@ -327,6 +327,6 @@ def _size(text: str) -> str:
 
 
 def compile_model(component: Any, top: str, *, traced: bool = False, for_long: bool = False) -> CompiledModel:
-    """Compile a component to a library, or take it from the cache by content; ``for_long`` is for very long runs."""
+    """Return a component's compiled library, cached by content. ``for_long`` optimises for very long runs."""
     text = simulated_verilog(component, top)
     return compile_verilog(text, component_ports(component), top, traced=traced, for_long=for_long)

@@ -54,7 +54,7 @@ def elements(layout: Mapping[str, Field], arrays: Sequence[tuple[str, int]]) -> 
 
 
 def pieces(layout: Mapping[str, Field], name: str, count: int, most_bits: int) -> NDArray[np.int64]:
-    """Return the pieces of each element of a port, of at most so many bits, low ones first; as ``elements`` does.
+    """Return the pieces of each element of a port, as ``elements`` does, in pieces of limited width, low bits first.
 
     Raises
     ------

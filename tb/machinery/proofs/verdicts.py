@@ -56,7 +56,7 @@ def verdict_key(*parts: str) -> str:
 
 
 def find_verdict(key: str) -> Verdict | None:
-    """Return the stored verdict of a key; ``None`` if the cache has none, or if the entry is damaged."""
+    """Return the stored verdict of a key, or ``None`` if the cache has none, or if the entry is damaged."""
     folder = cache_dir(_KIND) / key[:32]
     try:
         document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Crosses of the Deficit Table: those of turns and deficits, and swaps; what its line-rate form does ahead."""
+"""Crosses of the Deficit Table: turns and deficits, swaps, and the look-ahead of its line-rate form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs of the Deficit Table, for every table and swap; those of the line-rate form are in a module of their own."""
+"""Proofs of the Deficit Table for every table and swap. The line-rate form has its own module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_ACCEPTED = IB_COUNTER_MOST - (MAX_PACKET_BLOCKS - 1)
 
 
 class DTableProperties(DeficitProperties):
-    """The Deficit Table beside its properties; one arbitrary entry of both banks is followed."""
+    """The Deficit Table next to its properties, which follow one arbitrary entry of both banks."""
 
     statements: ClassVar = {
         **DeficitProperties.statements,

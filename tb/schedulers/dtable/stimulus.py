@@ -1,4 +1,4 @@
-"""Stimulus of the Deficit Table: random tables and maps; expected outputs from the golden model."""
+"""Stimulus of the Deficit Table: random tables and maps, with expected outputs from the golden model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SHOW[golden.State], NOTE[golden.State] = _show, _note
 
 
 def _random_table(source: random.Random, requesters: int, entries: int) -> DTable:
-    """Return a table of a kind; a tenth of its entries name a requester a bit away, which may not exist."""
+    """Return a table of a kind. A tenth of its entries name a requester a bit away, which may not exist."""
     kind = source.choices(("full", "short", "sparse", "light", "heavy", "beyond", "bits"), (4, 2, 2, 3, 2, 1, 2))[0]
     length = source.randint(1, entries) if kind == "short" else entries
     most = source.choice((90, 255))
@@ -95,7 +95,7 @@ def _random_table(source: random.Random, requesters: int, entries: int) -> DTabl
 
 
 def qualified(parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout, **run: Any) -> EgressStimulus:
-    """Return the stimulus that qualifies a Deficit Table, by every rule; ``run`` as of ``scheduled``."""
+    """Return the stimulus that qualifies a Deficit Table by every rule. See ``scheduled`` for ``run``."""
     data_vls, requesters, entries = (parameters[name] for name in ("data_vls", "requesters", "entries"))
     form: dict[str, Any]
     if parameters["form"] == "line_rate":
@@ -149,7 +149,7 @@ def saturating(
 
 
 def drawn_writes(lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output; every lane is served if there are entries enough."""
+    """Return the writes of a random table for a switch's output. Every lane is served if there are entries enough."""
     listed = [(entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
     return entry_writes(ScheduleSelect.TABLE, listed, entries)
 

@@ -28,7 +28,7 @@ def line_rate_ports(inputs: Layout, data_vls: int) -> OwnPorts:
 
 @inner
 def _show_behind(surroundings: Surroundings, behind: NDArray[np.int64], traffic: Traffic) -> int:
-    """Let packets come behind the heads; return the lanes in which one is shown."""
+    """Let packets come behind the heads and return the lanes in which one is shown."""
     every = (1 << surroundings.data_vls) - 1
     chances = traffic.chances
     if traffic.wild:
@@ -58,7 +58,7 @@ def _show(
     expected: NDArray[np.uint64],
     cycle: int,
 ) -> None:
-    """Draw what is behind the heads; put it, the state of the swap, what is unreachable and the size granted before."""
+    """Draw the packets behind the heads, and put them with the swap, unreachable lanes and last granted size."""
     own, given = ports.own, ports.given
     given[BEHIND] = _show_behind(surroundings, own.behind, traffic)
     put(expected, cycle, ports.outputs, PENDING, state.regs[golden.SWAP_PENDING])

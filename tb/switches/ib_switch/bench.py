@@ -49,7 +49,7 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Drive hand-written packets, drops, credits and contention; the contents of memories do not matter here."""
+    """Drive hand-written packets, drops, credits and contention. The contents of memories do not matter here."""
     kind = InfiniBand()
     steps = PER_VL_STEPS if kind.vls_apart else FASTER_STEPS if kind.blocks > 1 else STEPS
     assert await follow(dut, steps) == len(steps)

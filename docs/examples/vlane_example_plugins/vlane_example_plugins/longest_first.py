@@ -13,7 +13,7 @@ class LongestFirst:
 
     @staticmethod
     def choose(active: int, waiting: int, sizes: Any, weights: Any, memory: Any) -> int:  # noqa: ARG004 - the contract's
-        """Choose the one that has waited too long, or else the one with the largest packet; ties: the lower number."""
+        """Choose a VL that has waited too long, otherwise the largest packet. Ties go to the lower number."""
         best, most = -1, -1
         for requester in range(len(sizes)):
             if (active >> requester) & 1:
