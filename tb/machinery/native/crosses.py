@@ -1,7 +1,7 @@
 """Crosses: events that a run must reach together in one cycle, counted over batches of rows.
 
-An event is a rule of the block, or a named condition on its ports. Rules arrive as one word per cycle, written by the
-kernels that fill rows; conditions are computed for a whole batch at once.
+An event is a rule of the block or a named condition on its ports. The kernels that fill rows write the rules as one
+word per cycle. Conditions are computed for a whole batch at once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def note_rules(happened: Happened, rules: NDArray[np.int64], cycle: int) -> None
 
 
 class Cycles:
-    """A batch of cycles, as events see it.
+    """Batch of cycles, in which events are evaluated.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def together(*names: str, wild: bool = False) -> tuple[Cross, ...]:
 
 
 def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
-    """Return the crosses without the named ones, which an instance reaches too rarely or never."""
+    """Return the crosses that an instance reaches often enough, without the named exceptions."""
     return tuple(cross for cross in crosses if cross.name not in names)
 
 
@@ -227,7 +227,7 @@ class _Group:
         self._truths = np.zeros((len(row_of), 0), np.bool_)
 
     def truths(self, cycles: int) -> NDArray[np.bool_]:
-        """Return a row for each event, with space for ``cycles`` cycles."""
+        """Return an array with one row per event and one column per cycle."""
         if self._truths.shape[1] < cycles:
             self._truths = np.zeros((len(self._truths), cycles), np.bool_)
         return self._truths

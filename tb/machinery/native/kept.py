@@ -1,4 +1,4 @@
-"""Folders of the cache that are created once: other processes that need the same folder wait for the first."""
+"""Folders of the cache, each created by one process while others wait."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 
 def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder that holds a result. If it does not, create it and move it into place as a whole.
+    """Return the folder of a result, created and moved into place atomically if missing.
 
-    One process at a time creates a folder. The others wait, and return the folder without creating it again.
+    One process at a time creates a folder. The other processes wait and reuse the folder.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path
     result : str
         File whose presence marks the folder as complete.
     make : callable
-        Writes the result to the folder that it is given, or raises.
+        Function of a folder that writes the result to the folder, or raises.
     """
     if (folder / result).is_file():
         return folder
@@ -49,7 +49,7 @@ def _make(folder: Path, result: str, make: Callable[[Path], None]) -> None:
 
 @contextlib.contextmanager
 def _making(folder: Path) -> Iterator[None]:
-    """Hold the lock on a folder that may not exist yet. The lock's file is removed at the end."""
+    """Hold the lock on a folder, even before the folder exists. The lock file is removed at the end."""
     place = folder.parent / f".{folder.name}.lock"
     with place.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

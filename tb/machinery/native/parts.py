@@ -1,4 +1,4 @@
-"""RTLIL of a design whose equal parts are converted once, because they dominate the cost of a switch of many ports."""
+"""Convert equal parts of a design to RTLIL once. Equal parts dominate the cost of switches with many ports."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TOP = "attribute \\top 1\n"
 
 
 def shared_rtlil(component: Any, top: str) -> str:
-    """Return a component as RTLIL in which equal parts (``Part``) are cells of one module.
+    """Return a component as RTLIL in which all equal parts (``Part``) instantiate one module.
 
-    The module ``top`` is the first; each module precedes the modules of its cells.
+    The module ``top`` comes first. Each module precedes the modules of its cells.
     """
     parts = _Parts(top)
     with no_collection():
@@ -66,7 +66,7 @@ class _Parts:
         return Instance(name, *ports)
 
     def _convert(self, part: Any, name: str) -> tuple[str, set[str]]:
-        """Convert a part's component. Return its module's name, and which of clock and reset it has."""
+        """Convert a part's component. Return the module's name, and whether the module has a clock and a reset."""
         inputs, outputs = part.inputs_and_outputs()
         ports = {each: (value, PortDirection.Input) for each, value in inputs.items()}
         ports |= {each: (value, PortDirection.Output) for each, value in outputs.items()}

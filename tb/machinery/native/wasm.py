@@ -1,4 +1,4 @@
-"""Tools that come as WebAssembly, run by servers: one for each tool that this process uses (``wasm_server.py``)."""
+"""Tools in WebAssembly, run by one server process per tool (``wasm_server.py``)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Tool:
     program : str
         File of the package with the WebAssembly.
     folders : tuple of str
-        Folders of the package that the tool reads, each as a folder of the root.
+        Folders of the package that the tool reads, mounted as folders of the root.
     """
 
     wheel: str
@@ -83,7 +83,7 @@ def machine_code(tool: Tool) -> Path:
 def run_tool(
     tool: Tool, words: Sequence[str], folder: Path, *, text: str = "", seconds: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a tool to its end in a folder, which is all that it can read and write besides its own files.
+    """Run a tool to its end. The tool can access only its own files and the given folder.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ def run_tool(
     words : sequence of str
         Its arguments.
     folder : Path
-        Where it runs.
+        Working folder.
     text : str
-        Its standard input.
+        Standard input.
     seconds : int, optional
-        Processor time after which it is ended, with the status ``-SIGXCPU``.
+        Limit of processor time. The tool is killed at the limit, with the status ``-SIGXCPU``.
     """
     code, arguments = machine_code(tool), [tool.wheel, *words]
     with tempfile.TemporaryDirectory(prefix="vlane-wasm.") as own:
@@ -115,16 +115,16 @@ def run_tool(
 
 
 def tool_script(tool: Tool) -> str:
-    """Return a shell script that runs a tool once, for programs that start tools themselves."""
+    """Return a shell script that runs a tool once, for programs that start tools as children."""
     words = [*_PYTHON, str(_SERVER), "run", str(machine_code(tool)), json.dumps(_own_folders(tool)), tool.wheel]
     path = shlex.quote(_environment()["PYTHONPATH"])
     return f'#!/bin/sh\nPYTHONPATH={path} exec {shlex.join(words)} "$@"\n'
 
 
 def script_of_program(file: Path, library: Path) -> str:
-    """Return a shell script that runs a Python program of a wheel, with a folder of modules that it imports.
+    """Return a shell script that runs a Python program of a wheel with an extra folder of modules.
 
-    The settings of installed packages are not read, and the wheel's own start, which imports wasmtime, is left out.
+    The script skips the settings of installed packages and the wheel's launcher, which imports wasmtime.
     """
     path = os.pathsep.join((str(library), str(package_folder("click").parent)))
     return f'#!/bin/sh\nPYTHONPATH={shlex.quote(path)} exec {shlex.join([*_PYTHON, str(file)])} "$@"\n'
@@ -143,7 +143,7 @@ def _environment() -> dict[str, str]:
 
 
 def package_folder(package: str) -> Path:
-    """Return the folder of an installed package, which is not imported."""
+    """Return the folder of an installed package without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise RuntimeError(f"the package {package} is not installed: run `make env`")
@@ -160,7 +160,7 @@ class _Server:
     Parameters
     ----------
     code : Path
-        File with the machine code of its tool.
+        File with the machine code of the server's tool.
     """
 
     def __init__(self, code: Path) -> None:
@@ -177,16 +177,16 @@ class _Server:
 
     @property
     def lives(self) -> bool:
-        """Whether it can be asked by this process: a fork of the process that started it has none."""
+        """Whether this process can use the server. Only the process that started a server can."""
         return self.client == os.getpid() and self._process.poll() is None
 
     def start(self, request: bytes, streams: Sequence[int], answer: socket.socket) -> int:
-        """Ask for a run and return its process."""
+        """Request a run and return the process of the run."""
         socket.send_fds(self._control, [request], [*streams, answer.fileno()])
         return int(self._control.recv(32))
 
     def run(self, request: Mapping[str, object], streams: Sequence[int]) -> int:
-        """Run the tool and return its status. If the wait for it is interrupted, end the run."""
+        """Run the tool and return the exit status. An interrupt of this call ends the run."""
         ours, theirs = socket.socketpair()
         with ours:
             with theirs, _lock:
@@ -201,7 +201,7 @@ class _Server:
         return int(status)
 
     def close(self) -> None:
-        """End the server, and wait for it: its processor time then counts as that of a child."""
+        """End the server and wait for its exit, so that its processor time counts as a child's."""
         if self.client == os.getpid():
             self._control.shutdown(socket.SHUT_RDWR)
             self._process.wait()
@@ -214,7 +214,7 @@ atexit.register(close_servers)
 
 
 def _server(code: Path) -> _Server:
-    """Return the server of a tool, by its machine code."""
+    """Return the server that runs a file of machine code, started if necessary."""
     with _lock:
         if code in _servers and not _servers[code].lives:
             _servers.pop(code).close()

@@ -1,4 +1,4 @@
-"""Server of a tool that comes as WebAssembly: it loads the machine code once and forks for every run.
+"""Server of a tool in WebAssembly: loads the machine code once and forks for every run.
 
 ``vlane.tb.machinery.native.wasm`` starts this file as a script. The script can also run a tool once, and compile one.
 A wheel's own program takes 0.25 s to start: Python, the bindings to wasmtime, a digest of the tool. A fork takes 15 ms.
@@ -48,7 +48,7 @@ class _Server:
         self._interrupt = _interrupt()
 
     def serve(self) -> None:
-        """Start runs, and report how they end, until the connection ends."""
+        """Start runs and report their exit statuses until the connection is closed."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt ends the runs and the client
         signal.signal(signal.SIGCHLD, lambda *_: None)
         ended, wakes = socket.socketpair()
@@ -111,12 +111,12 @@ class _Server:
 
 
 def _interrupt() -> signal.Handlers:
-    """Return how a run takes an interrupt: it ends, unless this process was started to ignore interrupts."""
+    """Return the SIGINT handler of a run: the default, unless this process inherited an ignored SIGINT."""
     return signal.SIG_IGN if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIG_DFL
 
 
 def _status(engine: wasmtime.Engine, module: wasmtime.Module, words: Sequence[str], folders: Mapping[str, str]) -> int:
-    """Run a tool that sees some folders, by the names that they have for it, and return its status."""
+    """Run a tool with some folders mounted under given names and return the exit status."""
     wasi = wasmtime.WasiConfig()
     wasi.argv = words
     wasi.inherit_stdin()
@@ -148,7 +148,7 @@ def _serve(code: str, control: str) -> None:
 
 
 def _run_once(code: str, folders: str, *words: str) -> None:
-    """Run a tool in this process, which sees all folders above and below its own, and those that are given as JSON."""
+    """Run a tool in this process with access to its working folder's tree and to the folders given as JSON."""
     signal.signal(signal.SIGINT, _interrupt())
     engine = _engine()
     above = {"/".join([".."] * level): "/".join([".."] * level) for level in range(1, len(Path.cwd().parts))}

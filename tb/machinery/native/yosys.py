@@ -1,4 +1,4 @@
-"""yosys, from its wheel. A script runs once for the same files. Tools of such wheels are compiled once a machine."""
+"""Run yosys from its wheel. Results are cached by script and files, machine code by machine."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ when both are there."""
 
 
 class YosysError(RuntimeError):
-    """A script that did not produce its result. The message ends with the output of yosys."""
+    """A script failed to produce its result. The message ends with the output of yosys."""
 
 
 class OutOfTimeError(YosysError):
-    """A script that was ended because its time was up."""
+    """A script exceeded its limit of processor time."""
 
 
 def tool(name: str) -> Path:
-    """Return a tool that is installed beside this Python."""
+    """Return a tool that is installed in the same folder as this Python."""
     return Path(sys.executable).parent / name
 
 
 def warmed(name: str) -> Path:
-    """Return a program of a wheel of that name, whose WebAssembly is compiled for this machine.
+    """Return the program of a wheel, after compiling its WebAssembly for this machine.
 
-    Several processes that start a new program at once would each compile all of it, so the others wait for the first
-    one. The code is of the version of wasmtime, too.
+    One process at a time compiles, and the others wait for the result. The machine code also depends on the version
+    of wasmtime.
     """
     folder = cache_dir("tools")
     kept = folder / f"{name}-{version(name)}-wasmtime-{version('wasmtime')}.compiled"
@@ -60,7 +60,7 @@ def warmed(name: str) -> Path:
 def run_yosys(
     kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None, fresh: bool = False
 ) -> Path:
-    """Return the folder in which a script was run. It is named by the script, the files and the version of yosys.
+    """Return the folder in which a script was run, cached by script, files and version of yosys.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def run_yosys(
     script : str
         Commands, one per line.
     result : str
-        The file that the script writes last; a run that was ended before leaves no folder.
+        Last file that the script writes. An interrupted run leaves no folder.
     seconds : int, optional
-        Processor time after which it is ended, so that what it finds does not depend on what else runs.
+        Limit of processor time. Unlike a limit of wall time, it makes results independent of other processes.
     fresh : bool
         Run the script even if its folder is in the cache.
 

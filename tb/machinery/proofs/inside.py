@@ -1,4 +1,4 @@
-"""What is inside an elaborated component, to which the account of a proof is tied, and parts that are taken out."""
+"""Access to signals and memories inside elaborated components, for reference models of proofs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from amaranth.hdl import Const, Fragment, Module, Signal, Value
 
 
 def inside(fragment: Fragment, name: str, *path: str) -> Signal:
-    """Return the signal of a name that a part of an elaborated component drives.
+    """Return a named signal that a part of an elaborated component drives.
 
     Parameters
     ----------
     fragment : Fragment
         The elaborated component.
     name : str
-        Of the signal.
+        Name of the signal.
     path : str
         Names of the submodules on the way to the part.
 
@@ -39,14 +39,14 @@ def inside(fragment: Fragment, name: str, *path: str) -> Signal:
 
 
 def contents(fragment: Fragment, *path: str) -> list[Value]:
-    """Return every entry of a memory of an elaborated component, which gets a port for each.
+    """Return every entry of a memory of an elaborated component, through one new read port per entry.
 
     Parameters
     ----------
     fragment : Fragment
         The elaborated component.
     path : str
-        Names of the submodules on the way to the memory, which is the last one.
+        Names of the submodules on the way to the memory, ending with the memory.
     """
     memory = _part(fragment, path)
     shape, depth = memory._data.shape, memory._data.depth
@@ -64,7 +64,7 @@ def _part(fragment: Fragment, path: Sequence[str]) -> Any:
 
 
 def emptied(part: Any) -> list[Value]:
-    """Take everything out of a component, and return its outputs: inputs of the proof, which may be anything."""
+    """Remove the contents of a component, and return its outputs as free inputs of the proof."""
     Fragment.get(part, None)  # else Amaranth warns of what is inside
     part.elaborate = lambda _platform: Module()
     return [Value.cast(value) for _, member, value in part.signature.flatten(part) if member.flow.name == "Out"]

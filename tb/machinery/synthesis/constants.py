@@ -36,7 +36,7 @@ class _Net(NamedTuple):
 
 
 def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, str]:
-    """Return those of the bits that are proven constant, with the value of each, ``0`` or ``1``.
+    """Return the bits that are proven constant, with their values ``0`` or ``1``.
 
     Bits that do not exist are not returned. Reads beyond the end of a memory return 0. The component's instances are
     proven first, each for arbitrary inputs; then the logic around them, for arbitrary outputs of theirs; then the

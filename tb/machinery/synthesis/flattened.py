@@ -1,4 +1,4 @@
-"""Flat netlist of a component, and of its single instances: the cells of one instance, with free inputs."""
+"""Flat netlists of a component and of each instance in the component, with free inputs."""
 
 from __future__ import annotations
 
