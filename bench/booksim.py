@@ -171,7 +171,7 @@ def configuration(
 
 
 def parsed(text: str) -> Result:
-    """Return what BookSim printed last.
+    """Return the last result that BookSim printed.
 
     Raises
     ------

@@ -110,7 +110,7 @@ def _point(result: Result, *, flits: int, load: float, hosts: int) -> dict[str, 
 
 
 def saturation(program: Path) -> list[dict[str, Any]]:
-    """Return what networks accept at load 1, and what they would with changes of either program."""
+    """Return accepted load at load 1, with and without changes of either program."""
     rows = []
     for name, who, changes in SATURATION:
         row: dict[str, Any] = {"network": name, "program": who, **changes}

@@ -44,7 +44,7 @@ _FLITS, _HOT = 1, 0
 
 
 class _Course(NamedTuple):
-    """What happened, by step."""
+    """Events of a run, by step."""
 
     hot: NDArray[np.float64]
     others: NDArray[np.float64]

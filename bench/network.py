@@ -102,7 +102,7 @@ def measured(name: str) -> dict[str, Any]:
 
 
 def in_process(name: str, cache: str | None = None) -> dict[str, Any]:
-    """Return what a process of its own measures, with the usual cache or another."""
+    """Return the measurement of a separate process, with the usual cache or another cache."""
     given = {**os.environ, **({"VLANE_CACHE": cache} if cache else {})}
     done = subprocess.run(
         [sys.executable, __file__, "--one", name], env=given, capture_output=True, text=True, check=True

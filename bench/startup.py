@@ -1,4 +1,4 @@
-"""What it costs to start: CPU seconds of commands, and their ratio to a Python that does nothing, as JSON.
+"""Start-up cost: CPU seconds of commands, and their ratio to an empty Python process, as JSON.
 
 Every command is run once to load files and to keep bytecode and kernels, then ``RUNS`` times; the least of them counts.
 """

@@ -113,7 +113,7 @@ def program(state: State, write: Program) -> None:
 
 @inner
 def load_ahead(bank: State, port: int) -> None:
-    """Have the active table of a port of a bank loaded (``bank.py``)."""
+    """Prefetch the active table of a port of a bank (``bank.py``)."""
     entries = bank.owner.shape[2]
     first = (2 * port + bank.regs[port, BANK]) * entries
     for array in (bank.weight, bank.owner):

@@ -212,7 +212,7 @@ def _wrapped(account: int) -> int:
 
 @inner
 def _returns(state: State) -> bool:
-    """Tell whether the current lane is done, nothing is next, and the offered entry is its own (DTLR-4, DTLR-6)."""
+    """Return whether the current lane is done, no turn is next, and the entry is the lane's (DTLR-4, DTLR-6)."""
     regs, table = state.regs, state.table
     if (
         regs[STAYS] != 0

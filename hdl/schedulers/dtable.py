@@ -208,7 +208,7 @@ class IBDTable(DTable):
     requester_bits, saturate_at = 4, IB_COUNTER_MOST
 
     def further_members(self) -> dict[str, object]:
-        """Return what reads the tables as a subnet manager does."""
+        """Return the members through which a subnet manager reads the tables."""
         return {"read_low": In(1), "read_index": In(6), "read_vl": Out(4), "read_weight": Out(8)}
 
     def name_shape(self, _count: int) -> Any:
@@ -216,7 +216,7 @@ class IBDTable(DTable):
         return unsigned(self.requester_bits)
 
     def written_name(self) -> Value:
-        """Return what is written: any number of 4 bits is kept, as the VL field is."""
+        """Return the stored name: all 4 bits of a written number are kept, like the VL field."""
         return self.program.requester
 
     def elaborate(self, platform: object) -> Module:

@@ -19,7 +19,7 @@ _LIST = Path(stuck.__file__).with_name("stuck.toml")
 
 @dataclass(frozen=True, slots=True)
 class StuckFault:
-    """What became of a fault.
+    """Result of a fault.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def test_options_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_values_that_opensm_ignores_or_cuts_are_found(old: str, new: str, words: list[str], capture_copy: Any) -> None:
-    """The check names line, option and effect; a study refuses the file."""
+    """Given values that OpenSM cuts, the check names line, option and effect, and a study refuses the file."""
     folder = capture_copy("two_switch")
     (folder / "opensm.conf").write_text(CONF.replace(old, new))
 
@@ -82,7 +82,7 @@ def test_values_that_opensm_ignores_or_cuts_are_found(old: str, new: str, words:
 
 
 def test_numbers_are_read_as_opensm_reads_them(tmp_path: Path) -> None:
-    """Masks are hexadecimal without 0x too, numbers with a 0 are octal; a bad line keeps the value before."""
+    """Masks are hexadecimal even without 0x, a leading 0 is octal, and a bad line keeps the earlier value."""
     text = CONF.replace("victim_mask 0x06", "victim_mask 10").replace("threshold 0x0c", "threshold 010")
 
     options = _conf(tmp_path, text + "cc_sw_cong_setting_packet_size x\ncc_cct 1:1,2\n")
@@ -198,7 +198,7 @@ pattern = "others"
 
 @pytest.mark.slow
 def test_settings_that_mark_nothing_are_remarked(tmp_path: Path) -> None:
-    """A crossbar as fast as the links never fills the buffer that is measured; a faster one, or the inputs, mark."""
+    """Given a crossbar at link rate, the measured buffer never fills. A faster crossbar or the inputs mark."""
     file = tmp_path / "hot.toml"
     file.write_text(HOT)
 

@@ -457,7 +457,7 @@ def test_line_of_a_json_table_is_reported(content: bytes, said: str, tmp_path: P
 
 
 def test_a_file_without_an_end_is_refused() -> None:
-    """What is larger than any table is not read to its end."""
+    """Given a file larger than any table, reading stops at the limit."""
     with pytest.raises(InputError, match="at most 67108864 bytes, not larger"):
         read_document(Path("/dev/zero"), "table file")
 

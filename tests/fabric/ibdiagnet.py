@@ -20,7 +20,7 @@ _HEAD = (
 
 
 def write_ibdiagnet(fabric: Fabric, folder: Path, *, links: bool = True, files: tuple[str, ...] = ()) -> Path:
-    """Write a fabric as ``ibdiagnet -r`` does; without LINKS the cables are in ``ibdiagnet2.net_dump`` only.
+    """Write a fabric as ``ibdiagnet -r`` does. Without LINKS only ``ibdiagnet2.net_dump`` has the cables.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ FULL = 1 << 16
 
 
 def captured(folder: Path, *changes: tuple[str, str], study: str = STUDY) -> Path:
-    """Write other rates into a capture, and a study of it; return the study."""
+    """Write other rates into a capture, write a study of the capture, and return the study."""
     file = folder / "ibnetdiscover.txt"
     text = file.read_text().replace("4xSDR", "4xEDR")
     for name, rate in changes:
@@ -116,7 +116,7 @@ def test_unknown_rates_are_named(capture_copy: Any, tmp_path: Path) -> None:
 
 
 def test_cable_of_the_study_replaces_the_captured_rate(capture_copy: Any) -> None:
-    """Given a [[cable]] with a rate, it holds; one with a flight only keeps the captured rate."""
+    """Given a [[cable]] with a rate, the rate holds. A [[cable]] with only a flight keeps the captured rate."""
     given = STUDY + "\n[[cable]]\nhosts = [1]\nrelative_rate = 0.5\n\n[[cable]]\nhosts = [3]\nflight_cycles = 9\n"
     changes = (("H1", "4xSDR"), ("100003", "4xSDR"), ("H3", "4xSDR"), ("100007", "4xSDR"))
 

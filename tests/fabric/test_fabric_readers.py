@@ -368,7 +368,7 @@ ROUTER = "Unicast lids [0x0-0x6] of router Lid 9 guid 0x0000000000300000 (R):\n0
     ("text", "kind"), [(MULTICAST, "multicast forwarding tables"), (ROUTER, "forwarding tables of routers")]
 )
 def test_tables_that_no_check_uses_are_skipped_with_a_note(text: str, kind: str, capture_copy: Any) -> None:
-    """Given multicast or router tables among the unicast ones, they are skipped; a note names them."""
+    """Given multicast or router tables among unicast tables, the reader skips them with a note."""
     folder = capture_copy("two_switch")
     expected = load_fabric(folder)
     file = folder / "opensm-lfts.dump"

@@ -151,7 +151,7 @@ def db_file(tmp_path: Path, text: str = DB) -> Path:
 
 
 def test_tables_of_db_csv_mean_what_portinfo_says(tmp_path: Path) -> None:
-    """Given codes of lanes, MTU, width and extended speed, they are decoded; N/A stays unknown."""
+    """Codes of lanes, MTU, width and extended speed are decoded, and N/A stays unknown."""
     found = read_db_csv(db_file(tmp_path))
 
     switch, host, other = found.nodes[0xB1], found.nodes[0xA1], found.nodes[0xA2]
@@ -243,7 +243,7 @@ def test_labels_of_ports_are_resolved(tmp_path: Path) -> None:
     ],
 )
 def test_subnet_list_is_checked(old: str, new: str, words: str, tmp_path: Path) -> None:
-    """Given lines of other forms or ports out of range, they are refused; links that are down are ignored."""
+    """Lines of other forms and ports out of range are refused, and links that are down are ignored."""
     text = (DATA / "two_switch" / "opensm-subnet.lst").read_text()
     (tmp_path / "opensm-subnet.lst").write_text(text.replace(old, new))
 

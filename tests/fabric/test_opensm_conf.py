@@ -48,14 +48,14 @@ def findings(options: str, folder: Path) -> list[tuple[str, str]]:
     ],
 )
 def test_values_lose_blanks_then_one_pair_of_quotes(line: str, value: str) -> None:
-    """As clean_val does; a comment ends the line before."""
+    """Quotes are stripped as by OpenSM's clean_val, and a comment ends the value."""
     option = opensm_options("opensm.conf", line).options[0]
 
     assert (option.name, option.value) == ("qos_high_limit", value)
 
 
 def test_the_last_line_counts_unless_it_cannot_be_parsed() -> None:
-    """A list is unset by (null); a number of lanes that is none leaves the one before."""
+    """The value (null) unsets a list, and an unparsable number of lanes keeps the earlier number."""
     conf = opensm_options(
         "opensm.conf", "qos_vlarb_high 0:1\nqos_vlarb_high (null)\nqos_max_vls 4\nqos_max_vls four\nmax_op_vls 0x3\n"
     )
@@ -103,7 +103,7 @@ def test_lists_are_read_as_opensm_reads_them(
 
 
 def test_lanes_count_as_strtok_counts_them() -> None:
-    """Ten lanes and a trailing comma are ten; missing ones are 0."""
+    """Ten lanes and a trailing comma count as ten lanes, and missing lanes are 0."""
     configured = opensm_options("opensm.conf", "qos_sl2vl 0,1,2,3,4,5,6,7,0,1,").configured(Kind.SWITCH)
 
     assert [(each.kind, each.text) for each in complaints(configured.sl2vl)] == [("short", "10")]
@@ -223,7 +223,7 @@ def test_a_file_without_any_option_is_refused(tmp_path: Path) -> None:
 def test_limits_that_ports_hold_are_compared(
     conf: str, held: int, codes: set[str], words: str, capture_copy: Any
 ) -> None:
-    """A difference from the options is a finding; 0 at every port is a simulator's, and an assumption."""
+    """A limit that differs from the options is a finding. Limits of 0 at all ports are a simulator's assumption."""
     folder = capture_copy("irregular_s1")
     (folder / "opensm.conf").write_text(f"qos TRUE\n{conf}\n")
     file = folder / "smpquery-portinfo.txt"

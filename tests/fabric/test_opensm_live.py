@@ -83,7 +83,7 @@ class Live:
         return done.stdout
 
     def configure(self, text: str) -> str:
-        """Run OpenSM once with a file of options; return what it prints about the file."""
+        """Run OpenSM once with a file of options, and return its messages about the file."""
         (self.folder / "opensm.conf").write_text(text)
         out = self.run("opensm", "-o", "-F", "opensm.conf", "-f", "osm.log", "-d", "2", "-s", "0")
         assert "Exiting SM" in out, out
@@ -151,7 +151,7 @@ def test_random_lists_are_read_as_opensm_reads_them(live: Live, tmp_path: Path) 
 
 
 def assert_programmed(live: Live, conf: Any, folder: Path) -> int:
-    """Compare the tables of an adapter and of a switch with the options; return the number of tables."""
+    """Compare the tables of an adapter and a switch with the options, and return the number of tables."""
     (folder / "ibnetdiscover.txt").write_text(live.run("ibnetdiscover"))
     topology = load_fabric(folder)
     vlarb, sl2vl, kinds = "", "", {}

@@ -41,7 +41,7 @@ def test_shares_are_those_of_the_lists() -> None:
 def period_of_golden(
     table: VLArbTable, sizes: Mapping[int, int], *, data_vls: int, most: int
 ) -> tuple[int, dict[int, int]]:
-    """Return packets and blocks of each lane between two equal states of golden's arbiter; 0 if it serves nothing."""
+    """Return packets and blocks of each lane between two equal states of golden's arbiter, or 0 without service."""
     parameters: dict[str, Any] = {**table.shape(), "vl15": False}
     state = new_scheduler(
         "vlarb", data_vls=data_vls, writes=table.writes({**parameters, "data_vls": data_vls}), **parameters
@@ -116,7 +116,7 @@ def test_a_long_period_is_exact() -> None:
 
 
 def test_a_thousand_tables_take_little_time() -> None:
-    """Half a second, uncompiled, on a machine at rest; the limit leaves room for a busy one."""
+    """A thousand tables take half a second uncompiled on an idle machine. The limit allows a busy machine."""
     source, began = random.Random(9), time.process_time()  # noqa: S311 - repeatable
     for _ in range(1000):
         lists = [tuple(VLArbEntry(source.randrange(8), source.randint(0, 255)) for _ in range(16)) for _ in range(2)]
@@ -140,7 +140,7 @@ def explained_options(tmp_path: Path, text: str, *arguments: str) -> dict[str, A
 
 
 def test_options_alone_give_the_answer(tmp_path: Path) -> None:
-    """Types of ports with the same tables are one; shares by hand: 4 packets of High for each one of Low."""
+    """Port types with equal tables are merged, and shares match the hand count of 4 High packets per Low packet."""
     done = explained_options(tmp_path, OPTIONS, "--mtu", "4096", "--vls", "8")
 
     (ports,) = done["ports"]
@@ -151,7 +151,7 @@ def test_options_alone_give_the_answer(tmp_path: Path) -> None:
 
 
 def test_types_of_ports_are_apart_where_they_differ(tmp_path: Path) -> None:
-    """An option of a type; routers only if one of theirs is set."""
+    """An option of a port type separates the type. Routers appear only with router options."""
     done = explained_options(tmp_path, OPTIONS + "qos_ca_high_limit 255\nqos_rtr_high_limit 3\n")
 
     assert [(each["ports"], each["limit_of_high_priority"]) for each in done["ports"]] == [
@@ -164,7 +164,7 @@ def test_types_of_ports_are_apart_where_they_differ(tmp_path: Path) -> None:
 
 
 def test_what_opensm_reads_otherwise_is_remarked_once(tmp_path: Path) -> None:
-    """By code, line and effect; lanes are those of max_op_vls."""
+    """Each difference from OpenSM is remarked once by code, line and effect, for the lanes of max_op_vls."""
     text = OPTIONS.replace("1:64,2:128", "1:64,9:256") + "max_op_vls 3\nqos_vlarb_mid 3:4\n"
     done = explained_options(tmp_path, text.replace("qos TRUE", "qos true"), "--mtu", "2048")
 
@@ -198,7 +198,7 @@ def test_bad_uses_of_options_are_one_line(arguments: list[str], words: list[str]
 
 @pytest.mark.parametrize(("held", "source"), [(16, "PortInfo"), (0, "OpenSM's default")])
 def test_limits_that_ports_hold_go_first(held: int, source: str, tmp_path: Path) -> None:
-    """VLHighLimit of PortInfo, unless every port reads 0; the source is named. Ports without PortInfo keep theirs."""
+    """VLHighLimit comes from PortInfo, unless all ports read 0. The source is named, and other ports keep theirs."""
     fabric = tmp_path / "fabric"
     shutil.copytree(DATA / "two_switch", fabric)
     (fabric / "opensm.conf").unlink()

@@ -154,7 +154,7 @@ def made(name: str, given: Mapping[str, Any]) -> Parameters:
 
 
 def wanted(name: str) -> Iterator[dict[str, Any]]:
-    """Yield each value; of a scheduler, whose instances are small, each pair of values that some instance has."""
+    """Yield each value, and for schedulers, whose instances are small, each pair of values of an instance."""
     values = values_of(BLOCKS[name].shape)
     for parameter, words in values.items():
         yield from ({parameter: word} for word in words)

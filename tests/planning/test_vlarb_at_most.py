@@ -37,7 +37,7 @@ def refused(tmp_path: Path, levels: str, *words: str) -> None:
 
 @pytest.mark.parametrize("most", ["at_most = 0.05", "at_most_gbps = 5"])
 def test_what_the_high_list_never_sends_is_the_low_lists(most: str, tmp_path: Path) -> None:
-    """Heartbeats go first; storage has 60 %, which half a link could not give."""
+    """Given bounded heartbeats in the high list, storage gets 60 %, more than half of the link."""
     heartbeats, storage, rest = plan(tmp_path, HEARTBEATS.format(most))["levels"]
 
     assert (heartbeats["priority"], heartbeats["share"], heartbeats["at_most"]) == ("high", 0.05, 0.05)
@@ -50,7 +50,7 @@ def test_what_the_high_list_never_sends_is_the_low_lists(most: str, tmp_path: Pa
 
 
 def test_a_low_level_waits_less_behind_a_bounded_one(tmp_path: Path) -> None:
-    """Behind traffic without an upper bound there is no wait to be had; the refusal names the level to bound."""
+    """Behind unbounded traffic no wait can be guaranteed, and the refusal names the level to bound."""
     levels = (
         '[[level]]\nsl = 0\npriority = "high"\nshare = 0.3\n{}\n'
         '[[level]]\nsl = 1\npriority = "low"\nwait_us = 4\n[[level]]\nsl = 2\n'
@@ -132,7 +132,7 @@ class Buckets:
 
 @pytest.mark.parametrize(("tables", "seed"), [(25, 3), pytest.param(500, 4, marks=pytest.mark.long)])
 def test_no_wait_behind_bounded_traffic_is_longer_than_its_bound(tables: int, seed: int) -> None:
-    """Random lists, limits, rates and bursts under golden's arbiter; the low list is always full."""
+    """Given random lists, limits, rates and bursts and a backlogged low list, no wait exceeds its bound."""
     source, bounded, near = random.Random(seed), 0, 0  # noqa: S311 - repeatable
     for _ in range(tables):
         high, low = [0, 1][: source.randint(1, 2)], [2, 3]

@@ -62,7 +62,7 @@ class Adversary:
         return self.most if ahead == 0 or ahead >= self.most + self.least else max(self.least, min(ahead, self.most))
 
     def send(self, heads: dict[int, int]) -> tuple[int, int]:
-        """Let the arbiter choose; return VL and blocks."""
+        """Make one decision of the arbiter and return VL and blocks."""
         vl = self.port.decide(heads)
         assert vl is not None
         left = self.left.get(vl, self.weights[vl]) - heads[vl]
@@ -115,7 +115,7 @@ def weights_of(source: random.Random, most: int) -> int:
 @pytest.mark.parametrize("mtu", MTUS)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_bound_is_the_worst_case(limit: int, mtu: int) -> None:
-    """Not below the worst wait that was found, and at most 1.25 times as long; packets of one or of all sizes."""
+    """For packets of one or all sizes, the bound is at least the worst wait found and at most 1.25 times as long."""
     source, blocks = random.Random(limit * 5000 + mtu), mtu_blocks(mtu)  # noqa: S311 - repeatable
     for least in (1, blocks):
         most, fewest = dict.fromkeys(range(4), blocks), dict.fromkeys(range(4), least)

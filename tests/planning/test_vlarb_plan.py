@@ -1,4 +1,4 @@
-"""``vlane vlarb plan``: requested shares and waits, on golden and hardware; infeasible requests."""
+"""``vlane vlarb plan``: requested shares and waits on golden and hardware, and infeasible requests."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_every_output_and_every_register_is_held_at_both_values() -> None:
 
 
 def test_faults_of_equal_parts_are_one_fault() -> None:
-    """Given a map, the owner of each lane is a register of its own; the list need not name each of them."""
+    """Given a map, each lane has an owner register, and one entry of the list covers all owner registers."""
     faults = faulty("mapped").faults
 
     assert len({*faults}) < len(faults)

@@ -1,9 +1,9 @@
 """A component compiled to a native library that runs an array of cycles per call.
 
-A cycle's inputs are a row of 64-bit words, its outputs another: ports are packed in order, none of up to 64
-bits crosses a word, a wider one starts a word of its own. Few words matter: rows go from the core that
-prepares them to the core that runs the hardware. In a run a cycle begins as the clock rises, but for the first one,
-and the inputs change with it; then the outputs settle and are read.
+The inputs of a cycle are a row of 64-bit words, and so are the outputs. Ports are packed in order: a port of up to 64
+bits never crosses a word, and a wider port starts a new word. Short rows matter, because rows move from the preparing
+core to the core that runs the hardware. Each cycle but the first begins with the rising clock edge. The inputs change
+with the edge, and the outputs are read after settling.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class CompiledModel:
     library : Path
         Library that ``compile_verilog`` built.
     ports : tuple of Port
-        Its ports, in the order of the rows.
+        Ports of the model, in the order of the rows.
     """
 
     def __init__(self, library: Path, ports: tuple[Port, ...]) -> None:
@@ -205,20 +205,20 @@ class CompiledModel:
         return outputs
 
     def save(self) -> bytes:
-        """Return all that the next cycles depend on besides their inputs (savable models only)."""
+        """Return the complete state (savable models only)."""
         state = ctypes.create_string_buffer(self._code.vlane_save(self._device, None, 0))
         self._code.vlane_save(self._device, state, len(state))
         return state.raw
 
     def restore(self, state: bytes) -> None:
-        """Go on from what ``save`` returned, of any device of the same model."""
+        """Restore a state that ``save`` returned for any device of the model."""
         self._code.vlane_restore(self._device, state, len(state))
 
     @property
     def step(self) -> tuple[int, int]:
         """Addresses of ``vlane_step`` and of the device, for kernels that run one cycle at a time.
 
-        A step takes a row of inputs and lets the clock rise: outputs are those after it, where all are registers.
+        A step takes a row of inputs and raises the clock. The outputs are read after the edge.
         """
         address = ctypes.cast(self._code.vlane_step, ctypes.c_void_p).value
         assert address is not None
@@ -243,8 +243,8 @@ def compile_verilog(
     """Compile Verilog to a library, or take it from the cache by content.
 
     ``for_long`` is for runs of many millions of cycles: the compiler takes a fifth longer, and arbiters with large
-    tables run 1.3 to 1.5 times as fast. ``reset_first`` is for netlists with mutants: a reset before the first cycle,
-    for power-on values are lost. A ``savable`` one can go back to a state.
+    tables run 1.3 to 1.5 times as fast. ``reset_first`` adds a reset before the first cycle, for netlists with mutants
+    that lost their power-on values. ``savable`` models can save and restore their state.
 
     Raises
     ------
@@ -275,17 +275,17 @@ def compile_library(
     Parameters
     ----------
     text, wrapper : str
-        The Verilog, and what ``wrapper_text`` returned for it.
+        The Verilog, and the wrapper from ``wrapper_text``.
     top : str
-        Its top module.
+        Top module.
     flags : sequence of str
         Flags of Verilator.
     name : str
-        Name of the files, and of what is said to be compiled.
+        Name of the files, and name in progress messages.
     traced : bool
         Whether waves can be written.
     level : int
-        How hard the C++ compiler tries.
+        Optimisation level of the C++ compiler.
 
     Raises
     ------

@@ -38,9 +38,9 @@ class _Net(NamedTuple):
 def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, str]:
     """Return the bits that are proven constant, with their values ``0`` or ``1``.
 
-    Bits that do not exist are not returned. Reads beyond the end of a memory return 0. The component's instances are
-    proven first, each for arbitrary inputs; then the logic around them, for arbitrary outputs of theirs; then the
-    whole. A bit that is constant in an instance alone is constant in the component, under every name of its signal.
+    Missing bits are not returned. Reads beyond the end of a memory return 0. The proof first covers each instance for
+    arbitrary inputs, then the logic between instances for arbitrary outputs of the instances, then the component. A
+    bit that is constant in an instance is constant in the component, under every name of the signal.
     """
     files = {"design.il": to_rtlil(component, top, emit_src=False)}
     inside: dict[str, dict[Bit, Bit]] = {}
@@ -73,7 +73,7 @@ def _net_of(files: Mapping[str, str], top: str, bits: Collection[Bit]) -> dict[B
 
 
 def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit], commands: str = _FLAT) -> dict[Bit, str]:
-    """Return which bits of a module, read by ``commands``, are constant, with their values."""
+    """Return the constant bits of a module, read by ``commands``, with their values."""
     if not bits:
         return {}
     places = _places(files, top, commands)
@@ -94,7 +94,7 @@ def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit], command
 def _nets(
     files: Mapping[str, str], top: str, commands: str, result: str, *, seconds: int | None = None
 ) -> tuple[dict[str, Any], Path]:
-    """Return the signals of the module that the commands wrote, by name, and the folder with their outputs."""
+    """Return the signals of the module written by the commands, by name, and the output folder."""
     folder = run_commands("constants", files, top, commands, result=result, seconds=seconds)
     return json.loads((folder / result).read_text())["modules"][top]["netnames"], folder
 

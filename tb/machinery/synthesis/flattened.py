@@ -74,10 +74,10 @@ class Flattened:
     def around(self, cell: str) -> Iterator[Netlist]:
         """Yield the netlists that contain a cell: its instance, the instances around it, and the component.
 
-        Signals that drive an instance from outside are inputs, signals read outside are outputs. A property that holds
-        for every input of an instance therefore holds for it inside the component. The optimizer creates cells whose
-        names contain no instance. Such a cell belongs to the innermost instance in which its output has a name, or else
-        to the common instance of all reading cells.
+        Signals that drive an instance from outside are inputs, signals read outside are outputs. A property of an
+        instance for all inputs therefore also holds inside the component. The optimizer creates cells without an
+        instance in the name. Such cells belong to the innermost instance with a name for the output, or else to the
+        common instance of all reading cells.
         """
         path = self._paths.get(cell, ())
         while path:
@@ -103,7 +103,7 @@ class Flattened:
         return Netlist((folder / "on.il").read_text(), _ports(module), is_whole=False)
 
     def _at_power_on(self, module: Mapping[str, Any]) -> dict[str, str]:
-        """Return the register-driven nets of a cut whose power-on value is known, with that value."""
+        """Return the register-driven nets of a cut with known power-on values, and the values."""
         names = {bit: name for name, net in module["netnames"].items() for bit in net["bits"]}
         return {
             names[bit]: value
@@ -181,7 +181,7 @@ def _paths(module: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def _named_bits(module: Mapping[str, Any]) -> dict[int, Path]:
-    """Return the innermost instance in which each bit has a name from the source."""
+    """Return, for each bit, the innermost instance with a name from the source."""
     found: dict[int, Path] = {}
     for name, net in module["netnames"].items():
         if not name.startswith("$"):

@@ -64,7 +64,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
     bits : tuple of StateBit
         Bits that can be flipped.
     state_bits : int
-        Number of state bits after optimization, which merges equal registers.
+        Number of state bits after optimization, with equal registers merged.
     """
     files = {"design.il": to_rtlil(component, top)}
     flat = run_commands("upsets", files, top, _FLAT + "write_json flat.json", result="flat.json")
@@ -104,6 +104,6 @@ def _kind(named: tuple[str, dict[str, Any]]) -> tuple[bool, bool]:
 
 
 def _register(name: str, source: str) -> str:
-    """Return the display name of a register: without a memory's word index, or its source line if it is unnamed."""
+    """Return the display name of a register, without a memory's word index, or the source line if unnamed."""
     register = name.partition("[")[0]
     return source_line(source) if "$sig" in register and source else register

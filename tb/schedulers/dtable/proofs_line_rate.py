@@ -18,7 +18,7 @@ _NOBODY = 31
 
 
 class _LineRate(Properties):
-    """What both proofs of the line-rate form share: the component, the watched lane, and what every grant keeps to.
+    """Common part of both proofs of the line-rate form: component, watched lane, and properties of every grant.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def line_rate_ports(inputs: Layout, data_vls: int) -> OwnPorts:
 
 @inner
 def _show_behind(surroundings: Surroundings, behind: NDArray[np.int64], traffic: Traffic) -> int:
-    """Let packets come behind the heads and return the lanes in which one is shown."""
+    """Add packets behind the heads and return the lanes that show such a packet."""
     every = (1 << surroundings.data_vls) - 1
     chances = traffic.chances
     if traffic.wild:
@@ -70,7 +70,7 @@ def _show(
 
 @inner
 def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Let the packet behind the head that left become the head, if it was shown."""
+    """Make the shown packet behind a departed head the new head."""
     behind = ports.own.behind
     if 0 <= lane < len(behind):
         if has(ports.given[BEHIND], lane):
