@@ -77,7 +77,7 @@ def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> flo
             top=name,
             bench=bench(name),
             simulator=simulator,
-            told={"parameters": shape, "cycles": length, "seed": 1},
+            settings={"parameters": shape, "cycles": length, "seed": 1},
             tests=("agrees_with_golden_in_every_cycle",),
         )
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages

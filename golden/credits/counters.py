@@ -20,9 +20,9 @@ def within_limit(limit: int, sent: int, blocks: int) -> bool:
 
 
 @inner
-def has_advanced(limit: int, said: int, step: int) -> bool:
+def has_advanced(limit: int, limit_sent: int, step: int) -> bool:
     """Return whether a limit exceeds the limit sent last by ``step`` to 2048 blocks (CIB-6, IBS-C3)."""
-    return step <= (limit - said) & _MASK <= CREDIT_CAP
+    return step <= (limit - limit_sent) & _MASK <= CREDIT_CAP
 
 
 @inner

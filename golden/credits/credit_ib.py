@@ -247,7 +247,7 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
         regs[PENDING] &= ~(1 << sent_vl)
         regs[LAST_VL] = sent_vl
 
-    heard = _receive_fcp(state, values[FCP_IN], rules) if flags[FCP_ARRIVED] != 0 else 0
+    received = _receive_fcp(state, values[FCP_IN], rules) if flags[FCP_ARRIVED] != 0 else 0
     if flags[ARRIVED] != 0:
         rules[ACCEPTED] += accepted
         rules[DISCARDED] += not accepted
@@ -271,7 +271,7 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
         regs[BUSY] = 0
     elif flags[GRANT] != 0:
         regs[BUSY] = 1
-    run_timers(state, heard, rules)
+    run_timers(state, received, rules)
 
 
 @inner
@@ -290,14 +290,14 @@ def _receive_fcp(state: CreditIBState, packet: int, rules: NDArray[np.int64]) ->
 
 
 @inner
-def run_timers(state: CreditIBState, heard: int, rules: NDArray[np.int64]) -> None:
+def run_timers(state: CreditIBState, received: int, rules: NDArray[np.int64]) -> None:
     """Advance the FCP period and the watchdog."""
     regs = state.regs
     every = (1 << state.data_vls) - 1
     regs[PERIOD] += 1
     if regs[PERIOD] == state.fcp_period:
         regs[PERIOD], regs[PENDING] = 0, every
-    regs[SEEN] |= heard
+    regs[SEEN] |= received
     regs[WATCHDOG] += 1
     if regs[WATCHDOG] == state.watchdog_cycles:
         regs[OVERDUE_BITS] = every & ~regs[SEEN]

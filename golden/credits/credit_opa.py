@@ -203,13 +203,13 @@ def receive_credit_bits(state: CreditOPAState, bits: int, rules: NDArray[np.int6
     Return whether the return exceeds the outstanding units.
     """
     regs = state.regs
-    heard = regs[HEARD] | (bits << 2 * regs[HEARD_LTPS])
+    received = regs[HEARD] | (bits << 2 * regs[HEARD_LTPS])
     regs[HEARD_LTPS] += 1
-    regs[HEARD] = heard
+    regs[HEARD] = received
     if regs[HEARD_LTPS] < 4:
         return False
     regs[HEARD], regs[HEARD_LTPS] = 0, 0
-    vl, code = heard >> 3, heard & 7
+    vl, code = received >> 3, received & 7
     units = units_of(state, code)
     if code == 0:
         return False
@@ -230,8 +230,8 @@ def is_error(state: CreditOPAState, given: Inputs) -> bool:
     """Return whether the two bits of this cycle complete a return that exceeds the outstanding units."""
     if given.flags[LTP_ARRIVED] == 0 or state.regs[HEARD_LTPS] < 3:
         return False
-    heard = state.regs[HEARD] | (given.values[CREDIT_IN] << 6)
-    vl, code = heard >> 3, heard & 7
+    received = state.regs[HEARD] | (given.values[CREDIT_IN] << 6)
+    vl, code = received >> 3, received & 7
     return code != 0 and (vl >= state.vls or units_of(state, code) > state.used[vl])
 
 

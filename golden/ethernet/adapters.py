@@ -47,7 +47,7 @@ def serve(net: Ethernet, node: int, time: int) -> None:
     if adapter_state.ready > cycle:
         ask_to_serve(net, node, adapter_state.ready << CYCLE_BITS)
         return
-    place = take(net.frames, net.heard[node])
+    place = take(net.frames, net.feedback[node])
     if place != NONE:
         frame = net.frames.frame[place]
         limiters.receive_notification(net.limiters, node, frame.source, frame.notice, frame.tag, frame.feedback, cycle)
@@ -165,7 +165,7 @@ def receive(net: Ethernet, node: int, place: int, time: int) -> bool:
             free(net.frames, place)
             return False
         frame.notice, frame.tag, frame.feedback = _PROBE, frame.source, found.feedback
-    append(net.frames, net.heard[node], place)
+    append(net.frames, net.feedback[node], place)
     ask_to_serve(net, node, time)
     return False
 

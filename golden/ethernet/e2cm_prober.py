@@ -185,8 +185,8 @@ def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArra
     made, kept, flow = state.made, state.kept, values[FLOW]
     stamp, arrival, reported = values[STAMP], values[ARRIVAL], values[REPORTED]
     probe_state = made.probe[0, flow]
-    heard, known, base, before = (
-        probe_state.heard != 0,
+    replied, known, base, before = (
+        probe_state.replied != 0,
         probe_state.known != 0,
         probe_state.least,
         probe_state.occupancy,
@@ -196,9 +196,9 @@ def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArra
     kept[S_VALID], kept[S_FEEDBACK] = feedback.valid, feedback.feedback
     rules[GIVEN_BESIDE] += values[W_ENABLE] != 0 and not made.learned and values[W_FLOW] == flow
     if not feedback.valid:
-        rules[FIRST_REPLY] += not heard
-        rules[SAME_CYCLE] += heard and gap == 0
-        rules[EARLIER] += heard and gap != 0
+        rules[FIRST_REPLY] += not replied
+        rules[SAME_CYCLE] += replied and gap == 0
+        rules[EARLIER] += replied and gap != 0
         return
     delay = (arrival - stamp) & _MODULUS
     excess = delay - probe_state.least

@@ -109,13 +109,13 @@ def _run(net: Ethernet, to: int) -> None:
         elif kind == CHECK:
             tried = place ^ 1
         elif kind == AGAIN:
-            net.channel[place].is_said = 0
+            net.channel[place].refresh_scheduled = 0
             if watermarks.refreshes_at(net.marks, place) <= time >> CYCLE_BITS:
                 tried = place ^ 1  # sent as soon as the transmitter is free
             else:
                 say_again(net, place)
         elif kind == RESUME:
-            net.channel[place].is_waking = 0
+            net.channel[place].wake_scheduled = 0
             tried = place
         elif kind == RESTED:
             tried = place
@@ -200,7 +200,7 @@ def _drift(net: Ethernet, node: int, time: int) -> None:
         if limiters.is_limited(net.limiters, node, flow):
             place = new_frame(net.frames, NOTIFICATION, flow, node, CONTROL_BYTES)
             net.frames.frame[place].notice = _DRIFT_NOTICE
-            append(net.frames, net.heard[node], place)
+            append(net.frames, net.feedback[node], place)
     ask_to_serve(net, node, time)
     push(net.heap, time + net.drift * TIMES_A_CYCLE, DRIFT, node)
 

@@ -125,7 +125,7 @@ class Ethernet(NamedTuple):
         Frames in flight; arrived frames that could not join their output queue yet.
     noted, late : Records of Queue, (channels,)
         Notifications not yet sent by an output's congestion point; notifications that could not join a queue yet.
-    control, granted, heard : Records of Queue, (nodes,)
+    control, granted, feedback : Records of Queue, (nodes,)
         Probes and replies to send; granted data frames; feedback for the reaction point.
     queue : Records of Queue, (inputs and 1, channels)
         Output queues: by input if inputs are served in turns, otherwise only the first row.
@@ -171,7 +171,7 @@ class Ethernet(NamedTuple):
     late: Records[Queue]
     control: Records[Queue]
     granted: Records[Queue]
-    heard: Records[Queue]
+    feedback: Records[Queue]
     queue: Records[Queue]
     inputs: NDArray[np.int64]
     route: NDArray[np.int64]
@@ -284,7 +284,7 @@ def new_ethernet(
         late=new_queues(channels),
         control=new_queues(nodes),
         granted=new_queues(nodes),
-        heard=new_queues(nodes),
+        feedback=new_queues(nodes),
         queue=new_queues(int(inputs.max()), channels),
         inputs=inputs,
         route=np.array([[number[nodes + at, to] for to in row] for at, row in enumerate(fabric.hops)], np.int64),

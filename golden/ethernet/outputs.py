@@ -120,8 +120,8 @@ def say_again(net: Ethernet, channel: int) -> None:
     At most one event is pending.
     """
     again, channel_state = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
-    if again != watermarks.NEVER and channel_state.is_said == 0:
-        channel_state.is_said = 1
+    if again != watermarks.NEVER and channel_state.refresh_scheduled == 0:
+        channel_state.refresh_scheduled = 1
         push(net.heap, again << CYCLE_BITS, AGAIN, channel)
 
 
@@ -152,8 +152,8 @@ def start(net: Ethernet, channel: int, time: int) -> None:
     if time < channel_state.rests:
         return
     if time < channel_state.until:
-        if channel_state.is_waking == 0:
-            channel_state.is_waking = 1
+        if channel_state.wake_scheduled == 0:
+            channel_state.wake_scheduled = 1
             push(net.heap, channel_state.until, RESUME, channel)
         return
     place = _dequeue(net, channel_state, channel) if at_switch else next_frame(net, channel_state.sender, time)

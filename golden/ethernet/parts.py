@@ -26,7 +26,7 @@ class Channel:
         Next input to serve, if inputs are served in turns.
     unit, slower : int
         Time units per byte; current service factor.
-    is_waking, is_said : int
+    wake_scheduled, refresh_scheduled : int
         Whether an event for the end of the pause is pending; whether one for a PAUSE refresh is pending.
     """
 
@@ -44,8 +44,8 @@ class Channel:
     turn: Int32
     unit: Int16
     slower: Int16
-    is_waking: Int16
-    is_said: Int16
+    wake_scheduled: Int16
+    refresh_scheduled: Int16
 
 
 class Adapter:

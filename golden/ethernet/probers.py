@@ -32,7 +32,7 @@ class Probe:
         Minimum one-way delay in cycles.
     occupancy : int
         Occupancy of the previous reply in bytes.
-    begun, heard, known : int
+    begun, replied, known : int
         Whether a probe was sent, a reply arrived, and the previous reply had an occupancy.
     """
 
@@ -43,7 +43,7 @@ class Probe:
     least: Int64
     occupancy: Int32
     begun: Int16
-    heard: Int16
+    replied: Int16
     known: Int16
 
 
@@ -128,7 +128,7 @@ def reset(made: Probers, source: int) -> None:
             0,
             0,
         )
-        probe_state.begun, probe_state.heard, probe_state.known = 0, 0, 0
+        probe_state.begun, probe_state.replied, probe_state.known = 0, 0, 0
 
 
 @inner
@@ -182,14 +182,14 @@ def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, re
     """
     probe_state = made.probe[source, flow]
     gap = (arrival - probe_state.arrival) & _MODULUS
-    if probe_state.heard != 0 and (gap == 0 or gap >= _LATE):
+    if probe_state.replied != 0 and (gap == 0 or gap >= _LATE):
         return NOTHING
     delay = (arrival - stamp) & _MODULUS
     if made.learned:
-        probe_state.least = min(probe_state.least, delay) if probe_state.heard != 0 else delay
-    first = probe_state.heard == 0
+        probe_state.least = min(probe_state.least, delay) if probe_state.replied != 0 else delay
+    first = probe_state.replied == 0
     sent = (reported - probe_state.reported) & _MODULUS
-    probe_state.heard, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
+    probe_state.replied, probe_state.arrival, probe_state.reported = 1, arrival & _MODULUS, reported & _MODULUS
     if first:
         return NOTHING
     occupancy = occupancy_of(excess_of(delay, probe_state.least), sent, gap)

@@ -28,7 +28,7 @@ from vlane.golden.oracle.switch_kinds import (
     reset_scheduler,
     restore_switches,
     send_fcp,
-    show_told,
+    show_returned,
     stamp_of,
     stamped,
     write_map,
@@ -364,7 +364,7 @@ def _show_port(machine: SwitchMachine, shown: NDArray[np.uint64], port: int, slo
             put(shown, tx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS, value)
         _free_slot(machine, flit.slot)
         flit.lane = 0
-    show_told(machine.out_ports.remote, machine, port, slot, shown)
+    show_returned(machine.out_ports.remote, machine, port, slot, shown)
     write(shown, machine.dropped_places, port, state.dropped[port, slot])
     state.dropped[port, slot] = 0
 

@@ -270,7 +270,7 @@ def _show_said(remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, 
 
 
 @by_type({Rooms: _show_returned, FCPLimits: _show_said})
-def show_told(remote: Any, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+def show_returned(remote: Any, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
     """Write the credits that a port sends in a cycle to the outputs."""
 
 

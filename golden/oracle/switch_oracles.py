@@ -43,9 +43,9 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
     """Return the oracle of the switch that the parameters describe."""
     ports, by_fcps = parameters.ports, CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     inputs, outputs = ports_of(*_inputs(parameters, fcp=by_fcps)), ports_of(*_outputs(parameters, fcp=by_fcps))
-    heard = ("hears", "says") if by_fcps else ("heard", "returned")
+    link_ports = ("hears", "says") if by_fcps else ("heard", "returned")
     apart = parameters.form.vls_apart
-    told = ("valid", "vl", "limit") if by_fcps else ("blocks",) if apart else ("blocks", "vl")
+    fields = ("valid", "vl", "limit") if by_fcps else ("blocks",) if apart else ("blocks", "vl")
     program = [f"schedule__{name}" for name in ("enable", *_program_names(parameters))]
     switches, out_ports, state = _golden(parameters, by_fcps=by_fcps)
     machine = SwitchMachine(
@@ -66,10 +66,14 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
         lft_places=places(inputs, _LFT),
         map_places=places(inputs, [port.name for port in inputs if port.name.startswith(("sl2vl__", "sc__"))]),
         rx=places(inputs, [f"rx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
-        credit_in_places=places(inputs, [f"{heard[0]}__{port}__{name}" for port in range(ports) for name in told]),
+        credit_in_places=places(
+            inputs, [f"{link_ports[0]}__{port}__{name}" for port in range(ports) for name in fields]
+        ),
         ready=np.concatenate([_bits(inputs, "ready", ports), places(inputs, ["rst"])]),
         tx=places(outputs, [f"tx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
-        credit_out_places=places(outputs, [f"{heard[1]}__{port}__{name}" for port in range(ports) for name in told]),
+        credit_out_places=places(
+            outputs, [f"{link_ports[1]}__{port}__{name}" for port in range(ports) for name in fields]
+        ),
         dropped_places=places(outputs, ["dropped"]),
         data_bits=parameters.data_bits,
         rules=np.zeros(len(RULES), np.int64),

@@ -270,7 +270,7 @@ class PlainEthernet:
 
     def receive_notification(self, node: Node, notification: tuple[int, int, int, int], time: int) -> None:
         """Queue feedback for the reaction point."""
-        node.heard.append(notification)
+        node.feedback.append(notification)
         self.order_at(node, cycle_from(time))
 
     def drift(self, node: Node, time: int) -> None:
@@ -301,12 +301,12 @@ class PlainEthernet:
     def give_order(self, node: Node, cycle: int) -> None:
         """Give the reaction point its next order, if any: queued feedback before questions (ETH-12 to ETH-14)."""
         node.order_cycles.discard(cycle)
-        asked = None if node.heard else self.flow_to_ask(node, cycle)
-        if not node.heard and asked is None:
+        asked = None if node.feedback else self.flow_to_ask(node, cycle)
+        if not node.feedback and asked is None:
             return
         if node.may_order(cycle):
             if asked is None:
-                limiters.receive_notification(self.limiters, node.number, *node.heard.popleft(), cycle)
+                limiters.receive_notification(self.limiters, node.number, *node.feedback.popleft(), cycle)
                 node.ready = cycle + NOTICE
             else:
                 self.ask(node, asked, cycle)

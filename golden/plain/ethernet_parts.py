@@ -75,7 +75,7 @@ class Node:
     def __init__(self, number: int, nodes: int, link: Link) -> None:
         self.number, self.link = number, link
         self.ready, self.due, self.turn = 0, _VISITS, 0
-        self.heard: deque[tuple[int, int, int, int]] = deque()
+        self.feedback: deque[tuple[int, int, int, int]] = deque()
         self.control: deque[Frame] = deque()
         self.granted: deque[Frame] = deque()
         self.backlog: list[deque[Message]] = [deque() for _ in range(nodes)]

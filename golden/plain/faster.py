@@ -41,27 +41,27 @@ class FasterSwitch(Switch):
         """Return the grants of one pass, among inputs and outputs without a grant in this cycle (IBS-I1)."""
         inputs = {grant.port for grant in granted}
         outputs = {grant.output for grant in granted if grant.output is not None}
-        wishes: dict[int | None, list[Grant]] = {}
+        candidates: dict[int | None, list[Grant]] = {}
         for port in set(range(len(self.inputs))) - inputs:
-            for wish in self.candidates(port, now):
-                if wish.output not in outputs:
-                    wishes.setdefault(wish.output, []).append(wish)
+            for candidate in self.candidates(port, now):
+                if candidate.output not in outputs:
+                    candidates.setdefault(candidate.output, []).append(candidate)
                     break
-        chosen = wishes.pop(None, [])
-        for output, wanting in wishes.items():
+        chosen = candidates.pop(None, [])
+        for output, wanting in candidates.items():
             assert output is not None
             turns = list(round_robin(self.last_input[output], len(self.inputs)))
-            chosen.append(min(wanting, key=lambda wish: turns.index(wish.port)))
+            chosen.append(min(wanting, key=lambda candidate: turns.index(candidate.port)))
         return chosen
 
-    def is_free(self, now: int, wish: Grant) -> bool:  # noqa: ARG002 - as the others'
+    def is_free(self, now: int, candidate: Grant) -> bool:  # noqa: ARG002 - as the others'
         """Return whether the crossbar ports of a packet are idle or released in this cycle (IBS-S2)."""
         held: set[CrossbarPort] = set()
         for source in self.inputs:
             for grant in source.crossing.values():
                 if self.left[grant.packet] > self.crossing_now.get(grant.packet, 0):
                     held.update(self.ports(grant))
-        return held.isdisjoint(self.ports(wish))
+        return held.isdisjoint(self.ports(candidate))
 
     def _flits_there(self, grant: Grant) -> int:
         """Return the number of flits of a packet that cross in this cycle, from the state at its start (IBS-S1)."""

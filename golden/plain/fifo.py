@@ -15,7 +15,7 @@ class Request(NamedTuple):
     """A first packet that waits for its output: the cycle in which the request joined, and the requested grant."""
 
     joined: int
-    wish: Grant
+    candidate: Grant
 
 
 class FifoSwitch(Switch):
@@ -31,27 +31,27 @@ class FifoSwitch(Switch):
 
         Packets to be dropped make no request.
         """
-        waiting = {(wish.port, wish.lane) for queue in self.requests for _, wish in queue}
-        for wish in self.firsts(now):
-            if wish.output is not None and (wish.port, wish.lane) not in waiting:
-                takes_part_from, _ = self.inputs[wish.port].heads[wish.lane][0]
-                after_the_one_before = self.granted_in.get((wish.port, wish.lane), -1) + 1
+        waiting = {(candidate.port, candidate.lane) for queue in self.requests for _, candidate in queue}
+        for candidate in self.firsts(now):
+            if candidate.output is not None and (candidate.port, candidate.lane) not in waiting:
+                takes_part_from, _ = self.inputs[candidate.port].heads[candidate.lane][0]
+                after_the_one_before = self.granted_in.get((candidate.port, candidate.lane), -1) + 1
                 assert now == max(takes_part_from, after_the_one_before), "a request that joins late"
-                self.requests[wish.output].append(Request(now, wish))
+                self.requests[candidate.output].append(Request(now, candidate))
         self._check_requests(now)
 
     def decide(self, now: int) -> list[Grant]:
         """Return the packets granted in this cycle: drops first, then output by output (IBS-Q2, IBS-Q3)."""
         granted: dict[int, Grant] = {}
-        for wish in self.firsts(now):
-            if wish.output is None and self.is_free(now, wish):
-                granted.setdefault(wish.port, wish)
+        for candidate in self.firsts(now):
+            if candidate.output is None and self.is_free(now, candidate):
+                granted.setdefault(candidate.port, candidate)
         for output, queue in enumerate(self.requests):
-            for _, wish in queue:
-                if wish.port in granted or not self.is_free(now, wish):
+            for _, candidate in queue:
+                if candidate.port in granted or not self.is_free(now, candidate):
                     continue
-                if self.outputs[output].room.fits(wish.out_lane, wish.packet.blocks):
-                    granted[wish.port] = wish
+                if self.outputs[output].room.fits(candidate.out_lane, candidate.packet.blocks):
+                    granted[candidate.port] = candidate
                     break
         return list(granted.values())
 
@@ -59,19 +59,19 @@ class FifoSwitch(Switch):
         """Start to move a packet from the next cycle on and remove its request from the queue."""
         if grant.output is not None:
             queue = self.requests[grant.output]
-            queue.remove(next(request for request in queue if request.wish == grant))
+            queue.remove(next(request for request in queue if request.candidate == grant))
         self.granted_in[grant.port, grant.lane] = now
         super().grant(now, grant)  # it also moves round-robin pointers, which request queues do not use
 
     def _check_requests(self, now: int) -> None:
         """Assert that the queues hold one request for each first packet with an output, in the order of IBS-Q1."""
         for output, queue in enumerate(self.requests):
-            assert all(wish.output == output for _, wish in queue), "a request for another output"
-            places = [(joined, wish.port, wish.lane) for joined, wish in queue]
+            assert all(candidate.output == output for _, candidate in queue), "a request for another output"
+            places = [(joined, candidate.port, candidate.lane) for joined, candidate in queue]
             assert places == sorted(places), "requests out of order"
             assert all(joined <= now for joined, _, _ in places), "a request from the future"
-        waiting = [(wish.port, wish.lane) for queue in self.requests for _, wish in queue]
+        waiting = [(candidate.port, candidate.lane) for queue in self.requests for _, candidate in queue]
         assert len(waiting) == len(set(waiting)), "two requests of one VL of an input"
-        wishes = {wish for queue in self.requests for _, wish in queue}
-        firsts = {wish for wish in self.firsts(now) if wish.output is not None}
-        assert wishes == firsts, "requests that are not those of the first packets"
+        candidates = {candidate for queue in self.requests for _, candidate in queue}
+        firsts = {candidate for candidate in self.firsts(now) if candidate.output is not None}
+        assert candidates == firsts, "requests that are not those of the first packets"

@@ -23,19 +23,19 @@ class FlitSwitch(Switch):
 
     def firsts_of(self, port: int, now: int) -> Iterator[Grant]:
         """Yield the first packets of an input's queues with a flit that takes part, by incoming VL (IBS-F1)."""
-        for wish in super().firsts_of(port, now):
-            takes_part_from, packet = self.inputs[port].heads[wish.lane][0]
+        for candidate in super().firsts_of(port, now):
+            takes_part_from, packet = self.inputs[port].heads[candidate.lane][0]
             if takes_part_from + self.crossed.get(packet, 0) <= now:
-                yield wish
+                yield candidate
 
-    def can_cross(self, now: int, wish: Grant) -> bool:
+    def can_cross(self, now: int, candidate: Grant) -> bool:
         """Return whether a packet's next flit can cross (IBS-F2, IBS-F4).
 
         The first flit needs output-buffer space for the VL's largest packet; later flits have their space reserved.
         """
-        return self.crossed.get(wish.packet, 0) > 0 or super().can_cross(now, wish)
+        return self.crossed.get(candidate.packet, 0) > 0 or super().can_cross(now, candidate)
 
-    def ports(self, wish: Grant) -> list[CrossbarPort]:  # noqa: ARG002 - as the others'
+    def ports(self, candidate: Grant) -> list[CrossbarPort]:  # noqa: ARG002 - as the others'
         """Return an empty list: no crossbar port is ever busy (IBS-F3)."""
         return []
 

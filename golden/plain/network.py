@@ -122,24 +122,24 @@ class Switch:
     def decide(self, now: int) -> list[Grant]:
         """Return the packets granted in this cycle, at most one per input and output (IBS-2, IBS-3)."""
         granted: list[Grant] = []
-        wishes: dict[int, list[Grant]] = {}
+        candidates: dict[int, list[Grant]] = {}
         for port in range(len(self.inputs)):
-            wish = next(self.candidates(port, now), None)
-            if wish is None:
+            candidate = next(self.candidates(port, now), None)
+            if candidate is None:
                 continue
-            if wish.output is None:
-                granted.append(wish)
+            if candidate.output is None:
+                granted.append(candidate)
             else:
-                wishes.setdefault(wish.output, []).append(wish)
-        for output, wanting in wishes.items():
-            by_port = {wish.port: wish for wish in wanting}
+                candidates.setdefault(candidate.output, []).append(candidate)
+        for output, wanting in candidates.items():
+            by_port = {candidate.port: candidate for candidate in wanting}
             turn = round_robin(self.last_input[output], len(self.inputs))
             granted.append(next(by_port[port] for port in turn if port in by_port))
         return granted
 
     def candidates(self, port: int, now: int) -> Iterator[Grant]:
         """Yield the packets that an input may pick, in round-robin order (IBS-2)."""
-        firsts = {wish.lane: wish for wish in self.firsts_of(port, now)}
+        firsts = {candidate.lane: candidate for candidate in self.firsts_of(port, now)}
         for lane in round_robin(self.inputs[port].last_lane, self.sizes.lanes):
             if lane in firsts and self.can_cross(now, firsts[lane]):
                 yield firsts[lane]
@@ -156,24 +156,24 @@ class Switch:
         for port in range(len(self.inputs)):
             yield from self.firsts_of(port, now)
 
-    def can_cross(self, now: int, wish: Grant) -> bool:
+    def can_cross(self, now: int, candidate: Grant) -> bool:
         """Return whether a packet's crossbar ports are free and its output buffer has space (IBS-2).
 
         The output buffer needs space for the largest packet of the outgoing VL.
         """
-        if not self.is_free(now, wish):
+        if not self.is_free(now, candidate):
             return False
-        largest = self.sizes.largest[wish.out_lane]
-        return wish.output is None or self.outputs[wish.output].room.fits(wish.out_lane, largest)
+        largest = self.sizes.largest[candidate.out_lane]
+        return candidate.output is None or self.outputs[candidate.output].room.fits(candidate.out_lane, largest)
 
-    def is_free(self, now: int, wish: Grant) -> bool:
+    def is_free(self, now: int, candidate: Grant) -> bool:
         """Return whether all crossbar ports of a packet are free (IBS-5)."""
-        return all(now >= self.free_from.get(port, 0) for port in self.ports(wish))
+        return all(now >= self.free_from.get(port, 0) for port in self.ports(candidate))
 
-    def ports(self, wish: Grant) -> list[CrossbarPort]:
+    def ports(self, candidate: Grant) -> list[CrossbarPort]:
         """Return the crossbar ports of a packet: the input, and the output unless the packet is dropped."""
-        output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, 0)]
-        return [("input", wish.port, 0), *output]
+        output: list[CrossbarPort] = [] if candidate.output is None else [("output", candidate.output, 0)]
+        return [("input", candidate.port, 0), *output]
 
     def route(self, port: int, lane: int, packet: Packet, arrived: int) -> Grant:
         """Return the path of a packet whose head arrived in cycle ``arrived`` (stage RT, IBS-10)."""

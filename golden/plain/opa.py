@@ -86,7 +86,7 @@ class ReadPort:
         return self.central.buffer
 
 
-class Wish(NamedTuple):
+class Candidate(NamedTuple):
     """A head that requests to move: reader, target (None for a drop), and the resources to occupy."""
 
     packet: ChannelPacket
@@ -118,20 +118,20 @@ class Transfer:
     ``crossed`` counts its flits that have crossed.
     """
 
-    wish: Wish
+    candidate: Candidate
     crossed: int = 0
 
     def crossing_now(self) -> int:
         """Return the number of flits that cross in this cycle: all present at its start, up to three (OPAS-6)."""
-        queue = self.wish.reader.buffer[self.wish.lane]
-        return sum(flit.packet is self.wish.packet for flit in islice(queue, WIDTH))
+        queue = self.candidate.reader.buffer[self.candidate.lane]
+        return sum(flit.packet is self.candidate.packet for flit in islice(queue, WIDTH))
 
 
 class Plan(NamedTuple):
     """Decisions of a cycle: number of flits to move for each transfer, and the granted requests."""
 
     crossings: list[tuple[Transfer, int]]
-    grants: list[Wish]
+    grants: list[Candidate]
 
 
 class OPASwitch:
@@ -162,34 +162,34 @@ class OPASwitch:
         crossings = [(transfer, transfer.crossing_now()) for transfer in self.transfers]
         busy: set[Hold] = set()
         for transfer, count in crossings:
-            if transfer.crossed + count < transfer.wish.packet.flits:  # the last flit does not cross in this cycle
-                busy |= transfer.wish.holds
-        grants: list[Wish] = []
-        wanting: dict[Arbiter, dict[int, Wish]] = {}
-        for wish in [*self._picks_of_inputs(now, busy), *self._picks_of_read_ports(now, busy)]:
-            if wish.arbiter is None:
-                grants.append(wish)
+            if transfer.crossed + count < transfer.candidate.packet.flits:  # the last flit does not cross in this cycle
+                busy |= transfer.candidate.holds
+        grants: list[Candidate] = []
+        wanting: dict[Arbiter, dict[int, Candidate]] = {}
+        for candidate in [*self._picks_of_inputs(now, busy), *self._picks_of_read_ports(now, busy)]:
+            if candidate.arbiter is None:
+                grants.append(candidate)
             else:
-                assert wish.turn not in wanting.setdefault(wish.arbiter, {}), "two wishes in one turn"
-                wanting[wish.arbiter][wish.turn] = wish
+                assert candidate.turn not in wanting.setdefault(candidate.arbiter, {}), "two wishes in one turn"
+                wanting[candidate.arbiter][candidate.turn] = candidate
         for arbiter, by_turn in wanting.items():
             order = _from_after(self.last_turn[arbiter], self.turns[arbiter])
             grants.append(next(by_turn[turn] for turn in order if turn in by_turn))
         return Plan(crossings, grants)
 
-    def _picks_of_inputs(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
+    def _picks_of_inputs(self, now: int, busy: set[Hold]) -> Iterator[Candidate]:
         """Yield the request of each input that is not busy (OPAS-1)."""
         for port, source in enumerate(self.inputs):
             for lane in _from_after(source.last_lane, len(source.buffer)):
                 if source.heads[lane] and source.heads[lane][0][0] <= now:
                     takes_part_from, packet = source.heads[lane][0]
                     assert isinstance(packet, ChannelPacket)
-                    wish = self._wish_of_input(port, lane, packet, takes_part_from - 2, busy)
-                    if wish.can_go_on(busy):
-                        yield wish
+                    candidate = self._wish_of_input(port, lane, packet, takes_part_from - 2, busy)
+                    if candidate.can_go_on(busy):
+                        yield candidate
                         break
 
-    def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, arrived: int, busy: set[Hold]) -> Wish:
+    def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, arrived: int, busy: set[Hold]) -> Candidate:
         """Route a head: to an output of its own MPort, to the central buffer, or to be dropped (RT, OPAS-8)."""
         source, mport = self.inputs[port], port // MPORT
         held = ("input", port, 0)
@@ -197,24 +197,24 @@ class OPASwitch:
         table = int(self.tables.lft[self.number, packet.dlid]) if packet.dlid < dlids else NO_PORT
         output = self.faults.port_of(table, self.number, packet.dlid, arrived)
         if output == NO_PORT:
-            return Wish(packet, source, lane, frozenset([held]), cause="no port")
+            return Candidate(packet, source, lane, frozenset([held]), cause="no port")
         assert output < len(self.outputs), "an output that is not there"
         channel = int(self.tables.sc2sc[self.number, port, output, packet.sc])
         if channel == SC15:
-            return Wish(packet, source, lane, frozenset([held]), cause="SC15")
+            return Candidate(packet, source, lane, frozenset([held]), cause="SC15")
         out_lane = int(self.tables.sc2vl[self.number, output, channel])
         if out_lane >= len(source.buffer):
-            return Wish(packet, source, lane, frozenset([held]), cause="no VL")
+            return Candidate(packet, source, lane, frozenset([held]), cause="no VL")
         if output // MPORT == mport:
             holds = frozenset([held, ("local write port", output, 0), ("output VL", output, out_lane)])
             target, arbiter = self.outputs[output], ("output", output)
-            return Wish(packet, source, lane, holds, target, output, out_lane, channel, arbiter, port % MPORT)
+            return Candidate(packet, source, lane, holds, target, output, out_lane, channel, arbiter, port % MPORT)
         link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # lower free link (OPAS-4)
         holds = frozenset([held, ("link", mport, link), ("central VL", mport, out_lane)])
         central, arbiter = self.centrals[mport], ("links", mport)
-        return Wish(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
+        return Candidate(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
 
-    def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
+    def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Candidate]:
         """Yield the request of each read port that is not busy.
 
         The first port of an MPort picks first (OPAS-2).
@@ -230,10 +230,10 @@ class OPASwitch:
                     holds = frozenset([("read port", mport, number), ("read VL", mport, lane), write_port, writing])
                     target, arbiter = self.outputs[output], ("output", output)
                     turn = MPORT + READ_PORTS * mport + number
-                    wish = Wish(packet, reader, lane, holds, target, output, lane, packet.sc, arbiter, turn)
-                    if wish.can_go_on(busy):
+                    candidate = Candidate(packet, reader, lane, holds, target, output, lane, packet.sc, arbiter, turn)
+                    if candidate.can_go_on(busy):
                         picked.add(lane)
-                        yield wish
+                        yield candidate
                         break
 
     def apply(self, now: int, plan: Plan) -> None:
@@ -242,53 +242,53 @@ class OPASwitch:
         for transfer, count in plan.crossings:
             for _ in range(count):
                 self._cross(now, transfer)
-            crossed.update(dict.fromkeys(transfer.wish.holds, count))
+            crossed.update(dict.fromkeys(transfer.candidate.holds, count))
         assert all(flits <= WIDTH for flits in crossed.values()), "more flits in a cycle than an inner link carries"
-        self.transfers = [it for it in self.transfers if it.crossed < it.wish.packet.flits]
-        for wish in plan.grants:
-            self._grant(wish)
-        held = Counter(hold for transfer in self.transfers for hold in transfer.wish.holds)
+        self.transfers = [it for it in self.transfers if it.crossed < it.candidate.packet.flits]
+        for candidate in plan.grants:
+            self._grant(candidate)
+        held = Counter(hold for transfer in self.transfers for hold in transfer.candidate.holds)
         assert all(users == 1 for users in held.values()), "two packets have the same write port, link, port or queue"
         self._check_bounds()
 
     def _cross(self, now: int, transfer: Transfer) -> None:
         """Move one flit and free its space (OPAS-7)."""
-        wish = transfer.wish
-        flit = wish.reader.buffer[wish.lane].popleft()
-        assert flit.packet is wish.packet, "flits of two packets mixed"
+        candidate = transfer.candidate
+        flit = candidate.reader.buffer[candidate.lane].popleft()
+        assert flit.packet is candidate.packet, "flits of two packets mixed"
         assert flit.place == transfer.crossed, "a flit out of order"
         transfer.crossed += 1
-        if isinstance(wish.reader, ReadPort):
-            room = wish.reader.central.room
-            room.change(wish.lane, -room.sizes.freed_by(flit))
+        if isinstance(candidate.reader, ReadPort):
+            room = candidate.reader.central.room
+            room.change(candidate.lane, -room.sizes.freed_by(flit))
         else:
-            wish.reader.give_back(now, wish.lane, flit)
-        if wish.target is None:
+            candidate.reader.give_back(now, candidate.lane, flit)
+        if candidate.target is None:
             return
-        queue = wish.target.buffer[wish.out_lane]
+        queue = candidate.target.buffer[candidate.out_lane]
         if flit.place:
             before = Flit(flit.packet, flit.place - 1)
             assert not queue or queue[-1] == before, "a packet was interrupted"
         else:
             assert not queue or queue[-1].is_last, "a packet interrupts another"
-            wish.packet.sc = wish.sc
-            if isinstance(wish.target, Central):
-                wish.target.heads[wish.out_lane].append((now + 2, wish.packet, wish.output))
+            candidate.packet.sc = candidate.sc
+            if isinstance(candidate.target, Central):
+                candidate.target.heads[candidate.out_lane].append((now + 2, candidate.packet, candidate.output))
             else:
-                wish.packet.switches += 1
+                candidate.packet.switches += 1
         queue.append(flit)
 
-    def _grant(self, wish: Wish) -> None:
+    def _grant(self, candidate: Candidate) -> None:
         """Start to move a packet from the next cycle on: move the pointers (OPAS-5) and reserve space for all of it."""
-        heads = wish.reader.central.heads if isinstance(wish.reader, ReadPort) else wish.reader.heads
-        assert heads[wish.lane].popleft()[1] is wish.packet, "another head than the one granted"
-        wish.reader.last_lane = wish.lane
-        if wish.arbiter is None or wish.target is None:
-            self.drops[wish.cause] += 1
+        heads = candidate.reader.central.heads if isinstance(candidate.reader, ReadPort) else candidate.reader.heads
+        assert heads[candidate.lane].popleft()[1] is candidate.packet, "another head than the one granted"
+        candidate.reader.last_lane = candidate.lane
+        if candidate.arbiter is None or candidate.target is None:
+            self.drops[candidate.cause] += 1
         else:
-            self.last_turn[wish.arbiter] = wish.turn
-            wish.target.room.change(wish.out_lane, wish.packet.blocks)
-        self.transfers.append(Transfer(wish))
+            self.last_turn[candidate.arbiter] = candidate.turn
+            candidate.target.room.change(candidate.out_lane, candidate.packet.blocks)
+        self.transfers.append(Transfer(candidate))
 
     def _check_bounds(self) -> None:
         """Assert that no buffer holds more than its reserved space and that no reservation exceeds the buffer."""

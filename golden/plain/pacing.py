@@ -60,8 +60,8 @@ class PacerSettings:
 class Entry:
     """A throttled flow.
 
-    ``ends`` is the tick at which its timer ends, ``told`` the cycle of its last BECN, ``not_before`` the first cycle in
-    which it may inject again (None if it has not injected since it is known).
+    ``ends`` is the tick at which its timer ends, ``becn_cycle`` the cycle of its last BECN, ``not_before`` the first
+    cycle in which it may inject again (None if it has not injected since it is known).
     """
 
     flow: Flow

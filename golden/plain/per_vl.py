@@ -18,29 +18,31 @@ class PerVLSwitch(Switch):
     def decide(self, now: int) -> list[Grant]:
         """Return the packets granted now: all drops (IBS-P4), and one for each (output, VL) (IBS-P1, IBS-P2)."""
         granted: list[Grant] = []
-        wishes: dict[tuple[int, int], dict[int, Grant]] = {}
-        for wish in self.firsts(now):
-            if not self.can_cross(now, wish):
+        candidates: dict[tuple[int, int], dict[int, Grant]] = {}
+        for candidate in self.firsts(now):
+            if not self.can_cross(now, candidate):
                 continue
-            if wish.output is None:
-                granted.append(wish)
+            if candidate.output is None:
+                granted.append(candidate)
             else:
-                wishes.setdefault((wish.output, wish.out_lane), {})[self._pair(wish)] = wish
-        for target, by_pair in wishes.items():
+                candidates.setdefault((candidate.output, candidate.out_lane), {})[self._pair(candidate)] = candidate
+        for target, by_pair in candidates.items():
             turn = round_robin(self.last_pair.get(target, self.pairs - 1), self.pairs)
             granted.append(next(by_pair[pair] for pair in turn if pair in by_pair))
         return granted
 
-    def ports(self, wish: Grant) -> list[CrossbarPort]:
+    def ports(self, candidate: Grant) -> list[CrossbarPort]:
         """Return the crossbar ports of a packet: (input, VL), and (output, VL) unless it is dropped."""
-        output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, wish.out_lane)]
-        return [("input", wish.port, wish.lane), *output]
+        output: list[CrossbarPort] = (
+            [] if candidate.output is None else [("output", candidate.output, candidate.out_lane)]
+        )
+        return [("input", candidate.port, candidate.lane), *output]
 
     def move_pointers(self, grant: Grant) -> None:
         """Move the round-robin pointer of an (output, VL) after a grant (IBS-P2)."""
         if grant.output is not None:
             self.last_pair[grant.output, grant.out_lane] = self._pair(grant)
 
-    def _pair(self, wish: Grant) -> int:
+    def _pair(self, candidate: Grant) -> int:
         """Return the number of an (input, VL) pair: by input, then by incoming VL (IBS-P2)."""
-        return wish.port * self.sizes.lanes + wish.lane
+        return candidate.port * self.sizes.lanes + candidate.lane

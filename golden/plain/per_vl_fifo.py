@@ -27,28 +27,30 @@ class PerVLFifoSwitch(Switch):
 
         Packets to be dropped make no request.
         """
-        for wish in self.firsts(now):
-            pair = (wish.port, wish.lane)
-            if wish.output is None or pair in self.joined:
+        for candidate in self.firsts(now):
+            pair = (candidate.port, candidate.lane)
+            if candidate.output is None or pair in self.joined:
                 continue
-            takes_part_from, _ = self.inputs[wish.port].heads[wish.lane][0]
+            takes_part_from, _ = self.inputs[candidate.port].heads[candidate.lane][0]
             assert now == max(takes_part_from, self.granted_in.get(pair, -1) + 1), "a request that joins late"
             self.joined[pair] = now
-            self.queues.setdefault((wish.output, wish.out_lane), []).append(pair)
+            self.queues.setdefault((candidate.output, candidate.out_lane), []).append(pair)
         for queue in self.queues.values():
             order = [(self.joined[pair], *pair) for pair in queue]
             assert order == sorted(order), "requests out of order"
 
     def decide(self, now: int) -> list[Grant]:
         """Return the packets granted now: all drops (IBS-P4), and one for each (output, VL) (IBS-PQ2)."""
-        wishes = {(wish.port, wish.lane): wish for wish in self.firsts(now)}
-        granted = [wish for wish in wishes.values() if wish.output is None and self.is_free(now, wish)]
+        candidates = {(candidate.port, candidate.lane): candidate for candidate in self.firsts(now)}
+        granted = [
+            candidate for candidate in candidates.values() if candidate.output is None and self.is_free(now, candidate)
+        ]
         waiting = [pair for queue in self.queues.values() for pair in queue]
-        assert sorted(waiting) == sorted(pair for pair, wish in wishes.items() if wish.output is not None)
+        assert sorted(waiting) == sorted(pair for pair, candidate in candidates.items() if candidate.output is not None)
         for queue in self.queues.values():
             for pair in queue:
-                if self._may_cross(now, wishes[pair]):
-                    granted.append(wishes[pair])
+                if self._may_cross(now, candidates[pair]):
+                    granted.append(candidates[pair])
                     break
         return granted
 
@@ -61,12 +63,14 @@ class PerVLFifoSwitch(Switch):
         self.granted_in[pair] = now
         super().grant(now, grant)  # it also moves round-robin pointers, which request queues do not use
 
-    def ports(self, wish: Grant) -> list[CrossbarPort]:
+    def ports(self, candidate: Grant) -> list[CrossbarPort]:
         """Return the crossbar ports of a packet: (input, VL), and (output, VL) unless it is dropped."""
-        output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, wish.out_lane)]
-        return [("input", wish.port, wish.lane), *output]
+        output: list[CrossbarPort] = (
+            [] if candidate.output is None else [("output", candidate.output, candidate.out_lane)]
+        )
+        return [("input", candidate.port, candidate.lane), *output]
 
-    def _may_cross(self, now: int, wish: Grant) -> bool:
-        assert wish.output is not None
-        room = self.outputs[wish.output].room
-        return self.is_free(now, wish) and room.fits(wish.out_lane, wish.packet.blocks)
+    def _may_cross(self, now: int, candidate: Grant) -> bool:
+        assert candidate.output is not None
+        room = self.outputs[candidate.output].room
+        return self.is_free(now, candidate) and room.fits(candidate.out_lane, candidate.packet.blocks)

@@ -53,20 +53,20 @@ class Requesters:
         self.sent_from = [lanes - 1] * self.count
         self.lanes = lanes
 
-    def able(self, seen: Seen, requester: int) -> list[int]:
+    def sendable(self, seen: Seen, requester: int) -> list[int]:
         """Return the lanes of a requester that can send, starting after the lane that sent last."""
         order = round_robin(self.sent_from[requester], self.lanes)
         return [lane for lane in order if self.owner[lane] == requester and (seen.request & seen.fits) >> lane & 1]
 
     def offers(self, seen: Seen) -> dict[int, int]:
         """Return the lane that each active requester offers."""
-        able = {requester: self.able(seen, requester) for requester in range(self.count)}
-        return {requester: lanes[0] for requester, lanes in able.items() if lanes}
+        sendable = {requester: self.sendable(seen, requester) for requester in range(self.count)}
+        return {requester: lanes[0] for requester, lanes in sendable.items() if lanes}
 
     def waits(self, seen: Seen, requester: int) -> bool:
         """Return whether a requester has packets but no credit for any of them."""
         has = any(seen.request >> lane & 1 for lane in range(self.lanes) if self.owner[lane] == requester)
-        return has and not self.able(seen, requester)
+        return has and not self.sendable(seen, requester)
 
     def sends(self, requester: int, lane: int) -> int:
         """Record the lane from which a requester sends, and return it."""
@@ -130,7 +130,7 @@ class SCFQ:
         if not offers:
             self.virtual_time = 0
         for requester, (_, lane) in list(self.tags.items()):
-            if lane not in self.requesters.able(seen, requester):
+            if lane not in self.requesters.sendable(seen, requester):
                 del self.tags[requester]
         for requester, lane in offers.items():
             if self.reciprocal.get(requester) and requester not in self.tags:
@@ -152,9 +152,9 @@ class _List:
 
     def eligible(self, seen: Seen) -> list[int]:
         """Return the indices of entries with a weight whose lane can send (VLA-10)."""
-        able = seen.request & seen.fits
+        sendable = seen.request & seen.fits
         entries = enumerate(self.entries)
-        return [place for place, (lane, weight) in entries if weight and lane < self.lanes and able >> lane & 1]
+        return [place for place, (lane, weight) in entries if weight and lane < self.lanes and sendable >> lane & 1]
 
     def serve(self, seen: Seen) -> int:
         """Return the lane of the current entry while it has weight left, otherwise of the next one (VLA-2 to VLA-5)."""

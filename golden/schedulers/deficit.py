@@ -144,8 +144,8 @@ def decide_turn(
     """
     turn, accumulated = deficits.regs[TURN], deficits.regs[ACCUMULATED]
     in_turn = turn != NO_TURN
-    able = in_turn and has(asking.active, turn)
-    if able and accumulated >= asking.blocks[asking.lane[turn]]:
+    sendable = in_turn and has(asking.active, turn)
+    if sendable and accumulated >= asking.blocks[asking.lane[turn]]:
         if commit:
             _continue(deficits, asking, rules)
         return turn
@@ -153,7 +153,7 @@ def decide_turn(
     entry = _next_entry(deficits.regs[POINTER], owner, weight, asking.active)
     left = 0  # accumulated weight that becomes the requester's deficit when the turn ends
     if in_turn:
-        left = accumulated if able else 0
+        left = accumulated if sendable else 0
         if deficits.keep and has(asking.waiting, turn):
             left = min(accumulated, deficits.most_kept)
     served, sends, total = -1, False, 0
@@ -170,9 +170,9 @@ def decide_turn(
         rules[NOBODY] += asking.active != 0 and entry == NO_ENTRY
         if in_turn:
             _carry(deficits, turn, left)
-            rules[REMAINDER] += able and left > 0
+            rules[REMAINDER] += sendable and left > 0
             rules[TURN_LOST] += left < accumulated
-            rules[ON_STALL] += not able and left > 0
+            rules[ON_STALL] += not sendable and left > 0
         deficits.regs[TURN], deficits.regs[ACCUMULATED] = NO_TURN, 0
         if entry != NO_ENTRY:
             rules[TO_ITSELF] += served == turn
@@ -261,8 +261,8 @@ def serve_turn(
 
     If the link is ready, the sender is recorded. ``entries`` are the requester and the weight of each entry.
     """
-    able, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
-    active, waiting = offer(lanes, able & every, heads.request & every)
+    sendable, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
+    active, waiting = offer(lanes, sendable & every, heads.request & every)
     asking = Asking(active, waiting, lanes.lane, heads.blocks)
     served = decide_turn(deficits, entries[0], entries[1], asking, ready, rules)
     if served < 0:

@@ -84,8 +84,8 @@ def step(
 
     The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
-    able = heads.request & heads.fits
-    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    sendable = heads.request & heads.fits
+    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
     if decides:
         lane = serve_turn(state.deficits, state.lanes, (state.owner, state.quantum), heads, ready, rules)
     if write[0] != 0:

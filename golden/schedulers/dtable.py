@@ -137,9 +137,9 @@ def step(
     A swap takes effect at the end of the first cycle in which the link is ready; a write to the table in that cycle
     changes nothing.
     """
-    able = heads.request & heads.fits
+    sendable = heads.request & heads.fits
     bank = state.regs[BANK]
-    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
     if decides:
         lane = serve_turn(state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rules)
     swap_requested = swap or state.regs[SWAP_PENDING] != 0

@@ -264,11 +264,11 @@ def step(
     granted = _has(data, lane)
     rules[VL15_FIRST] += ready and vl15 and data != 0
     rules[HELD] += ready and hold_data and not vl15 and data != 0
-    able = data & regs[CHARGED]
+    sendable = data & regs[CHARGED]
     leaves = _cycle(state, data, heads, decides, lane, rules)
     rules[WAITED] += walk(state.table, regs[ABLE_BEFORE], state.data_vls, leaves)
 
-    regs[SENT_BEFORE], regs[ABLE_BEFORE] = data, able
+    regs[SENT_BEFORE], regs[ABLE_BEFORE] = data, sendable
     for each in range(state.data_vls):
         state.head_before[each] = heads.blocks[each]
     source, last_blocks = _FROM_NONE, 0

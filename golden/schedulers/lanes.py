@@ -116,13 +116,13 @@ def offered(lanes: Lanes, requester: int) -> int:
 
 
 @inner
-def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
+def offer(lanes: Lanes, sendable: int, request: int) -> tuple[int, int]:
     """Choose the lane that each requester offers.
 
     Return the bit mask of requesters that can send, and the mask of requesters that only lack credit.
     """
     if not lanes.mapped:
-        return able, request & ~able
+        return sendable, request & ~sendable
     active, waiting, left = 0, 0, request
     while left != 0:
         lane = lowest(left)
@@ -130,7 +130,7 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
         requester = int(lanes.owner[lane])
         if requester >= lanes.requesters:
             continue
-        if not (able >> lane) & 1:
+        if not (sendable >> lane) & 1:
             waiting |= 1 << requester
             continue
         if (active >> requester) & 1:
@@ -144,7 +144,7 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
 
 
 @kernel
-def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
+def hold(lanes: Lanes, sendable: int, held: int, taken: NDArray[np.int64]) -> int:
     """Keep the lane already chosen (``taken``) as the offer of each requester in ``held`` while the lane can send.
 
     Return the mask of requesters whose lane cannot send any more. Call this after ``offer``, with equal lanes.
@@ -155,7 +155,7 @@ def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
     for requester in range(lanes.requesters):
         if (held >> requester) & 1:
             lane = taken[requester]
-            if lanes.owner[lane] == requester and (able >> lane) & 1:
+            if lanes.owner[lane] == requester and (sendable >> lane) & 1:
                 lanes.lane[requester] = lane
             else:
                 lost |= 1 << requester
@@ -172,7 +172,7 @@ def sent(lanes: Lanes, requester: int) -> None:
 @inner
 def gate(
     lanes: Lanes,
-    able: int,
+    sendable: int,
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     hold_data: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
@@ -183,8 +183,8 @@ def gate(
     Return (lane, list) of VL15, lane -1 if it does not send, and whether data lanes may decide. ``held`` is the index
     of the first of ``GATE_RULES`` in the counters.
     """
-    waits = ready and able & ((1 << lanes.data_vls) - 1) != 0
-    if lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0:
+    waits = ready and sendable & ((1 << lanes.data_vls) - 1) != 0
+    if lanes.has_vl15 and (sendable >> lanes.data_vls) & 1 != 0:
         rules[held + 1] += waits
         return lanes.data_vls, _FROM_VL15, False
     if hold_data:

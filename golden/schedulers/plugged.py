@@ -94,10 +94,10 @@ def _module(plugin: Plugin) -> Any:
         swap: bool,  # noqa: ARG001, FBT001 - there is one table only
         rules: NDArray[np.int64],
     ) -> tuple[int, int, bool]:
-        able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-        lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, _HELD)
+        sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+        lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, _HELD)
         if decides:
-            active, waiting = offer(state.lanes, able & data, heads.request & data)
+            active, waiting = offer(state.lanes, sendable & data, heads.request & data)
             for requester in range(state.lanes.requesters):
                 offers = has(active, requester)
                 state.sizes[requester] = heads.blocks[offered(state.lanes, requester)] if offers else 0

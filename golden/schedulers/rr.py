@@ -91,10 +91,10 @@ def step(
 
     The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
-    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
     if decides:
-        active, _ = offer(state.lanes, able & data, heads.request & data)
+        active, _ = offer(state.lanes, sendable & data, heads.request & data)
         served = next_or_none(active, state.regs[0])
         if served >= 0:
             lane = offered(state.lanes, served)

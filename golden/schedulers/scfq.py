@@ -220,10 +220,10 @@ def step(
 
     The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
-    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
-    active, _ = offer(state.lanes, able & data, heads.request & data)
-    lost = hold(state.lanes, able & data, state.regs[HAS_TAG], state.taken)
+    sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
+    active, _ = offer(state.lanes, sendable & data, heads.request & data)
+    lost = hold(state.lanes, sendable & data, state.regs[HAS_TAG], state.taken)
     rules[LANE_LOST] += lost & active != 0
     state.regs[HAS_TAG] &= ~(lost & active)
     served = decide(state, active, heads.blocks, decides, decides and ready, rules)

@@ -310,9 +310,9 @@ def decide(
     VL15 has priority and changes no state. A hold admits only VL15. Otherwise the lists decide, and their state
     changes only when ``ready`` (VLA-14, VLA-15).
     """
-    able = heads.request & heads.fits
-    eligible = able & ((1 << state.data_vls) - 1)
-    if state.has_vl15 and has(able, state.data_vls):
+    sendable = heads.request & heads.fits
+    eligible = sendable & ((1 << state.data_vls) - 1)
+    if state.has_vl15 and has(sendable, state.data_vls):
         if ready:
             rules[rule.VL15_CHANGES_NOTHING] += eligible != 0
             rules[rule.VL15_UNDER_HOLD] += hold_data
@@ -322,7 +322,7 @@ def decide(
         return NO_LANE, _FROM_NONE
     if ready:
         rules[rule.NO_CREDIT] += heads.request & ~heads.fits != 0
-        rules[rule.IDLE] += able == 0
+        rules[rule.IDLE] += sendable == 0
     return decide_data(state, eligible, heads.blocks, ready, rules)
 
 

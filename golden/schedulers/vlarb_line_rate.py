@@ -199,9 +199,9 @@ def step(
     documents the arguments.
     """
     regs, walks = state.regs, state.walks
-    able = heads.request & heads.fits
-    data = able & ((1 << state.data_vls) - 1)
-    vl15 = state.has_vl15 and has(able, state.data_vls)
+    sendable = heads.request & heads.fits
+    data = sendable & ((1 << state.data_vls) - 1)
+    vl15 = state.has_vl15 and has(sendable, state.data_vls)
     stays = (_stays(state, HIGH), _stays(state, LOW))
     high, low = stays[HIGH] or walks[HIGH].regs[CAN] != 0, stays[LOW] or walks[LOW].regs[CAN] != 0
     expired = regs[COUNTER] <= 0

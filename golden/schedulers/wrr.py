@@ -157,10 +157,10 @@ def step(
 
     The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
     """
-    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)
     if decides:
-        active, _ = offer(state.lanes, able & data, heads.request & data)
+        active, _ = offer(state.lanes, sendable & data, heads.request & data)
         continues = packets_left(state) > 0 and has(active, state.regs[TURN])
         served = state.regs[TURN] if continues else _next(state, active)
         if served >= 0:
@@ -181,7 +181,7 @@ def _begin(
     state: State,
     served: int,
     continues: bool,  # noqa: FBT001 - kernels take positional arguments only
-    able: bool,  # noqa: FBT001 - kernels take positional arguments only
+    sendable: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> None:
     """Count a packet of requester ``served``.
@@ -190,7 +190,7 @@ def _begin(
     ----------
     continues : bool
         The packet continues the current turn; otherwise it is the first of a new turn.
-    able : bool
+    sendable : bool
         The requester in turn could send.
     """
     regs, lanes = state.regs, state.lanes
@@ -201,7 +201,7 @@ def _begin(
         rules[LANE_CHANGED] += lanes.mapped and offered(lanes, served) != lanes.last[served]
     else:
         following = turn + 1 if turn + 1 < lanes.requesters else 0
-        over = able and regs[BEGUN] != 0 and regs[COUNT] > state.weight[turn]
+        over = sendable and regs[BEGUN] != 0 and regs[COUNT] > state.weight[turn]
         rules[PASSED] += served != turn
         rules[REPEATED] += served == turn
         rules[SKIPPED] += served != following

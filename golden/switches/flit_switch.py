@@ -41,7 +41,7 @@ class FlitSwitches(NamedTuple):
         Input that an output granted last.
     nearest : array of int64, (all ports,)
         Scratch of a cycle: largest ``turn_of`` among the inputs that request an output; 0 if none does.
-    able : array of int64, (all ports and a margin,)
+    candidate_ports : array of int64, (all ports and a margin,)
         Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
         Scratch of a cycle: VL that each input picked.
@@ -54,7 +54,7 @@ class FlitSwitches(NamedTuple):
     granted: NDArray[np.int64]
     last_input: NDArray[np.int64]
     nearest: NDArray[np.int64]
-    able: NDArray[np.int64]
+    candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
 
@@ -71,7 +71,7 @@ def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
         granted=np.zeros((total, lanes), np.int64),
         last_input=np.full(total, ports - 1, np.int64),
         nearest=nearest,
-        able=np.zeros(total + LIST_MARGIN, np.int64),
+        candidate_ports=np.zeros(total + LIST_MARGIN, np.int64),
         choice=choice,
         asked=asked,
     )
@@ -110,8 +110,8 @@ def allocate(
     """
     inputs = switches.inputs
     asked, count = 0, 0
-    for index in range(list_members(inputs.waiting, inputs.word_bits, switches.able)):
-        port = switches.able[index]
+    for index in range(list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)):
+        port = switches.candidate_ports[index]
         lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue

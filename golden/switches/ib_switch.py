@@ -62,7 +62,7 @@ class IBSwitches(NamedTuple):
         Outgoing VLs.
     output : Records of OutputPort, (all ports,)
         Allocation state of the outputs.
-    able : array of int64, (all ports and a margin,)
+    candidate_ports : array of int64, (all ports and a margin,)
         Scratch of a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
         Scratch of a cycle: VL that each input picked.
@@ -73,7 +73,7 @@ class IBSwitches(NamedTuple):
     inputs: Inputs
     tables: VLTables
     output: Records[OutputPort]
-    able: NDArray[np.int64]
+    candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
 
@@ -85,7 +85,7 @@ class FasterIBSwitches(NamedTuple):
 
     Parameters
     ----------
-    inputs, tables, output, able, choice, asked
+    inputs, tables, output, candidate_ports, choice, asked
         Fields of ``IBSwitches``.
     iterations : int
         Number of allocation passes per cycle (IBS-I1).
@@ -96,7 +96,7 @@ class FasterIBSwitches(NamedTuple):
     inputs: Inputs
     tables: VLTables
     output: Records[OutputPort]
-    able: NDArray[np.int64]
+    candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
     iterations: int
@@ -110,8 +110,12 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
     total = len(inputs.port)
     output = new_records(OutputPort, total)
     output["last_input"] = ports - 1
-    able, choice, asked = np.zeros(total + LIST_MARGIN, np.int64), np.zeros(total, np.int64), np.zeros(total, np.int64)
-    return IBSwitches(inputs, tables, output, able, choice, asked)
+    candidate_ports, choice, asked = (
+        np.zeros(total + LIST_MARGIN, np.int64),
+        np.zeros(total, np.int64),
+        np.zeros(total, np.int64),
+    )
+    return IBSwitches(inputs, tables, output, candidate_ports, choice, asked)
 
 
 def new_faster_ib_switches(
@@ -181,9 +185,9 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
         Output: the grants.
     """
     inputs, count = switches.inputs, 0
-    left = list_members(inputs.waiting, inputs.word_bits, switches.able)
+    left = list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)
     for iteration in range(iterations_of(switches)):
-        left = list_ready(inputs, switches.able, left, cycle)
+        left = list_ready(inputs, switches.candidate_ports, left, cycle)
         moves = iteration == 0
         asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
         count = _outputs_grant(switches, out_ports, packets, asked, moves, cycle, grants, count)
@@ -197,13 +201,13 @@ def _inputs_ask(
     switches: Any,
     out_ports: OutputPorts,
     packets: Packets,
-    able: int,
+    inputs_left: int,
     moves: bool,  # noqa: FBT001 - kernels take positional arguments only
     cycle: int,
     grants: Records[Grant],
     count: int,
 ) -> tuple[int, int, int]:
-    """Run the first allocation stage for the first ``able`` inputs of the list (IBS-2).
+    """Run the first allocation stage for the first ``inputs_left`` inputs of the list (IBS-2).
 
     Packets to be dropped cross at once (IBS-10). Return the number of requested outputs, the number of requesting
     inputs (moved to the front of the list; 0 without iterations) and the new number of grants.
@@ -214,13 +218,13 @@ def _inputs_ask(
         A drop moves the round-robin pointer (IBS-I2).
     """
     inputs, outputs = switches.inputs, switches.output
-    asked, asking, last = 0, 0, able - AHEAD if are_many(inputs.queues) else 0
-    for index in range(able):
+    asked, asking, last = 0, 0, inputs_left - AHEAD if are_many(inputs.queues) else 0
+    for index in range(inputs_left):
         if index < last:
-            ahead = switches.able[index + AHEAD]
+            ahead = switches.candidate_ports[index + AHEAD]
             prefetch(inputs.first, ahead * inputs.first.shape[1])
             load_first(packets, inputs.queues, ahead)
-        port = switches.able[index]
+        port = switches.candidate_ports[index]
         lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue
@@ -240,7 +244,7 @@ def _inputs_ask(
         asked += chooser.nearest == 0
         chooser.nearest = max(int(chooser.nearest), turn_of(inputs, local, chooser.last_input))
         if iterations_of(switches) > 1:
-            switches.able[asking] = port
+            switches.candidate_ports[asking] = port
             asking += 1
     return asked, asking, count
 

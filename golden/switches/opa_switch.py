@@ -55,7 +55,7 @@ class OPASwitches(NamedTuple):
         Candidate that an output granted last: an input of the MPort, or 4 + read port.
     choice : array of int64, (48 + 2 * mports,)
         Scratch of a cycle: VL picked by each input, then by each read port.
-    wanted : array of int64, (ports + mports,)
+    candidates : array of int64, (ports + mports,)
         Scratch of a cycle: bit masks of candidates for each output, then of inputs for each pair of central links.
     sc2sc : array of uint8, (switches, inputs, outputs, 32)
         Outgoing channel; SC15 drops.
@@ -70,7 +70,7 @@ class OPASwitches(NamedTuple):
     written: NDArray[np.int64]
     last_candidate: NDArray[np.int64]
     choice: NDArray[np.int64]
-    wanted: NDArray[np.int64]
+    candidates: NDArray[np.int64]
     sc2sc: NDArray[np.uint8]
     sc2vl: NDArray[np.uint8]
 
@@ -97,7 +97,7 @@ def new_opa_switches(
         written=np.zeros((total, lanes), np.int64),
         last_candidate=np.full(total, MPORT + READERS * mports - 1, np.int64),
         choice=np.zeros(OPA_PORTS + READERS * mports, np.int64),
-        wanted=np.zeros(ports + mports, np.int64),
+        candidates=np.zeros(ports + mports, np.int64),
         sc2sc=sc2sc,
         sc2vl=sc2vl,
     )
@@ -248,11 +248,11 @@ def allocate_one(
     The grants are appended to the first ``count`` grants; return the new count.
     """
     ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
-    wishes, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
-    wishes = _readers_ask(switches, out_ports, packets, switch, cycle, wishes)
-    while wishes != 0:
-        to = lowest(wishes)
-        wishes &= wishes - 1
+    requested_outputs, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
+    requested_outputs = _readers_ask(switches, out_ports, packets, switch, cycle, requested_outputs)
+    while requested_outputs != 0:
+        to = lowest(requested_outputs)
+        requested_outputs &= requested_outputs - 1
         if to < ports:
             _grant_output(switches, out_ports, packets, first + to, cycle, grants, count)
         else:
@@ -276,8 +276,8 @@ def _inputs_ask(
     Packets to be dropped cross at once (OPAS-8). Return the bit mask of requested resources and the new number of
     grants.
     """
-    inputs, wanted, choice = switches.inputs, switches.wanted, switches.choice
-    first, ports, wishes = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
+    inputs, candidates, choice = switches.inputs, switches.candidates, switches.choice
+    first, ports, requested_outputs = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
     left = ready_inputs(inputs, switch, inputs.waiting[switch] & ((1 << OPA_PORTS) - 1), cycle)
     while left != 0:
         port = lowest(left)
@@ -293,13 +293,13 @@ def _inputs_ask(
             continue
         if to // MPORT != port // MPORT:
             to = ports + port // MPORT
-        wishes = _wish(wanted, wishes, to, port % MPORT)
-    return wishes, count
+        requested_outputs = _add_request(candidates, requested_outputs, to, port % MPORT)
+    return requested_outputs, count
 
 
 @inner
 def _readers_ask(
-    switches: OPASwitches, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, wishes: int
+    switches: OPASwitches, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, requested_outputs: int
 ) -> int:
     """Run the first stage for the read ports: each picks a VL and requests its output (OPAS-2).
 
@@ -321,17 +321,17 @@ def _readers_ask(
             number = READERS * mport + reader
             choice[OPA_PORTS + number] = lane
             to = packets.pool[centre.queues.queue[buffer, lane].head].output
-            wishes = _wish(switches.wanted, wishes, to, MPORT + number)
-    return wishes
+            requested_outputs = _add_request(switches.candidates, requested_outputs, to, MPORT + number)
+    return requested_outputs
 
 
 @inner
-def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> int:
+def _add_request(candidates: NDArray[np.int64], requested_outputs: int, to: int, candidate: int) -> int:
     """Record a candidate's request for an output or a link pair and return the extended mask of requested resources."""
-    if not (wishes >> to) & 1:
-        wanted[to] = 0
-    wanted[to] |= 1 << candidate
-    return wishes | 1 << to
+    if not (requested_outputs >> to) & 1:
+        candidates[to] = 0
+    candidates[to] |= 1 << candidate
+    return requested_outputs | 1 << to
 
 
 @inner
@@ -346,7 +346,7 @@ def _grant_output(
 ) -> None:
     """Grant an output to one of its candidates (OPAS-3)."""
     inputs, local = switches.inputs, local_port(switches.inputs, to)
-    candidate = next_of(switches.wanted[local], switches.last_candidate[to])
+    candidate = next_of(switches.candidates[local], switches.last_candidate[to])
     switches.last_candidate[to] = candidate
     if candidate < MPORT:
         port = to - local % MPORT + candidate
@@ -372,7 +372,7 @@ def _grant_centre(
     """Grant a pair of central links to one of the requesting inputs (OPAS-4)."""
     inputs, centre = switches.inputs, switches.centre
     buffer = switch * switches.mports + mport
-    candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
+    candidate = next_of(switches.candidates[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
     centre.last_input[buffer] = candidate
     local = MPORT * mport + candidate
     port, lane = (switch << inputs.port_bits) + local, switches.choice[local]

@@ -34,7 +34,7 @@ class PerVLSwitches(NamedTuple):
         Input pair that an output pair granted last.
     asked : array of int64, (words of a switch,)
         Scratch of a cycle: bit set of requested outputs.
-    wanted : array of int64, (ports,)
+    requesters : array of int64, (ports,)
         Scratch of a cycle: bit mask of each output's requested VLs.
     first_pair : array of int64, (ports, lanes)
         Scratch of a cycle: requesting input pair that is first in round-robin order, for each output pair.
@@ -46,7 +46,7 @@ class PerVLSwitches(NamedTuple):
     busy_output: NDArray[np.int64]
     last_pair: NDArray[np.int64]
     asked: NDArray[np.int64]
-    wanted: NDArray[np.int64]
+    requesters: NDArray[np.int64]
     first_pair: NDArray[np.int64]
 
 
@@ -62,7 +62,7 @@ def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables)
         busy_output=np.zeros(shape, np.int64),
         last_pair=np.full(shape, ports * lanes - 1, np.int64),
         asked=np.zeros(1 << inputs.port_bits - inputs.word_bits, np.int64),
-        wanted=np.zeros(ports, np.int64),
+        requesters=np.zeros(ports, np.int64),
         first_pair=np.zeros((ports, lanes), np.int64),
     )
 
@@ -99,7 +99,7 @@ def allocate_one(
                     until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
                     switches.busy_input[first + port, lane] = until
                     count += 1
-                elif _wish(switches, out_ports, first, port * lanes + lane, cycle):
+                elif _request_output(switches, out_ports, first, port * lanes + lane, cycle):
                     switches.asked[word_of(inputs, output)] |= bit_of(inputs, output)
     for word in range(1 << more):
         outputs = switches.asked[word]
@@ -107,8 +107,8 @@ def allocate_one(
         while outputs != 0:
             output = (word << inputs.word_bits) + lowest(outputs)
             outputs &= outputs - 1
-            ready = switches.wanted[output]
-            switches.wanted[output] = 0
+            ready = switches.requesters[output]
+            switches.requesters[output] = 0
             while ready != 0:
                 pair = switches.first_pair[output, lowest(ready)]
                 ready &= ready - 1
@@ -118,7 +118,7 @@ def allocate_one(
 
 
 @inner
-def _wish(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int, cycle: int) -> bool:
+def _request_output(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int, cycle: int) -> bool:
     """Request the output pair of an input pair's first packet, if that pair is free and has space (IBS-P1, IBS-P2).
 
     Keep the requesting pair that is first in round-robin order. Return whether the request was made.
@@ -130,11 +130,11 @@ def _wish(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int
         out_ports, first + output, lane, cycle
     ):
         return False
-    pairs, after_last = len(switches.wanted) * lanes, switches.last_pair[first + output, lane] + 1
-    is_first = (switches.wanted[output] >> lane) & 1 == 0
+    pairs, after_last = len(switches.requesters) * lanes, switches.last_pair[first + output, lane] + 1
+    is_first = (switches.requesters[output] >> lane) & 1 == 0
     if is_first or (pair - after_last) % pairs < (switches.first_pair[output, lane] - after_last) % pairs:
         switches.first_pair[output, lane] = pair
-    switches.wanted[output] |= 1 << lane
+    switches.requesters[output] |= 1 << lane
     return True
 
 

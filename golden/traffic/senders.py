@@ -73,7 +73,7 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
         Include replies from every receiver to its senders, such as CNPs.
     """
     nics = sources.due.shape[0]
-    own = np.arange(nics)
+    every_nic = np.arange(nics)
     to_all, to_others = (np.zeros(nics, np.bool_) for _ in range(2))
     tables: list[NDArray[np.int64]] = []
     hot: list[NDArray[np.bool_]] = []
@@ -84,13 +84,13 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
         kind, has_own = setting[KIND], setting[HOT] < CERTAIN
         if kind == FROM_TRACE:
             first, past = sources.place[number].T
-            rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
+            rows, source = sources.trace[first[0] : past[-1]], np.repeat(every_nic, past - first)
             named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
             continue
         if kind == BY_CONNECTION:
             first, past = sources.place[number].T
             numbers = sources.connections.heap["number"][first[0] : past[-1]]
-            named.append(sources.connections.each["target"][numbers] * nics + np.repeat(own, past - first))
+            named.append(sources.connections.each["target"][numbers] * nics + np.repeat(every_nic, past - first))
             continue
         if has_own and kind == UNIFORM:
             to_all |= sends
@@ -100,10 +100,10 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
             tables.append(np.where(sends, sources.target[number], -1))
         elif has_own:
             ends = sources.pairs[number]
-            source = np.repeat(own, np.diff(ends))
+            source = np.repeat(every_nic, np.diff(ends))
             named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
         if setting[HOT]:
-            hot.append(np.isin(own, sources.hot[number, : setting[HOTS]]))
+            hot.append(np.isin(every_nic, sources.hot[number, : setting[HOTS]]))
             asks.append(sends)
     if replies:
         named += _replies(nics, to_all, to_others, tables, list(zip(asks, hot, strict=True)), np.concatenate(named))
@@ -131,11 +131,11 @@ def _replies(
 
     Pairs of a NIC with itself may be included.
     """
-    own = np.arange(nics)
+    every_nic = np.arange(nics)
     widely = np.flatnonzero(to_all | to_others)
     made = [pairs % nics * nics + pairs // nics]
     if len(widely) < nics:
-        made.append((widely[:, np.newaxis] * nics + own).ravel())
+        made.append((widely[:, np.newaxis] * nics + every_nic).ravel())
     for table in tables:
         sends = np.flatnonzero(table >= 0)
         made.append(sends * nics + table[sends])

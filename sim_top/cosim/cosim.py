@@ -206,7 +206,7 @@ def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> 
             top=name,
             bench=bench(name),
             simulator=simulator,
-            told=told,
+            settings=told,
             tests=("agrees_with_golden_in_every_cycle",),
             trace_depth=trace_depth,
         )

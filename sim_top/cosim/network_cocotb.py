@@ -95,7 +95,7 @@ def _run(text: str, carried: CarriedNetwork, *, trace_depth: int) -> tuple[str, 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "carried.pickle"
         file.write_bytes(pickle.dumps(carried))
-        outcome = run_verilog(text, top=TOP, bench=_BENCH, told={"carried": str(file)}, trace_depth=trace_depth)
+        outcome = run_verilog(text, top=TOP, bench=_BENCH, settings={"carried": str(file)}, trace_depth=trace_depth)
     if outcome.failures or outcome.tests != 1:
         raise RuntimeError(f"the bench of the network failed: {outcome.messages}\n{outcome.log[-4000:]}")
     return outcome.log, outcome.wave

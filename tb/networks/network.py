@@ -41,10 +41,10 @@ from vlane.tb.switches.row_layout import (
     VALID,
     VL,
     dropped_at,
-    heard_at,
     ready_at,
+    received_credit_at,
     rx_at,
-    told_at,
+    sent_credit_at,
     tx_at,
 )
 from vlane.tb.switches.switch_kinds import stamp_of, stamped
@@ -148,7 +148,7 @@ def _look_up(net: Network, field: Packet, end: int) -> bool:
 def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - signature of the other variant
     """Receive the credit return for blocks that left the input of a port."""
     outs, shown = hardware.outs, hardware.shown
-    first = told_at(layout_of(net, hardware), port)
+    first = sent_credit_at(layout_of(net, hardware), port)
     blocks = int(np.int64(get(shown, number, outs, first)))
     if blocks == 0:
         return
@@ -172,7 +172,7 @@ def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, 
 def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Receive the flow-control packet that a port shows, sent in the previous cycle."""
     outs, shown, end = hardware.outs, hardware.shown, hardware.first[number] + port
-    first, peer = told_at(layout_of(net, hardware), port), hardware.peer[number * hardware.ports + port]
+    first, peer = sent_credit_at(layout_of(net, hardware), port), hardware.peer[number * hardware.ports + port]
     if get(shown, number, outs, first) == 0 or peer == NOWHERE:
         return
     lane, limit = int(get(shown, number, outs, first + 1)), int(get(shown, number, outs, first + 2))
@@ -217,18 +217,18 @@ def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, po
     for lane in range(lanes):
         back[lane] += taken(remote, end, lane)
     settle(net.out_ports.returns, remote, end, cycle + 1)
-    heard, several = heard_at(layout_of(net, hardware), port), 0
+    place, several = received_credit_at(layout_of(net, hardware), port), 0
     for lane in range(lanes):
         back[lane] -= taken(remote, end, lane)
         if back[lane] > 0:
             if vls_apart(net.switches):
                 several |= 1 << lane
             else:
-                put(hardware.given, number, hardware.ins, heard, back[lane])
-                put(hardware.given, number, hardware.ins, heard + 1, lane)
+                put(hardware.given, number, hardware.ins, place, back[lane])
+                put(hardware.given, number, hardware.ins, place + 1, lane)
         back[lane] = 0
     if several != 0:
-        put(hardware.given, number, hardware.ins, heard, several)
+        put(hardware.given, number, hardware.ins, place, several)
 
 
 @inner
@@ -237,10 +237,10 @@ def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int
     end = hardware.first[number] + port
     lane, limit = arriving_fcp(remote, end, cycle)
     if lane >= 0:
-        heard = heard_at(layout_of(net, hardware), port)
-        put(hardware.given, number, hardware.ins, heard, 1)
-        put(hardware.given, number, hardware.ins, heard + 1, lane)
-        put(hardware.given, number, hardware.ins, heard + 2, limit % COUNTER_MODULUS)
+        place = received_credit_at(layout_of(net, hardware), port)
+        put(hardware.given, number, hardware.ins, place, 1)
+        put(hardware.given, number, hardware.ins, place + 1, lane)
+        put(hardware.given, number, hardware.ins, place + 2, limit % COUNTER_MODULUS)
     receive_fcps(remote, end, cycle + 1)
 
 

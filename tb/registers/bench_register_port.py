@@ -23,10 +23,10 @@ _WORD = 1 << 32
 class _Bus:
     """AXI4-Lite master that pauses on every channel, and the register map of the device."""
 
-    def __init__(self, dut: Any, told: dict[str, Any]) -> None:
-        self.dut, self.random = dut, random.Random(told["seed"])  # noqa: S311 - stimulus
-        self.registers: RegisterMap = register_map(told["block"], told["parameters"])
-        self.widths = {name: field.bits for side in layouts(told) for name, field in side.items()}
+    def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
+        self.dut, self.random = dut, random.Random(settings["seed"])  # noqa: S311 - stimulus
+        self.registers: RegisterMap = register_map(settings["block"], settings["parameters"])
+        self.widths = {name: field.bits for side in layouts(settings) for name, field in side.items()}
         self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         write, read = self.master.write_if, self.master.read_if
         for channel in (write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel):
@@ -49,9 +49,9 @@ class _Bus:
 
 
 async def _bus(dut: Any) -> _Bus:
-    told = setting()
-    inputs, _ = layouts(told)
-    bus = _Bus(dut, told)
+    settings = setting()
+    inputs, _ = layouts(settings)
+    bus = _Bus(dut, settings)
     await start(dut, [name for name in inputs if not name.startswith("s_axil")])
     return bus
 

@@ -24,16 +24,16 @@ _READY, _HOLD, _SWAP = True, False, False
 @cocotb.test()
 async def tables_written_over_the_bus_are_served(dut: Any) -> None:
     """Write a table, swap, wait for the swap, and compare every decision with golden's."""
-    told = setting()
-    parameters = told["parameters"]
-    inputs, _ = layouts(told)
+    settings = setting()
+    parameters = settings["parameters"]
+    inputs, _ = layouts(settings)
     registers = register_map("vlarb", parameters)
-    draw = random.Random(told["seed"])  # noqa: S311 - stimulus
+    draw = random.Random(settings["seed"])  # noqa: S311 - stimulus
     data_vls, entries, vl15 = parameters["data_vls"], parameters["entries"], parameters["vl15"]
     master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
     await start(dut, [name for name in inputs if not name.startswith("s_axil")])
     rules = np.zeros(golden.RULE_COUNT, np.int64)
-    for table in random_tables(3, data_vls=data_vls, entries=entries, seed=told["seed"]):
+    for table in random_tables(3, data_vls=data_vls, entries=entries, seed=settings["seed"]):
         for select, index, vl, weight in table.padded(entries):
             await master.write_dword(registers.address(_LISTS[select], index), vl << 8 | weight)
         dut.ready.value = 1
@@ -44,7 +44,7 @@ async def tables_written_over_the_bus_are_served(dut: Any) -> None:
         golden.load(state, table)
         assert await master.read_dword(registers.address("unreachable")) == golden.unreachable(state)
         assert await master.read_dword(registers.address("bad_entries")) == golden.bad_entries(state)
-        for number in range(told["cycles"]):
+        for number in range(settings["cycles"]):
             request, fits = (draw.getrandbits(data_vls + vl15) for _ in range(2))
             blocks = np.array([draw.randrange(1, 67) for _ in range(data_vls + vl15)], np.int64)
             dut.heads__request.value, dut.heads__fits.value = request, fits

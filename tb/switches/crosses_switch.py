@@ -68,7 +68,7 @@ def _any_of(ports: int, name: str) -> Event:
     return lambda cycles: np.logical_or.reduce([cycles.on(name.format(port)) for port in range(ports)])
 
 
-def _starts_on(ports: int, heard: str, blocks: str) -> Event:
+def _starts_on(ports: int, credit_in: str, blocks: str) -> Event:
     """Return the event that an output starts a packet one cycle after a credit for the packet's lane."""
 
     def happened(cycles: Cycles) -> Any:
@@ -76,12 +76,12 @@ def _starts_on(ports: int, heard: str, blocks: str) -> Event:
         for port in range(ports):
             starts = cycles.on(f"tx__{port}__valid") & cycles.on(f"tx__{port}__first")
             lane = cycles.bits(f"tx__{port}__vl")
-            told = after(cycles.on(f"{heard}__{port}__{blocks}"))
-            if cycles.has(f"{heard}__{port}__vl"):
-                same = lane == after(cycles.bits(f"{heard}__{port}__vl"))
+            credit_out = after(cycles.on(f"{credit_in}__{port}__{blocks}"))
+            if cycles.has(f"{credit_in}__{port}__vl"):
+                same = lane == after(cycles.bits(f"{credit_in}__{port}__vl"))
             else:
-                same = (after(cycles.bits(f"{heard}__{port}__{blocks}")) >> lane & np.uint64(1)) != 0
-            found = starts & told & same | (found if len(found) else False)
+                same = (after(cycles.bits(f"{credit_in}__{port}__{blocks}")) >> lane & np.uint64(1)) != 0
+            found = starts & credit_out & same | (found if len(found) else False)
         return found
 
     return happened
@@ -91,13 +91,13 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
     """Return the events of an instance that are not rules."""
     ports, lanes = parameters["ports"], parameters["data_vls"]
     by_fcp = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
-    heard, told, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
+    credit_in, credit_out, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
     events: dict[str, Event] = {
         "LFT written": lambda cycles: cycles.on("lft__enable"),
         "top written": lambda cycles: cycles.on("lft__enable") & cycles.on("lft__top"),
-        "credit received": _any_of(ports, f"{heard}__{{}}__{blocks}"),
-        "credit returned": _any_of(ports, f"{told}__{{}}__{blocks}"),
-        "start on the lane just credited": _starts_on(ports, heard, blocks),
+        "credit received": _any_of(ports, f"{credit_in}__{{}}__{blocks}"),
+        "credit returned": _any_of(ports, f"{credit_out}__{{}}__{blocks}"),
+        "start on the lane just credited": _starts_on(ports, credit_in, blocks),
         "reset": lambda cycles: cycles.on("rst"),
     }
     for phase in PHASES:

@@ -47,10 +47,10 @@ class Packet(NamedTuple):
 class Room:
     """Credit counters of a sender: a minimum and a maximum per lane."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.minimum, self.maximum = told["minimum"], told["maximum"]
-        self.shared = told["blocks"] - told["data_vls"] * told["minimum"]
-        self.used = [0] * told["data_vls"]
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.minimum, self.maximum = settings["minimum"], settings["maximum"]
+        self.shared = settings["blocks"] - settings["data_vls"] * settings["minimum"]
+        self.used = [0] * settings["data_vls"]
 
     def fits(self, lane: int, blocks: int) -> bool:
         """Return whether a packet may be sent."""
@@ -61,18 +61,20 @@ class Room:
 class Sender:
     """Drive ``rx`` of a port with random packets, and read ``returned``: blocks and VL, or one bit per VL."""
 
-    def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
-        self.dut, self.kind, self.port, self.told, self.source = dut, kind, port, told, source
-        self.room, self.left = Room(told), deque[tuple[int, int, int, int]]()
+    def __init__(self, dut: Any, kind: Kind, port: int, settings: dict[str, Any], source: random.Random) -> None:
+        self.dut, self.kind, self.port, self.settings, self.source = dut, kind, port, settings, source
+        self.room, self.left = Room(settings), deque[tuple[int, int, int, int]]()
         self.sent: list[Packet] = []
         self.on = True
 
     def _packet(self) -> None:
-        lane, flits = self.source.randrange(self.told["data_vls"]), self.source.randint(1, self.told["largest"])
+        lane, flits = self.source.randrange(self.settings["data_vls"]), self.source.randint(1, self.settings["largest"])
         if not (self.on and self.source.random() < 0.7 and self.room.fits(lane, flits)):
             return
         slid = self.port << 12 | len(self.sent) & 0xFFF  # makes all packets different
-        to = LocalRouteHeader(0, 0, 0, 0, LNH_BTH, self.source.randrange(1, self.told["lids"]), 16 * flits - 1, slid)
+        to = LocalRouteHeader(
+            0, 0, 0, 0, LNH_BTH, self.source.randrange(1, self.settings["lids"]), 16 * flits - 1, slid
+        )
         header = self.kind.header(to, lane, self.source)
         body = tuple(self.source.getrandbits(64) for _ in range(flits - 1))
         self.room.used[lane] += flits
@@ -91,7 +93,7 @@ class Sender:
     def listen(self) -> None:
         """Read the outputs of a cycle."""
         blocks = int(getattr(self.dut, f"returned__{self.port}__blocks").value)
-        freed = [(lane, 1) for lane in range(self.told["data_vls"]) if blocks >> lane & 1]
+        freed = [(lane, 1) for lane in range(self.settings["data_vls"]) if blocks >> lane & 1]
         if not self.kind.vls_apart:
             freed = [(int(getattr(self.dut, f"returned__{self.port}__vl").value), blocks)] if blocks else []
         for lane, count in freed:
@@ -102,9 +104,9 @@ class Sender:
 class Receiver:
     """Watch ``tx`` of a port, return credits after random delays, and collect packets."""
 
-    def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
+    def __init__(self, dut: Any, kind: Kind, port: int, settings: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.source = dut, kind, port, source
-        self.room, self.held = Room(told), [0] * told["data_vls"]
+        self.room, self.held = Room(settings), [0] * settings["data_vls"]
         self.open: list[int] = []
         self.got: list[tuple[int, ...]] = []
 
@@ -154,14 +156,14 @@ class Receiver:
 
 async def delivers(dut: Any, kind: Kind) -> None:
     """Check that every packet leaves once, in order and unchanged except for its stamp, without overflows."""
-    told = setting()["parameters"]
-    ports, lanes, lids = told["ports"], told["data_vls"], told["lids"]
+    settings = setting()["parameters"]
+    ports, lanes, lids = settings["ports"], settings["data_vls"], settings["lids"]
     source = random.Random(setting()["seed"])  # noqa: S311 - a repeatable choice
     await start(dut, [name for name, _, is_input in setting()["ports"] if is_input])
     table = {lid: source.randrange(ports) for lid in range(1, lids)}
     await _program(dut, table, kind.map_writes(ports, lanes))
-    senders = [Sender(dut, kind, port, told, source) for port in range(ports)]
-    receivers = [Receiver(dut, kind, port, told, source) for port in range(ports)]
+    senders = [Sender(dut, kind, port, settings, source) for port in range(ports)]
+    receivers = [Receiver(dut, kind, port, settings, source) for port in range(ports)]
     await _run(dut, senders, receivers, source)
     sent = [packet for sender in senders for packet in sender.sent]
     assert len(sent) > _CYCLES // 4
@@ -187,18 +189,18 @@ async def _run(dut: Any, senders: list[Sender], receivers: list[Receiver], sourc
 
 def _check_received(port: int, receiver: Receiver, sent: list[Packet], kind: Kind, lanes: int) -> None:
     """Compare received packets with those sent: in order for each (sender, incoming lane, outgoing lane)."""
-    wanted: dict[tuple[int, int, int], deque[tuple[int, ...]]] = {}
+    expected: dict[tuple[int, int, int], deque[tuple[int, ...]]] = {}
     for packet in sent:
         out, lane = kind.leaves(packet.header, lanes)
         flow = (packet.sender, packet.lane, lane)
-        wanted.setdefault(flow, deque()).append((lane, out.pack(), *packet.flits[1:]))
+        expected.setdefault(flow, deque()).append((lane, out.pack(), *packet.flits[1:]))
     for flits in receiver.got:
-        found = next((flow for flow, waiting in wanted.items() if waiting and waiting[0] == flits), None)
+        found = next((flow for flow, waiting in expected.items() if waiting and waiting[0] == flits), None)
         assert found is not None, (
             f"port {port}: packet {[f'{flit:x}' for flit in flits]} is not the next one of any flow"
         )
-        wanted[found].popleft()
-    assert not any(wanted.values()), f"port {port}: some packets were not delivered"
+        expected[found].popleft()
+    assert not any(expected.values()), f"port {port}: some packets were not delivered"
 
 
 async def _program(dut: Any, table: Mapping[int, int], maps: Sequence[Mapping[str, int]]) -> None:

@@ -22,7 +22,7 @@ class SwitchPhase:
         Length in cycles, tables included.
     send : int
         Probability per cycle that an idle sender starts a packet for which it has credit.
-    hear : int
+    receive : int
         Probability per cycle that a receiver returns a block.
     least_blocks, most_blocks : int
         Smallest and largest packet, in blocks.
@@ -46,7 +46,7 @@ class SwitchPhase:
 
     cycles: int
     send: int = CERTAIN
-    hear: int = CERTAIN
+    receive: int = CERTAIN
     least_blocks: int = 1
     most_blocks: int = 1
     hot: int = 0
@@ -69,7 +69,7 @@ _TRAFFIC = 20_000
 _KINDS = 9
 
 
-def _told(parameters: Mapping[str, Any], map_writes: int) -> int:
+def _write_cycles(parameters: Mapping[str, Any], map_writes: int) -> int:
     """Return the largest number of cycles that the table writes take."""
     entries = max(parameters["entries"], parameters["data_vls"])
     writes = parameters["lids"] + parameters["ports"] * (3 + 2 * entries) + map_writes + 1
@@ -78,7 +78,7 @@ def _told(parameters: Mapping[str, Any], map_writes: int) -> int:
 
 def full_round(parameters: Mapping[str, Any], *, map_writes: int) -> int:
     """Return the shortest run, in cycles, in which every kind of phase has its full length."""
-    return _KINDS * (_TRAFFIC + _told(parameters, map_writes))
+    return _KINDS * (_TRAFFIC + _write_cycles(parameters, map_writes))
 
 
 def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int) -> tuple[SwitchPhase, ...]:
@@ -90,10 +90,12 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         Largest number of writes to the map from levels or channels to lanes.
     """
     most = parameters["largest"]
-    told = _told(parameters, map_writes)
+    write_cycles = _write_cycles(parameters, map_writes)
     gap = CERTAIN // 4
-    heard = CERTAIN // (16 if parameters.get("starving") else 8)  # with starvation, inputs seldom use up the far buffer
-    each = told + max(600, min(_TRAFFIC, cycles // _KINDS - told))
+    receive_chance = CERTAIN // (
+        16 if parameters.get("starving") else 8
+    )  # with starvation, inputs seldom use up the far buffer
+    each = write_cycles + max(600, min(_TRAFFIC, cycles // _KINDS - write_cycles))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),
         SwitchPhase(each, most_blocks=most, name="saturated"),
@@ -102,14 +104,20 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         SwitchPhase(
             each, send=CERTAIN // 2, most_blocks=most, hot=CERTAIN // 2, stall=CERTAIN // 64, gap=gap, name="hot spot"
         ),
-        SwitchPhase(each, hear=CERTAIN // 8, most_blocks=most, stall=CERTAIN // 16, name="slow receivers"),
-        SwitchPhase(
-            each, hear=CERTAIN // 2, most_blocks=most, write=CERTAIN // 16, bad=CERTAIN // 32, gap=gap, name="rewritten"
-        ),
-        SwitchPhase(each, send=CERTAIN // 4, hear=CERTAIN // 64, most_blocks=most, name="starved"),
+        SwitchPhase(each, receive=CERTAIN // 8, most_blocks=most, stall=CERTAIN // 16, name="slow receivers"),
         SwitchPhase(
             each,
-            hear=heard,
+            receive=CERTAIN // 2,
+            most_blocks=most,
+            write=CERTAIN // 16,
+            bad=CERTAIN // 32,
+            gap=gap,
+            name="rewritten",
+        ),
+        SwitchPhase(each, send=CERTAIN // 4, receive=CERTAIN // 64, most_blocks=most, name="starved"),
+        SwitchPhase(
+            each,
+            receive=receive_chance,
             most_blocks=most,
             write=CERTAIN // 256,
             bad=1024,

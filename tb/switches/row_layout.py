@@ -22,13 +22,13 @@ class RowLayout(NamedTuple):
         Number of ports of the switch.
     words : int
         Number of words in a flit.
-    told : int
+    credit_words : int
         Elements per port for received, and for sent, credits.
     """
 
     ports: int
     words: int
-    told: int
+    credit_words: int
 
 
 @inner
@@ -38,15 +38,15 @@ def rx_at(layout: RowLayout, port: int) -> int:
 
 
 @inner
-def heard_at(layout: RowLayout, port: int) -> int:
+def received_credit_at(layout: RowLayout, port: int) -> int:
     """Return the index of the credits that a port receives."""
-    return rx_at(layout, layout.ports) + layout.told * port
+    return rx_at(layout, layout.ports) + layout.credit_words * port
 
 
 @inner
 def ready_at(layout: RowLayout, port: int) -> int:
     """Return the index of a port's link ready."""
-    return heard_at(layout, layout.ports) + port
+    return received_credit_at(layout, layout.ports) + port
 
 
 @inner
@@ -62,12 +62,12 @@ def tx_at(layout: RowLayout, port: int) -> int:
 
 
 @inner
-def told_at(layout: RowLayout, port: int) -> int:
+def sent_credit_at(layout: RowLayout, port: int) -> int:
     """Return the index of the credits that a port sends."""
-    return tx_at(layout, layout.ports) + layout.told * port
+    return tx_at(layout, layout.ports) + layout.credit_words * port
 
 
 @inner
 def dropped_at(layout: RowLayout, port: int) -> int:
     """Return the index of a port's drop cause."""
-    return told_at(layout, layout.ports) + port
+    return sent_credit_at(layout, layout.ports) + port

@@ -21,10 +21,10 @@ from vlane.packets.fcp import COUNTER_MODULUS
 from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
 
-(LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
-(LANES_HEARD, _, LANES_FREED) = range(3)
-(LANES_TOLD, BLOCKS_TOLD) = range(2)
-(LANE_SAID, LIMIT_SAID) = range(2)
+(RECEIVED_LANE, RECEIVED_BLOCKS, BLOCKS_FREED) = range(3)
+(RECEIVED_LANES, _, LANES_FREED) = range(3)
+(RETURNED_LANES, RETURNED_BLOCKS) = range(2)
+(FCP_LANE, FCP_LIMIT) = range(2)
 _ANY = 65536
 _LOST = 8
 """One in this many flow-control packets is lost."""
@@ -66,8 +66,8 @@ def _send_fcp(remote: FCPLimits, surroundings: SwitchSurroundings, port: int, cy
     if not send_due_fcp(surroundings.out_ports, port, outside, cycle, 1):
         return False
     lane = int(remote.end[port].last)
-    said = surroundings.limit_sent[port, (cycle + 1) % RING]
-    said[LANE_SAID], said[LIMIT_SAID] = lane + 1, remote.limit_sent[port, lane]
+    fcp = surroundings.limit_sent[port, (cycle + 1) % RING]
+    fcp[FCP_LANE], fcp[FCP_LIMIT] = lane + 1, remote.limit_sent[port, lane]
     return True
 
 
@@ -96,16 +96,16 @@ def _hear_of_lanes(
     bits: NDArray[np.uint64],
 ) -> None:
     """Draw the lanes of which a receiver returns a block, and record the returns that the sender counts."""
-    lanes, heard = surroundings.owed.shape[1], surroundings.received_credit[port]
-    told, freed = below(bits, 1 << lanes), 0
+    lanes, received = surroundings.owed.shape[1], surroundings.received_credit[port]
+    returned, freed = below(bits, 1 << lanes), 0
     for lane in range(lanes):
         if surroundings.owed[port, lane] > 0:
-            surroundings.owed[port, lane] -= (told >> lane) & 1
+            surroundings.owed[port, lane] -= (returned >> lane) & 1
         elif not reckless:
-            told &= ~(1 << lane)
+            returned &= ~(1 << lane)
         if remote.taken[port, lane].blocks != 0:
-            freed |= told & 1 << lane
-    heard[LANES_HEARD], heard[BLOCKS_HEARD], heard[LANES_FREED] = told, told != 0, freed
+            freed |= returned & 1 << lane
+    received[RECEIVED_LANES], received[RECEIVED_BLOCKS], received[LANES_FREED] = returned, returned != 0, freed
 
 
 @inner
@@ -118,17 +118,17 @@ def _hear_returns(
     reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    lanes, heard = surroundings.owed.shape[1], surroundings.received_credit[port]
+    lanes, received = surroundings.owed.shape[1], surroundings.received_credit[port]
     if vls_apart(surroundings.switches):
         _hear_of_lanes(remote, surroundings, port, reckless, bits)
         return
     blocks = 1 + below(bits, most)
     if not reckless:
         lane, blocks = _free_owed(surroundings, port, lane, blocks)
-    heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
-    heard[BLOCKS_FREED] = 0
+    received[RECEIVED_LANE], received[RECEIVED_BLOCKS] = lane, blocks
+    received[BLOCKS_FREED] = 0
     if lane < lanes:
-        heard[BLOCKS_FREED] = min(blocks, int(remote.taken[port, lane].blocks))
+        received[BLOCKS_FREED] = min(blocks, int(remote.taken[port, lane].blocks))
         surroundings.owed[port, lane] -= min(blocks, surroundings.owed[port, lane])
 
 
@@ -142,17 +142,17 @@ def _hear_limits(
     reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
-    lanes, heard = surroundings.owed.shape[1], surroundings.received_credit[port]
+    lanes, received = surroundings.owed.shape[1], surroundings.received_credit[port]
     freed, blocks = _free_owed(surroundings, port, lane % lanes, most)
     surroundings.owed[port, freed] -= blocks
     surroundings.freed[port, freed] += blocks
-    told = lane if reckless else below(bits, lanes)
+    returned = lane if reckless else below(bits, lanes)
     if below(bits, _LOST) == 0:
         return
-    heard[LANE_HEARD], heard[BLOCKS_HEARD] = told, 1
-    heard[BLOCKS_FREED] = below(bits, _ANY)
-    if told < lanes:
-        heard[BLOCKS_FREED] = remote.whole[told] + surroundings.freed[port, told]
+    received[RECEIVED_LANE], received[RECEIVED_BLOCKS] = returned, 1
+    received[BLOCKS_FREED] = below(bits, _ANY)
+    if returned < lanes:
+        received[BLOCKS_FREED] = remote.whole[returned] + surroundings.freed[port, returned]
 
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
@@ -178,13 +178,16 @@ def _show_returns(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    lane, blocks = surroundings.received_credit[port, LANE_HEARD], surroundings.received_credit[port, BLOCKS_HEARD]
+    lane, blocks = (
+        surroundings.received_credit[port, RECEIVED_LANE],
+        surroundings.received_credit[port, RECEIVED_BLOCKS],
+    )
     if blocks == 0:
         if not vls_apart(surroundings.switches):
             put(rows, row, where, first + 1, lane)  # without blocks the lane is ignored
         return
     if vls_apart(surroundings.switches):
-        put(rows, row, where, first, surroundings.received_credit[port, LANES_HEARD])
+        put(rows, row, where, first, surroundings.received_credit[port, RECEIVED_LANES])
         freed = surroundings.received_credit[port, LANES_FREED]
         while freed != 0:
             give_back(remote, port, lowest(freed), 1)
@@ -206,8 +209,8 @@ def _show_limits(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    lane, limit = surroundings.received_credit[port, LANE_HEARD], surroundings.received_credit[port, BLOCKS_FREED]
-    if surroundings.received_credit[port, BLOCKS_HEARD] == 0:
+    lane, limit = surroundings.received_credit[port, RECEIVED_LANE], surroundings.received_credit[port, BLOCKS_FREED]
+    if surroundings.received_credit[port, RECEIVED_BLOCKS] == 0:
         return
     put(rows, row, where, first, 1)
     put(rows, row, where, first + 1, lane)
@@ -217,7 +220,7 @@ def _show_limits(
 
 
 @by_type({Rooms: _show_returns, FCPLimits: _show_limits})
-def show_heard(
+def show_received(
     remote: Any,
     surroundings: SwitchSurroundings,
     port: int,
@@ -240,8 +243,8 @@ def _show_returned(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    told = surroundings.back[port, slot]
-    lanes, blocks = told[LANES_TOLD], told[BLOCKS_TOLD]
+    returned = surroundings.back[port, slot]
+    lanes, blocks = returned[RETURNED_LANES], returned[RETURNED_BLOCKS]
     if lanes == 0:
         return
     if vls_apart(surroundings.switches):
@@ -253,7 +256,7 @@ def _show_returned(
         lane = lowest(lanes)
         lanes &= lanes - 1
         give_back(surroundings.up, port, lane, min(blocks, int(surroundings.up.taken[port, lane].blocks)))
-    told[LANES_TOLD] = 0
+    returned[RETURNED_LANES] = 0
 
 
 @inner
@@ -267,21 +270,21 @@ def _show_said(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    surroundings.back[port, slot, LANES_TOLD] = 0
-    said = surroundings.limit_sent[port, slot]
-    if said[LANE_SAID] != 0:
-        lane, limit = said[LANE_SAID] - 1, said[LIMIT_SAID]
+    surroundings.back[port, slot, RETURNED_LANES] = 0
+    fcp = surroundings.limit_sent[port, slot]
+    if fcp[FCP_LANE] != 0:
+        lane, limit = fcp[FCP_LANE] - 1, fcp[FCP_LIMIT]
         put(expected, row, where, first, 1)
         put(expected, row, where, first + 1, lane)
         put(expected, row, where, first + 2, limit % COUNTER_MODULUS)
         freed = limit - remote.whole[lane] - surroundings.known[port, lane]
         surroundings.known[port, lane] += freed
         give_back(surroundings.up, port, lane, min(freed, int(surroundings.up.taken[port, lane].blocks)))
-        said[LANE_SAID] = 0
+        fcp[FCP_LANE] = 0
 
 
 @by_type({Rooms: _show_returned, FCPLimits: _show_said})
-def show_told(
+def show_returned(
     remote: Any,
     surroundings: SwitchSurroundings,
     port: int,

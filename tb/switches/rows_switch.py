@@ -49,23 +49,23 @@ from vlane.tb.switches.row_layout import (
     VL,
     RowLayout,
     dropped_at,
-    heard_at,
     programs_at,
     ready_at,
+    received_credit_at,
     rx_at,
-    told_at,
+    sent_credit_at,
     tx_at,
 )
 from vlane.tb.switches.rows_credit import (
-    BLOCKS_HEARD,
-    BLOCKS_TOLD,
-    LANES_TOLD,
+    RECEIVED_BLOCKS,
+    RETURNED_BLOCKS,
+    RETURNED_LANES,
     count_returned,
     fields,
     receive_credit,
     send_fcp,
-    show_heard,
-    show_told,
+    show_received,
+    show_returned,
 )
 from vlane.tb.switches.starvation_rows import apply_starvation, freed_before, hold
 from vlane.tb.switches.surroundings_switch import (
@@ -179,9 +179,9 @@ def _switch(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int6
         while before < field.flits:
             since += 1
             moved = min(flits_moved(surroundings.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
-            told = surroundings.back[port, (since + 1) % RING]
-            told[LANES_TOLD] |= 1 << lane
-            told[BLOCKS_TOLD] = moved - before
+            returned = surroundings.back[port, (since + 1) % RING]
+            returned[RETURNED_LANES] |= 1 << lane
+            returned[RETURNED_BLOCKS] = moved - before
             before = moved
 
 
@@ -298,7 +298,7 @@ def _receive_credit(
     """Draw the blocks that a receiver frees and returns. The sender counts at most its used blocks."""
     reckless = chances[C_RECKLESS] != 0
     lane = draw_lane(surroundings, bits, reckless)
-    surroundings.received_credit[port, BLOCKS_HEARD] = 0
+    surroundings.received_credit[port, RECEIVED_BLOCKS] = 0
     if below(bits, CERTAIN) < chances[C_HEAR]:
         receive_credit(
             surroundings.remote, surroundings, port, lane, surroundings.out_ports.returns.speed, reckless, bits
@@ -342,12 +342,12 @@ def _free_returned_space(surroundings: SwitchSurroundings, slot: int) -> None:
         while lanes != 0:
             give_back(surroundings.input_buffers, port, lowest(lanes), freed)
             lanes &= lanes - 1
-        told = surroundings.back[port, slot]
-        lanes = told[LANES_TOLD]
+        returned = surroundings.back[port, slot]
+        lanes = returned[RETURNED_LANES]
         while lanes != 0:
             lane = lowest(lanes)
             lanes &= lanes - 1
-            count_returned(surroundings.remote, port, lane, told[BLOCKS_TOLD])
+            count_returned(surroundings.remote, port, lane, returned[RETURNED_BLOCKS])
 
 
 @kernel
@@ -404,7 +404,7 @@ def fill_rows(
                     0,
                 )
                 sending.place += 1
-            show_heard(surroundings.remote, surroundings, port, rows, row, ins, heard_at(layout, port))
+            show_received(surroundings.remote, surroundings, port, rows, row, ins, received_credit_at(layout, port))
             put(rows, row, ins, ready_at(layout, port), surroundings.stalled[port] <= cycle)
             _show_port(surroundings, layout, port, slot, outs, expected, row)
         if below(bits, CERTAIN) < chances[C_WRITE]:
@@ -445,6 +445,6 @@ def _show_port(
         )
         surroundings.owed[port, shown.lane - 1] += 1
         shown.lane = 0
-    show_told(surroundings.remote, surroundings, port, slot, expected, row, outs, told_at(layout, port))
+    show_returned(surroundings.remote, surroundings, port, slot, expected, row, outs, sent_credit_at(layout, port))
     put(expected, row, outs, dropped_at(layout, port), surroundings.dropped[port, slot])
     surroundings.dropped[port, slot] = 0

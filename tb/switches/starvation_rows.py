@@ -26,7 +26,7 @@ from vlane.golden.switches.credit_starvation import (
 )
 from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.marking_writes import MARKING_PROGRAM, element_of
-from vlane.tb.switches.rows_credit import BLOCKS_TOLD, LANES_TOLD
+from vlane.tb.switches.rows_credit import RETURNED_BLOCKS, RETURNED_LANES
 from vlane.tb.switches.surroundings_switch import (
     RING,
     W_FOUR,
@@ -49,12 +49,12 @@ _SHORT = 24
 
 @inner
 def _all_returned(starvation: Unstarved, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
-    return surroundings.back[port, slot, LANES_TOLD], surroundings.back[port, slot, BLOCKS_TOLD]
+    return surroundings.back[port, slot, RETURNED_LANES], surroundings.back[port, slot, RETURNED_BLOCKS]
 
 
 @inner
 def _freed(starvation: Starvation, surroundings: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - signature of the other variant
-    return surroundings.left[port, LANES_TOLD], surroundings.left[port, BLOCKS_TOLD]
+    return surroundings.left[port, RETURNED_LANES], surroundings.left[port, RETURNED_BLOCKS]
 
 
 @by_type({Unstarved: _all_returned, Starvation: _freed})
@@ -73,13 +73,13 @@ def _hold_nothing(
 def _hold(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     speed = surroundings.out_ports.returns.speed
     for port in range(len(surroundings.tx)):
-        told, left = surroundings.back[port, (cycle + 1) % RING], surroundings.left[port]
-        left[LANES_TOLD], left[BLOCKS_TOLD] = told[LANES_TOLD], told[BLOCKS_TOLD]
+        returned, left = surroundings.back[port, (cycle + 1) % RING], surroundings.left[port]
+        left[RETURNED_LANES], left[RETURNED_BLOCKS] = returned[RETURNED_LANES], returned[RETURNED_BLOCKS]
         lane, freed, before = 0, 0, starvation.port[port].withheld
-        if told[LANES_TOLD] != 0:
-            lane, freed = lowest(told[LANES_TOLD]), told[BLOCKS_TOLD]
+        if returned[RETURNED_LANES] != 0:
+            lane, freed = lowest(returned[RETURNED_LANES]), returned[RETURNED_BLOCKS]
         lane, blocks = return_held(starvation, port, cycle, lane, freed, speed)
-        told[LANES_TOLD], told[BLOCKS_TOLD] = (1 << lane if blocks != 0 else 0), blocks
+        returned[RETURNED_LANES], returned[RETURNED_BLOCKS] = (1 << lane if blocks != 0 else 0), blocks
         rules[WITHHELD] += starvation.port[port].withheld != before
 
 

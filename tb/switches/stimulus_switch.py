@@ -70,12 +70,12 @@ def switch_elements(
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
     is_by_fcp = "hears__0__valid" in inputs
-    heard, returned = ("hears", "says") if is_by_fcp else ("heard", "returned")
-    told = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
-    returns = [name for name in told if f"{heard}__0__{name}" in inputs]
+    credit_in, returned = ("hears", "says") if is_by_fcp else ("heard", "returned")
+    fields = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
+    returns = [name for name in fields if f"{credit_in}__0__{name}" in inputs]
     given = [("rst", 1)]
     given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-    given += [(f"{heard}__{port}__{name}", 1) for port in range(ports) for name in returns]
+    given += [(f"{credit_in}__{port}__{name}", 1) for port in range(ports) for name in returns]
     given += [("ready", ports)]
     given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
     given += [(name, 1) for name in program]
@@ -272,11 +272,11 @@ class SwitchTraffic(Stimulus):
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]
-        told = min(len(rows), len(self._boot))
+        boot_rows = min(len(rows), len(self._boot))
         chances = np.array(
             [
                 phase.send,
-                phase.hear,
+                phase.receive,
                 phase.least_blocks,
                 phase.most_blocks,
                 phase.hot,
@@ -288,7 +288,7 @@ class SwitchTraffic(Stimulus):
             ],
             np.int64,
         )
-        for part, drawn in ((slice(0, told), np.zeros_like(chances)), (slice(told, None), chances)):
+        for part, drawn in ((slice(0, boot_rows), np.zeros_like(chances)), (slice(boot_rows, None), chances)):
             fill_rows(
                 self._around,
                 drawn,
@@ -301,7 +301,7 @@ class SwitchTraffic(Stimulus):
                 rules,
                 Happened(self.happened.before, self.happened.words[part]),
             )
-        put_writes(self._inputs, self._boot[:told], rows[:told])
-        del self._boot[:told]
+        put_writes(self._inputs, self._boot[:boot_rows], rows[:boot_rows])
+        del self._boot[:boot_rows]
         if self._done + len(rows) == phase.cycles:
             self._inputs["rst"].put(rows[-1:], 1)

@@ -63,7 +63,7 @@ def parameters_of(name: str) -> dict[str, Any]:
 
 
 def bench(component: Any, top: str, told: dict[str, Any]) -> None:
-    outcome = run_cocotb(component, top=top, bench=f"vlane.tb.registers.bench_{top}", told=told)
+    outcome = run_cocotb(component, top=top, bench=f"vlane.tb.registers.bench_{top}", settings=told)
     assert outcome.tests
     assert outcome.failures == 0, outcome.messages
 

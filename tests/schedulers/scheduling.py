@@ -89,7 +89,7 @@ def assert_bench_agrees(
             block.make(parameters),
             top=name,
             bench=bench(name),
-            told={"parameters": parameters, "cycles": cycles, "seed": 4},
+            settings={"parameters": parameters, "cycles": cycles, "seed": 4},
             tests=chosen,
         )
         assert outcome.failures == 0, outcome.messages
@@ -106,7 +106,7 @@ def assert_every_phase_agrees(name: str, given: dict[str, Any], *, map_writes: i
         block.make(parameters),
         top=name,
         bench=bench(name),
-        told={"parameters": parameters, "cycles": sum(phase.cycles for phase in phases), "seed": 4},
+        settings={"parameters": parameters, "cycles": sum(phase.cycles for phase in phases), "seed": 4},
         tests=("agrees_with_golden_in_every_cycle",),
     )
     assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages

@@ -390,7 +390,7 @@ def test_cocotb_bench_agrees(simulator: str) -> None:
         VLArb(VLArbParameters(**DIRECTED)),
         top="vlarb",
         bench="vlane.tb.schedulers.vlarb.bench",
-        told=encode_plan(**DIRECTED, tables=plan.tables, phases=phases, seed=4),
+        settings=encode_plan(**DIRECTED, tables=plan.tables, phases=phases, seed=4),
         simulator=simulator,
     )
 

@@ -196,7 +196,7 @@ def _show(
     """Write the inputs of a cycle and the expected outputs, except ``flit_out``."""
     clear_row(rows, cycle)
     clear_row(expected, cycle)
-    lanes, count, own = state.data_vls, len(given.flit), state.markers.port[0]
+    lanes, count, port_state = state.data_vls, len(given.flit), state.markers.port[0]
     put(rows, cycle, ins, 0, resets)
     for value in range(len(given.values)):
         put(rows, cycle, ins, 1 + value, given.values[value])
@@ -212,8 +212,8 @@ def _show(
     put(expected, cycle, outs, 3, threshold)
     put(expected, cycle, outs, 4, size)
     put(expected, cycle, outs, 5, rate)
-    put(expected, cycle, outs, 6, own.victim_mask)
-    put(expected, cycle, outs, 7, own.level)
+    put(expected, cycle, outs, 6, port_state.victim_mask)
+    put(expected, cycle, outs, 7, port_state.level)
     for lane in range(lanes):
         put(expected, cycle, outs, 8 + lane, markers.is_over(state.markers, 0, lane, given.measure[lane]))
         put(expected, cycle, outs, 8 + lanes + lane, state.markers.lane[0, lane].starved)

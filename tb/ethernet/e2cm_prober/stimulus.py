@@ -90,7 +90,7 @@ def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
 def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
     """Draw a reply: occupancy near the set point or near the previous one, feedback at a bound, or any value."""
     made = state.made
-    own = made.probe[0, values[golden.FLOW]]
+    probe_state = made.probe[0, values[golden.FLOW]]
     gap, sent = 1 + _up_to_bits(bits, 31), _up_to_bits(bits, 22)
     if below(bits, 2):
         sent = made.probe_bytes + below(bits, made.probe_bytes)
@@ -99,14 +99,14 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
     if way < 3:
         aim = below(bits, aim + 1)
     elif way == 3:
-        aim = min(_MOST, max(0, own.occupancy + below(bits, 257) - 128))
+        aim = min(_MOST, max(0, probe_state.occupancy + below(bits, 257) - 128))
     elif way == 4:
         aim = max(0, min(_MOST, made.set_point + below(bits, 129) - 64))
     elif way == 5:
         aim = 0
     elif way == 6:  # the feedback is at a bound, or close to it
         bound = made.most if below(bits, 2) else -made.most
-        aim = (made.set_point + made.weight * own.occupancy - bound) // (1 + made.weight)
+        aim = (made.set_point + made.weight * probe_state.occupancy - bound) // (1 + made.weight)
         aim = max(0, min(_MOST, aim + below(bits, 129) - 64))
     else:
         aim = _up_to_bits(bits, OCCUPANCY_BITS)
@@ -115,12 +115,16 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
         excess = _up_to_bits(bits, 22)
     if below(bits, 16) == 0:
         gap = (0, 1, 1 << 31, (1 << 31) - 1)[below(bits, 4)] if below(bits, 2) else below(bits, _MODULUS)
-    values[golden.ARRIVAL] = (own.arrival + gap) & _MODULUS
-    delay = own.least + excess if below(bits, 8) else own.least - min(own.least, _up_to_bits(bits, 10))
-    if own.heard == 0 and made.learned:
+    values[golden.ARRIVAL] = (probe_state.arrival + gap) & _MODULUS
+    delay = (
+        probe_state.least + excess
+        if below(bits, 8)
+        else probe_state.least - min(probe_state.least, _up_to_bits(bits, 10))
+    )
+    if probe_state.replied == 0 and made.learned:
         delay = (1 << 12) + _up_to_bits(bits, 16)
     values[golden.STAMP] = (values[golden.ARRIVAL] - delay) & _MODULUS
-    values[golden.REPORTED] = (own.reported + sent) & _MODULUS
+    values[golden.REPORTED] = (probe_state.reported + sent) & _MODULUS
     if below(bits, 64) == 0:  # near the wrap, so the next counts cross the highest bit, or all bits
         values[golden.REPORTED] = (_MODULUS >> below(bits, 2)) - below(bits, 1 << 18)
 
@@ -129,10 +133,10 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
 def _draw_start(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
     """Draw a frame, often one that exactly reaches the probe threshold or lacks a byte, or a probe."""
     made = state.made
-    own = made.probe[0, values[golden.FLOW]]
+    probe_state = made.probe[0, values[golden.FLOW]]
     values[golden.PROBE] = below(bits, 8) == 0
     values[golden.FRAME_BYTES] = below(bits, _MOST_BYTES + 1) if below(bits, 4) else 64 + below(bits, 1500)
-    lacks = made.probe_bytes - ((own.sent - own.probed) & _MODULUS)
+    lacks = made.probe_bytes - ((probe_state.sent - probe_state.probed) & _MODULUS)
     if below(bits, 2) and 1 <= lacks <= _MOST_BYTES:
         values[golden.FRAME_BYTES] = lacks - below(bits, 2)
 

@@ -111,18 +111,18 @@ def _draw_frames(
     bits: NDArray[np.uint64],
 ) -> None:
     """Draw joining and leaving frames that move the queue towards the target."""
-    made, own = state.made, state.made.point[0]
+    made, point_state = state.made, state.made.point[0]
     if below(bits, CERTAIN) < chances[C_TURN]:
         link[TARGET] = _aim(state, bits)
-    distance = link[TARGET] - own.queue
+    distance = link[TARGET] - point_state.queue
     rises = distance > 0 or (distance == 0 and below(bits, 2) == 0)
     values[golden.ENTER] = below(bits, CERTAIN) < (chances[C_ENTER] if rises else chances[C_ENTER] // 8)
     values[golden.LEAVE] = below(bits, CERTAIN) < (chances[C_LEAVE] // 8 if rises else chances[C_LEAVE])
     values[golden.ENTER_BYTES] = _length(abs(distance), largest, bits)
     values[golden.LEAVE_BYTES] = _length(abs(distance), largest, bits)
     if below(bits, 64) != 0:
-        values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], own.queue)
-    left = made.sample_bytes - own.passed
+        values[golden.LEAVE_BYTES] = min(values[golden.LEAVE_BYTES], point_state.queue)
+    left = made.sample_bytes - point_state.passed
     if left <= _MOST_BYTES and below(bits, 8) == 0:
         values[golden.ENTER_BYTES] = left
     values[golden.MANAGED] = below(bits, CERTAIN) < chances[C_MANAGED]

@@ -77,14 +77,14 @@ def _draw_order(
     made = state.made
     flows = made.flow.shape[1]
     values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
-    own = made.flow[0, values[golden.FLOW]]
+    flow_state = made.flow[0, values[golden.FLOW]]
     values[golden.ASK] = below(bits, CERTAIN) < chances[C_ASK]
     values[golden.FRAME_BYTES] = (
         below(bits, made.bucket // TOKENS_PER_BYTE + 1) if below(bits, 8) else below(bits, _MOST_BYTES)
     )
     if below(bits, 2) == 0:  # the largest frame for which the current tokens suffice, or one byte more
-        passed = max(state.kept[golden.NOW] - own.last, 0)
-        there = min(made.bucket, own.tokens + passed * own.rate)
+        passed = max(state.kept[golden.NOW] - flow_state.last, 0)
+        there = min(made.bucket, flow_state.tokens + passed * flow_state.rate)
         values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (below(bits, 4) != 0))
     kind = below(bits, CERTAIN)
     if kind < chances[C_STOP]:
@@ -98,9 +98,9 @@ def _draw_order(
     values[golden.FEEDBACK] = -1 - size
     if below(bits, CERTAIN) < chances[C_RISE]:
         values[golden.FEEDBACK] = size
-        if below(bits, 4) and own.limited != 0:
-            values[golden.NOTICE] = own.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
-            values[golden.CPID] = own.cpid
+        if below(bits, 4) and flow_state.limited != 0:
+            values[golden.NOTICE] = flow_state.probe if values[golden.NOTICE] <= _PROBE else values[golden.NOTICE]
+            values[golden.CPID] = flow_state.cpid
 
 
 @kernel

@@ -86,13 +86,13 @@ class PausePhase:
 @inner
 def _aim(marks: watermarks.Watermarks, bits: NDArray[np.uint64]) -> int:
     """Return a target level: an end of the memory or a watermark."""
-    own = marks.input[0]
+    input_state = marks.input[0]
     kind = below(bits, 6)
     if kind == 0:
         return 0
     if kind == 1:
         return marks.memory_bytes
-    return min(own.low if kind & 1 else own.high, marks.memory_bytes)
+    return min(input_state.low if kind & 1 else input_state.high, marks.memory_bytes)
 
 
 @inner
@@ -164,7 +164,7 @@ def _fill(
     happened: Happened,
 ) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
-    marks, own = state.marks, state.marks.input[0]
+    marks, input_state = state.marks, state.marks.input[0]
     for cycle in range(len(rows)):
         now = state.seen[golden.NOW]
         values[golden.W_ENABLE] = 0
@@ -195,11 +195,11 @@ def _fill(
         put(expected, cycle, outs, 1, watermarks.is_paused(marks, 0, now))
         put(expected, cycle, outs, 2, wanted)
         put(expected, cycle, outs, 3, watermarks.quanta(marks, 0, now))
-        put(expected, cycle, outs, 4, own.level)
-        put(expected, cycle, outs, 5, own.drops)
-        put(expected, cycle, outs, 6, own.high)
-        put(expected, cycle, outs, 7, own.low)
-        put(expected, cycle, outs, 8, own.enabled)
+        put(expected, cycle, outs, 4, input_state.level)
+        put(expected, cycle, outs, 5, input_state.drops)
+        put(expected, cycle, outs, 6, input_state.high)
+        put(expected, cycle, outs, 7, input_state.low)
+        put(expected, cycle, outs, 8, input_state.enabled)
         golden.step(state, values, rules)
         note_rules(happened, rules, cycle)
         if resets:

@@ -65,7 +65,7 @@ def run_cocotb(
     *,
     top: str,
     bench: str,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     simulator: str = "verilator",
     tests: tuple[str, ...] = (),
     trace_depth: int = 0,
@@ -80,7 +80,7 @@ def run_cocotb(
         Name of the device's module.
     bench : str
         Module with the cocotb tests.
-    told : mapping
+    settings : mapping
         Settings of the bench, in addition to the component's ports.
     simulator : str
         ``verilator`` or ``icarus``.
@@ -99,7 +99,7 @@ def run_cocotb(
         simulated_verilog(component, top),
         top=top,
         bench=bench,
-        told={**told, "ports": ports},
+        settings={**settings, "ports": ports},
         simulator=simulator,
         tests=tests,
         trace_depth=trace_depth,
@@ -111,7 +111,7 @@ def run_verilog(
     *,
     top: str,
     bench: str,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     simulator: str = "verilator",
     tests: tuple[str, ...] = (),
     trace_depth: int = 0,
@@ -132,7 +132,7 @@ def run_verilog(
     text = "`timescale 1ns/1ps\n" + text
     folder = _folder(top, simulator, text, trace_depth)
     with locked(folder), environment_of({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "bench*.py"}):
-        return _run(folder, text, top, bench, told, simulator, tests, trace_depth)
+        return _run(folder, text, top, bench, settings, simulator, tests, trace_depth)
 
 
 def _folder(top: str, simulator: str, text: str, trace_depth: int) -> Path:
@@ -150,7 +150,7 @@ def _run(
     text: str,
     top: str,
     bench: str,
-    told: Mapping[str, Any],
+    settings: Mapping[str, Any],
     simulator: str,
     tests: tuple[str, ...],
     trace_depth: int,
@@ -188,7 +188,7 @@ def _run(
             build_dir=where / "build",
             test_dir=where,
             results_xml=str(results),
-            extra_env={SETTING: json.dumps({**told, "top": top})},
+            extra_env={SETTING: json.dumps({**settings, "top": top})},
             log_file=log,
             test_filter="|".join(f"{name}$" for name in tests) or None,
             waves=trace_depth > 0,

@@ -22,13 +22,13 @@ _CLOCK_NS = 2
 
 def setting() -> dict[str, Any]:
     """Return the settings of the bench."""
-    told: dict[str, Any] = json.loads(os.environ[SETTING])
-    return told
+    settings: dict[str, Any] = json.loads(os.environ[SETTING])
+    return settings
 
 
-def layouts(told: Mapping[str, Any]) -> tuple[Layout, Layout]:
+def layouts(settings: Mapping[str, Any]) -> tuple[Layout, Layout]:
     """Return the positions of inputs and outputs in their rows."""
-    ports = [Port(name, bits, is_input=is_input) for name, bits, is_input in told["ports"]]
+    ports = [Port(name, bits, is_input=is_input) for name, bits, is_input in settings["ports"]]
     return row_layout(ports, inputs=True), row_layout(ports, inputs=False)
 
 
@@ -87,11 +87,16 @@ async def agree(dut: Any, source: Stimulus, inputs: Layout, outputs: Layout) -> 
 
 async def qualified_agree(dut: Any, qualify: Qualify) -> None:
     """Drive the qualification named in the settings of the bench."""
-    told = setting()
-    inputs, outputs = layouts(told)
-    beside = {"writes": told["writes"]} if told.get("writes") else {}
+    settings = setting()
+    inputs, outputs = layouts(settings)
+    optional = {"writes": settings["writes"]} if settings.get("writes") else {}
     source = qualify(
-        told["parameters"], cycles=told["cycles"], seed=told["seed"], inputs=inputs, outputs=outputs, **beside
+        settings["parameters"],
+        cycles=settings["cycles"],
+        seed=settings["seed"],
+        inputs=inputs,
+        outputs=outputs,
+        **optional,
     )
     await agree(dut, source, inputs, outputs)
 

@@ -108,7 +108,7 @@ def _switch(traffic: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
         phase = SwitchPhase(
             settle + cycles,
             send=CERTAIN // 2,
-            hear=CERTAIN // 2,
+            receive=CERTAIN // 2,
             most_blocks=parameters["largest"],
             bad=CERTAIN // 32,
             stall=CERTAIN // 64,

@@ -43,19 +43,19 @@ def _show(
     cycle: int,
 ) -> None:
     """Put the state of the swap, what is unreachable, the accumulated weight, the deficits, and what IB would read."""
-    deficits, own = state.deficits, ports.own
-    own.kept[_PENDING] = state.regs[golden.SWAP_PENDING]
-    put(expected, cycle, ports.outputs, PENDING, own.kept[_PENDING])
-    put(expected, cycle, ports.outputs, UNREACHABLE, own.kept[_MISSING])
+    deficits, own_ports = state.deficits, ports.own
+    own_ports.kept[_PENDING] = state.regs[golden.SWAP_PENDING]
+    put(expected, cycle, ports.outputs, PENDING, own_ports.kept[_PENDING])
+    put(expected, cycle, ports.outputs, UNREACHABLE, own_ports.kept[_MISSING])
     put(expected, cycle, ports.outputs, LEFT, deficits.regs[ACCUMULATED])
-    for requester in range(len(own.elements)):
-        put(expected, cycle, own.elements, requester, deficits.carried[requester])
-    if len(own.inputs):
+    for requester in range(len(own_ports.elements)):
+        put(expected, cycle, own_ports.elements, requester, deficits.carried[requester])
+    if len(own_ports.inputs):
         word = draw(surroundings.bits)
         low, index = word & 1 != 0, (word >> 1) & 63
         vl, weight = golden.read_ib(state, low, index)
-        put(rows, cycle, own.inputs, 0, low)
-        put(rows, cycle, own.inputs, 1, index)
+        put(rows, cycle, own_ports.inputs, 0, low)
+        put(rows, cycle, own_ports.inputs, 1, index)
         put(expected, cycle, ports.outputs, READ_VL, vl & 15)
         put(expected, cycle, ports.outputs, READ_WEIGHT, weight)
 

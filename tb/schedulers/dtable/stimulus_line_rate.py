@@ -59,13 +59,13 @@ def _show(
     cycle: int,
 ) -> None:
     """Draw the packets behind the heads, and put them with the swap, unreachable lanes and last granted size."""
-    own, given = ports.own, ports.given
-    given[BEHIND] = _show_behind(surroundings, own.behind, traffic)
+    own_ports, given = ports.own, ports.given
+    given[BEHIND] = _show_behind(surroundings, own_ports.behind, traffic)
     put(expected, cycle, ports.outputs, PENDING, state.regs[golden.SWAP_PENDING])
     put(expected, cycle, ports.outputs, UNREACHABLE, golden.unreachable(state))
     put(expected, cycle, ports.outputs, OUT_BLOCKS, state.regs[golden.LAST_BLOCKS])
-    for each in range(len(own.behind)):
-        put(rows, cycle, own.behind_inputs, each, own.behind[each])
+    for each in range(len(own_ports.behind)):
+        put(rows, cycle, own_ports.behind_inputs, each, own_ports.behind[each])
 
 
 @inner

@@ -19,24 +19,24 @@ from vlane.tb.schedulers.vlarb.directed import SCENARIOS, play
 from vlane.tb.schedulers.vlarb.stimulus import VLArbTraffic, qualified
 
 
-def _source(told: dict[str, Any], inputs: Layout, outputs: Layout) -> VLArbTraffic:
+def _source(settings: dict[str, Any], inputs: Layout, outputs: Layout) -> VLArbTraffic:
     tables = tuple(
         VLArbTable(tuple(VLArbEntry(*e) for e in high), tuple(VLArbEntry(*e) for e in low), limit)
-        for high, low, limit in told["tables"]
+        for high, low, limit in settings["tables"]
     )
-    phases = tuple(Phase(**phase) for phase in told["phases"])
+    phases = tuple(Phase(**phase) for phase in settings["phases"])
     return VLArbTraffic(
-        **told["parameters"], tables=tables, phases=phases, seed=told["seed"], inputs=inputs, outputs=outputs
+        **settings["parameters"], tables=tables, phases=phases, seed=settings["seed"], inputs=inputs, outputs=outputs
     )
 
 
 @cocotb.test()
 async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
     """Drive the planned traffic, or the qualification, and compare every output in every cycle."""
-    told = setting()
-    inputs, outputs = layouts(told)
-    if "tables" in told:
-        await agree(dut, _source(told, inputs, outputs), inputs, outputs)
+    settings = setting()
+    inputs, outputs = layouts(settings)
+    if "tables" in settings:
+        await agree(dut, _source(settings, inputs, outputs), inputs, outputs)
     else:
         await qualified_agree(dut, qualified)
 
