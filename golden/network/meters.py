@@ -41,6 +41,24 @@ _BTH_BITS = 2
 _LOW = (1 << _LOW_BITS) - 1
 
 
+(
+    TRACE_SOURCE,
+    TRACE_TARGET,
+    TRACE_DLID,
+    TRACE_SL,
+    TRACE_FLITS,
+    TRACE_BORN,
+    TRACE_DELIVERED,
+    TRACE_HOPS,
+    TRACE_BYTES,
+    TRACE_LANE,
+    TRACE_CHANNEL,
+    TRACE_BTH,
+    TRACE_PSN,
+) = range(13)
+"""Columns of ``Meters.trace``."""
+
+
 class Meters(NamedTuple):
     """Counters of a run.
 
@@ -272,10 +290,19 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
             meters.lateness[sl, late] += 1
     if meters.traced[0] < len(meters.trace):
         row = meters.trace[meters.traced[0]]
-        row[0], row[1], row[2], row[3] = source, target, packet.dlid, sl
-        row[4], row[5], row[6], row[7] = flits, born, cycle, hops
-        row[8], row[9], row[10] = origin.bytes, packet.lane, packet.channel
-        row[11], row[12] = packet.bth, origin.psn
+        row[TRACE_SOURCE] = source
+        row[TRACE_TARGET] = target
+        row[TRACE_DLID] = packet.dlid
+        row[TRACE_SL] = sl
+        row[TRACE_FLITS] = flits
+        row[TRACE_BORN] = born
+        row[TRACE_DELIVERED] = cycle
+        row[TRACE_HOPS] = hops
+        row[TRACE_BYTES] = origin.bytes
+        row[TRACE_LANE] = packet.lane
+        row[TRACE_CHANNEL] = packet.channel
+        row[TRACE_BTH] = packet.bth
+        row[TRACE_PSN] = origin.psn
         meters.traced[0] += 1
 
 

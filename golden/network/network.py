@@ -36,6 +36,8 @@ from vlane.golden.switches.packets import (
     EVENTS,
     IN_USE,
     NOBODY,
+    RETURNED,
+    RETURNED_BY_NIC,
     TO_CENTRE,
     TO_INPUT,
     TO_OUTPUT,
@@ -50,7 +52,7 @@ from vlane.golden.switches.packets import (
     take_due,
 )
 from vlane.golden.switches.port_visits import fcp_may_become_due, is_at_rest, list_free, load_heads, load_port
-from vlane.golden.topologies.wiring import NOWHERE
+from vlane.golden.topologies.wiring import NOWHERE, nic_of_end
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Reasons for stopping: requested cycle reached, packet pool empty, no movement for ``patience`` cycles, trace full."""
@@ -168,7 +170,9 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
             free(packets, packet)
             return
         origin.target = place
-        _return_credit(net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + 1, 0)
+        _return_credit(
+            net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + RETURNED_BY_NIC, 0
+        )
         count_delivery(net.meters, field, origin, cycle + field.flits - 1)
         if causes_cnp(net.pacing, net, packets, packet, place, cycle):
             return
@@ -193,7 +197,7 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
                 continue
             size = comes_free(net.switches, field)
             ahead = min(cycle - field.arrived, field.flits)  # a lead beyond the packet's flits has no effect
-            _return_credit(net, size, port, lane, cycle, cycle + 2, ahead)
+            _return_credit(net, size, port, lane, cycle, cycle + RETURNED, ahead)
     if count:
         net.clock[MOVED] = cycle
 
@@ -233,7 +237,7 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
         packets.regs[IN_USE] -= 1
         post_packet(net.border, packet, cycle + cable.flight + ROUTED, far)
         return
-    event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
+    event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, nic_of_end(far), 0)
     schedule(packets, packet, cycle + cable.flight + after, event, place)
 
 

@@ -159,6 +159,34 @@ def _flow_dlid(pacing: Pacing, nic: int, dlid: int) -> int:
 
 
 @inner
+def next_flow(packets: Packets, head: int) -> int:
+    """Return the next flow's head after a flow's head in a NIC's list of held flows, or ``NOBODY``.
+
+    The link is stored in ``arrived``, which a packet needs only inside a switch.
+    """
+    return int(packets.pool[head].arrived)
+
+
+@inner
+def _set_next_flow(packets: Packets, head: int, following: int) -> None:
+    packets.pool[head].arrived = following
+
+
+@inner
+def last_of_flow(packets: Packets, head: int) -> int:
+    """Return the last held packet of a flow.
+
+    The number is stored in the head's ``asks``, which a packet needs only in an egress queue.
+    """
+    return int(packets.pool[head].asks)
+
+
+@inner
+def _set_last_of_flow(packets: Packets, head: int, last: int) -> None:
+    packets.pool[head].asks = last
+
+
+@inner
 def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int) -> int:
     """Return the first held packet of a class that belongs to the flow of ``packet``, or ``NOBODY``."""
     field, head = packets.pool[packet], int(pacing.waiting[nic, number].first)
@@ -166,7 +194,7 @@ def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: 
         other = packets.pool[head]
         if other.sl == field.sl and _flow_dlid(pacing, nic, other.dlid) == _flow_dlid(pacing, nic, field.dlid):
             return head
-        head = int(other.arrived)
+        head = next_flow(packets, head)
     return NOBODY
 
 
@@ -211,9 +239,6 @@ def place_of_flow(pacing: Pacing, packets: Packets, nic: int, packet: int) -> in
     return find(pacing.sources, nic, _flow_dlid(pacing, nic, field.dlid), field.sl)
 
 
-# In the first held packet of a flow, `arrived` links the next flow and `asks` the last packet of the same flow.
-
-
 @inner
 def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, head: int) -> None:
     """Hold a packet (NCC-11).
@@ -225,21 +250,21 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
     pacing.counts[nic, HELD] += 1
     packets.chain[packet].next = NOBODY
     if head != NOBODY:
-        packets.chain[packets.pool[head].asks].next = packet
-        packets.pool[head].asks = packet
+        packets.chain[last_of_flow(packets, head)].next = packet
+        _set_last_of_flow(packets, head, packet)
     else:
-        packets.pool[packet].asks = packet
+        _set_last_of_flow(packets, packet, packet)
         _append(pacing, packets, nic, number, packet)
 
 
 @inner
 def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) -> None:
     waiting_state = pacing.waiting[nic, number]
-    packets.pool[head].arrived = NOBODY
+    _set_next_flow(packets, head, NOBODY)
     if waiting_state.first == NOBODY:
         waiting_state.first = head
     else:
-        packets.pool[waiting_state.last].arrived = head
+        _set_next_flow(packets, waiting_state.last, head)
     waiting_state.last = head
 
 
@@ -248,7 +273,7 @@ def first_to_go(pacing: Pacing, packets: Packets, nic: int, number: int, cycle: 
     """Return the first flow head that may be injected in a cycle, and its predecessor in the list."""
     before, head = NOBODY, int(pacing.waiting[nic, number].first)
     while head != NOBODY and is_flow_held(pacing, packets, nic, head, cycle):
-        before, head = head, int(packets.pool[head].arrived)
+        before, head = head, next_flow(packets, head)
     return head, before
 
 
@@ -259,20 +284,16 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
     Move the flow's next packet to the end of the list.
     """
     waiting_state = pacing.waiting[nic, number]
-    following, behind, last = (
-        int(packets.pool[head].arrived),
-        int(packets.chain[head].next),
-        int(packets.pool[head].asks),
-    )
+    following, behind, last = (next_flow(packets, head), int(packets.chain[head].next), last_of_flow(packets, head))
     if before == NOBODY:
         waiting_state.first = following
     else:
-        packets.pool[before].arrived = following
+        _set_next_flow(packets, before, following)
     if waiting_state.last == head:
         waiting_state.last = before
     waiting_state.packets -= 1
     if behind != NOBODY:
-        packets.pool[behind].asks = last
+        _set_last_of_flow(packets, behind, last)
         _append(pacing, packets, nic, number, behind)
 
 
@@ -282,7 +303,7 @@ def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> N
     waiting_state = pacing.waiting[nic, number]
     head = int(waiting_state.first)
     while head != NOBODY:
-        packet, head = head, int(packets.pool[head].arrived)
+        packet, head = head, next_flow(packets, head)
         while packet != NOBODY:
             behind = int(packets.chain[packet].next)
             free(packets, packet)

@@ -19,7 +19,7 @@ from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.state import Network
 from vlane.golden.switches.inputs import DROPPED, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
-from vlane.golden.topologies.wiring import Wiring
+from vlane.golden.topologies.wiring import Wiring, nic_of_end
 from vlane.golden.traffic.classes import PATH_SL
 from vlane.golden.traffic.senders import Senders, mark_senders, senders_of
 
@@ -218,7 +218,7 @@ def _follow_one(
             paths.carried[end * lanes + lane] = sl
         port = wiring.cable[end].far
         if port < 0:
-            arrives = -1 - port == to
+            arrives = nic_of_end(port) == to
             break
         output, following, channel = route(switches, port, dlid, sl, lane, channel)
         if output == DROPPED:

@@ -79,7 +79,7 @@ def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArr
     ports, cycle = len(state.arriving), state.regs[CLOCK]
     slot = cycle % RING
     clear(shown)
-    _apply_write(machine, cycle - 2)
+    _apply_write(machine, cycle - golden_inputs.ROUTED)
     _free_returned_space(machine, slot)
     _events(machine, cycle)
     _allocate(machine, cycle)
@@ -185,7 +185,7 @@ def _cause(machine: SwitchMachine, packet: int) -> int:
     Golden itself does not distinguish port 0.
     """
     field, top = machine.state.packets.pool[packet], machine.state.regs[TOP]
-    if field.lane == _NO_VL:
+    if golden_inputs.drop_cause(field) == _NO_VL:
         return _NO_VL
     listed = 0 < field.dlid <= top and field.dlid < len(machine.lft)
     return _PORT_0 if field.dlid == PERMISSIVE or (listed and machine.lft[field.dlid] == 0) else _UNKNOWN_LID
@@ -325,7 +325,7 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
     is_there = lane < state.input_buffers.taken.shape[1] and blocks <= out_ports.largest[0]
     spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # buffers fill first
     if not (is_there and spared and fits(state.input_buffers, port, lane, blocks)):
-        state.dropped[port, (cycle + 2) % RING] = _NO_ROOM
+        state.dropped[port, (cycle + golden_inputs.ROUTED) % RING] = _NO_ROOM
         machine.rules[REFUSED] += 1
         return
     take(state.input_buffers, port, lane, blocks)

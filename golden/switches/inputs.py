@@ -19,6 +19,7 @@ from vlane.golden.switches.packets import (
     CROSSED,
     NOBODY,
     TO_SINK,
+    Packet,
     Packets,
     Queues,
     load_queues,
@@ -203,13 +204,19 @@ def load_input(inputs: Inputs, port: int, dlid: int) -> None:
 
 
 @inner
+def drop_cause(packet: Packet) -> int:
+    """Return the drop cause of a packet whose output is ``DROPPED``. The lane field, then unused, stores the cause."""
+    return int(packet.lane)
+
+
+@inner
 def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found: LookUp, cycle: int) -> None:
     """Append a routed packet to its input queue, in the first cycle in which it may take part in allocation (IBS-1)."""
     switch, field = switch_of(inputs, port), packets.pool[packet]
     arrived_on = field.lane
     output, lane, channel = found
     if output == DROPPED:
-        inputs.drops[switch, lane] += 1
+        inputs.drops[switch, lane] += 1  # a dropped packet has its drop cause in place of a lane
     field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
     field.hops += 1
     if push(packets, inputs.queues, port, arrived_on, packet):

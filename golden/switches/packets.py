@@ -36,6 +36,9 @@ AHEAD = 4
 CROSSED = 2
 """Cycles from a grant to the packet's first egress decision, or to the removal of a dropped packet (stage X)."""
 
+RETURNED, RETURNED_BY_NIC = 2, 1
+"""Cycles from a grant at a switch, and from the arrival at a NIC, to the return of the first flit's space."""
+
 _SLOTS = 1024
 """Cycles that the calendar covers, in addition to the delay of slow cables."""
 
@@ -48,7 +51,8 @@ class Packet:
     blocks, flits : int
         Packet size in blocks and in flits.
     dlid, sl, lane, channel : int
-        Header fields. The lane is the VL of the current link, or of the next link after routing.
+        Header fields. The lane is the VL of the current link, or of the next link after routing. If routing drops the
+        packet, the lane is the drop cause (``inputs.drop_cause``).
     output : int
         Output port from routing.
     event : int
@@ -58,9 +62,9 @@ class Packet:
     bth : int
         Congestion bits of the base transport header: ``FECN``, ``BECN`` or both. Only a CNP has BECN.
     arrived : int
-        Cycle in which the head reached the switch.
+        Cycle in which the head reached the switch. In a packet that a NIC holds: see ``pacing.next_flow``.
     asks : int
-        Cycle from which the packet requests the link.
+        Cycle from which the packet requests the link. In a packet that a NIC holds: see ``pacing.last_of_flow``.
     """
 
     arrived: Int64

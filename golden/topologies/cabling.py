@@ -13,7 +13,7 @@ from vlane.golden.switches.inputs import port_bits_for
 from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.topologies.routing import ChannelRoutes, Routes
 from vlane.golden.topologies.topology import End, Topology
-from vlane.golden.topologies.wiring import NOWHERE, Cable, Wiring
+from vlane.golden.topologies.wiring import NOWHERE, Cable, Wiring, end_of_nic
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def wire(
         peer[(switch << bits) + port] = (other << bits) + other_port
     for host, (switch, port) in enumerate(topology.hosts):
         at = (switch << bits) + port
-        far_end[at], far_end[inputs + host] = -1 - host, at
+        far_end[at], far_end[inputs + host] = end_of_nic(host), at
         credit_receiver[at], credit_receiver[inputs + host] = inputs + host, at
         peer[at], peer[inputs + host] = inputs + host, at
     cable["flight"] = cable["credit_delay"] = flight

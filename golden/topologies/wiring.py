@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int16, Int32, Records
+from vlane.golden.engine.kernel import inner
 
 NOWHERE = -(1 << 30)
 
@@ -18,7 +19,7 @@ class Cable:
     Parameters
     ----------
     far : int
-        Input port at the far end; -1 - n for NIC n; ``NOWHERE`` without a cable.
+        Input port at the far end; for a NIC: its number by ``end_of_nic``; ``NOWHERE`` without a cable.
     flight : int
         Flight time in cycles.
     peer : int
@@ -49,3 +50,15 @@ class Wiring(NamedTuple):
     cable: Records[Cable]
     nic_vl: NDArray[np.uint8]
     nic_channel: NDArray[np.uint8]
+
+
+@inner
+def end_of_nic(nic: int) -> int:
+    """Return the far end of a cable that leads to a NIC: -1 - ``nic``, distinct from all input ports."""
+    return -1 - nic
+
+
+@inner
+def nic_of_end(far: int) -> int:
+    """Return the NIC at the far end of a cable, the inverse of ``end_of_nic``."""
+    return -1 - far

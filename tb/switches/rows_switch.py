@@ -16,7 +16,7 @@ from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.switches.credit_starvation import note_grant, note_waiting
-from vlane.golden.switches.inputs import DROPPED
+from vlane.golden.switches.inputs import DROPPED, drop_cause
 from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
 from vlane.golden.switches.marking import note_pause, note_queued, note_taken
 from vlane.golden.switches.output_ports import queue_packet, start_packet
@@ -106,7 +106,7 @@ _UNNOTICED = 2
 def _cause(surroundings: SwitchSurroundings, packet: int) -> int:
     """Return the drop cause of a packet as the hardware reports it. Golden does not distinguish port 0."""
     dlid = surroundings.packets.pool[packet].dlid
-    if surroundings.packets.pool[packet].lane == _NO_VL:
+    if drop_cause(surroundings.packets.pool[packet]) == _NO_VL:
         return _NO_VL
     listed = 0 < dlid <= surroundings.top[0] and dlid < len(surroundings.lft)
     to_port_0 = dlid == PERMISSIVE or (listed and surroundings.lft[dlid] == 0)

@@ -18,6 +18,7 @@ from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.congestion import Congestion, NICSettings
 from vlane.golden.network.faults import link_stalls
+from vlane.golden.network.meters import TRACE_BTH, TRACE_DELIVERED
 from vlane.golden.network.runs import Change
 from vlane.golden.network.setting_writes import (
     cct_entry,
@@ -226,7 +227,9 @@ def received_by(net: Network, cycles: int) -> list[Received]:
     """Return the packets a compiled network's NICs received before a cycle, sorted as in the plain model."""
     rows = net.meters.trace[: net.meters.traced[0]].tolist()
     assert len(rows) < len(net.meters.trace), "deliveries that were not kept"
-    return sorted(Received(row[6], *row[:6], *row[11:13]) for row in rows if row[6] < cycles)
+    return sorted(
+        Received(row[TRACE_DELIVERED], *row[:6], *row[11:13]) for row in rows if row[TRACE_DELIVERED] < cycles
+    )
 
 
 def counts_of(net: Network) -> Counts:
@@ -237,8 +240,8 @@ def counts_of(net: Network) -> Counts:
     counts = congestion_of(net)
     assert counts is not None
     rows = net.meters.trace[: net.meters.traced[0]]
-    assert counts.fecns == np.count_nonzero(rows[:, 11] & FECN)
-    fecns = np.count_nonzero(rows[rows[:, 6] < net.clock[NOW], 11] & FECN)
+    assert counts.fecns == np.count_nonzero(rows[:, TRACE_BTH] & FECN)
+    fecns = np.count_nonzero(rows[rows[:, TRACE_DELIVERED] < net.clock[NOW], 11] & FECN)
     return Counts(*(getattr(counts, name) for name in Counts._fields))._replace(fecns=int(fecns))
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.network.networks import IDENTITY, made, run_to
 from vlane.golden.network.congestion import Congestion
+from vlane.golden.network.meters import TRACE_BORN, TRACE_BTH, TRACE_DELIVERED, TRACE_PSN, TRACE_SOURCE, TRACE_TARGET
 from vlane.golden.network.pacing import HELD
 from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import BECN
@@ -71,7 +72,10 @@ def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int,
 def received(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int = 400) -> list[Row]:
     """Return (cycle, source, target, BTH flags) of each received packet, by cycle."""
     net = network(trace, settings, cycles)
-    return sorted((row[6], row[0], row[1], row[11]) for row in net.meters.trace[: net.meters.traced[0]].tolist())
+    return sorted(
+        (row[TRACE_DELIVERED], row[TRACE_SOURCE], row[TRACE_TARGET], row[TRACE_BTH])
+        for row in net.meters.trace[: net.meters.traced[0]].tolist()
+    )
 
 
 TWO_TO_ONE = [(0, host, 3, 0, BIG) for host in (0, 1) for _ in range(4)]
@@ -179,7 +183,7 @@ def test_a_flow_that_is_held_holds_no_other() -> None:
     net = network([*MARKED_ONCE, *held, *others], AT_ONCE, 400)
 
     rows = net.meters.trace[: net.meters.traced[0]].tolist()
-    late = sorted((row[6], row[5], row[1]) for row in rows if row[5] >= 100)
+    late = sorted((row[TRACE_DELIVERED], row[TRACE_BORN], row[TRACE_TARGET]) for row in rows if row[TRACE_BORN] >= 100)
     assert [(at, born) for at, born, to in late if to == 3] == [(107 + 8 * at, 100 + 4 * at) for at in range(6)]
     assert [(at, born) for at, born, to in late if to == 4] == [(114 + 4 * at, 102 + 4 * at) for at in range(6)]
 
@@ -215,7 +219,11 @@ def _with_classes(classes: Sequence[TrafficClass], cycles: int) -> list[tuple[in
         trace_rows=4000,
     )
     run_to(net, cycles)
-    return [(row[5], row[6]) for row in net.meters.trace[: net.meters.traced[0]].tolist() if row[11] < 2]
+    return [
+        (row[TRACE_BORN], row[TRACE_DELIVERED])
+        for row in net.meters.trace[: net.meters.traced[0]].tolist()
+        if row[TRACE_BTH] < 2
+    ]
 
 
 def test_a_class_sends_in_its_active_cycles_only() -> None:
@@ -257,12 +265,12 @@ def test_sequence_numbers_of_a_flow_are_consecutive_and_begin_again_behind_the_l
 
     assert net.pacing.counts[:, HELD].sum() > 0
     rows = net.meters.trace[: net.meters.traced[0]]
-    data, cnps = rows[rows[:, 11] < BECN], rows[rows[:, 11] >= BECN]
+    data, cnps = rows[rows[:, TRACE_BTH] < BECN], rows[rows[:, TRACE_BTH] >= BECN]
     for host, to in ((0, 3), (1, 3), (2, 3), (2, 4)):
-        flow = data[(data[:, 0] == host) & (data[:, 1] == to)]
-        assert flow[:, 12].tolist() == [LAST_PSN - 2, LAST_PSN - 1, LAST_PSN, 0, 1, 2, 3, 4]
+        flow = data[(data[:, TRACE_SOURCE] == host) & (data[:, TRACE_TARGET] == to)]
+        assert flow[:, TRACE_PSN].tolist() == [LAST_PSN - 2, LAST_PSN - 1, LAST_PSN, 0, 1, 2, 3, 4]
     assert len(cnps) > 0
-    assert not cnps[:, 12].any()
+    assert not cnps[:, TRACE_PSN].any()
 
 
 def test_a_sequence_number_that_differs_makes_another_digest() -> None:
