@@ -1,4 +1,4 @@
-"""Area of each part of a block: every submodule synthesised separately for ECP5."""
+"""Area and speed of each part of a block: every submodule synthesised and placed separately for ECP5."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.sim_top.silicon.area import LUTS_OF_ECP5, first_that_maps
+from vlane.sim_top.silicon.critical_path import UNPLACED, Speed
+from vlane.sim_top.silicon.fpga import LUTS_OF_ECP5, first_that_maps, place_module
 from vlane.tb.machinery.native.model import to_verilog
+from vlane.tb.machinery.native.rows import Port
 from vlane.tb.machinery.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, run_yosys
 
 _LEVELS = 2
@@ -49,6 +52,10 @@ class Noun:
         Bits of all memories of the part.
     many_ports_bits : int
         Bits of memories with several write ports; the LUT count does not include them.
+    speed : Speed
+        Frequency and critical path.
+    failure : str
+        Reason why the part was not placed.
     """
 
     name: str
@@ -57,10 +64,21 @@ class Noun:
     ff: int
     memory_bits: int
     many_ports_bits: int
+    speed: Speed = UNPLACED
+    failure: str = ""
 
 
-def nouns_of(block: Block, parameters: Mapping[str, Any]) -> list[Noun]:
+def nouns_of(block: Block, parameters: Mapping[str, Any], *, seeds: int = 0) -> list[Noun]:
     """Return the parts of an instance, two levels deep, sorted by name. The first instance of each is measured.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    parameters : mapping
+        Parameters of the instance.
+    seeds : int
+        Number of placements of each part; 0 for none.
 
     Raises
     ------
@@ -76,7 +94,35 @@ def nouns_of(block: Block, parameters: Mapping[str, Any]) -> list[Noun]:
         if 1 <= len(path) <= _LEVELS:
             kinds.setdefault(".".join(path), []).append(name)
     with ThreadPoolExecutor(_WORKERS) as pool:
-        return list(pool.map(lambda kind: measured_noun(kind, kinds[kind], modules), sorted(kinds)))
+        found = list(pool.map(lambda kind: measured_noun(kind, kinds[kind], modules), sorted(kinds)))
+    if not seeds:
+        return found
+    for_speed = parameters.get("form") == "line_rate"
+    return [_placed(noun, kinds[noun.name][0], modules, seeds=seeds, for_speed=for_speed) for noun in found]
+
+
+def _placed(noun: Noun, top: str, modules: Mapping[str, str], *, seeds: int, for_speed: bool) -> Noun:
+    """Return a part with its frequency, or with the reason why it was not placed."""
+    if noun.many_ports_bits:
+        return replace(noun, failure="no memory of the FPGA has several write ports")
+    text, ports = _below(top, modules), ports_of_module(modules[top])
+    try:
+        found = place_module(text, top, ports, target="ecp5", seeds=seeds, for_speed=for_speed)
+    except (RuntimeError, TimeoutExpired) as error:
+        return replace(noun, failure=str(error))
+    return replace(noun, speed=found.speed)
+
+
+def ports_of_module(text: str) -> tuple[Port, ...]:
+    """Return the ports of a module in yosys' Verilog, without the clock."""
+    found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\S+?) ?;", text, re.MULTILINE)
+    ports = [Port(name.lstrip("\\"), int(high or 0) + 1, is_input=way == "input") for way, high, name in found]
+    return tuple(port for port in ports if port.name != "clk")
+
+
+def _below(top: str, modules: Mapping[str, str]) -> str:
+    """Return the text of a module and of all modules inside it."""
+    return "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
 
 
 def _name_of(module: str) -> str:
@@ -86,7 +132,7 @@ def _name_of(module: str) -> str:
 def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> Noun:
     """Return a part, measured by synthesising its first instance. ``modules`` holds every module's text by name."""
     top = names[0]
-    text = "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
+    text = _below(top, modules)
     files = {"block.v": text, **{name: Path(__file__).with_name(name).read_text() for name in _FILES}}
     folder = first_that_maps(
         lambda names: run_yosys(

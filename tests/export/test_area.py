@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,12 @@ from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.silicon import area as synthesis
 from vlane.sim_top.silicon.area import measure_area
-from vlane.sim_top.silicon.area_nouns import measured_noun
+from vlane.sim_top.silicon.area_nouns import measured_noun, ports_of_module
+from vlane.sim_top.silicon.critical_path import UNPLACED, CriticalPath, Speed, worst_path
+from vlane.sim_top.silicon.fpga import failure_reason
 from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.machinery.native.model import to_verilog
+from vlane.tb.machinery.native.rows import Port
 
 SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
 
@@ -46,6 +50,79 @@ def test_a_port_may_be_named_like_a_keyword_of_verilog() -> None:
 
     assert called.status == 0, called.err
     assert called.json()["blocks"][0]["ff"] > 0
+
+
+@pytest.mark.slow
+def test_a_static_buffer_is_placed() -> None:
+    """Given a static buffer of 8 lanes, whose used counters yosys merges with some names, the buffer is placed."""
+    sizes = "vls=8,flits=8,minimum=1,maximum=1,mtu_flits=1,data_bits=1"
+
+    called = call("area", f"vlbuffer:form=static,{sizes}", "--seeds", "1", "--json")
+
+    assert called.status == 0, called.err
+    (block,) = called.json()["blocks"]
+    assert block["median_fmax_mhz"] > 0
+    assert block["critical_path"]["levels"] > 0
+
+
+def test_critical_path_has_the_names_of_the_source(tmp_path: Path) -> None:
+    """Given a report whose path runs from an input over a carry chain to a register, ports and registers are named.
+
+    The chain counts as one level. A path that begins at a pin is not a path between registers.
+    """
+    cells = {"block.$7": {"connections": {"Q": [9]}, "port_directions": {"Q": "output"}}}
+    nets = {
+        "held": {"bits": [2, 3, 4]},
+        "block.$12": {"bits": [5]},
+        "block.sum": {"bits": [5, 6]},
+        "block.total_TRELLIS_FF_Q": {"bits": [9]},
+        "block.total": {"bits": [8, 9]},
+    }
+    (tmp_path / "placeable.json").write_text(json.dumps({"modules": {"frame": {"cells": cells, "netnames": nets}}}))
+
+    def step(kind: str, delay: float, *, port: str = "A", net: str = "", cell: str = "") -> dict[str, object]:
+        return {"type": kind, "delay": delay, "net": net, "from": {"port": port}, "to": {"cell": cell}}
+
+    path = [
+        step("clk-to-q", 0.5),
+        step("routing", 1.0, net="held[2]"),
+        step("logic", 0.25),
+        step("logic", 0.25, port="FCI"),
+        step("routing", 0.5, net="block.$12"),
+        step("logic", 0.25, cell="block.$7"),
+        step("setup", 0.0, cell="block.$7"),
+    ]
+    slow = {"from": "<async>", "to": "posedge clk", "path": [step("routing", 9.0, net="held[1]")]}
+    report = {"critical_paths": [slow, {"from": "posedge clk", "to": "posedge clk", "path": path}]}
+
+    found = worst_path([{}, report], 1, tmp_path, (Port("rst", 1, is_input=True), Port("asks", 1, is_input=True)))
+
+    assert found == CriticalPath(
+        seed=2, levels=2, logic_ns=1.25, routing_ns=1.5, start="asks[0]", end="total[1]", through=("sum[0]",)
+    )
+
+
+def test_median_and_spread_over_seeds() -> None:
+    speed = Speed((180.0, 200.0, 190.5))
+
+    assert (speed.median_mhz, speed.spread_mhz) == (190.5, 20.0)
+    assert (UNPLACED.median_mhz, UNPLACED.spread_mhz) == (None, None)
+
+
+def test_failures_have_a_reason() -> None:
+    """The reason is the tool's error lines, else its last line, else its exit status."""
+    log = "Info: packing\nERROR: Unable to place cell 'x'\n0 warnings, 1 error\n"
+
+    assert failure_reason(log, 1) == "Unable to place cell 'x'"
+    assert failure_reason("loading\nout of memory\n", 1) == "out of memory"
+    assert failure_reason("", -9) == "ended with status -9, no message"
+
+
+def test_ports_of_a_part_are_read_from_its_text() -> None:
+    """The clock is left out, and names with brackets keep them."""
+    text = "module x(clk, \\a[0] , q);\n  input clk;\n  input [3:0] \\a[0] ;\n  output q;\nendmodule\n"
+
+    assert ports_of_module(text) == (Port("a[0]", 4, is_input=True), Port("q", 1, is_input=False))
 
 
 @pytest.mark.long
@@ -86,7 +163,7 @@ def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
 def test_failed_measurement_keeps_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Given a synthesis timeout for one block, the other block is reported and the exit status is 1."""
     assert call("area", "rr:data_vls=2", "--target", "gates").status == 0
-    monkeypatch.setattr(synthesis, "_SYNTHESIS_SECONDS", 1)
+    monkeypatch.setattr(synthesis, "SYNTHESIS_SECONDS", 1)
     done = call("area", "rr:data_vls=2", "vlarb:entries=27", "--target", "gates", "--json")
     small, large = done.json()["blocks"]
     assert done.status == 1
@@ -110,6 +187,18 @@ def test_submodules_are_counted_separately() -> None:
     assert [(noun["name"], noun["instances"]) for noun in found] == [("search", 1)]
     assert found[0]["lut"] > 0
     assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
+    assert found[0]["median_fmax_mhz"] is None
+
+
+@pytest.mark.slow
+def test_submodules_are_placed_with_seeds() -> None:
+    """Given ``--nouns`` and a seed, the table has the speed of each part, and its critical path follows."""
+    (part,) = call("area", "rr:data_vls=2,vl15=no", "--nouns", "--seeds", "1", "--json").json()["nouns"]
+    shown = call("area", "rr:data_vls=2,vl15=no", "--nouns", "--seeds", "1", "--markdown").out.splitlines()
+
+    assert part["fmax_mhz"] == [part["median_fmax_mhz"]]
+    assert f"| {part['median_fmax_mhz']} | 0.0 | {part['critical_path']['levels']} |" in shown[2]
+    assert shown[3].startswith("search, seed 1: ")
 
 
 def test_memory_with_too_many_ports_is_counted_separately() -> None:

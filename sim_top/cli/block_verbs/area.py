@@ -11,18 +11,20 @@ import typer
 
 from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
-from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, find_block
+from vlane.sim_top.blocks import BLOCKS, SYNTHESISED
 from vlane.sim_top.cli.options import AsJson, Params
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.silicon.area import TARGETS, Area, measure_area
 from vlane.sim_top.silicon.area_nouns import nouns_of
 from vlane.sim_top.silicon.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
+from vlane.sim_top.silicon.critical_path import CriticalPath, Speed
 from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
 from vlane.sim_top.silicon.liberty import Liberty
 
 _MOST_SEEDS = 1000
 _UNMEASURED = Area(None, None, None, None, {})
+_SPEED = (">MHz (median)", ">spread", ">levels")
 
 
 app = App()
@@ -44,8 +46,11 @@ def area(
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(help="Number of placements per instance, 0 for none; --target gates is never placed.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            help="Number of placements, 0 for none; --target gates is never placed. [default: 1; 0 with --nouns]"
+        ),
+    ] = None,
     sweep: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,17 +69,19 @@ def area(
     """
     if target not in TARGETS:
         raise unknown_word("--target", TARGETS, target)
+    seeds = (0 if nouns else 1) if seeds is None else seeds
     if not 0 <= seeds <= _MOST_SEEDS:
         raise InputError("--seeds", f"0 to {_MOST_SEEDS}", seeds)
     if liberty is not None and target != "gates":
         raise misplaced("--liberty", f"with --target {target}: it applies only to gates")
     library = Liberty.read(liberty) if target == "gates" else None
-    if nouns:
-        _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
-        return
-    instances = instances_of(blocks or SYNTHESISED, param or [], sweep or [])
     if seeds and target != "gates":
         require_extra("silicon")
+    if nouns:
+        given = bool(sweep or plot)
+        _nouns(blocks or [], param or [], target, seeds=seeds, given=given, as_json=as_json, markdown=markdown)
+        return
+    instances = instances_of(blocks or SYNTHESISED, param or [], sweep or [])
     if plot is not None:
         check_plot(instances, plot)
     measured = []
@@ -95,6 +102,8 @@ def area(
         emit_json({"target": target, "ratios_to": to, "blocks": [_document(*row) for row in rows]})
     else:
         _show(f"Area for {target}", *_rows(target, measured), markdown=markdown)
+        for shown in measured:
+            _show_path(shown.instance.asked, shown.area.speed.path if shown.area else None)
     raise typer.Exit(1 if any(each.area is None for each in measured) else 0)
 
 
@@ -106,8 +115,10 @@ def _show(title: str, columns: list[str], cells: list[list[str]], *, markdown: b
         screen.print(f"| {' | '.join(cell.lstrip('>') for cell in row)} |", markup=False, soft_wrap=True)
 
 
-def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_json: bool, markdown: bool) -> None:
-    """Show the area of each part of a block."""
+def _nouns(
+    blocks: list[str], param: list[str], target: str, *, seeds: int, given: bool, as_json: bool, markdown: bool
+) -> None:
+    """Show the area of each part of a block, and its speed if there are seeds."""
     if len(blocks) != 1:
         raise InputError(
             "--nouns", "given with one BLOCK", " ".join(blocks) or "none", problem="needs exactly one BLOCK"
@@ -118,11 +129,13 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
         )
     if given:
         raise misplaced("--sweep and --plot", "with --nouns")
-    block = find_block(blocks[0])
-    parameters = block.parameters(param)
-    found = nouns_of(block, parameters)
+    (instance,) = instances_of(blocks, param, [])[-1:]
+    block, parameters = instance.block, instance.parameters
+    found = nouns_of(block, parameters, seeds=seeds)
     if as_json:
-        parts = [{**asdict(noun), "lut_of_all": noun.lut * noun.instances} for noun in found]
+        parts = [{**asdict(noun), **noun.speed.document(), "lut_of_all": noun.lut * noun.instances} for noun in found]
+        for part in parts:
+            del part["speed"]
         emit_json({"target": target, "block": block.name, "parameters": dict(parameters), "nouns": parts})
         return
     cells = [
@@ -140,11 +153,36 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
                     noun.ff * noun.instances,
                 )
             ),
+            *(_speed(noun.speed) if seeds else ()),
         ]
         for noun in found
     ]
     columns = ["part", ">instances", ">LUT", ">FF", ">memory bits", ">not in LUTs", ">LUT in all", ">FF in all"]
-    _show(f"parts of {block.name}", columns, cells, markdown=markdown)
+    _show(f"parts of {block.name}", [*columns, *(_SPEED if seeds else ())], cells, markdown=markdown)
+    for noun in found:
+        if noun.failure:
+            note(f"{noun.name}: not placed: {noun.failure}")
+        _show_path(noun.name, noun.speed.path)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _speed(found: Speed) -> tuple[str, str, str]:
+    """Return median and spread of the frequency, and the levels of the critical path."""
+    levels = None if found.path is None else found.path.levels
+    return _number(found.median_mhz), _number(found.spread_mhz), _number(levels)
+
+
+def _show_path(name: str, path: CriticalPath | None) -> None:
+    """Print the critical path of a placed block or part."""
+    if path is None:
+        return
+    through = f" through {', '.join(path.through)}" if path.through else ""
+    delays = f"{path.logic_ns} ns logic, {path.routing_ns} ns routing"
+    text = f"{name}, seed {path.seed}: {path.levels} levels, {delays}: {path.start} to {path.end}{through}"
+    screen.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -156,8 +194,7 @@ def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> d
         "ff": found.ff,
         "ram": found.ram,
         "dsp": found.dsp,
-        "fmax_mhz": list(found.fmax_mhz),
-        "median_fmax_mhz": found.median_fmax_mhz,
+        **found.speed.document(),
         "ge": found.ge,
         "ge_storage": found.ge_storage,
         "decisions_per_cycle": measured.rate,
@@ -174,19 +211,15 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
     counted = (
         [">GE", ">GE storage", f">ratio to {first}", ">without storage"]
         if gates
-        else [">LUT", ">FF", ">RAM", ">DSP", ">MHz (median)", f">LUT ratio to {first}"]
+        else [">LUT", ">FF", ">RAM", ">DSP", *_SPEED, f">LUT ratio to {first}"]
     )
     rows = []
     for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
         found, instance = each.area or _UNMEASURED, each.instance
         defaults = instance.block.defaults()
         shown = ", ".join(f"{key}={value}" for key, value in instance.parameters.items() if value != defaults[key])
-        areas = (
-            (found.ge, found.ge_storage)
-            if gates
-            else (found.lut, found.ff, found.ram, found.dsp, found.median_fmax_mhz)
-        )
-        cells = ["" if number is None else f"{number:,}" for number in areas]
+        areas = (found.ge, found.ge_storage) if gates else (found.lut, found.ff, found.ram, found.dsp)
+        cells = [*map(_number, areas), *(() if gates else _speed(found.speed))]
         cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (whole,))]
         rows.append([instance.block.name, shown, *cells, "" if each.rate is None else f"{each.rate:g}"])
     return ["block", "parameters", *counted, ">decisions/cycle"], rows

