@@ -11,7 +11,7 @@ import typer
 from vlane.errors import InputError, unknown_word
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import FabricReport, check_fabric
-from vlane.fabric.coverage import missing_parts
+from vlane.fabric.coverage import extent_of
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.remark_findings import remark_findings
@@ -47,7 +47,7 @@ def show(folder: Folder, names: NameMap = None, as_json: AsJson = False) -> None
     fabric = load_fabric(folder, partial=True, names=names)
     trace = trace_pairs(fabric)
     sls, tables = trace.sls, fabric.distinct_tables()
-    notes = [*fabric.notes, *(f"{each.what}: {each.instead}" for each in missing_parts(fabric, trace))]
+    notes = [*fabric.notes, *(f"{each.what}: {each.instead}" for each in extent_of(fabric, trace).missing)]
     remarks = remark_findings(fabric.remarks)
     if as_json:
         emit_json(

@@ -9,7 +9,7 @@ from vlane.fabric.model import Fabric, Kind, Node
 
 _TYPES = {Kind.CA: 1, Kind.SWITCH: 2, Kind.ROUTER: 3}
 _WIDTHS = {"1X": 1, "4X": 2, "8X": 4, "12X": 8, "2X": 16}
-_SPEEDS = {"SDR": 1, "DDR": 2, "QDR": 4, "FDR": 256, "EDR": 512, "HDR": 1024, "NDR": 2048, "XDR": 4096}
+_SPEEDS = {"SDR": 1, "DDR": 2, "QDR": 4, "FDR": 256, "EDR": 512, "HDR": 1024, "NDR": 2048, "XDR": 1 << 24}
 _GBPS = {"SDR": "2.5", "DDR": "5", "QDR": "10", "FDR": "14", "EDR": "25", "HDR": "50", "NDR": "100", "XDR": "200"}
 _LANES = {1: 1, 2: 2, 4: 3, 8: 4, 15: 5}
 _MTUS = {0: 0, 256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}

@@ -202,3 +202,50 @@ def test_forms_are_checked() -> None:
     assert_refused(call("fabric", "check", DATA / "two_switch", "--json", "--format", "nagios"), "--json")
     as_json = call("fabric", "check", DATA / "two_switch", "--format", "json")
     assert as_json.out == call("fabric", "check", DATA / "two_switch", "--json").out
+
+
+RING, TREE = torus((4,), 1), tree(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("plan", "lanes", "loop", "unreachable", "unserved"),
+    [
+        (TREE, "0 1 2 3 0 1 2 3 0 1 2 3 0 1 2 3", True, True, True),
+        (TREE, "0 1 2 3 15 15 15 15 15 15 15 15 15 15 15 15", True, False, True),
+        (TREE, "0 1 2 3 0 1 2 3 0 7 2 3 0 1 2 3", True, True, False),
+        (TREE, "15 1 2 3 0 1 2 3 0 1 2 3 0 1 2 3", False, False, False),
+        (RING, "0 1 2 3 0 1 2 3 0 1 2 3 0 1 2 3", False, True, True),
+    ],
+    ids=["lanes", "SLs dropped", "lane not served", "SL 0 dropped", "links form a ring"],
+)
+def test_missing_path_sls_hide_only_results_that_differ_between_sls(
+    plan: Any, lanes: str, loop: Any, unreachable: Any, unserved: Any, tmp_path: Path
+) -> None:
+    """Given no path SLs, a class is checked in full exactly if its result is the same for every SL."""
+    folder = write_capture(tmp_path / "levels", plan, without=("path-sl.csv", "smpquery-sl2vl.txt"))
+    file = folder / "opensm-sl2vl.dump"
+    rows = re.sub(
+        r"(: )(\d+ +){16}", lambda found: found[1] + "".join(f"{vl:<3}" for vl in lanes.split()), file.read_text()
+    )
+    file.write_text(rows)
+
+    report = checked(folder)
+
+    missing = next(each for each in report.missing if "no path SLs" in each.what)
+    for code, holds in (("CREDIT_LOOP", loop), ("UNREACHABLE", unreachable), ("VL_UNSERVED", unserved)):
+        assert report.coverage[code].is_full is holds, code
+        assert (code not in missing.codes) is holds, code
+    assert "NOT_CHECKED" in {finding.code for finding in report.warnings}
+    assert not report.spotless
+    pairs = report.coverage["CREDIT_LOOP"].present
+    assert f"{pairs if loop and unreachable else 0} of {pairs} pairs)" in verdict(report, ok=report.ok)
+
+
+def test_folder_without_path_sls_and_rows_is_followed_on_assumptions(tmp_path: Path) -> None:
+    """Given neither path SLs nor SL2VL rows, the headline says that the followed pairs rest on assumptions."""
+    files = ("path-sl.csv", "smpquery-sl2vl.txt", "opensm-sl2vl.dump")
+
+    report = checked(write_capture(tmp_path / "bare", TREE, without=files))
+
+    assert counts(report)[0] == "0 credit loops (12 of 12 pairs rest on assumptions)"
+    assert {"CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED"} <= set(report.not_checked)

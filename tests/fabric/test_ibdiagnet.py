@@ -131,9 +131,9 @@ END_NODES
 START_PORTS
 NodeGuid,PortNum,LID,LMC,LinkWidthActv,LinkSpeedActv,PortState,OpVLs,NMTU,VLHighLimit
 0x0b1,0,1,0,0,0,0,0,0,0
-0x0b1,1,0,0,2,4096,4,3,5,16
+0x0b1,1,0,0,2,16777216,4,3,5,16
 0x0b1,2,0,0,2,65536,4,N/A,5,0
-0x0a1,1,3,1,2,4096,4,3,5,N/A
+0x0a1,1,3,1,2,16777216,4,3,5,N/A
 0x0a2,1,65535,0,16,1024,2,1,4,0
 END_PORTS
 
@@ -191,7 +191,7 @@ def test_impossible_rows_of_db_csv_are_refused(old: str, new: str, words: str, t
 
 def test_table_of_an_appended_file_replaces_the_earlier_one(tmp_path: Path) -> None:
     """Given two runs in one file, the rows of the later one are used, and the check says so."""
-    db_file(tmp_path, DB + DB.replace("0x0a1,1,3,1,2,4096,4,3,5,N/A", "0x0a1,1,5,0,2,4096,4,3,5,N/A"))
+    db_file(tmp_path, DB + DB.replace("0x0a1,1,3,1,2,16777216,4,3,5,N/A", "0x0a1,1,5,0,2,16777216,4,3,5,N/A"))
 
     remarks = Remarks()
 

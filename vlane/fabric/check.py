@@ -9,7 +9,7 @@ import numpy as np
 
 from vlane.fabric.configured import compare_configured
 from vlane.fabric.congestion_options import congestion_findings
-from vlane.fabric.coverage import Coverage, coverage_of, missing_parts
+from vlane.fabric.coverage import Coverage, extent_of
 from vlane.fabric.finding import ERRORS, Finding
 from vlane.fabric.loops import credit_loops
 from vlane.fabric.lost import Unreachable
@@ -100,7 +100,7 @@ def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
     trace = trace or trace_pairs(fabric)
     loops = credit_loops(trace)
     unserved = _unserved(fabric, trace)
-    missing = missing_parts(fabric, trace)
+    coverage, missing = extent_of(fabric, trace)
     assumptions = [*fabric.notes, *(f"{each.what}: {each.instead}" for each in missing)]
     limits = {limit for limit, _ in fabric.configured_limits.values()}
     if fabric.port_infos and not fabric.held_limits and limits != {0}:
@@ -124,7 +124,7 @@ def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
         trace.lost.count,
         unserved,
         tuple(warnings),
-        coverage_of(fabric, trace),
+        coverage,
         tuple(missing),
         tuple(assumptions),
         trace.sls,

@@ -14,14 +14,14 @@ import numpy as np
 from vlane.fabric.capture import CONF, LFTS, PATH_SLS, PORT_INFOS, SL2VL, VLARB
 from vlane.fabric.configured import computes_own_tables
 from vlane.fabric.dump import Remarks
+from vlane.fabric.every_sl import EverySL, every_sl
 from vlane.fabric.finding import ABOUT_CAPTURE, CODES
 from vlane.fabric.missing import Missing
 from vlane.fabric.model import Fabric, Kind, Node, Port
 from vlane.fabric.trace import Trace
 from vlane.fabric.waits import LANES
 
-_PAIRS = ("CREDIT_LOOP", "UNREACHABLE")
-_PATHS = (*_PAIRS, "VL_UNSERVED")
+_PATHS = ("CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED")
 _LISTS = ("VLARB_NARROWED", "VLARB_DIFFERS", "VL_MASKED", "WEIGHT_WRAPPED", "ENTRIES_DROPPED")
 _ROWS = ("SL2VL_MASKED", "SL2VL_DIFFERS")
 _LANES = ("MAX_VLS_IGNORED", "MAX_OP_VLS_EXCEEDED")
@@ -58,18 +58,34 @@ class Coverage(NamedTuple):
         return f"{self.checked:,} of {self.present:,} {self.element}"
 
 
-def coverage_of(fabric: Fabric, trace: Trace) -> dict[str, Coverage]:
-    """Return the coverage of every class of findings.
+class Extent(NamedTuple):
+    """Extent of a check.
 
     Parameters
     ----------
-    fabric : Fabric
-        The capture.
-    trace : Trace
-        The paths of its pairs.
+    coverage : dict of str to Coverage
+        Coverage of each class of findings, by code.
+    missing : list of Missing
+        Parts missing from the capture, with the affected classes.
     """
-    without_lid = _pairs_without_lid(fabric)
-    pairs = Coverage("pairs", trace.pairs - trace.unsure, trace.pairs + without_lid)
+
+    coverage: dict[str, Coverage]
+    missing: list[Missing]
+
+
+def extent_of(fabric: Fabric, trace: Trace) -> Extent:
+    """Return the extent to which a capture, with the paths of its pairs, was checked."""
+    every = every_sl(fabric, trace)
+    coverage = _coverage(fabric, trace, every)
+    return Extent(coverage, _missing(fabric, trace, every, coverage))
+
+
+def _coverage(fabric: Fabric, trace: Trace, every: EverySL) -> dict[str, Coverage]:
+    present = trace.pairs + _pairs_without_lid(fabric)
+
+    def of_pairs(*, holds: bool) -> Coverage:
+        return Coverage("pairs", trace.pairs if holds else trace.pairs - trace.unsure, present)
+
     has_conf, ports = fabric.conf is not None, fabric.cabled
     lists = [port in fabric.vlarb for port in ports]
     lanes = [port in fabric.port_infos for port in ports]
@@ -83,8 +99,9 @@ def coverage_of(fabric: Fabric, trace: Trace) -> dict[str, Coverage]:
 
     conf = [has_conf] * len(ports)
     return {
-        **dict.fromkeys(_PAIRS, pairs),
-        "VL_UNSERVED": _unserved(fabric, trace),
+        "CREDIT_LOOP": of_pairs(holds=every.loops),
+        "UNREACHABLE": of_pairs(holds=every.arrivals),
+        "VL_UNSERVED": _unserved(fabric, trace, every.served),
         "STARVATION": of_ports(lists, lanes, (fabric.knows_limit(port) for port in ports)),
         "WEIGHT_BELOW_MTU": of_ports(lists, lanes, mtus),
         **dict.fromkeys(_LISTS, of_ports(lists, conf)),
@@ -105,13 +122,17 @@ def _pairs_without_lid(fabric: Fabric) -> int:
     return absent * (sources + targets + absent - 1)
 
 
-def _unserved(fabric: Fabric, trace: Trace) -> Coverage:
-    """Count the ports in use. A switch without a forwarding table may use all of its ports."""
+def _unserved(fabric: Fabric, trace: Trace, served: frozenset[Port]) -> Coverage:
+    """Count the ports in use. A switch without a forwarding table may use all of its ports.
+
+    ``served`` contains the ports that need no path SLs, because they serve the lanes of all SLs.
+    """
     if trace.pairs and not trace.traffic.any():
         return Coverage("ports in use", 0, len(fabric.cabled))
     used = trace.traffic.reshape(-1, LANES).sum(axis=1)
     unsure = trace.unsure_traffic.reshape(-1, LANES).sum(axis=1)
-    ports = {trace.wiring.port(number): not unsure[number] for number in np.flatnonzero(used).tolist()}
+    numbers = {number: trace.wiring.port(number) for number in np.flatnonzero(used).tolist()}
+    ports = {port: not unsure[number] or port in served for number, port in numbers.items()}
     for node in _switches_without_table(fabric):
         ports.update({Port(node.guid, number): False for number in node.links})
     checked = sum(sure and port in fabric.vlarb and port in fabric.port_infos for port, sure in ports.items())
@@ -140,15 +161,13 @@ def _switches_without_table(fabric: Fabric) -> list[Node]:
     return [node for node in fabric.of_kind(Kind.SWITCH) if node.guid not in fabric.lfts]
 
 
-def missing_parts(fabric: Fabric, trace: Trace) -> list[Missing]:
-    """Return the parts missing from the capture, each with the affected classes of findings."""
+def _missing(fabric: Fabric, trace: Trace, every: EverySL, coverage: dict[str, Coverage]) -> list[Missing]:
     found = [
-        *_missing_paths(fabric, trace),
+        *_missing_paths(fabric, trace, every),
         *_missing_lists(fabric),
         *_missing_conf(fabric),
         *_missing_port_infos(fabric),
     ]
-    coverage = coverage_of(fabric, trace)
     known = [each._replace(codes=tuple(code for code in each.codes if not coverage[code].is_full)) for each in found]
     return known + _failed_discovery(fabric.remarks, fabric.topology_file)
 
@@ -157,7 +176,7 @@ def _files(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _missing_paths(fabric: Fabric, trace: Trace) -> list[Missing]:
+def _missing_paths(fabric: Fabric, trace: Trace, every: EverySL) -> list[Missing]:
     found = []
     absent = tuple(Port(node.guid, number) for node in fabric.nodes.values() for number in node.without_lid)
     if absent:
@@ -184,11 +203,24 @@ def _missing_paths(fabric: Fabric, trace: Trace) -> list[Missing]:
         found.append(Missing(what, (*_PATHS, *_ROWS), instead, tuple(dict.fromkeys(ports))))
     pairs = sum(trace.sls.values())
     if not fabric.path_sls and trace.pairs:
-        found.append(Missing(f"no path SLs ({_files(PATH_SLS[:3])})", _PATHS, "every pair takes SL 0"))
+        found.append(_missing_path_sls(fabric, trace, every))
     elif trace.assumed:
         what = f"path SLs of {trace.assumed:,} of {pairs:,} pairs"
         found.append(Missing(what, _PATHS, "SL 0 is assumed for these pairs"))
     return found
+
+
+def _missing_path_sls(fabric: Fabric, trace: Trace, every: EverySL) -> Missing:
+    """Return the classes of findings that differ between SLs, if the capture has no path SLs."""
+    in_use = _unserved(fabric, trace, every.served).present
+    same = dict(zip(_PATHS, (every.loops, every.arrivals, in_use == len(every.served)), strict=True))
+    holding = [code for code in _PATHS if same[code]]
+    instead = "every pair takes SL 0" + (f"; {_listed(holding)}: the same result for every SL" if holding else "")
+    return Missing(f"no path SLs ({_files(PATH_SLS[:3])})", tuple(c for c in _PATHS if not same[c]), instead)
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _missing_lists(fabric: Fabric) -> list[Missing]:

@@ -85,6 +85,10 @@ class Lost:
         listed = mine[: max(0, LISTED - len(self._named))]
         self._named += zip(slids[listed].tolist(), dlids[listed].tolist(), why[listed].tolist(), strict=True)
 
+    def has(self, why: Why) -> bool:
+        """Return whether packets of a pair were lost for this reason."""
+        return any(reason >> 48 == why for reason in self._reasons)
+
     def named(self) -> list[Unreachable]:
         """Return the pairs by source and destination, at most ``LISTED``, those of the first destinations."""
         texts = {reason: self._text(reason) for reason in {why for _, _, why in self._named}}

@@ -32,6 +32,8 @@ class Missing(NamedTuple):
 def missing_findings(missing: list[Missing]) -> list[Finding]:
     """Return a warning for each missing part."""
     return [
-        Finding("NOT_CHECKED", each.what, f"not checked: {', '.join(each.codes)} ({each.instead})", each.ports)
+        Finding(
+            "NOT_CHECKED", each.what, f"not checked: {', '.join(each.codes) or 'nothing'} ({each.instead})", each.ports
+        )
         for each in missing
     ]

@@ -9,9 +9,13 @@ if TYPE_CHECKING:
 
 
 def verdict(report: FabricReport, *, ok: bool) -> str:
-    """Return the verdict with its extent: the finding classes with full coverage, and the checked pairs."""
+    """Return the verdict with its extent: the finding classes with full coverage, and the checked pairs.
+
+    A pair counts as checked only if it was checked both for credit loops and for its arrival.
+    """
     full = len(report.coverage) - len(report.not_checked)
-    extent = f"{full} of {len(report.coverage)} finding classes in full, {report.coverage['CREDIT_LOOP']}"
+    pairs = min(report.coverage["CREDIT_LOOP"], report.coverage["UNREACHABLE"])
+    extent = f"{full} of {len(report.coverage)} finding classes in full, {pairs}"
     return f"{'holds' if ok else 'fails'} as far as checked ({extent})"
 
 
@@ -32,11 +36,14 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _extent(report: FabricReport, code: str, found: int) -> str:
-    """Return the coverage in brackets, or an empty text for full coverage. Assumptions do not void found errors."""
+    """Return the coverage in brackets, or an empty text for full coverage. Assumptions do not void found errors.
+
+    Without path SLs or SL2VL rows, the pairs were followed, but none of them without an assumption.
+    """
     coverage = report.coverage[code]
     if coverage.is_full:
         return ""
-    if found:
+    if found or (not coverage.checked and coverage.element == "pairs" and report.path_sls):
         return (
             f" ({coverage.present - coverage.checked:,} of {coverage.present:,} {coverage.element} rest on assumptions)"
         )

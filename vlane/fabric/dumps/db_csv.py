@@ -54,10 +54,13 @@ _SPEEDS = {
     2 << 8: "EDR",
     4 << 8: "HDR",
     8 << 8: "NDR",
-    16 << 8: "XDR",
     1 << 16: "FDR10",
+    1 << 24: "XDR",
 }
-"""Generation by LinkSpeedActv: PortInfo's LinkSpeedActive in bits 0 to 3, LinkSpeedExtActive in bits 8 to 12."""
+"""Generation by LinkSpeedActv: LinkSpeedActive, LinkSpeedExtActive, a vendor's speed and LinkSpeedExtActive2, a byte each.
+
+Source: ``IBLinkSpeed`` of ibdiagnet's library ibdm.
+"""
 _LANES = {1: 1, 2: 2, 3: 4, 4: 8, 5: 15}
 _MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 _LISTS = {"high": "high", "1": "high", "low": "low", "0": "low"}
