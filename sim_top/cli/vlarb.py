@@ -11,10 +11,11 @@ import typer
 from vlane.documents.files import write_whole
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
-from vlane.fabric.dumps.opensm_conf import OP_VLS, OpenSMConf, read_opensm_conf
+from vlane.fabric.dumps.opensm_conf import OpenSMConf, read_opensm_conf
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind
-from vlane.fabric.option_findings import line_findings, list_findings, reduced_findings
+from vlane.fabric.option_findings import line_findings, list_findings, off_findings, reduced_findings
+from vlane.fabric.options.rules import OP_VLS
 from vlane.planning.vlarb_plan import PlannedLevel, VLArbPlan, opensm_lines, plan_vlarb
 from vlane.planning.vlarb_wants import Wants, read_wants
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
@@ -65,7 +66,7 @@ def explain_tables(
         raise InputError("OPENSM_CONF or --fabric", "given", "left out")
     if conf is not None and fabric is not None:
         raise InputError("--fabric", "left out with OPENSM_CONF", str(fabric))
-    for option, value, known in (("--mtu", mtu, MTUS), ("--vls", vls, tuple(OP_VLS.values()))):
+    for option, value, known in (("--mtu", mtu, MTUS), ("--vls", vls, OP_VLS[1:])):
         if value is not None and fabric is not None:
             raise InputError(option, "left out with --fabric, which says it of every port", value)
         if value is not None and value not in known:
@@ -112,9 +113,7 @@ def _data_vls(conf: OpenSMConf, vls: int | None) -> int:
 
 def _remarks(conf: OpenSMConf, data_vls: int) -> list[Finding]:
     """Return the lines that OpenSM reads otherwise than they are written, each once for all types of ports."""
-    remarks = list(line_findings(conf))
-    if not conf.qos:
-        remarks.append(Finding("QOS_OFF", conf.file, "qos is not TRUE: OpenSM programs none of these tables"))
+    remarks = [*line_findings(conf), *off_findings(conf)]
     for kind in Kind:
         if kind is not Kind.ROUTER or conf.sets(kind):
             found = (*list_findings(conf, kind), *reduced_findings(conf, kind, data_vls))

@@ -14,6 +14,7 @@ from vlane.fabric.check import check_fabric
 from vlane.fabric.dumps.opensm_conf import complaints, is_misread, opensm_options, read_opensm_conf
 from vlane.fabric.dumps.opensm_numbers import strtol, strtoul
 from vlane.fabric.model import Kind
+from vlane.fabric.option_findings import line_findings
 
 OWN = (
     "LIMIT_REPLACED",
@@ -64,7 +65,8 @@ def test_the_last_line_counts_unless_it_cannot_be_parsed() -> None:
     assert configured.high.line == 0
     assert configured.max_vls.value == "4"
     assert conf.max_op_vls == 4
-    assert [(option.line, most) for option, most in conf.unparsed] == [(4, 15)]
+    (ignored,) = line_findings(conf)
+    assert (ignored.where, ignored.message[:27]) == ("opensm.conf:4 qos_max_vls", "'four' is not a number, 0 t")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vlane.fabric.dumps.opensm_conf import Configured, OpenSMConf, Option, complaints
+from vlane.fabric.dumps.opensm_numbers import signed
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind, Port, ProgrammedVLArb
-from vlane.fabric.option_findings import line_findings, list_findings, option_place, shortened, signed
+from vlane.fabric.option_findings import line_findings, list_findings, option_place, shortened
 from vlane.fabric.sl2vl_tables import SL2VLRow
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 

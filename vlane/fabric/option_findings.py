@@ -2,93 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 
-from vlane.fabric.dumps.opensm_conf import Configured, OpenSMConf, Option, complaints, is_misread
+from vlane.fabric.dumps.opensm_conf import PLACE, OpenSMConf, Option
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Kind
+from vlane.fabric.options import findings
+from vlane.fabric.options.lines import OPTIONS
+from vlane.fabric.options.notes import BYTES, ROW_NUMBERS, ROWS, Notes
+from vlane.fabric.options.rules import FAULT_NUMBERS
+from vlane.fabric.options.words import PHRASES, Phrase
 from vlane.schedulers.vlarb import MAX_ENTRIES
-from vlane.tables.sl2vl import SL_COUNT, VL_DROP
+from vlane.shown import harmless
+from vlane.tables.sl2vl import SL_COUNT
+
+_NOTE_BYTES, _FURTHER_NOTES = 512, 3 * MAX_ENTRIES
+"""Bound on the bytes of a finding, and on the number of findings in addition to one per line."""
 
 
-def line_findings(conf: OpenSMConf) -> Iterator[Finding]:
+def line_findings(conf: OpenSMConf) -> list[Finding]:
     """Find lines that OpenSM ignores or cuts."""
-    for option in conf.unknown:
-        where = f"{conf.file}:{option.line} {shortened(option.name)}"
-        yield Finding("OPTION_UNKNOWN", where, "OpenSM does not know this option and ignores the line")
-    for option, most in conf.unparsed:
-        text = f"{shortened(option.value)!r} is not a number, 0 to {most}: OpenSM ignores the line"
-        yield Finding("OPTION_IGNORED", f"{conf.file}:{option.line} {option.name}", text)
-    for line in conf.long_lines:
-        text = "OpenSM reads 1022 characters of a line and parses the rest as another line"
-        yield Finding("OPTION_CUT", f"{conf.file}:{line}", text)
+    return _found(conf, partial(findings.line_notes, conf.parsed))
 
 
-def list_findings(conf: OpenSMConf, kind: Kind) -> Iterator[Finding]:
+def off_findings(conf: OpenSMConf) -> list[Finding]:
+    """Find that OpenSM programs no table."""
+    return _found(conf, partial(findings.off_note, conf.parsed))
+
+
+def list_findings(conf: OpenSMConf, kind: Kind) -> list[Finding]:
     """Find limits and lists that OpenSM replaces or misreads."""
-    configured = conf.configured(kind)
-    for option in configured.refused_limits():
-        text = f"limit {shortened(option.value)} is not 0 to 255: OpenSM programs {configured.limit()}"
-        yield Finding("LIMIT_REPLACED", option_place(conf, option, kind), text)
-    for option, value in configured.misread_limits():
-        text = f"limit {shortened(option.value)!r} is not a number: OpenSM reads {value} without a warning"
-        yield Finding("LIMIT_REPLACED", option_place(conf, option, kind), text)
-    for option in (configured.high, configured.low, configured.sl2vl):
-        yield from _malformed(conf, configured, option, kind)
-    for each in complaints(configured.sl2vl):
-        if each.kind == "short":
-            text = f"{each.text} of {SL_COUNT} lanes given: the other SLs take VL 0"
-            yield Finding("SL2VL_SHORT", option_place(conf, configured.sl2vl, kind), text)
+    scratch = _scratch(conf)
+    return _found(conf, lambda notes: findings.list_notes(conf.parsed, PLACE[kind], notes, scratch), kind)
 
 
-def _malformed(conf: OpenSMConf, configured: Configured, option: Option, kind: Kind) -> Iterator[Finding]:
-    """Find a list that OpenSM rejects in part or misreads."""
-    is_row = option is configured.sl2vl
-    bad = [each.text for each in complaints(option) if each.kind == "format"]
-    if not bad and not is_misread(option):
-        return
-    read = configured.lanes() if is_row else [f"{pair.vl}:{pair.weight}" for pair in configured.pairs(option)]
-    form = "a lane" if is_row else "VL:weight"
-    wrong = f"{shortened(bad[0])!r} is not {form}" if bad else "the list has an empty part"
-    text = f"{wrong}: OpenSM reads the list as {shortened(','.join(map(str, read)), 200)}"
-    yield Finding("ENTRY_MALFORMED", option_place(conf, option, kind), text)
-
-
-def reduced_findings(conf: OpenSMConf, kind: Kind, vls: int) -> Iterator[Finding]:
+def reduced_findings(conf: OpenSMConf, kind: Kind, vls: int) -> list[Finding]:
     """Find numbers that OpenSM reduces for ports with ``vls`` lanes, and entries beyond the largest capacity."""
-    configured = conf.configured(kind)
-    for option in (configured.high, configured.low):
-        if not option.line:
-            continue
-        where = option_place(conf, option, kind)
-        for index, pair in enumerate(configured.pairs(option)):
-            entry = pair.programmed(vls)
-            if pair.vl != entry.vl:
-                text = f"entry {index}: VL {signed(pair.vl)} becomes VL {entry.vl} on ports with {vls} data lanes"
-                yield Finding("VL_MASKED", where, text)
-            if pair.weight != entry.weight:
-                text = f"entry {index}: VL {entry.vl} weight {signed(pair.weight)} becomes {entry.weight}"
-                yield Finding("WEIGHT_WRAPPED", where, text)
-        given = next((each.text for each in complaints(option) if each.kind == "long"), "")
-        if given:
-            yield Finding(
-                "ENTRIES_DROPPED", where, f"{given} entries are configured, but ports hold at most {MAX_ENTRIES}"
-            )
-    row, where = configured.programmed_row(vls), option_place(conf, configured.sl2vl, kind)
-    cut = [
-        f"SL {sl} maps to VL {vl} instead of VL {lane}"
-        for sl, (lane, vl) in enumerate(zip(configured.lanes(), row, strict=True))
-        if vl not in (lane, VL_DROP)
-    ]
-    if cut and configured.sl2vl.line:
-        more = f" and {len(cut) - 4} more" if len(cut) > 4 else ""
-        yield Finding("SL2VL_MASKED", where, f"ports with {vls} data lanes: {', '.join(cut[:4])}{more}")
+    scratch = _scratch(conf)
+    return _found(conf, lambda notes: findings.reduced_notes(conf.parsed, PLACE[kind], vls, notes, scratch), kind)
 
 
 def option_place(conf: OpenSMConf, option: Option, kind: Kind) -> str:
     """Return file, line, option and type of port as text for messages."""
     line = f":{option.line}" if option.line else ""
-    return f"{conf.file}{line} {option.name}" + (" (adapters)" if kind is not Kind.SWITCH else " (switches)")
+    return f"{conf.file}{line} {option.name}{_kind_text(kind)}"
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -96,6 +54,38 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
-def signed(value: int) -> int:
-    """Return a 32-bit number with its sign."""
-    return value - (1 << 32) if value >> 31 else value
+def found_notes(notes: Notes) -> list[tuple[Phrase, int, str, str]]:
+    """Return sentence, line, name of the option and message of each finding."""
+    made, data, start = [], bytes(notes.out[: notes.used[BYTES]]), 0
+    for row in range(notes.used[ROWS]):
+        phrase, line, name_end, end = notes.rows[ROW_NUMBERS * row : ROW_NUMBERS * (row + 1)]
+        name, message = (
+            harmless(part.decode("utf-8", "surrogateescape")) for part in (data[start:name_end], data[name_end:end])
+        )
+        made.append((Phrase(phrase), line, name, message))
+        start = end
+    return made
+
+
+def new_notes(most: int) -> Notes:
+    """Return memory for ``most`` findings."""
+    return Notes(PHRASES, bytearray(_NOTE_BYTES * most), [0] * (ROW_NUMBERS * most), [0, 0])
+
+
+def _found(conf: OpenSMConf, find: Callable[[Notes], None], kind: Kind | None = None) -> list[Finding]:
+    notes = new_notes(conf.parsed.counts[OPTIONS] + _FURTHER_NOTES)
+    find(notes)
+    of_kind = _kind_text(kind) if kind else ""
+    return [
+        Finding(phrase.code, f"{conf.file}{f':{line}' if line else ''}{f' {name}{of_kind}' if name else ''}", message)
+        for phrase, line, name, message in found_notes(notes)
+    ]
+
+
+def _scratch(conf: OpenSMConf) -> findings.Scratch:
+    faults = FAULT_NUMBERS * (2 * conf.text.count(b",") + 2 * SL_COUNT * MAX_ENTRIES)
+    return findings.Scratch([0] * (2 * MAX_ENTRIES), [0] * SL_COUNT, [0] * faults)
+
+
+def _kind_text(kind: Kind) -> str:
+    return " (switches)" if kind is Kind.SWITCH else " (adapters)"

@@ -11,7 +11,7 @@ from itertools import combinations, islice
 from math import ceil, inf
 
 from vlane.errors import InputError
-from vlane.fabric.dumps.opensm_conf import OP_VLS
+from vlane.fabric.options.rules import OP_VLS
 from vlane.planning.exact import shown_exact
 from vlane.planning.vlarb_waits import Arrivals, longest_wait
 from vlane.planning.vlarb_wants import Wanted, Wants
@@ -113,7 +113,7 @@ def opensm_lines(plan: VLArbPlan, data_vls: int) -> list[str]:
     )
     return [
         "qos TRUE",
-        f"max_op_vls {next(number for number, lanes in OP_VLS.items() if lanes == data_vls)}",
+        f"max_op_vls {OP_VLS.index(data_vls)}",
         f"qos_high_limit {plan.table.limit_of_high_priority}",
         f"qos_vlarb_high {high}",
         f"qos_vlarb_low {low}",

@@ -15,69 +15,40 @@ comparison with the running daemon.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from vlane.documents.textfile import TextFile
 from vlane.errors import InputError
-from vlane.fabric.dumps.opensm_numbers import UINT_MAX, read_list, strtol, strtoul, tokens
+from vlane.fabric.dumps.opensm_numbers import strtol, strtoul
 from vlane.fabric.model import Kind
+from vlane.fabric.options import rules
+from vlane.fabric.options.lines import KNOWN, LINE_BYTES, LONG_LINES, NONE, OPTIONS, Options, is_name, read_options
+from vlane.fabric.options.words import (
+    ADAPTERS,
+    NAMES,
+    NOT_SET,
+    PREAMBLE,
+    QOS,
+    ROUTERS,
+    SL2VL,
+    SWITCHES,
+    VLARB_HIGH,
+    VLARB_LOW,
+)
 from vlane.fabric.sl2vl_tables import SL2VLRow
-from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, VLArbEntry
 from vlane.tables.sl2vl import SL_COUNT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOT_SET = "(null)"
-"""Value of an unset text option."""
-OP_VLS = {"1": 1, "2": 2, "3": 4, "4": 8, "5": 15}
-"""Number of data lanes by code of max_op_vls (IBA 14.2.5.6, VLCap)."""
-_TYPE_PREFIX = {Kind.CA: "qos_ca_", Kind.SWITCH: "qos_swe_", Kind.ROUTER: "qos_rtr_"}
-_PREFIXES = ("qos_", "qos_ca_", "qos_sw0_", "qos_swe_", "qos_rtr_")
-_NAMES = ("max_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl")
-_DEFAULTS = {
-    "max_vls": "15",
-    "vlarb_high": ",".join(f"{vl}:{4 if vl == 0 else 0}" for vl in range(15)),
-    "vlarb_low": ",".join(f"{vl}:{0 if vl == 0 else 4}" for vl in range(15)),
-    "sl2vl": ",".join(map(str, (*range(15), 7))),
-}
-_CONGESTION_NAMES = (
-    "cc_key",
-    "cc_max_outstanding_mads",
-    "cc_cct",
-    *(
-        f"cc_sw_cong_setting_{name}"
-        for name in (
-            "control_map",
-            "victim_mask",
-            "credit_mask",
-            "threshold",
-            "packet_size",
-            "credit_starvation_threshold",
-            "credit_starvation_return_delay",
-            "marking_rate",
-        )
-    ),
-    *(
-        f"cc_ca_cong_setting_{name}"
-        for name in ("port_control", "control_map", "ccti_timer", "ccti_increase", "trigger_threshold", "ccti_min")
-    ),
-)
-_QOS = frozenset(prefix + name for prefix in _PREFIXES for name in _NAMES)
-_KNOWN = _QOS.union(("qos", "qos_policy_file"), _CONGESTION_NAMES)
-_OURS = ("qos", "cc_")
-"""Prefixes of the names checked against ``_KNOWN``; OpenSM has hundreds of other options."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BLANKS = " \t\n\v\f\r"
-_LINE_CHARACTERS = 1022
-"""Size of OpenSM's line buffer, in characters; OpenSM parses the rest of a longer line as the next line."""
-_MOST_VLS = 15
-_LARGEST_VL, _DROP = 14, 15
-_INT_BITS = 32
+PLACE = {Kind.CA: ADAPTERS, Kind.SWITCH: SWITCHES, Kind.ROUTER: ROUTERS}
+"""Kinds of port of the rules, by kind of node (external ports of switches)."""
+_FIELDS = {rules.VL_FIELD: "vl", rules.WEIGHT_FIELD: "weight", rules.ENTRY_FIELD: "entry"}
+_BYTE_MAX = 0xFF
 
 
 class Option(NamedTuple):
@@ -98,7 +69,8 @@ class Option(NamedTuple):
     @property
     def is_set(self) -> bool:
         """Whether the value differs from the placeholders for unset options in OpenSM's template."""
-        return self.value not in (NOT_SET, "-1", "0", "")
+        text = _bytes(self.value)
+        return rules.is_set_value(text, 0, len(text))
 
 
 class Pair(NamedTuple):
@@ -115,7 +87,7 @@ class Pair(NamedTuple):
 
     def programmed(self, vls: int) -> VLArbEntry:
         """Return the entry programmed into a port with ``vls`` lanes."""
-        return VLArbEntry((self.vl % 15) & _mask(vls), self.weight & 0xFF)
+        return VLArbEntry(rules.programmed_vl(self.vl, vls), self.weight & _BYTE_MAX)
 
 
 class Complaint(NamedTuple):
@@ -145,17 +117,34 @@ class Configured:
 
     Parameters
     ----------
-    high, low, sl2vl, max_vls : Option
-        Option of the type, else the general option, else OpenSM's default.
-    high_limits : tuple of Option
-        Limits of the type and in general, in order of precedence, if present in the file.
+    conf : OpenSMConf
+        Options of the file.
+    kind : int
+        Kind of port, a place of ``words.PREFIXES``.
     """
 
-    high: Option
-    low: Option
-    sl2vl: Option
-    max_vls: Option
-    high_limits: tuple[Option, ...]
+    conf: OpenSMConf
+    kind: int
+
+    @property
+    def high(self) -> Option:
+        """High list: the option of the type, else the general option, else OpenSM's default."""
+        return self._text(VLARB_HIGH)
+
+    @property
+    def low(self) -> Option:
+        """Low list, selected as ``high``."""
+        return self._text(VLARB_LOW)
+
+    @property
+    def sl2vl(self) -> Option:
+        """SL2VL row, selected as ``high``."""
+        return self._text(SL2VL)
+
+    @property
+    def max_vls(self) -> Option:
+        """Number of lanes, selected as ``high`` among the accepted lines."""
+        return self.conf.option(rules.max_vls_option(self.conf.parsed, self.kind))
 
     @property
     def most_lanes(self) -> int:
@@ -164,47 +153,45 @@ class Configured:
 
     def pairs(self, option: Option) -> list[Pair]:
         """Return the entries of a list as parsed by OpenSM, at most 64."""
-        return _pairs(option.value)
+        text, numbers = _bytes(option.value), [0] * (2 * MAX_ENTRIES)
+        count = rules.read_entries(text, 0, len(text), numbers)
+        return [Pair(vl, weight) for vl, weight in zip(numbers[::2], numbers[1::2], strict=True)][:count]
 
     def programmed_list(self, option: Option, *, cap: int, vls: int) -> tuple[VLArbEntry, ...]:
         """Return the list programmed into a port with capacity ``cap`` and ``vls`` lanes, padded with (0, 0)."""
         entries = [pair.programmed(vls) for pair in self.pairs(option)[:cap]]
-        return tuple(_filled(entries, cap))
+        return (*entries, *[VLArbEntry(0, 0)] * (cap - len(entries)))
 
     def lanes(self) -> list[int]:
         """Return the 16 lanes of the sl2vl option as parsed by OpenSM. Missing lanes are 0."""
-        return _lanes(self.sl2vl.value)
+        text, lanes = _bytes(self.sl2vl.value), [0] * SL_COUNT
+        rules.read_lanes(text, 0, len(text), lanes)
+        return lanes
 
     def programmed_row(self, vls: int) -> SL2VLRow:
         """Return the SL2VL row programmed into a port with ``vls`` lanes. VL 15 stays 15."""
-        return tuple(vl if vl == _DROP else vl & _mask(vls) for vl in (vl & 0xF for vl in self.lanes()))
+        return tuple(rules.programmed_lane(lane, vls) for lane in self.lanes())
 
     def limit(self) -> int:
         """Return the programmed limit: from the option of the type, else from the general option, else 0."""
-        option = self.limit_option()
-        return 0 if option is None else _int32(option.value)
+        return rules.limit_from(self.conf.parsed, self.kind, 0)
 
     def limit_option(self) -> Option | None:
         """Return the option with the effective limit, or ``None`` for OpenSM's default."""
-        return next((each for each in self.high_limits if 0 <= _int32(each.value) <= LIMIT_UNBOUNDED), None)
+        found = rules.limit_option(self.conf.parsed, self.kind, 0)
+        return None if found == NONE else self.conf.option(found)
 
     def refused_limits(self) -> list[Option]:
         """Return the limits above 255, which OpenSM reports and ignores. A negative limit counts as unset."""
-        return [option for option in self.high_limits if _int32(option.value) > LIMIT_UNBOUNDED]
+        given = (rules.limit_line(self.conf.parsed, self.kind, place) for place in range(2))
+        return [
+            self.conf.option(each)
+            for each in given
+            if each != NONE and rules.limit_value(self.conf.parsed, each) > LIMIT_UNBOUNDED
+        ]
 
-    def misread_limits(self) -> list[tuple[Option, int]]:
-        """Return malformed limits, with the number parsed by OpenSM without a warning."""
-        found = []
-        for place, option in enumerate(self.high_limits):
-            value, whole = strtol(_bytes(option.value))
-            unset = option.value == NOT_SET and Configured.limit(self) == self._limit_after(place)
-            if (not whole or not option.value) and not unset:
-                found.append((option, value))
-        return found
-
-    def _limit_after(self, place: int) -> int:
-        rest = (_int32(each.value) for each in self.high_limits[place + 1 :])
-        return next((value for value in rest if 0 <= value <= LIMIT_UNBOUNDED), 0)
+    def _text(self, name: int) -> Option:
+        return self.conf.option(rules.text_option(self.conf.parsed, self.kind, name))
 
 
 @dataclass(frozen=True)
@@ -215,98 +202,78 @@ class OpenSMConf:
     ----------
     file : str
         Name of the file.
-    options : tuple of Option
-        All lines with a name, in order.
-    long_lines : tuple of int
-        Numbers of lines longer than OpenSM's buffer; OpenSM parses the rest as another line.
+    text : bytes
+        Lines of the file.
     """
 
     file: str
-    options: tuple[Option, ...]
-    long_lines: tuple[int, ...] = ()
+    text: bytes
+
+    @cached_property
+    def parsed(self) -> Options:
+        """Options for the functions of ``vlane.fabric.options``, OpenSM's defaults included."""
+        data = PREAMBLE + self.text
+        pieces = data.count(b"\n") + len(data) // LINE_BYTES + 2
+        columns = ([0] * pieces for _ in range(9))
+        options = Options(data, *columns, [NONE] * (2 * pieces), [0] * 3)
+        read_options(options, len(PREAMBLE), len(data))
+        return options
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """All lines with a name, in order."""
+        return tuple(self.option(each) for each in range(self.parsed.counts[KNOWN], self.parsed.counts[OPTIONS]))
+
+    @property
+    def long_lines(self) -> tuple[int, ...]:
+        """Numbers of lines longer than OpenSM's buffer; OpenSM parses the rest as another line."""
+        return tuple(self.parsed.long_lines[: self.parsed.counts[LONG_LINES]])
 
     @cached_property
     def _last(self) -> dict[str, Option]:
         return {option.name: option for option in self.options}
+
+    def option(self, place: int) -> Option:
+        """Return the option at a place of ``parsed``."""
+        parsed = self.parsed
+        name = _text(parsed.text[parsed.name_from[place] : parsed.name_to[place]])
+        shown = f"{name} (OpenSM's default)" if rules.is_default(parsed, place) else name
+        return Option(shown, _text(parsed.text[parsed.value_from[place] : parsed.value_to[place]]), parsed.line[place])
 
     def get(self, name: str) -> Option | None:
         """Return the last line of a text option, or ``None`` if there is no line or the value is ``(null)``."""
         option = self._last.get(name)
         return None if option is None or option.value == NOT_SET else option
 
-    def number(self, name: str, most: int) -> tuple[Option, int] | None:
-        """Return the last line of a numeric option without a parse error, and its value. ``None`` without a line."""
-        for option in reversed(self.options):
-            if option.name == name:
-                value, whole = strtoul(_bytes(option.value))
-                if option.value and whole and value <= most:
-                    return option, value
-        return None
-
     @property
     def qos(self) -> bool:
         """Whether OpenSM programs QoS tables."""
-        option = self._last.get("qos")
-        return option is not None and option.value == "TRUE"
-
-    @property
-    def unknown(self) -> list[Option]:
-        """First lines of set options unknown to OpenSM: QoS, congestion control, and lines without a name."""
-        first: dict[str, Option] = {}
-        for option in self.options:
-            is_name = _NAME.fullmatch(option.name) is not None
-            is_ours = option.name.lower().startswith(_OURS) and option.is_set
-            if (is_ours or not is_name) and option.name not in _KNOWN and option.line not in self.long_lines:
-                first.setdefault(option.name, option)
-        return list(first.values())
-
-    @property
-    def unparsed(self) -> list[tuple[Option, int]]:
-        """Rejected lines with a number of lanes, each with the largest accepted number."""
-        most = {**{f"{prefix}max_vls": _MOST_VLS for prefix in _PREFIXES}, "max_op_vls": 0xFF}
-        found = []
-        for option in self.options:
-            if option.name in most:
-                value, whole = strtoul(_bytes(option.value))
-                if not (option.value and whole and value <= most[option.name]):
-                    found.append((option, most[option.name]))
-        return found
+        return rules.is_on(self.parsed)
 
     @property
     def sets_qos(self) -> bool:
         """Whether any QoS option has an effective value."""
-        return any(option.name in _QOS and option.is_set for option in self.options)
+        first = self.parsed.first
+        given = range(self.parsed.counts[KNOWN], self.parsed.counts[OPTIONS])
+        return any(first[each] < QOS and rules.is_set(self.parsed, each) for each in given)
 
     def sets(self, kind: Kind) -> bool:
         """Return whether any option of this type of port is set."""
-        return any(option.name.startswith(_TYPE_PREFIX[kind]) and option.is_set for option in self.options)
+        return rules.sets(self.parsed, PLACE[kind])
 
     def configured(self, kind: Kind) -> Configured:
         """Return the effective options for ports of a kind of node (external ports of switches)."""
-        high, low, sl2vl = (self._text(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl"))
-        limits = (self._last.get(prefix + "high_limit") for prefix in (_TYPE_PREFIX[kind], "qos_"))
-        return Configured(high, low, sl2vl, self._max_vls(kind), tuple(filter(None, limits)))
+        return Configured(self, PLACE[kind])
 
     @property
     def max_op_vls(self) -> int | None:
         """Number of data lanes allowed by max_op_vls, or ``None`` for an unset or unknown code."""
-        found = self.number("max_op_vls", 0xFF)
-        return OP_VLS.get(str(found[1])) if found else None
+        found = rules.max_op_vls(self.parsed)
+        return None if found == NONE else found
 
     def limit(self, kind: Kind) -> int:
         """Return LimitOfHighPriority for the ports of a kind of node."""
         return self.configured(kind).limit()
-
-    def _text(self, kind: Kind, name: str) -> Option:
-        typed = self.get(_TYPE_PREFIX[kind] + name)
-        return typed or self.get(f"qos_{name}") or _default(name)
-
-    def _max_vls(self, kind: Kind) -> Option:
-        for prefix in (_TYPE_PREFIX[kind], "qos_"):
-            found = self.number(f"{prefix}max_vls", (1 << _INT_BITS) - 1)
-            if found and 0 < found[1] <= _MOST_VLS:
-                return found[0]
-        return _default("max_vls")
 
 
 def read_opensm_conf(path: Path) -> OpenSMConf:
@@ -317,9 +284,9 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
     InputError
         If the file cannot be read, or no line begins with the name of an option.
     """
-    dump = TextFile(path)
-    conf = _parsed(path.name, ((line, dump.line) for line in dump))
-    if not any(_NAME.fullmatch(option.name) for option in conf.options):
+    conf = opensm_options(path.name, "\n".join(TextFile(path)))
+    given = range(conf.parsed.counts[KNOWN], conf.parsed.counts[OPTIONS])
+    if not any(is_name(conf.parsed, each) for each in given):
         raise InputError("file", "an OpenSM options file", "a file without options", source=str(path))
     return conf
 
@@ -339,127 +306,50 @@ def opensm_options(file: str, text: str) -> OpenSMConf:
     >>> opensm_options("opensm.conf", "qos_high_limit '4'").options
     (Option(name='qos_high_limit', value='4', line=1),)
     """
-    return _parsed(file, ((line, number) for number, line in enumerate(text.split("\n"), 1)))
-
-
-def _parsed(file: str, lines: Iterable[tuple[str, int]]) -> OpenSMConf:
-    options: list[Option] = []
-    long_lines = []
-    for line, number in lines:
-        if len(line) > _LINE_CHARACTERS:
-            long_lines.append(number)
-        options += _options_of(line, number)
-    return OpenSMConf(file, tuple(options), tuple(long_lines))
+    return OpenSMConf(file, _bytes(text))
 
 
 def complaints(option: Option) -> list[Complaint]:
     """Return OpenSM's warnings about a vlarb or sl2vl option (``subn_verify_vlarb``, ``subn_verify_sl2vl``)."""
     if not option.line:
         return []
-    return list(_lane_complaints(option) if option.name.endswith("sl2vl") else _entry_complaints(option))
+    text, is_row = _bytes(option.value), _is_row(option)
+    faults = [0] * (rules.FAULT_NUMBERS * (2 * text.count(b",") + 2))
+    parts, count = rules.list_faults(text, 0, len(text), is_row, faults)
+    found = list(_complaints(option, text, faults[: rules.FAULT_NUMBERS * count]))
+    if parts > (SL_COUNT if is_row else MAX_ENTRIES):
+        found.append(Complaint(option, "length", str(parts), "long"))
+    elif is_row and parts < SL_COUNT:
+        found.append(Complaint(option, "length", str(parts), "short"))
+    return found
+
+
+def _complaints(option: Option, text: bytes, faults: list[int]) -> Iterator[Complaint]:
+    for at in range(0, len(faults), rules.FAULT_NUMBERS):
+        field, kind, start, end = faults[at : at + rules.FAULT_NUMBERS]
+        part = text[start:end]
+        if kind == rules.FORMAT:
+            yield Complaint(option, _FIELDS[field], _text(part), "format")
+        else:
+            yield Complaint(option, _FIELDS[field], str(strtol(part)[0]), "range")
 
 
 def is_misread(option: Option) -> bool:
-    """Return whether OpenSM misreads a vlarb or sl2vl option, compared with its commas and colons.
-
-    OpenSM's check skips empty parts, but OpenSM's parser reads each empty part as 0, without a warning.
-    """
+    """Return whether OpenSM misreads a vlarb or sl2vl option, compared with its commas and colons."""
     if not option.line:
         return False
-    parts = tokens(option.value)
-    if option.name.endswith("sl2vl"):
-        meant = [strtoul(_bytes(part))[0] & 0xF for part in parts][:SL_COUNT]
-        return meant != [vl & 0xF for vl in _lanes(option.value)[: len(meant)]]
-    entries = []
-    for part in parts[:MAX_ENTRIES]:
-        vl, weight = (strtoul(_bytes(text))[0] & UINT_MAX for text in part.partition(":")[::2])
-        entries.append(Pair(vl, weight).programmed(_MOST_VLS))
-    read = [pair.programmed(_MOST_VLS) for pair in _pairs(option.value)]
-    most = max(len(entries), len(read))
-    return _filled(entries, most) != _filled(read, most)
+    text, is_row = _bytes(option.value), _is_row(option)
+    numbers = [0] * (SL_COUNT if is_row else 2 * MAX_ENTRIES)
+    return rules.is_misread(text, 0, len(text), is_row, numbers)
 
 
-def _options_of(line: str, number: int) -> Iterator[Option]:
-    """Yield the options of a line. OpenSM splits lines longer than its buffer."""
-    for start in range(0, len(line), _LINE_CHARACTERS):
-        text = line[start : start + _LINE_CHARACTERS].split("#", 1)[0].lstrip(" \t")
-        name = re.split(r"[ \t]", text, maxsplit=1)
-        if name[0].strip(_BLANKS):
-            yield Option(name[0], _cleaned(name[1] if len(name) > 1 else ""), number)
-
-
-def _cleaned(text: str) -> str:
-    """Strip the blanks around a value, then one pair of quotes, and keep blanks inside the quotes."""
-    text = text.strip(_BLANKS)
-    if text[:1] in ("'", '"') and text[-1:] == text[:1]:
-        return text[1:-1]
-    return text
-
-
-def _default(name: str) -> Option:
-    return Option(f"qos_{name} (OpenSM's default)", _DEFAULTS[name], 0)
+def _is_row(option: Option) -> bool:
+    return option.name.endswith(NAMES[SL2VL])
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _mask(vls: int) -> int:
-    """Return OpenSM's mask for a number of lanes: 1, 2, 4, 8, 15 lanes give 0, 1, 3, 7, 15."""
-    return 15 if vls >= _MOST_VLS else (1 << (vls - 1).bit_length()) - 1
-
-
-def _int32(text: str) -> int:
-    """Return a limit as parsed by ``opts_parse_int32``: the number at the start, cut to 32 bits."""
-    value = strtol(_bytes(text))[0] & (1 << _INT_BITS) - 1
-    return value - (value >> (_INT_BITS - 1) << _INT_BITS)
-
-
-@lru_cache(maxsize=64)
-def _read(text: str, most: int) -> tuple[int, ...]:
-    """Return the numbers parsed by OpenSM before the end of a list."""
-    numbers = [0] * most
-    return tuple(numbers[: read_list(_bytes(text), numbers)])
-
-
-def _pairs(text: str) -> list[Pair]:
-    numbers = (*_read(text, 2 * MAX_ENTRIES), 0)
-    return [Pair(vl, weight) for vl, weight in zip(numbers[:-1:2], numbers[1::2], strict=True)]
-
-
-def _lanes(text: str) -> list[int]:
-    numbers = _read(text, SL_COUNT)
-    return [*numbers, *[0] * (SL_COUNT - len(numbers))]
-
-
-def _filled(entries: list[VLArbEntry], count: int) -> list[VLArbEntry]:
-    return entries + [VLArbEntry(0, 0)] * (count - len(entries))
-
-
-def _entry_complaints(option: Option) -> Iterator[Complaint]:
-    parts = tokens(option.value)
-    for part in parts:
-        vl, colon, weight = part.partition(":")
-        if not colon:
-            yield Complaint(option, "entry", part, "format")
-            continue
-        yield from _number_complaint(option, "vl", vl, _LARGEST_VL)
-        yield from _number_complaint(option, "weight", weight, MAX_WEIGHT)
-    if len(parts) > MAX_ENTRIES:
-        yield Complaint(option, "length", str(len(parts)), "long")
-
-
-def _lane_complaints(option: Option) -> Iterator[Complaint]:
-    parts = tokens(option.value)
-    for part in parts:
-        yield from _number_complaint(option, "vl", part, _DROP)
-    if len(parts) != SL_COUNT:
-        yield Complaint(option, "length", str(len(parts)), "short" if len(parts) < SL_COUNT else "long")
-
-
-def _number_complaint(option: Option, field: str, text: str, most: int) -> Iterator[Complaint]:
-    value, whole = strtol(_bytes(text))
-    if not whole:
-        yield Complaint(option, field, text, "format")
-    elif not 0 <= value <= most:
-        yield Complaint(option, field, str(value), "range")
+def _text(data: Sequence[int]) -> str:
+    return bytes(data).decode("utf-8", "surrogateescape")
