@@ -15,11 +15,12 @@ from vlane.fabric.loops import credit_loops
 from vlane.fabric.lost import Unreachable
 from vlane.fabric.missing import Missing, missing_findings
 from vlane.fabric.model import Fabric, Port
+from vlane.fabric.option_findings import starvation_findings
 from vlane.fabric.remark_findings import remark_findings
 from vlane.fabric.trace import Hop, Trace, trace_pairs
 from vlane.fabric.waits import LANES
 from vlane.fabric.weights import weight_findings
-from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VLArbTable
+from vlane.schedulers.vlarb import VLArbTable
 
 __all__ = ["FabricReport", "Unserved", "check_fabric"]
 
@@ -191,17 +192,8 @@ def _starvation(fabric: Fabric) -> list[Finding]:
         for port in ports:
             groups.setdefault((table, fabric.data_vls_of(port)), []).append(port)
     for (table, vls), ports in groups.items():
-        high = {e.vl for e in table.high if e.weight and e.vl < vls}
-        low_only = {e.vl for e in table.low if e.weight and e.vl < vls} - high
-        if table.limit_of_high_priority == LIMIT_UNBOUNDED and high:
-            behind = f"VL {', '.join(map(str, sorted(low_only)))} of the low list" if low_only else "the low list"
-            findings.append(
-                Finding(
-                    "STARVATION",
-                    fabric.show_all(ports),
-                    f"LimitOfHighPriority 255 is unbounded: {behind} may starve behind VL "
-                    f"{', '.join(map(str, sorted(high)))} of the high list",
-                    tuple(ports),
-                )
-            )
+        findings += [
+            each._replace(where=fabric.show_all(ports), ports=tuple(ports))
+            for each in starvation_findings("", table, vls)
+        ]
     return findings

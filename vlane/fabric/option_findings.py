@@ -12,13 +12,18 @@ from vlane.fabric.options import findings
 from vlane.fabric.options.lines import OPTIONS
 from vlane.fabric.options.notes import BYTES, ROW_NUMBERS, ROWS, Notes
 from vlane.fabric.options.rules import FAULT_NUMBERS
+from vlane.fabric.options.table_findings import starvation_note, weights_note
 from vlane.fabric.options.words import PHRASES, Phrase
-from vlane.schedulers.vlarb import MAX_ENTRIES
+from vlane.schedulers.vlarb import MAX_ENTRIES, VLArbTable
+from vlane.schedulers.vlarb_shares import new_share_table
 from vlane.shown import harmless
 from vlane.tables.sl2vl import SL_COUNT
+from vlane.units import mtu_blocks
 
-_NOTE_BYTES, _FURTHER_NOTES = 512, 3 * MAX_ENTRIES
-"""Bound on the bytes of a finding, and on the number of findings in addition to one per line."""
+_NOTE_BYTES, _SHARE_BYTES = 512, 8192
+"""Bounds on the bytes of a finding about a line, and about the shares of both lists."""
+_FURTHER_NOTES = 3 * MAX_ENTRIES
+"""Bound on the number of findings in addition to one per line."""
 
 
 def line_findings(conf: OpenSMConf) -> list[Finding]:
@@ -41,6 +46,24 @@ def reduced_findings(conf: OpenSMConf, kind: Kind, vls: int) -> list[Finding]:
     """Find numbers that OpenSM reduces for ports with ``vls`` lanes, and entries beyond the largest capacity."""
     scratch = _scratch(conf)
     return _found(conf, lambda notes: findings.reduced_notes(conf.parsed, PLACE[kind], vls, notes, scratch), kind)
+
+
+def starvation_findings(where: str, table: VLArbTable, vls: int) -> list[Finding]:
+    """Find lanes without a high entry behind an unbounded high list, at ports with ``vls`` lanes."""
+    notes = new_notes(1)
+    starvation_note(*table.columns(), vls, notes)
+    return _table_findings(where, notes)
+
+
+def share_findings(where: str, table: VLArbTable, *, mtu: int, vls: int) -> list[Finding]:
+    """Find lists with shares that differ from the weights because ports with ``vls`` lanes send whole packets."""
+    notes, (*lists, _) = new_notes(1, _SHARE_BYTES), table.columns()
+    weights_note(*lists, mtu, mtu_blocks(mtu), vls, notes, new_share_table())
+    return _table_findings(where, notes)
+
+
+def _table_findings(where: str, notes: Notes) -> list[Finding]:
+    return [Finding(phrase.code, where, message) for phrase, _, _, message in found_notes(notes)]
 
 
 def option_place(conf: OpenSMConf, option: Option, kind: Kind) -> str:
@@ -67,9 +90,9 @@ def found_notes(notes: Notes) -> list[tuple[Phrase, int, str, str]]:
     return made
 
 
-def new_notes(most: int) -> Notes:
-    """Return memory for ``most`` findings."""
-    return Notes(PHRASES, bytearray(_NOTE_BYTES * most), [0] * (ROW_NUMBERS * most), [0, 0])
+def new_notes(most: int, size: int = _NOTE_BYTES) -> Notes:
+    """Return memory for ``most`` findings of ``size`` bytes."""
+    return Notes(PHRASES, bytearray(size * most), [0] * (ROW_NUMBERS * most), [0, 0])
 
 
 def _found(conf: OpenSMConf, find: Callable[[Notes], None], kind: Kind | None = None) -> list[Finding]:

@@ -1,15 +1,10 @@
-"""Comparison of weights with packet sizes: rounding to whole packets may change the shares of lanes."""
+"""Shares of lanes that differ from the configured weights because ports send whole packets."""
 
 from __future__ import annotations
 
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Port
-from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
-from vlane.schedulers.vlarb_shares import LaneShare, lane_shares, nearest_list
-from vlane.units import mtu_blocks
-
-_OFF = 0.1
-"""Tolerated relative deviation of a lane's share; with whole packets, small deviations are unavoidable."""
+from vlane.fabric.option_findings import share_findings
 
 
 def weight_findings(fabric: Fabric) -> list[Finding]:
@@ -21,40 +16,8 @@ def weight_findings(fabric: Fabric) -> list[Finding]:
             if fabric.mtu_of(port):
                 same.setdefault((fabric.mtu_of(port), fabric.data_vls_of(port)), []).append(port)
         for (mtu, vls), alike in same.items():
-            said = _said(table, mtu, vls)
-            if said:
-                blocks = (
-                    f"packets of {mtu} bytes are {mtu_blocks(mtu)} blocks, and weights are rounded up to whole packets"
-                )
-                findings.append(
-                    Finding("WEIGHT_BELOW_MTU", fabric.show_all(alike), f"{blocks}: {'; '.join(said)}", tuple(alike))
-                )
+            findings += [
+                each._replace(where=fabric.show_all(alike), ports=tuple(alike))
+                for each in share_findings("", table, mtu=mtu, vls=vls)
+            ]
     return findings
-
-
-def _said(table: VLArbTable, mtu: int, vls: int) -> list[str]:
-    """Return a text for each list with wrong shares: the lanes' shares, and better weights."""
-    said = []
-    for name, entries in (("high", table.high), ("low", table.low)):
-        active = [entry for entry in entries if entry.weight and entry.vl < vls]
-        shares = lane_shares(active, mtu_blocks(mtu))
-        if any(abs(share.given - share.meant) > _OFF * share.meant for share in shares):
-            said.append(f"in the {name} list {_spell(shares)}; {_advice(active, shares, mtu_blocks(mtu))}")
-    return said
-
-
-def _advice(entries: list[VLArbEntry], shares: tuple[LaneShare, ...], blocks: int) -> str:
-    nearest = nearest_list(entries, blocks)
-    weights = ",".join(f"{vl}:{weight}" for vl, weight in nearest.entries)
-    if nearest.exact:
-        return f"{weights} gives the configured shares"
-    if nearest.shares == shares:
-        return "no weights up to 255, with one entry for each lane, are nearer to the configured shares"
-    given = _spell(nearest.shares)
-    return f"no weights up to 255, with one entry for each lane, give these shares; the nearest are {weights}: {given}"
-
-
-def _spell(shares: tuple[LaneShare, ...]) -> str:
-    return ", ".join(
-        f"VL {vl} gets {100 * given:.1f} % (configured: {100 * meant:.1f} %)" for vl, meant, given in shares
-    )

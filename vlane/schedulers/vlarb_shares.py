@@ -1,15 +1,18 @@
-"""Shares of an arbitration list whose weights are rounded up to whole packets (decision VLA-2)."""
+"""Shares of an arbitration list whose weights are rounded up to whole packets (decision VLA-2).
+
+All functions but ``lane_shares`` and ``nearest_list`` use the compiler's subset of Python (``docs/compiler.md``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import gcd
+from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from vlane.schedulers.vlarb import MAX_ENTRIES, MAX_WEIGHT, VL15, VLArbEntry
 
-from vlane.schedulers.vlarb import MAX_WEIGHT, VLArbEntry
+_LANES = VL15 + 1
+_OFF = 10
+"""Tolerated relative deviation of a lane's share, as a divisor; with whole packets, small ones are unavoidable."""
 
 
 class LaneShare(NamedTuple):
@@ -46,6 +49,32 @@ class NearestList(NamedTuple):
     exact: bool
 
 
+class ShareTable(NamedTuple):
+    """Entries of a list that serve a lane, and sums by lane.
+
+    Parameters
+    ----------
+    vl, weight, packets, nearest : sequence of int, (64,)
+        VL and weight of each entry; packets of its turn; packets of the nearest list.
+    meant, given, near : sequence of int, (16,)
+        Sums by lane: weights, packets, packets of the nearest list.
+    """
+
+    vl: MutableSequence[int]
+    weight: MutableSequence[int]
+    packets: MutableSequence[int]
+    nearest: MutableSequence[int]
+    meant: MutableSequence[int]
+    given: MutableSequence[int]
+    near: MutableSequence[int]
+
+
+def new_share_table() -> ShareTable:
+    """Return an empty table."""
+    entries, lanes = ([0] * MAX_ENTRIES for _ in range(4)), ([0] * _LANES for _ in range(3))
+    return ShareTable(*entries, *lanes)
+
+
 def packets_of(weight: int, blocks: int) -> int:
     """Return the number of packets of ``blocks`` blocks in a turn of an entry. The last packet may overshoot.
 
@@ -55,6 +84,128 @@ def packets_of(weight: int, blocks: int) -> int:
     (1, 2, 0)
     """
     return -(-weight // blocks)
+
+
+def fill_shares(table: ShareTable, vls: Sequence[int], weights: Sequence[int], data_vls: int, blocks: int) -> int:
+    """Fill a table with the weighted entries of existing lanes, and return their number."""
+    count = 0
+    for entry in range(len(vls)):
+        if weights[entry] > 0 and vls[entry] < data_vls:
+            table.vl[count], table.weight[count] = vls[entry], weights[entry]
+            table.packets[count] = packets_of(weights[entry], blocks)
+            count += 1
+    _sum_lanes(table, count, table.weight, table.meant)
+    _sum_lanes(table, count, table.packets, table.given)
+    return count
+
+
+def _sum_lanes(table: ShareTable, count: int, values: Sequence[int], sums: MutableSequence[int]) -> None:
+    for lane in range(len(sums)):
+        sums[lane] = 0
+    for entry in range(count):
+        sums[table.vl[entry]] += values[entry]
+
+
+def total(sums: Sequence[int]) -> int:
+    """Return the sum of all lanes."""
+    found = 0
+    for lane in range(len(sums)):
+        found += sums[lane]
+    return found
+
+
+def is_off(table: ShareTable) -> bool:
+    """Return whether the share of any lane differs from the share of its weights by more than a tenth."""
+    meant, given, off = total(table.meant), total(table.given), False
+    for lane in range(len(table.meant)):
+        wanted = table.meant[lane] * given
+        off = off or _OFF * abs(table.given[lane] * meant - wanted) > wanted
+    return off
+
+
+def is_first(table: ShareTable, entry: int) -> bool:
+    """Return whether an entry is the first one of its lane."""
+    first = True
+    for before in range(entry):
+        first = first and table.vl[before] != table.vl[entry]
+    return first
+
+
+def same_shares(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Return whether two sums by lane have equal shares."""
+    first, second, same = total(one), total(other), True
+    for lane in range(len(one)):
+        same = same and one[lane] * second == other[lane] * first
+    return same
+
+
+def find_nearest(table: ShareTable, count: int, most: int) -> bool:
+    """Fill ``nearest`` and ``near`` with at most ``most`` packets for each entry. Return whether the shares are exact.
+
+    The search tries every multiple of the weights at which some entry has a whole number of packets, and rounds the
+    packets of all other entries. Ties go to the smallest total, then to the smallest multiple.
+    """
+    common, largest = 0, 0
+    for entry in range(count):
+        common = _common_divisor(table.weight[entry], common)
+        largest = max(largest, table.weight[entry])
+    exact = largest <= most * common
+    if exact:
+        for entry in range(count):
+            table.nearest[entry] = table.weight[entry] // common
+    else:
+        weight, packets, best_missed, best_total = 0, 0, 0, 0
+        for entry in range(count):
+            if _is_first_weight(table, entry):
+                for number in range(1, most + 1):
+                    missed, whole = _try_multiple(table, count, most, table.weight[entry], number)
+                    less = missed * best_total - best_missed * whole
+                    smaller = number * weight - packets * table.weight[entry]
+                    if (
+                        best_total == 0
+                        or less < 0
+                        or (less == 0 and (whole < best_total or (whole == best_total and smaller < 0)))
+                    ):
+                        weight, packets, best_missed, best_total = table.weight[entry], number, missed, whole
+        _try_multiple(table, count, most, weight, packets)
+    _sum_lanes(table, count, table.nearest, table.near)
+    return exact
+
+
+def _is_first_weight(table: ShareTable, entry: int) -> bool:
+    first = True
+    for before in range(entry):
+        first = first and table.weight[before] != table.weight[entry]
+    return first
+
+
+def _try_multiple(table: ShareTable, count: int, most: int, weight: int, number: int) -> tuple[int, int]:
+    """Fill ``nearest`` for a multiple with ``number`` packets of a weight. Return the deviation and all packets.
+
+    The deviation of all shares together, times the number of all packets, is the first number divided by the sum of
+    the weights.
+    """
+    whole = 0
+    for entry in range(count):
+        packets = (2 * table.weight[entry] * number + weight) // (2 * weight)
+        table.nearest[entry] = min(max(packets, 1), most)
+        whole += table.nearest[entry]
+    _sum_lanes(table, count, table.nearest, table.near)
+    meant, missed = total(table.meant), 0
+    for lane in range(len(table.near)):
+        missed += abs(table.near[lane] * meant - table.meant[lane] * whole)
+    return missed, whole
+
+
+def nearest_weight(packets: int, blocks: int) -> int:
+    """Return the weight of an entry of the nearest list."""
+    return min(packets * blocks, MAX_WEIGHT)
+
+
+def _common_divisor(one: int, other: int) -> int:
+    while other > 0:
+        one, other = other, one % other
+    return one
 
 
 def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, ...]:
@@ -72,7 +223,8 @@ def lane_shares(entries: Sequence[VLArbEntry], blocks: int) -> tuple[LaneShare, 
     >>> lane_shares([VLArbEntry(0, 32), VLArbEntry(1, 8)], 33)
     (LaneShare(vl=0, meant=0.8, given=0.5), LaneShare(vl=1, meant=0.2, given=0.5))
     """
-    return _shares(entries, [packets_of(entry.weight, blocks) for entry in entries])
+    table, count = _table_of(entries, blocks)
+    return _shares(table, count, table.given)
 
 
 def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
@@ -92,42 +244,22 @@ def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
     >>> nearest_list([VLArbEntry(0, 32), VLArbEntry(1, 1)], 33).exact
     False
     """
-    entries = [entry for entry in entries if entry.weight]
-    weights = np.array([entry.weight for entry in entries], np.int64)
-    most = packets_of(MAX_WEIGHT, blocks)
-    packets = weights // gcd(*weights.tolist())
-    exact = bool(packets.max() <= most)
-    if not exact:
-        packets = _nearest_packets(np.array([entry.vl for entry in entries]), weights, most)
+    table, count = _table_of(entries, blocks)
+    exact = find_nearest(table, count, packets_of(MAX_WEIGHT, blocks))
     new = tuple(
-        VLArbEntry(entry.vl, min(count * blocks, MAX_WEIGHT))
-        for entry, count in zip(entries, packets.tolist(), strict=True)
+        VLArbEntry(vl, nearest_weight(packets, blocks))
+        for vl, packets in zip(table.vl[:count], table.nearest[:count], strict=True)
     )
-    return NearestList(new, _shares(entries, packets.tolist()), exact)
+    return NearestList(new, _shares(table, count, table.near), exact)
 
 
-def _shares(entries: Sequence[VLArbEntry], packets: Sequence[int]) -> tuple[LaneShare, ...]:
-    weight_of: dict[int, int] = {}
-    packets_by: dict[int, int] = {}
-    for entry, count in zip(entries, packets, strict=True):
-        if entry.weight:
-            weight_of[entry.vl] = weight_of.get(entry.vl, 0) + entry.weight
-            packets_by[entry.vl] = packets_by.get(entry.vl, 0) + count
-    weights, sent = sum(weight_of.values()), sum(packets_by.values())
-    return tuple(LaneShare(vl, weight / weights, packets_by[vl] / sent) for vl, weight in weight_of.items())
+def _table_of(entries: Sequence[VLArbEntry], blocks: int) -> tuple[ShareTable, int]:
+    table = new_share_table()
+    vls, weights = [entry.vl for entry in entries], [entry.weight for entry in entries]
+    return table, fill_shares(table, vls, weights, _LANES, blocks)
 
 
-def _nearest_packets(vls: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the packets of each entry, 1 to ``most``, with the least deviation from the shares of the weights.
-
-    The search tries every multiple of the weights at which some entry has a whole number of packets, and rounds the
-    packets of all other entries. Ties go to the smallest total.
-    """
-    scales = np.unique(np.arange(1, most + 1)[:, None] / np.unique(weights)[None, :])
-    packets = np.clip(np.floor(weights[None, :] * scales[:, None] + 0.5), 1, most).astype(np.int64)
-    lanes = (vls[:, None] == np.unique(vls)[None, :]).astype(np.int64)
-    given, meant = packets @ lanes, weights @ lanes
-    total = given.sum(axis=1)
-    missed = np.abs(given / total[:, None] - meant[None, :] / meant.sum()).sum(axis=1)
-    best: NDArray[np.int64] = packets[np.lexsort((total, np.round(missed, 9)))[0]]
-    return best
+def _shares(table: ShareTable, count: int, sums: Sequence[int]) -> tuple[LaneShare, ...]:
+    weights, sent = total(table.meant), total(sums)
+    lanes = dict.fromkeys(table.vl[:count])
+    return tuple(LaneShare(vl, table.meant[vl] / weights, sums[vl] / sent) for vl in lanes)

@@ -111,7 +111,7 @@ class Complaint(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Configured:
     """Effective options of one type of port.
 
@@ -126,22 +126,22 @@ class Configured:
     conf: OpenSMConf
     kind: int
 
-    @property
+    @cached_property
     def high(self) -> Option:
         """High list: the option of the type, else the general option, else OpenSM's default."""
         return self._text(VLARB_HIGH)
 
-    @property
+    @cached_property
     def low(self) -> Option:
         """Low list, selected as ``high``."""
         return self._text(VLARB_LOW)
 
-    @property
+    @cached_property
     def sl2vl(self) -> Option:
         """SL2VL row, selected as ``high``."""
         return self._text(SL2VL)
 
-    @property
+    @cached_property
     def max_vls(self) -> Option:
         """Number of lanes, selected as ``high`` among the accepted lines."""
         return self.conf.option(rules.max_vls_option(self.conf.parsed, self.kind))

@@ -86,7 +86,7 @@ def line_notes(options: Options, notes: Notes) -> None:
             add_note(options, notes, Phrase.IGNORED, option, (value, number(most)))
     for place in range(options.counts[LONG_LINES]):
         open_line_note(notes, Phrase.CUT, options.long_lines[place])
-        put_phrase(options, notes, Phrase.CUT, NO_PARTS)
+        put_phrase(options.text, notes, Phrase.CUT, NO_PARTS)
         close_note(notes)
 
 
@@ -139,7 +139,7 @@ def off_note(options: Options, notes: Notes) -> None:
     """Find that OpenSM programs no table, because ``qos`` is not TRUE."""
     if not is_on(options):
         open_line_note(notes, Phrase.QOS_OFF, 0)
-        put_phrase(options, notes, Phrase.QOS_OFF, NO_PARTS)
+        put_phrase(options.text, notes, Phrase.QOS_OFF, NO_PARTS)
         close_note(notes)
 
 
@@ -187,7 +187,7 @@ def _malformed_note(options: Options, option: int, is_row: bool, notes: Notes, s
     phrase = Phrase.EMPTY_PART if bad == NONE else Phrase.BAD_LANE if is_row else Phrase.BAD_ENTRY
     wrong = quoted(0, 0) if bad == NONE else quoted(scratch.faults[bad + 2], scratch.faults[bad + 3])
     open_note(options, notes, phrase, option)
-    put_phrase(options, notes, phrase, (wrong,))
+    put_phrase(options.text, notes, phrase, (wrong,))
     _put_list(options, option, is_row, notes, scratch)
     close_note(notes)
 
@@ -249,14 +249,14 @@ def _reduced_row(options: Options, row: int, vls: int, notes: Notes, scratch: Sc
         if vl not in (lane, VL_DROP):
             if cut == 0:
                 open_note(options, notes, Phrase.ROW_MASKED, row)
-                put_phrase(options, notes, Phrase.ROW_MASKED, (number(vls),))
+                put_phrase(options.text, notes, Phrase.ROW_MASKED, (number(vls),))
             if cut < _MOST_LANES:
                 if cut > 0:
                     put_separator(notes, _COMMA)
-                put_phrase(options, notes, Phrase.ROW_MASKED_LANE, (number(sl), number(vl), number(lane)))
+                put_phrase(options.text, notes, Phrase.ROW_MASKED_LANE, (number(sl), number(vl), number(lane)))
             cut += 1
     if cut > _MOST_LANES:
-        put_phrase(options, notes, Phrase.MORE, (number(cut - _MOST_LANES),))
+        put_phrase(options.text, notes, Phrase.MORE, (number(cut - _MOST_LANES),))
     if cut > 0:
         close_note(notes)
 

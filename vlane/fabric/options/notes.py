@@ -12,7 +12,7 @@ ROW_NUMBERS = 4
 ROWS, BYTES = 0, 1
 """Places of ``Notes.used``."""
 
-_NUMBER, _SPAN, _QUOTED = 0, 1, 2
+_NUMBER, _SPAN, _QUOTED, _TENTHS = range(4)
 _ZERO, _MINUS, _APOSTROPHE, _DOT, _SLOT = 48, 45, 39, 46, 123
 _LONGEST_TEXT, _DOTS = 60, 3
 _CONTINUED, _CONTINUATION = 0xC0, 0x80
@@ -47,6 +47,12 @@ class Notes(NamedTuple):
 def number(value: int) -> Part:
     """Return a number for a sentence."""
     return _NUMBER, value, 0
+
+
+def tenths(numerator: int, denominator: int) -> Part:
+    """Return a percentage with one decimal for a sentence, rounded to the nearest, ties to even."""
+    value, rest = 1000 * numerator // denominator, 1000 * numerator % denominator
+    return _TENTHS, value + (2 * rest > denominator or (2 * rest == denominator and value % 2 == 1)), 0
 
 
 def span(start: int, end: int) -> Part:
@@ -85,14 +91,14 @@ def put_number(notes: Notes, value: int) -> None:
         scale //= 10
 
 
-def put_span(options: Options, notes: Notes, start: int, end: int) -> None:
+def put_span(text: Sequence[int], notes: Notes, start: int, end: int) -> None:
     """Append a part of the text, shortened to 60 characters."""
     characters, at = 0, start
     while at < end and characters <= _LONGEST_TEXT:
-        is_first = options.text[at] & _CONTINUED != _CONTINUATION
+        is_first = text[at] & _CONTINUED != _CONTINUATION
         characters += is_first
         if characters <= _LONGEST_TEXT:
-            put(notes, options.text[at])
+            put(notes, text[at])
         at += 1
     if characters > _LONGEST_TEXT:
         put_dots(notes)
@@ -104,7 +110,7 @@ def put_dots(notes: Notes) -> None:
         put(notes, _DOT)
 
 
-def put_phrase(options: Options, notes: Notes, phrase: int, parts: tuple[Part, ...]) -> None:
+def put_phrase(text: Sequence[int], notes: Notes, phrase: int, parts: tuple[Part, ...]) -> None:
     """Append a sentence, or a part of one, with its numbers and texts."""
     at = 0
     for _ in range(phrase):
@@ -118,10 +124,14 @@ def put_phrase(options: Options, notes: Notes, phrase: int, parts: tuple[Part, .
             given += 1
             if kind == _NUMBER:
                 put_number(notes, first)
+            elif kind == _TENTHS:
+                put_number(notes, first // 10)
+                put(notes, _DOT)
+                put_number(notes, first % 10)
             else:
                 if kind == _QUOTED:
                     put(notes, _APOSTROPHE)
-                put_span(options, notes, first, last)
+                put_span(text, notes, first, last)
                 if kind == _QUOTED:
                     put(notes, _APOSTROPHE)
             at += 2
@@ -134,7 +144,7 @@ def open_note(options: Options, notes: Notes, phrase: int, option: int) -> None:
     """Begin a finding about an option."""
     is_line = options.line[option] > 0
     _open(notes, phrase, options.line[option] if is_line else 0)
-    put_span(options, notes, options.name_from[option], options.name_to[option])
+    put_span(options.text, notes, options.name_from[option], options.name_to[option])
     _end_place(notes)
 
 
@@ -167,5 +177,5 @@ def close_note(notes: Notes) -> None:
 def add_note(options: Options, notes: Notes, phrase: int, option: int, parts: tuple[Part, ...]) -> None:
     """Append a finding of one sentence about an option."""
     open_note(options, notes, phrase, option)
-    put_phrase(options, notes, phrase, parts)
+    put_phrase(options.text, notes, phrase, parts)
     close_note(notes)
