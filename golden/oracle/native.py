@@ -50,7 +50,7 @@ def oracle_code(oracle: Oracle) -> NativeOracle:
     program = Program(comments=True)
     made = program.call(oracle.cycle, [type_of(each) for each in (machine, given, shown)])
     kind = type_of(machine)
-    state = _Placed(program).code(kind, machine)
+    state = PlacedState(program).code(kind, machine)
     inputs, outputs = (
         f"rt::Array<uint64_t, 1>{{{words}, {{{len(ports)}}}}}"
         for words, ports in (("const_cast<uint64_t *>(inputs)", given), ("outputs", shown))
@@ -66,7 +66,7 @@ def oracle_code(oracle: Oracle) -> NativeOracle:
     return NativeOracle(f"{runtime}\n{program.text}\n{entry}", block.view(np.uint64))
 
 
-class _Placed:
+class PlacedState:
     """Generator of C++ code for nested values whose arrays follow each other in the layout of ``laid_out``."""
 
     def __init__(self, program: Program) -> None:

@@ -14,8 +14,15 @@ from vlane.fabric.capture import load_fabric
 from vlane.fabric.dumps.opensm_conf import OpenSMConf, read_opensm_conf
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Kind
-from vlane.fabric.option_findings import line_findings, list_findings, off_findings, reduced_findings
-from vlane.fabric.options.rules import OP_VLS
+from vlane.fabric.option_findings import (
+    line_findings,
+    list_findings,
+    off_findings,
+    reduced_findings,
+    share_findings,
+    starvation_findings,
+)
+from vlane.fabric.options.rules import ASSUMED_VLS, OP_VLS, data_vls
 from vlane.planning.vlarb_plan import PlannedLevel, VLArbPlan, opensm_lines, plan_vlarb
 from vlane.planning.vlarb_wants import Wants, read_wants
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
@@ -28,7 +35,6 @@ from vlane.sim_top.output.console import emit_json, say, screen, table
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 from vlane.units import MTUS
 
-_ASSUMED_VLS = 8
 _COMMON_ENTRIES = 8
 """Entries of a list that ports of every kind were seen to hold."""
 
@@ -79,7 +85,7 @@ def explain_tables(
         options = read_opensm_conf(conf)
         name, assumed = options.file, _assumed(options, mtu, vls)
         groups = explain_options(options, sending, mtu=mtu or ASSUMED_MTU, data_vls=_data_vls(options, vls))
-        remarks = _remarks(options, _data_vls(options, vls))
+        remarks = _remarks(options, groups, _data_vls(options, vls))
     else:
         loaded = _fabric_with_tables(fabric or Path())
         name, groups = loaded.name, explain(loaded, sending)
@@ -108,16 +114,19 @@ def explain_tables(
 
 
 def _data_vls(conf: OpenSMConf, vls: int | None) -> int:
-    return vls or conf.max_op_vls or _ASSUMED_VLS
+    return data_vls(conf.parsed, vls or 0)
 
 
-def _remarks(conf: OpenSMConf, data_vls: int) -> list[Finding]:
-    """Return the lines that OpenSM reads otherwise than they are written, each once for all types of ports."""
+def _remarks(conf: OpenSMConf, groups: list[PortsAlike], data_vls: int) -> list[Finding]:
+    """Return the lines that OpenSM misreads, starvation, and shares of whole packets, each once for all ports."""
     remarks = [*line_findings(conf), *off_findings(conf)]
     for kind in Kind:
         if kind is not Kind.ROUTER or conf.sets(kind):
             found = (*list_findings(conf, kind), *reduced_findings(conf, kind, data_vls))
             remarks += [each._replace(where=each.where.rpartition(" (")[0]) for each in found]
+    for group in groups:
+        remarks += starvation_findings(group.label, group.table, data_vls)
+        remarks += share_findings(group.label, group.table, mtu=group.mtu, vls=data_vls)
     return list(dict.fromkeys(remarks))
 
 
@@ -125,7 +134,7 @@ def _assumed(conf: OpenSMConf, mtu: int | None, vls: int | None) -> list[str]:
     """Return the properties of ports that neither the options nor the command line give."""
     assumed = [] if mtu else [f"MTU {ASSUMED_MTU} (--mtu gives another)"]
     if not (vls or conf.max_op_vls):
-        assumed.append(f"{_ASSUMED_VLS} data lanes (--vls gives another number)")
+        assumed.append(f"{ASSUMED_VLS} data lanes (--vls gives another number)")
     lists = (each for kind in Kind for each in (conf.configured(kind).high, conf.configured(kind).low) if each.line)
     longest = max((len(conf.configured(Kind.CA).pairs(each)) for each in lists), default=0)
     if longest > _COMMON_ENTRIES:

@@ -8,9 +8,8 @@ from math import inf
 
 from vlane.fabric.dumps.opensm_conf import OpenSMConf
 from vlane.fabric.model import Fabric, Kind, Port
-from vlane.planning.vlarb_waits import longest_wait
-from vlane.schedulers.vlarb import MAX_ENTRIES, VL15, VLArbTable
-from vlane.schedulers.vlarb_service import saturated_service
+from vlane.schedulers.vlarb import VL15, VLArbTable
+from vlane.schedulers.vlarb_service import NO_BOUND, SHARE_CASES, LaneService, measure_lane
 from vlane.tables.sl2vl import VL_DROP
 from vlane.units import mtu_blocks
 
@@ -132,13 +131,8 @@ def explain_options(conf: OpenSMConf, sls: Sequence[int], *, mtu: int, data_vls:
         if kind is Kind.ROUTER and not conf.sets(kind):
             continue
         configured = conf.configured(kind)
-        option, lists = configured.limit_option(), []
-        for listed in (configured.high, configured.low):
-            entries = configured.programmed_list(listed, cap=MAX_ENTRIES, vls=data_vls)
-            used = max((place for place, entry in enumerate(entries, 1) if entry.weight), default=0)
-            lists.append(entries[:used])
+        option, table = configured.limit_option(), configured.table(data_vls)
         source = f"{conf.file}:{option.line} {option.name}" if option else "OpenSM's default"
-        table = VLArbTable(lists[0], lists[1], configured.limit())
         alike.setdefault((table, configured.programmed_row(data_vls), source), []).append(name)
     return [
         PortsAlike(
@@ -163,49 +157,20 @@ def _lanes(fabric: Fabric, port: Port, sl: int) -> tuple[int, ...]:
 
 def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tuple[int, ...]]) -> Iterator[LevelGets]:
     used = sorted({lane for each in lanes.values() for lane in each if lane < data_vls})
-    largest = mtu_blocks(mtu)
-    all_large = saturated_shares(table, dict.fromkeys(used, largest), data_vls=data_vls)
-    shares = {lane: [all_large[lane]] for lane in used}
+    senders, shares, waits = sum(1 << lane for lane in used), {}, {}
     for lane in used:
-        for own, others in ((1, largest), (largest, 1)):
-            sizes = {each: own if each == lane else others for each in used}
-            shares[lane].append(saturated_shares(table, sizes, data_vls=data_vls)[lane])
-    most = dict.fromkeys(used, largest)
+        service = LaneService(*([0] * (VL15 + 1) for _ in range(3)), [0] * (2 * SHARE_CASES), [0] * 2)
+        measure_lane(service, *table.columns(), senders, lane, mtu_blocks(mtu))
+        sent, whole = service.shares[::2], service.shares[1::2]
+        shares[lane] = [part / most if most else 0.0 for part, most in zip(sent, whole, strict=True)]
+        waits[lane] = inf if service.wait[0] == NO_BOUND else service.wait[0]
     for sl, each in lanes.items():
         mine = [lane for lane in each if lane in shares]
-        waits = [longest_wait(table, lane, most=most) for lane in mine]
         yield LevelGets(
             sl,
             each,
             share=min((shares[lane][0] for lane in mine), default=0.0),
             least=min((min(shares[lane]) for lane in mine), default=0.0),
             most=max((max(shares[lane]) for lane in mine), default=0.0),
-            wait_blocks=max(waits, default=inf),
+            wait_blocks=max((waits[lane] for lane in mine), default=inf),
         )
-
-
-def saturated_shares(table: VLArbTable, sizes: Mapping[int, int], *, data_vls: int) -> dict[int, float]:
-    """Return each lane's exact share of a saturated link, over a whole period of the service order.
-
-    Parameters
-    ----------
-    table : VLArbTable
-        Arbitration lists and limit.
-    sizes : mapping of int to int
-        Packet size of each sending lane, in blocks of 64 bytes.
-    data_vls : int
-        Number of data lanes of the port.
-
-    Examples
-    --------
-    >>> from vlane.schedulers.vlarb import VLArbEntry
-    >>> table = VLArbTable((VLArbEntry(0, 4), VLArbEntry(1, 12)), (), 255)
-    >>> saturated_shares(table, {0: 2, 1: 2, 2: 2}, data_vls=4)
-    {0: 0.25, 1: 0.75, 2: 0.0}
-    """
-    by_vl, sent = [0] * (VL15 + 1), [0] * (VL15 + 1)
-    for lane, blocks in sizes.items():
-        by_vl[lane] = blocks if lane < data_vls else 0
-    saturated_service(*table.columns(), by_vl, sent)
-    whole = sum(sent)
-    return {lane: sent[lane] / whole if whole else 0.0 for lane in sizes}

@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.pages import assert_whole
 from tests.conftest import DATA, assert_refused, call
+from tests.planning.saturated import saturated_shares
 from vlane.fabric.capture import load_fabric
 from vlane.golden.schedulers import vlarb
 from vlane.golden.schedulers.bank import new_scheduler
@@ -22,7 +23,6 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.planning.vlarb_waits import longest_wait
 from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
 from vlane.schedulers.vlarb_service import saturated_service
-from vlane.sim_top.fabric.vlarb_explained import saturated_shares
 
 
 def test_shares_are_those_of_the_lists() -> None:

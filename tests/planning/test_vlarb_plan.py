@@ -16,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import DATA, ROOT, assert_refused, call
+from tests.planning.saturated import saturated_shares
 from vlane.errors import InputError
 from vlane.planning.vlarb_plan import plan_vlarb
 from vlane.planning.vlarb_waits import longest_wait
 from vlane.planning.vlarb_wants import Wanted, Wants, read_wants
 from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
-from vlane.sim_top.fabric.vlarb_explained import saturated_shares
 
 WANTS = ROOT / "sim_top" / "configs" / "vlarb_wants.toml"
 BLOCK_US = 64 * 8 / 100 / 1000

@@ -11,12 +11,13 @@ from vlane.egress import MAX_REQUESTERS, SchedulerParameters
 from vlane.parameters import flag, whole
 from vlane.registers import BitField, Register, Status
 from vlane.schedulers.schedule_registers import deficit_status, entry_window, map_window
-from vlane.schedulers.writes import Write, too_long, value_writes
+from vlane.schedulers.writes import ScheduleSelect, Write, too_long, value_writes
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["MAX_QUANTUM", "DRRParameters", "DRRQuanta", "registers", "switch_registers"]
 
 MAX_QUANTUM = 255
+_TABLE = int(ScheduleSelect.TABLE)
 _QUANTUM = BitField("weight", 0, 8, "quantum in 64-byte blocks")
 
 
@@ -65,6 +66,11 @@ class DRRQuanta:
     def served(self) -> dict[str, int]:
         """Return the requesters with a nonzero quantum, by their key in the file."""
         return {f"drr.quantum[{sl}]": sl for sl, quantum in enumerate(self.quantum) if quantum}
+
+
+def weight_write(_place: int, lane: int, weight: int, _least: int) -> Write:
+    """Return the write that gives a lane its weight: its quantum in blocks."""
+    return _TABLE, lane, 0, weight
 
 
 def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:

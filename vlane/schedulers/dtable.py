@@ -32,6 +32,7 @@ __all__ = [
 MAX_ENTRIES = 128
 MAX_SLS = 32
 MAX_WEIGHT = 255
+_TABLE = int(ScheduleSelect.TABLE)
 IB_ENTRIES = 64
 """Most entries of the IB packing: the whole high-priority list."""
 IB_SLS = 16
@@ -159,6 +160,11 @@ class DTable:
 
 def _entry_fields(bits: int) -> tuple[BitField, ...]:
     return (BitField("weight", 0, 8, "weight in 64-byte blocks"), BitField("requester", 16, bits, "requester"))
+
+
+def weight_write(place: int, lane: int, weight: int, _least: int) -> Write:
+    """Return the write that gives a lane its weight: an entry of the table."""
+    return _TABLE, place, lane, weight
 
 
 def registers(parameters: Mapping[str, Any]) -> tuple[Register, ...]:

@@ -14,7 +14,7 @@ from vlane.egress import MAX_REQUESTERS
 from vlane.parameters import Parameters
 from vlane.registers import Register
 from vlane.schedulers import drr, dtable, rr, scfq, vlarb, wrr
-from vlane.schedulers.writes import SchedulerTable
+from vlane.schedulers.writes import SchedulerTable, Write
 from vlane.units import MAX_DATA_VLS, MAX_PACKET_BLOCKS
 
 LINE_RATE = "line_rate"
@@ -72,6 +72,9 @@ class Scheduler:
         Function from parameters to the registers of an instance.
     switch_registers : callable
         Function from the name of the program member to the windows of a switch's schedulers.
+    weight_write : callable or None
+        Function in the compiler's subset: number of the write, lane, weight and smallest weight of all lanes to the
+        write that gives the lane its weight; select -1 if the weight is too large. ``None`` without weights.
     swaps : bool
         Whether the table is written to a shadow bank that a swap makes active.
     name_field : str
@@ -94,6 +97,7 @@ class Scheduler:
     section: Section | None
     registers: Callable[[Mapping[str, Any]], tuple[Register, ...]]
     switch_registers: Callable[[str], tuple[Register, ...]]
+    weight_write: Callable[[int, int, int, int], Write] | None = None
     swaps: bool = False
     name_field: str = "requester"
     patience: int = 0
@@ -168,6 +172,7 @@ SCHEDULERS = {
             ),
             registers=vlarb.registers,
             switch_registers=vlarb.switch_registers,
+            weight_write=vlarb.weight_write,
             swaps=True,
             name_field="vl",
             in_switch={"parity": False},
@@ -191,6 +196,7 @@ SCHEDULERS = {
             ),
             registers=dtable.registers,
             switch_registers=dtable.switch_registers,
+            weight_write=dtable.weight_write,
             swaps=True,
             patience=_TURNS,
             in_switch={**_DEFICIT, "parity": False},
@@ -211,6 +217,7 @@ SCHEDULERS = {
             ),
             registers=drr.registers,
             switch_registers=drr.switch_registers,
+            weight_write=drr.weight_write,
             patience=_TURNS,
             in_switch=_DEFICIT,
             full_size=_FULL_SIZE,
@@ -229,6 +236,7 @@ SCHEDULERS = {
             ),
             registers=scfq.registers,
             switch_registers=scfq.switch_registers,
+            weight_write=scfq.weight_write,
             patience=MAX_REQUESTERS,
             in_switch={"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
             full_size=_FULL_SIZE,
@@ -259,6 +267,7 @@ SCHEDULERS = {
             ),
             registers=wrr.registers,
             switch_registers=wrr.switch_registers,
+            weight_write=wrr.weight_write,
             in_switch={"requesters": 0},
             full_size=_FULL_SIZE,
             mutated=_MUTATED,

@@ -12,7 +12,7 @@ from vlane.errors import InputError
 from vlane.parameters import check_range, choice, whole
 from vlane.registers import BitField, Register, Status
 from vlane.schedulers.schedule_registers import entry_window, map_window
-from vlane.schedulers.writes import Write, too_long, value_writes
+from vlane.schedulers.writes import ScheduleSelect, Write, too_long, value_writes
 
 __all__ = [
     "MAX_RECIPROCAL_BITS",
@@ -27,6 +27,8 @@ __all__ = [
 MAX_SCFQ_WEIGHT = 65535
 MAX_RECIPROCAL_BITS = 16
 MAX_TAG_BITS = 32
+_DEFAULT_BITS, _LEAST_RECIPROCAL = 8, 2
+_TABLE, _TOO_LARGE = int(ScheduleSelect.TABLE), -1
 _RECIPROCAL = BitField("weight", 0, 16, "reciprocal of the weight")
 
 
@@ -69,11 +71,11 @@ class SCFQWeights:
         (255, 128, 64, 0)
         """
         least = min((weight for weight in self.weight if weight), default=1)
-        most = ((1 << bits) - 1) * least
-        made = tuple((2 * most + weight) // (2 * weight) if weight else 0 for weight in self.weight)
+        made = tuple(reciprocal(weight, least, bits) if weight else 0 for weight in self.weight)
         for index, (number, weight) in enumerate(zip(made, self.weight, strict=True)):
-            if weight and number < 2:
-                must = f"at most {2 * most // 3} with smallest weight {least} and reciprocals of {bits} bits"
+            if weight and number < _LEAST_RECIPROCAL:
+                most = 2 * ((1 << bits) - 1) * least // 3
+                must = f"at most {most} with smallest weight {least} and reciprocals of {bits} bits"
                 raise InputError(f"scfq.weight[{index}]", must, weight)
         return made
 
@@ -101,6 +103,17 @@ class SCFQWeights:
     def served(self) -> dict[str, int]:
         """Return the requesters with a nonzero weight, by their key in the file."""
         return {f"scfq.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
+
+
+def reciprocal(weight: int, least: int, bits: int) -> int:
+    """Return the reciprocal of a weight in units in which the smallest weight has the largest number of ``bits``."""
+    return (2 * ((1 << bits) - 1) * least + weight) // (2 * weight)
+
+
+def weight_write(_place: int, lane: int, weight: int, least: int) -> Write:
+    """Return the write that gives a lane its weight: the reciprocal. A reciprocal must be at least 2."""
+    made = reciprocal(weight, least, _DEFAULT_BITS)
+    return (_TABLE if made >= _LEAST_RECIPROCAL else _TOO_LARGE), lane, 0, made
 
 
 def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
@@ -132,7 +145,7 @@ class SCFQParameters(SchedulerParameters):
     """
 
     tag_bits: int = whole(16, 12, MAX_TAG_BITS, "width of a tag, at least 8 bits more than a reciprocal")
-    reciprocal_bits: int = whole(8, 4, MAX_RECIPROCAL_BITS, "width of a reciprocal weight")
+    reciprocal_bits: int = whole(_DEFAULT_BITS, 4, MAX_RECIPROCAL_BITS, "width of a reciprocal weight")
     units: str = choice("shared", ("shared", "per_requester"), "tag units")
 
     def check(self) -> None:

@@ -31,6 +31,7 @@ VL15 = 15
 
 MAX_ENTRIES = 64
 MAX_WEIGHT = 255
+_LOW = int(ListSelect.LOW)
 LIMIT_UNBOUNDED = 255
 """LimitOfHighPriority without a limit; the low list may starve."""
 
@@ -153,6 +154,11 @@ def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
         check_whole(f"vlarb.{name}[{index}] weight", entry.weight, 0, MAX_WEIGHT)
         checked.append(entry)
     return tuple(checked)
+
+
+def weight_write(place: int, lane: int, weight: int, _least: int) -> Write:
+    """Return the write that gives a lane its weight: an entry of the low list."""
+    return _LOW, place, lane, weight
 
 
 def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:

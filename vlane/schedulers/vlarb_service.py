@@ -9,6 +9,7 @@ decisions (VLA-n), ``docs/vlarb_waits.md`` derives the waits, ``docs/vlarb_expla
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
+from typing import NamedTuple
 
 from vlane.schedulers.vlarb import LIMIT_UNBOUNDED
 
@@ -307,3 +308,56 @@ def saturated_service(
         packets += some
     _add_pass(low_vl, low_weight, sizes, bursts * repeats // low_packets, sent)
     return (packets + bursts) * repeats
+
+
+class LaneService(NamedTuple):
+    """Service of a lane, and memory to compute it.
+
+    Parameters
+    ----------
+    sizes, least, sent : sequence of int, (16,)
+        By VL: packet size, smallest packet, blocks in a period.
+    shares : sequence of int, (6,)
+        Blocks of the lane and of all lanes in a period, for three cases: all packets have the largest size; the
+        packets of this lane have one block; the packets of all other lanes have one block.
+    wait : sequence of int, (2,)
+        Longest wait in blocks, or ``NO_BOUND``; packets of a period in the first case.
+    """
+
+    sizes: MutableSequence[int]
+    least: MutableSequence[int]
+    sent: MutableSequence[int]
+    shares: MutableSequence[int]
+    wait: MutableSequence[int]
+
+
+SHARE_CASES = 3
+"""Cases of ``LaneService.shares``."""
+
+
+def measure_lane(
+    service: LaneService,
+    high_vl: _Numbers,
+    high_weight: _Numbers,
+    low_vl: _Numbers,
+    low_weight: _Numbers,
+    limit: int,
+    senders: int,
+    vl: int,
+    largest: int,
+) -> None:
+    """Fill the service of a lane of ``senders``, a bit mask of lanes with packets of one to ``largest`` blocks."""
+    for case in range(SHARE_CASES - 1, -1, -1):  # the first case last: its sizes serve the longest wait
+        for lane in range(len(service.sizes)):
+            size = (1 if case == 1 else largest) if lane == vl else (1 if case == SHARE_CASES - 1 else largest)
+            service.sizes[lane] = size if (senders >> lane) & 1 != 0 else 0
+            service.least[lane] = min(service.sizes[lane], 1)
+        period = saturated_service(high_vl, high_weight, low_vl, low_weight, limit, service.sizes, service.sent)
+        whole = 0
+        for lane in range(len(service.sent)):
+            whole += service.sent[lane]
+        service.shares[2 * case], service.shares[2 * case + 1] = service.sent[vl], whole
+        service.wait[1] = period
+    service.wait[0] = longest_wait_blocks(
+        vl, high_vl, high_weight, low_vl, low_weight, limit, service.sizes, service.least
+    )

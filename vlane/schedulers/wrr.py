@@ -10,11 +10,12 @@ from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
 from vlane.registers import BitField, Register, Status
 from vlane.schedulers.schedule_registers import entry_window, map_window
-from vlane.schedulers.writes import Write, too_long, value_writes
+from vlane.schedulers.writes import ScheduleSelect, Write, too_long, value_writes
 
 __all__ = ["MAX_WRR_WEIGHT", "WRRParameters", "WRRWeights", "registers", "switch_registers"]
 
 MAX_WRR_WEIGHT = 255
+_TABLE = int(ScheduleSelect.TABLE)
 _WEIGHT = BitField("weight", 0, 8, "weight in packets")
 
 
@@ -63,6 +64,11 @@ class WRRWeights:
     def served(self) -> dict[str, int]:
         """Return the requesters with a nonzero weight, by their key in the file."""
         return {f"wrr.weight[{sl}]": sl for sl, weight in enumerate(self.weight) if weight}
+
+
+def weight_write(_place: int, lane: int, weight: int, _least: int) -> Write:
+    """Return the write that gives a lane its weight: its packets per turn."""
+    return _TABLE, lane, 0, weight
 
 
 def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:

@@ -25,7 +25,7 @@ from vlane.errors import InputError
 from vlane.fabric.dumps.opensm_numbers import strtol, strtoul
 from vlane.fabric.model import Kind
 from vlane.fabric.options import rules
-from vlane.fabric.options.lines import KNOWN, LINE_BYTES, LONG_LINES, NONE, OPTIONS, Options, is_name, read_options
+from vlane.fabric.options.lines import KNOWN, LINE_BYTES, LONG_LINES, NONE, OPTIONS, Options, has_names, read_options
 from vlane.fabric.options.words import (
     ADAPTERS,
     NAMES,
@@ -39,7 +39,7 @@ from vlane.fabric.options.words import (
     VLARB_LOW,
 )
 from vlane.fabric.sl2vl_tables import SL2VLRow
-from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, VLArbEntry
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, VLArbEntry, VLArbTable
 from vlane.tables.sl2vl import SL_COUNT
 
 if TYPE_CHECKING:
@@ -161,6 +161,15 @@ class Configured:
         """Return the list programmed into a port with capacity ``cap`` and ``vls`` lanes, padded with (0, 0)."""
         entries = [pair.programmed(vls) for pair in self.pairs(option)[:cap]]
         return (*entries, *[VLArbEntry(0, 0)] * (cap - len(entries)))
+
+    def table(self, vls: int) -> VLArbTable:
+        """Return the table programmed into a port with ``vls`` lanes and 64 entries per list, up to the last weight."""
+        lists = []
+        for option in (self.high, self.low):
+            text, (vl, weight) = _bytes(option.value), ([0] * MAX_ENTRIES for _ in range(2))
+            used = rules.programmed_list(text, 0, len(text), vls, [0] * (2 * MAX_ENTRIES), vl, weight)
+            lists.append(tuple(map(VLArbEntry, vl[:used], weight[:used])))
+        return VLArbTable(lists[0], lists[1], self.limit())
 
     def lanes(self) -> list[int]:
         """Return the 16 lanes of the sl2vl option as parsed by OpenSM. Missing lanes are 0."""
@@ -285,8 +294,7 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
         If the file cannot be read, or no line begins with the name of an option.
     """
     conf = opensm_options(path.name, "\n".join(TextFile(path)))
-    given = range(conf.parsed.counts[KNOWN], conf.parsed.counts[OPTIONS])
-    if not any(is_name(conf.parsed, each) for each in given):
+    if not has_names(conf.parsed):
         raise InputError("file", "an OpenSM options file", "a file without options", source=str(path))
     return conf
 

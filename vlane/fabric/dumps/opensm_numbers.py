@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-UINT_MAX = 0xFFFFFFFF
+UINT_MASK = 0xFFFFFFFF
 """Mask of OpenSM's 32-bit ``unsigned`` numbers in lists."""
 _LONG_MAX, _ULONG_MAX = (1 << 63) - 1, (1 << 64) - 1
 _TAB, _CARRIAGE_RETURN, _BLANK, _PLUS, _MINUS = 9, 13, 32, 43, 45
@@ -77,9 +77,9 @@ def scan(text: Sequence[int], start: int, size: int) -> Scanned:
     while at < size and _digit(text[at]) < base:
         low = low * base + _digit(text[at])
         high = high * base + (low >> _HALF_BITS)
-        overflow = overflow or high > UINT_MAX
-        low &= UINT_MAX
-        high &= UINT_MAX
+        overflow = overflow or high > UINT_MASK
+        low &= UINT_MASK
+        high &= UINT_MASK
         at += 1
     return Scanned(at if at > first else start, high, low, negative, overflow)
 
@@ -102,7 +102,7 @@ def read_list(text: Sequence[int], start: int, end: int, numbers: MutableSequenc
         if at < end:
             scanned = scan(text, at, end)
             low = scanned.low
-            numbers[place] = UINT_MAX if scanned.overflow else -low & UINT_MAX if scanned.negative else low
+            numbers[place] = UINT_MASK if scanned.overflow else -low & UINT_MASK if scanned.negative else low
             at = scanned.end + 1
             given = place + 1
     return given
@@ -112,16 +112,16 @@ def unsigned_at_most(scanned: Scanned, most: int) -> bool:
     """Return whether ``strtoul`` returns at most a number of 32 bits."""
     low, high = scanned.low, scanned.high
     if scanned.negative:
-        high = (-high - (1 if low > 0 else 0)) & UINT_MAX
-        low = -low & UINT_MAX
+        high = (-high - (1 if low > 0 else 0)) & UINT_MASK
+        low = -low & UINT_MASK
     return not scanned.overflow and high == 0 and low <= most
 
 
 def unsigned_low(scanned: Scanned) -> int:
     """Return the lowest 32 bits of the result of ``strtoul``."""
     if scanned.overflow:
-        return UINT_MAX
-    return -scanned.low & UINT_MAX if scanned.negative else scanned.low
+        return UINT_MASK
+    return -scanned.low & UINT_MASK if scanned.negative else scanned.low
 
 
 def signed_value(scanned: Scanned) -> int:
@@ -134,7 +134,7 @@ def signed_value(scanned: Scanned) -> int:
 
 def signed(value: int) -> int:
     """Return an unsigned 32-bit number with its sign."""
-    return value - (UINT_MAX + 1) if value >= _SIGN else value
+    return value - (UINT_MASK + 1) if value >= _SIGN else value
 
 
 def strtol(text: bytes) -> tuple[int, bool]:

@@ -167,3 +167,11 @@ def is_name(options: Options, option: int) -> bool:
         is_digit = _ZERO <= code < _ZERO + 10 and place > options.name_from[option]
         named = named and (is_letter or is_digit)
     return named
+
+
+def has_names(options: Options) -> bool:
+    """Return whether any line of the file begins with a name."""
+    found = False
+    for option in range(options.counts[KNOWN], options.counts[OPTIONS]):
+        found = found or is_name(options, option)
+    return found

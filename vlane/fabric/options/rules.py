@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 
 from vlane.fabric.dumps.opensm_numbers import (
-    UINT_MAX,
+    UINT_MASK,
     read_list,
     scan,
     signed,
@@ -43,6 +43,8 @@ FORMAT, RANGE = 0, 1
 FAULT_NUMBERS = 4
 """Numbers of a fault: field, kind, span of the text."""
 MOST_VLS = 15
+ASSUMED_VLS = 8
+"""Data lanes of a port if neither the user nor the options give a number."""
 OP_VLS = (0, 1, 2, 4, 8, MOST_VLS)
 """Number of data lanes by code of max_op_vls (IBA 14.2.5.6, VLCap)."""
 
@@ -161,7 +163,7 @@ def max_vls_option(options: Options, kind: int) -> int:
     for prefix in (kind, GENERAL):
         at = options.last[prefix * _PER_PREFIX + MAX_VLS]
         while at != NONE and not is_default(options, at):
-            if is_number(options, at, UINT_MAX):
+            if is_number(options, at, UINT_MASK):
                 value = unsigned_low(scan(options.text, options.value_from[at], options.value_to[at]))
                 if 0 < value <= MOST_VLS:
                     return at
@@ -173,7 +175,7 @@ def max_vls_option(options: Options, kind: int) -> int:
 def limit_value(options: Options, option: int) -> int:
     """Return a limit as parsed by ``opts_parse_int32``: the number at the start, cut to 32 bits."""
     scanned = scan(options.text, options.value_from[option], options.value_to[option])
-    return signed(signed_value(scanned) & UINT_MAX)
+    return signed(signed_value(scanned) & UINT_MASK)
 
 
 def limit_line(options: Options, kind: int, place: int) -> int:
@@ -221,6 +223,49 @@ def read_entries(text: Sequence[int], start: int, end: int, numbers: MutableSequ
     """Fill ``numbers`` with pairs of VL and weight as parsed by OpenSM, and return the number of pairs."""
     given = read_list(text, start, end, numbers)
     return (given + 1) // 2
+
+
+def programmed_list(
+    text: Sequence[int],
+    start: int,
+    end: int,
+    vls: int,
+    numbers: MutableSequence[int],
+    vl: MutableSequence[int],
+    weight: MutableSequence[int],
+) -> int:
+    """Fill ``vl`` and ``weight`` with the entries that OpenSM programs, and return the length up to the last weight.
+
+    Parameters
+    ----------
+    text : sequence of int
+        Bytes.
+    start, end : int
+        Span of the list.
+    vls : int
+        Number of data lanes of the port.
+    numbers : sequence of int, (128,)
+        Scratch.
+    vl, weight : sequence of int, (64,)
+        Entries; a capacity of 64 entries is assumed.
+    """
+    used, count = 0, read_entries(text, start, end, numbers)
+    for entry in range(len(vl)):
+        vl[entry], weight[entry] = 0, 0
+        if entry < count:
+            vl[entry] = programmed_vl(numbers[2 * entry], vls)
+            weight[entry] = numbers[2 * entry + 1] & _BYTE_MAX
+            if weight[entry] > 0:
+                used = entry + 1
+    return used
+
+
+def data_vls(options: Options, given: int) -> int:
+    """Return the number of data lanes: the given one, or that of ``max_op_vls``, or 8."""
+    if given > 0:
+        return given
+    found = max_op_vls(options)
+    return ASSUMED_VLS if found == NONE else found
 
 
 def read_lanes(text: Sequence[int], start: int, end: int, numbers: MutableSequence[int]) -> int:

@@ -1,0 +1,1 @@
+"""A page in the browser about arbitration tables: golden and vlane's rules, translated to WebAssembly."""
