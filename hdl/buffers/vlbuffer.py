@@ -141,7 +141,8 @@ class VLBuffer(wiring.Component):
         comes: list[Signal] = []
         for place in range(self.writers * self.write_flits):
             port, index = divmod(place, self.write_flits)
-            lane, coming = Signal(self.vls, name=f"kept_{place}"), Signal(name=f"comes_{place}")
+            lane = Signal(self.vls, name=f"kept_{place}")
+            coming = Signal(name=f"comes_{place}")
             m.d.comb += coming.eq(self.write_count[port] > index)
             for vl in range(self.vls):
                 before = self.held_now[vl] + sum(other[vl] for other in kept)

@@ -53,7 +53,8 @@ class ListSearch(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        current, beyond = Signal(self.entries), Signal(self.entries)
+        current = Signal(self.entries)
+        beyond = Signal(self.entries)
         stays = Signal()
         m.d.comb += [
             current.eq(Cat(equals(self.pointer, index) for index in range(self.entries))),

@@ -88,13 +88,17 @@ class AskStages:
         self.flags = [Signal(FLAGS_LAYOUT, name=f"ask_flags_{way}") for way in range(WAYS)]
         self.alike = [Signal(KEY_PARTS, name=f"ask_alike_{way}") for way in range(WAYS)]
         self.read, self.fresh = stages(CCTI_BITS, "ask_read", 3), stages(1, "ask_fresh", 2, 3)
-        self.have_injected, self.injects = Signal(WAYS), Signal()
+        self.have_injected = Signal(WAYS)
+        self.injects = Signal()
         self.recent, self.not_before = stages(1, "ask_recent", 3, 3), stages(CYCLE_BITS, "ask_not_before", 3, 3)
         self.of_told = told_before("ask")
         self.of_asked = {
             age: stages(1, f"ask_is_asked_{age}", 2, 3 if age == 1 else 2) for age in range(1, GAP_STAGES + 3)
         }
-        self.is_known, self.held, self.inject, self.ccti = Signal(), Signal(), Signal(), Signal(CCTI_BITS)
+        self.is_known = Signal()
+        self.held = Signal()
+        self.inject = Signal()
+        self.ccti = Signal(CCTI_BITS)
 
     def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
         """Add the stages. ``tells`` are the stages of BECNs and visits, ``cycle`` is the time in the third stage."""

@@ -156,7 +156,10 @@ class CCMarker(wiring.Component):
 
     def _decide(self, m: Module, starts: Signal) -> None:
         """Mark the first eligible packet of a lane, then one in Marking_Rate + 1 (CCM-5 to CCM-10)."""
-        busy, admits, large_enough, eligible = Signal(), Signal(self.data_vls), Signal(), Signal(self.data_vls)
+        busy = Signal()
+        admits = Signal(self.data_vls)
+        large_enough = Signal()
+        eligible = Signal(self.data_vls)
         is_root = self.over & ~self.starved & busy.replicate(self.data_vls)
         due = Cat(~self.left[lane].any() for lane in range(self.data_vls))
         m.d.comb += [

@@ -112,7 +112,8 @@ class CCSource(wiring.Component):
         self.gaps = InjectionGap(cct_entries=p.cct_entries, shift_first=p.shift_first, place_bits=self.set_bits + 2)
         self.asks, self.tells = AskStages(self.sets), TellStages(self.sets)
         # current cycle as the third stage sees it: three cycles behind the inputs
-        self.cycle, self.tick = Signal(CYCLE_BITS, init=2**CYCLE_BITS - 3), Signal(TICK_BITS, init=2**TICK_BITS - 1)
+        self.cycle = Signal(CYCLE_BITS, init=2**CYCLE_BITS - 3)
+        self.tick = Signal(TICK_BITS, init=2**TICK_BITS - 1)
         self.part = Signal(range(p.tick_cycles), init=p.tick_cycles - 3)
         self.place = Signal(range(p.flows), init=1)  # entry 0 is visited in the first cycle
 
@@ -187,7 +188,9 @@ class CCSource(wiring.Component):
     def _report(self, m: Module) -> None:
         """Drive the outputs about the BECN, and count lost BECNs and used entries (CCS-5, CCS-12)."""
         tells = self.tells
-        raises, before, flow = Signal(), Signal(CCTI_BITS), Signal(KEY_LAYOUT, name="raised_flow")
+        raises = Signal()
+        before = Signal(CCTI_BITS)
+        flow = Signal(KEY_LAYOUT, name="raised_flow")
         trigger = Signal(BYTE_BITS)
         m.d.sync += [
             raises.eq(tells.told[4] & ~tells.lost),

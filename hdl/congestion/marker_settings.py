@@ -79,7 +79,8 @@ class CCMarkerSettings(wiring.Component):
             }
         )
         self.of_switch, self.of_port = self._registers("switch"), self._registers("port")
-        self.port_rules, self.mask = Signal(), Signal()
+        self.port_rules = Signal()
+        self.mask = Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

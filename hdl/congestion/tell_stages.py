@@ -77,20 +77,32 @@ class TellStages:
         )
         self.injects, self.not_before = stages(1, "tell_injects", 2, 3), stages(CYCLE_BITS, "tell_not_before", 3, 3)
         self.state, self.level = stages(STATE_LAYOUT, "tell_state", 3), stages(LEVEL_LAYOUT, "level", 3)
-        self.first, self.started = Signal(CCTI_BITS), Signal(TICK_BITS)
-        self.old, self.limit = Signal(CCTI_BITS), stages(CCTI_BITS, "limit", 3)
+        self.first = Signal(CCTI_BITS)
+        self.started = Signal(TICK_BITS)
+        self.old = Signal(CCTI_BITS)
+        self.limit = stages(CCTI_BITS, "limit", 3)
         self.room = stages(signed(CCTI_BITS + 1), "room", 3)
-        self.lowers, self.is_least, self.held = Signal(), Signal(), Signal()
+        self.lowers = Signal()
+        self.is_least = Signal()
+        self.held = Signal()
         self.of_told = told_before("tell")
         self.of_asked = {age: stages(1, f"tell_is_asked_{age}", 3, 3 if age else 4) for age in range(GAP_STAGES + 3)}
         self.follows = Signal()
-        self.valid, self.after, self.stays, self.took = Signal(), Signal(WAYS), Signal(), Signal()
-        self.was_valid, self.was_after, self.had_taken = Signal(), Signal(WAYS), Signal()
-        self.before, self.uses_last = Signal(CCTI_BITS), Signal()
+        self.valid = Signal()
+        self.after = Signal(WAYS)
+        self.stays = Signal()
+        self.took = Signal()
+        self.was_valid = Signal()
+        self.was_after = Signal(WAYS)
+        self.had_taken = Signal()
+        self.before = Signal(CCTI_BITS)
+        self.uses_last = Signal()
         self.after_last, self.prepared, self.becomes = (Signal(STATE_LAYOUT, name=name) for name in _RESULTS)
         self.frees = Signal(WAYS)
-        self.lost, self.last = Signal(), Signal(STATE_LAYOUT)
-        self.changes, self.changed_set = Signal(WAYS), Signal(range(sets))
+        self.lost = Signal()
+        self.last = Signal(STATE_LAYOUT)
+        self.changes = Signal(WAYS)
+        self.changed_set = Signal(range(sets))
 
     def add(
         self,
@@ -166,11 +178,9 @@ class TellStages:
     def _prepare(self, m: Module, asks: AskStages, gaps: InjectionGap, now: tuple[Value, Value]) -> None:
         """Prepare the results of a BECN and of a visit, without the decision of this cycle."""
         (cycle, tick), level, state = now, self.level[3], self.state[3]
-        above, over, started = (
-            exceeds(state.ccti, level.minimum),
-            ~(tick - state.ends)[TICK_BITS - 1],
-            Signal(TICK_BITS),
-        )
+        above = exceeds(state.ccti, level.minimum)
+        over = ~(tick - state.ends)[TICK_BITS - 1]
+        started = Signal(TICK_BITS)
         early, same = (cycle - self.not_before[3])[CYCLE_BITS - 1], self.of_asked
         recent = (same[1][3] & asks.inject) | Cat(
             same[2 + k][3] & gaps.injected[k] for k in range(GAP_STAGES + 1)
@@ -207,7 +217,8 @@ class TellStages:
     def _choose_entry(self, m: Module, asks: AskStages, flow_sets: FlowSets) -> None:
         """Decide which entry a BECN allocates, and which entry a visit frees (CCS-5, CCS-10)."""
         ways, told, known = self.ways[4], self.told[4], self.known[4]
-        vacant, may_free = Signal(WAYS), Signal()
+        vacant = Signal(WAYS)
+        may_free = Signal()
         misses = told & ~self.is_known
         m.d.comb += [
             vacant.eq(~known & (known + 1)),

@@ -287,7 +287,8 @@ class CreditIB(wiring.Component):
         )
         self.stored = Stored(parity=p.parity)
         self.busy = Signal()
-        self.returned, self.seen = Signal(p.data_vls), Signal(p.data_vls)
+        self.returned = Signal(p.data_vls)
+        self.seen = Signal(p.data_vls)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -323,7 +324,8 @@ class CreditIB(wiring.Component):
     def _hear(self, m: Module) -> Signal:
         """Apply a valid FCP. An FCP that reveals lost packets makes an answer due."""
         packet = data.View(FCP_LAYOUT, self.fcp_in)
-        heard, sound = Signal(self.data_vls), Signal()
+        heard = Signal(self.data_vls)
+        sound = Signal()
         m.d.comb += [
             sound.eq((check_sum(self.fcp_in[16:]) == packet.lpcrc) & (packet.op <= int(Op.INITIALIZE))),
             heard.eq(self._lane(self.fcp_arrived & sound, packet.vl)),
@@ -338,7 +340,8 @@ class CreditIB(wiring.Component):
 
     def _offer(self, m: Module) -> None:
         """Offer the FCP of the next due lane, between packets (CIB-6 to CIB-8)."""
-        offer, packet = self.offer, Signal(FCP_LAYOUT)
+        offer = self.offer
+        packet = Signal(FCP_LAYOUT)
         m.d.comb += [
             *(offer.limits[vl].eq(self.receiver.limit[vl]) for vl in range(self.data_vls)),
             offer.returned.eq(self.returned),

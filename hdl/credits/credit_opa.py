@@ -97,9 +97,12 @@ class CreditOPASender(wiring.Component):
                 "used": Out(counters),
             }
         )
-        self.dedicated, self.shared = Signal(counters), Signal(counters)
-        self.new_dedicated, self.new_shared = Signal(counters), Signal(counters)
-        self.overall, self.new_overall = Signal(COUNTER_BITS), Signal(COUNTER_BITS)
+        self.dedicated = Signal(counters)
+        self.shared = Signal(counters)
+        self.new_dedicated = Signal(counters)
+        self.new_shared = Signal(counters)
+        self.overall = Signal(COUNTER_BITS)
+        self.new_overall = Signal(COUNTER_BITS)
         self.changing = Signal(vls)
         self.excess = [Signal(COUNTER_BITS, name=f"excess_{vl}") for vl in range(vls)]
 
@@ -272,7 +275,8 @@ class CreditOPA(wiring.Component):
         self.sender = CreditOPASender(p.vls, parity=p.parity)
         self.receiver = CreditOPAReceiver(p.vls, p.vcu, parity=p.parity)
         self.stored = Stored(parity=p.parity)
-        self.heard, self.count = Signal(6, reset_less=True), Signal(2)
+        self.heard = Signal(6, reset_less=True)
+        self.count = Signal(2)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -306,7 +310,8 @@ class CreditOPA(wiring.Component):
         """Assemble a return from four LTPs, lowest bits first."""
         heard, count = self.heard, self.count
         whole = Signal(data.StructLayout({"code": unsigned(_CODE_BITS), "vl": unsigned(_VL_BITS)}))
-        complete, named = Signal(), Signal()
+        complete = Signal()
+        named = Signal()
         m.d.comb += [
             whole.eq(Cat(heard, self.credit_in)),
             complete.eq(self.ltp_arrived & count.all() & whole.code.any()),

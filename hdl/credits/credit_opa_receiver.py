@@ -54,13 +54,16 @@ class CreditOPAReceiver(wiring.Component):
             }
         )
         self.last = Signal(range(max(2, vls)), init=vls - 1)
-        self.saying, self.said = Signal(_VL_BITS + _CODE_BITS), Signal(2)
+        self.saying = Signal(_VL_BITS + _CODE_BITS)
+        self.said = Signal(2)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.search = search = ListSearch(self.vls)
         last, saying, said = self.last, self.saying, self.said
-        owed, code, units = Signal(COUNTER_BITS), Signal(_CODE_BITS), Signal(COUNTER_BITS)
+        owed = Signal(COUNTER_BITS)
+        code = Signal(_CODE_BITS)
+        units = Signal(COUNTER_BITS)
         m.d.comb += [
             self.credit_out.eq(saying[:2]),
             search.eligible.eq(Cat(self.owed[vl].any() for vl in range(self.vls))),

@@ -84,7 +84,8 @@ class FCPOffer(wiring.Component):
         m = Module()
         m.submodules.search = search = self.search
         pending, last = self.pending, self.last
-        sent, wraps = Signal(self.vls), Signal()
+        sent = Signal(self.vls)
+        wraps = Signal()
         for vl in range(self.vls):
             said = self.said[vl]
             ahead = Signal(COUNTER_BITS, name=f"ahead_{vl}")

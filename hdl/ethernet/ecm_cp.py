@@ -104,8 +104,10 @@ class ECMCP(wiring.Component):
         self.offset = Signal(signed(bits + 1))
         self.raw = Signal(signed(bits + 6))
         self.room = Signal(bits, init=p.queue_bytes)
-        self.joins, self.counts = Signal(BYTES_BITS), Signal()
-        self.leaves, self.net = Signal(BYTES_BITS), Signal(signed(BYTES_BITS + 1))
+        self.joins = Signal(BYTES_BITS)
+        self.counts = Signal()
+        self.leaves = Signal(BYTES_BITS)
+        self.net = Signal(signed(BYTES_BITS + 1))
         self.prbs = PRBS(p.seed)
         self.left = Signal(range(p.sample_bytes + 1), init=p.sample_bytes)
 
@@ -121,7 +123,8 @@ class ECMCP(wiring.Component):
     def _count(self, m: Module) -> None:
         """Track the queue (ECP-1) and its free space. Both sums are computed before the queue is known to overflow."""
         most, joins = self.parameters.queue_bytes, Mux(self.enter, self.enter_bytes, 0)
-        leaves, mine = Mux(self.leave, self.leave_bytes, 0), Signal()
+        leaves = Mux(self.leave, self.leave_bytes, 0)
+        mine = Signal()
         m.d.sync += [
             self.joins.eq(joins),
             self.leaves.eq(leaves),
@@ -129,7 +132,8 @@ class ECMCP(wiring.Component):
             self.counts.eq(self.enter & self.managed),
             mine.eq(self.tagged & (self.tag == self.cpid)),
         ]
-        over, after = Signal(), Signal(signed(len(self.waiting) + 2))
+        over = Signal()
+        after = Signal(signed(len(self.waiting) + 2))
         m.d.comb += [over.eq(exceeds(self.joins, self.room)), after.eq(self.waiting + self.net)]
         m.d.sync += [
             self.waiting.eq(Mux(over, most - self.leaves, Mux(after < 0, 0, after))),
@@ -144,7 +148,8 @@ class ECMCP(wiring.Component):
         """Return whether the frame of two cycles ago is sampled: its random number is below its chance (ECP-3)."""
         prbs = self.prbs
         chance = sampling_chance(self.parameters.sample_bytes)
-        low, high = Signal(_HALF + CHANCE_BITS), Signal(BYTES_BITS - _HALF + CHANCE_BITS)
+        low = Signal(_HALF + CHANCE_BITS)
+        high = Signal(BYTES_BITS - _HALF + CHANCE_BITS)
         limit = Signal(DRAW_BITS + 1)
         numbers = [Signal(DRAW_BITS, name=f"number_{stage}") for stage in (1, 2)]
         counts = [Signal(name=f"managed_{stage}") for stage in (1, 2)]
@@ -166,7 +171,9 @@ class ECMCP(wiring.Component):
     def _sample_by_bytes(self, m: Module) -> Value:
         """Return whether the frame of two cycles ago completes the bytes of a sampling interval (ECP-4)."""
         every = self.parameters.sample_bytes
-        left, rest, reaches = self.left, Signal.like(self.left), Signal()
+        left = self.left
+        rest = Signal.like(self.left)
+        reaches = Signal()
         m.d.comb += [rest.eq(left - self.joins), reaches.eq(~exceeds(left, self.joins))]
         sampled = [Signal(name=f"reached_{stage}") for stage in (1, 2)]
         with m.If(self.counts):
@@ -191,8 +198,12 @@ class ECMCP(wiring.Component):
         """Saturate the feedback and drive the notification (ECP-8 to ECP-11)."""
         p, most, units = self.parameters, self.most, self.most >> _TO_UNITS
         queue, width = self.queues[-1], len(self.raw)
-        size, is_negative, maximal, stops = Signal(width), Signal(), Signal(), Signal()
-        sampled, mine = Signal(), Signal()
+        size = Signal(width)
+        is_negative = Signal()
+        maximal = Signal()
+        stops = Signal()
+        sampled = Signal()
+        mine = Signal()
         m.d.sync += [
             size.eq(Mux(self.raw < 0, -self.raw, self.raw)),
             maximal.eq(queue > p.max_bytes if p.bcn_max else 0),
@@ -201,7 +212,9 @@ class ECMCP(wiring.Component):
             sampled.eq(self.takes[-1]),
             mine.eq(self.tags[-1]),
         ]
-        within, falls, saturated = Signal(range(most + 1)), Signal(), Signal()
+        within = Signal(range(most + 1))
+        falls = Signal()
+        saturated = Signal()
         m.d.comb += [within.eq(size), falls.eq(is_negative | maximal)]
         m.d.comb += saturated.eq(maximal | (size > most))
         held = Mux(saturated, units, within >> _TO_UNITS)

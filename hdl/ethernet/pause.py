@@ -101,7 +101,8 @@ class Pause(wiring.Component):
                 "pause_on": Out(1, init=1),
             }
         )
-        self.held, self.told = Signal(), Signal()
+        self.held = Signal()
+        self.told = Signal()
         self.age = Signal(range(p.refresh_cycles + 1))
 
     def elaborate(self, _platform: object) -> Module:
@@ -115,7 +116,9 @@ class Pause(wiring.Component):
 
     def _account(self, m: Module) -> None:
         """Update the bytes in memory. Both sums are computed before the frame is known to fit."""
-        room, arrives, leaves = Signal.like(self.level), Signal(BYTES_BITS), Signal(BYTES_BITS)
+        room = Signal.like(self.level)
+        arrives = Signal(BYTES_BITS)
+        leaves = Signal(BYTES_BITS)
         m.d.comb += [
             room.eq(self.parameters.memory_bytes - self.level),
             arrives.eq(Mux(self.arrive, self.arrive_bytes, 0)),

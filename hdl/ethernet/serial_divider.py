@@ -36,13 +36,17 @@ class SerialDivider(wiring.Component):
         )
         self.cycles = quotient_bits + 1
         width = max(divisor_bits, dividend_bits - quotient_bits)
-        self.rest, self.remainder = Signal(quotient_bits), Signal(width)
-        self.by, self.is_first, self.full = Signal(divisor_bits), Signal(), Signal()
+        self.rest = Signal(quotient_bits)
+        self.remainder = Signal(width)
+        self.by = Signal(divisor_bits)
+        self.is_first = Signal()
+        self.full = Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         bits, width = len(self.rest), len(self.remainder)
-        shifted, less = Signal(width + 1), Signal(width + 1)
+        shifted = Signal(width + 1)
+        less = Signal(width + 1)
         m.d.comb += [
             shifted.eq(Cat(self.rest[-1], self.remainder)),
             less.eq(shifted - self.by),

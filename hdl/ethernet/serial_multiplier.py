@@ -37,7 +37,8 @@ class SerialMultiplier(wiring.Component):
                 "product": Out(FACTOR_BITS + SHORT_BITS),
             }
         )
-        self.held, self.rest = Signal(FACTOR_BITS), Signal(SHORT_BITS)
+        self.held = Signal(FACTOR_BITS)
+        self.rest = Signal(SHORT_BITS)
         self.part = Signal(FACTOR_BITS + _DIGIT)
 
     def elaborate(self, _platform: object) -> Module:

@@ -116,7 +116,9 @@ class AxiLite(wiring.Component):
                 "readable": In(1),
             }
         )
-        self.has_address, self.has_word, self.has_read = Signal(), Signal(), Signal()
+        self.has_address = Signal()
+        self.has_word = Signal()
+        self.has_read = Signal()
         self.strobes = Signal(_WORD_BITS // 8)
 
     def elaborate(self, _platform: object) -> Module:

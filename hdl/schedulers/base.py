@@ -79,8 +79,10 @@ class Scheduler(wiring.Component):
         self.sizes = Signal(data.ArrayLayout(BLOCKS_SHAPE, self.requesters))
         self.decides = Signal()
         self.winner = Signal(self.requesters)
-        self.held, self.lost = Signal(self.requesters), Signal(self.requesters)
-        self.takes_lane, self.notes_lane = Signal(self.requesters), Signal(self.requesters)
+        self.held = Signal(self.requesters)
+        self.lost = Signal(self.requesters)
+        self.takes_lane = Signal(self.requesters)
+        self.notes_lane = Signal(self.requesters)
         self.taken_lanes = [Signal(range(data_vls), name=f"taken_{r}") for r in range(self.requesters)]
         self.sends = Signal()
         self.stored = Stored(parity=parity)
@@ -135,7 +137,8 @@ class Scheduler(wiring.Component):
             owned = Signal(self.data_vls, name=f"owned_{requester}")
             last = Signal(range(self.data_vls), name=f"last_{requester}", init=self.data_vls - 1)
             taken = self.taken_lanes[requester]
-            kept, lane = Signal(self.data_vls, name=f"kept_{requester}"), Signal.like(last, name=f"lane_{requester}")
+            kept = Signal(self.data_vls, name=f"kept_{requester}")
+            lane = Signal.like(last, name=f"lane_{requester}")
             chosen = Signal(self.data_vls, name=f"chosen_{requester}")
             m.submodules[f"turns_{requester}"] = turns = ListSearch(self.data_vls)
             m.d.comb += [

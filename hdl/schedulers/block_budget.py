@@ -63,13 +63,17 @@ class BlockBudget(wiring.Component):
                 "last": Out(1),
             }
         )
-        self.value, self.charged = Signal(bits), Signal()
-        self.is_one, self.is_two = Signal(init=starts_with), Signal()
+        self.value = Signal(bits)
+        self.charged = Signal()
+        self.is_one = Signal(init=starts_with)
+        self.is_two = Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         value, charged, is_one, is_two = self.value, self.charged, self.is_one, self.is_two
-        renewed, given, counted = Signal(), Signal(self.bits), Signal(self.bits, init=self.starts_with)
+        renewed = Signal()
+        given = Signal(self.bits)
+        counted = Signal(self.bits, init=self.starts_with)
         with m.If(self.renew):
             m.d.sync += given.eq(self.amount)  # multiplexed a cycle later: the amount arrives late
         m.d.comb += [value.eq(Mux(renewed, given, counted)), self.last.eq(Mux(charged, is_two, is_one))]

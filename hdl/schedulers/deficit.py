@@ -101,8 +101,10 @@ class DeficitTurns(wiring.Component):
             (self.active & Cat(equals(self.owners[i], r) for r in range(self.requesters))).any()
             for i in range(self.entries)
         ]
-        size_in_turn, size = Signal(BLOCKS_SHAPE), Signal(BLOCKS_SHAPE)
-        turn_able, continues = Signal(), Signal()
+        size_in_turn = Signal(BLOCKS_SHAPE)
+        size = Signal(BLOCKS_SHAPE)
+        turn_able = Signal()
+        continues = Signal()
         m.d.comb += [
             search.eligible.eq(Cat(self.weights[i].any() & names_active[i] for i in range(self.entries))),
             search.pointer.eq(self.pointer),
@@ -115,7 +117,8 @@ class DeficitTurns(wiring.Component):
             owned = Cat(equals(self.owners[i], requester) for i in range(self.entries))
             m.d.comb += self.served[requester].eq((search.chosen & owned).any())
 
-        left, summed = Signal(DEFICIT_BITS), Signal(self.accumulated_bits + 1)
+        left = Signal(DEFICIT_BITS)
+        summed = Signal(self.accumulated_bits + 1)
         total = Signal(self.accumulated_bits)
         carried = [Mux(self.turn[r], left, self.deficit[r]) for r in range(self.requesters)]
         m.d.comb += [

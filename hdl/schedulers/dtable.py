@@ -93,7 +93,8 @@ class DTable(Scheduler):
             data.StructLayout({"requester": self.name_shape(count), "weight": unsigned(8)}), p.entries
         )
         self.banks = [Signal(layout, name=f"entries_{bank}") for bank in range(2)]
-        self.table, self.bank = Signal(layout), Signal(name="active_bank")
+        self.table = Signal(layout)
+        self.bank = Signal(name="active_bank")
 
     def further_members(self) -> dict[str, object]:
         """Return the members that only this form has."""
@@ -132,7 +133,9 @@ class DTable(Scheduler):
 
     def _banks(self, m: Module) -> Signal:
         """Write the shadow bank, and exchange the banks after the decision of the first ready cycle."""
-        active, exchange, wanted = self.bank, Signal(), Signal()
+        active = self.bank
+        exchange = Signal()
+        wanted = Signal()
         m.d.comb += [
             wanted.eq(self.swap | self.swap_pending),
             exchange.eq(wanted & self.ready),

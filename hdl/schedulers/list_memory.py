@@ -76,8 +76,10 @@ class ListMemory(wiring.Component):
                 "written": Out(1),
             }
         )
-        self.active, self.is_first = Signal(), Signal()
-        self.rows_written, self.shadow_written = Signal(self.rows), Signal(self.rows)
+        self.active = Signal()
+        self.is_first = Signal()
+        self.rows_written = Signal(self.rows)
+        self.shadow_written = Signal(self.rows)
         self.memory = Memory(shape=unsigned(Value.cast(self.row).shape().width), depth=2 << len(self.number), init=[])
         self.writer = self.memory.write_port(granularity=self.entry.size)
 
@@ -88,7 +90,8 @@ class ListMemory(wiring.Component):
         written, shadow_written = self.rows_written, self.shadow_written
         m.d.comb += [reader.addr.eq(Cat(self.number, active)), reader.en.eq(self.fetch), self.row.eq(reader.data)]
         m.d.comb += self.written.eq((written >> self.number)[0])
-        row, writes = self.index[3 : 3 + len(self.number)], Signal()
+        row = self.index[3 : 3 + len(self.number)]
+        writes = Signal()
         m.d.comb += [
             writes.eq(self.write & ~self.exchange & (self.index < self.entries)),
             self.is_first.eq(~(shadow_written >> row)[0]),
@@ -104,7 +107,8 @@ class ListMemory(wiring.Component):
     def _store(self, m: Module, row: Value, writes: Signal) -> None:
         """Write an entry one cycle later. The first write to a row also clears the row's other entries."""
         writer = self.writer
-        at, entry = Signal.like(row), Signal(self.entry)
+        at = Signal.like(row)
+        entry = Signal(self.entry)
         m.d.comb += [
             entry.vl.eq(Mux(self.weight.any(), self.vl, self.nobody)),
             entry.weight.eq(self.weight | (self.vl >= self.data_vls)),

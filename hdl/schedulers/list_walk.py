@@ -111,22 +111,38 @@ class ListWalk(wiring.Component):
         self.offered = Signal()
         self.memory = ListMemory(data_vls=data_vls, entries=entries, lane_bits=lane_bits)
         self.entry, self.next_row = self.memory.entry, self.memory.row
-        self.waiting, self.waiting_lane = Signal(self.entry), Signal(data_vls)
-        self.waiting_single, self.waiting_double, self.waiting_ample = Signal(), Signal(), Signal()
-        self.advances, self.pulls = Signal(), Signal()
-        self.wakes, self.beyond = Signal(self.rows), Signal(self.rows)
-        self.chosen, self.fetched, self.number = Signal(), Signal(), Signal(range(max(2, self.rows)))
-        self.lanes, self.current_row = Signal(ROW_ENTRIES), Signal(self.next_row.shape())
-        self.next_written, self.current_written = Signal(), Signal()
-        self.picked, self.picked_entry = Signal(), Signal(self.entry, init=self.memory.no_weight)
-        self.place, self.in_row, self.ends = Signal(range(ROW_ENTRIES * self.rows)), Signal(data_vls), Signal()
+        self.waiting = Signal(self.entry)
+        self.waiting_lane = Signal(data_vls)
+        self.waiting_single = Signal()
+        self.waiting_double = Signal()
+        self.waiting_ample = Signal()
+        self.advances = Signal()
+        self.pulls = Signal()
+        self.wakes = Signal(self.rows)
+        self.beyond = Signal(self.rows)
+        self.chosen = Signal()
+        self.fetched = Signal()
+        self.number = Signal(range(max(2, self.rows)))
+        self.lanes = Signal(ROW_ENTRIES)
+        self.current_row = Signal(self.next_row.shape())
+        self.next_written = Signal()
+        self.current_written = Signal()
+        self.picked = Signal()
+        self.picked_entry = Signal(self.entry, init=self.memory.no_weight)
+        self.place = Signal(range(ROW_ENTRIES * self.rows))
+        self.in_row = Signal(data_vls)
+        self.ends = Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         chosen, fetched, lanes, next_row = self.chosen, self.fetched, self.lanes, self.next_row
-        current_row, current_written, rest = self.current_row, self.current_written, Signal(ROW_ENTRIES)
+        current_row = self.current_row
+        current_written = self.current_written
+        rest = Signal(ROW_ENTRIES)
         offered, waits, waiting, waiting_lane = self.offered, self.waits, self.waiting, self.waiting_lane
-        advances, pulls, comes = self.advances, self.pulls, Signal()
+        advances = self.advances
+        pulls = self.pulls
+        comes = Signal()
         m.submodules.memory = memory = self.memory
         m.d.comb += [
             memory.write.eq(self.write),
@@ -155,7 +171,9 @@ class ListWalk(wiring.Component):
                 ),  # "nobody" has no bit, so it is never able
             ]
         self._choose(m)
-        picked, entry, lane = self.picked, self.picked_entry, Signal(self.data_vls)
+        picked = self.picked
+        entry = self.picked_entry
+        lane = Signal(self.data_vls)
         with m.If(advances):
             m.d.sync += picked.eq(lanes.any())
             with m.If(current_written):  # the memory contents of other rows are undefined
@@ -163,7 +181,9 @@ class ListWalk(wiring.Component):
             with m.Else():
                 m.d.sync += entry.eq(self.entry.const(memory.no_weight))
         m.d.comb += lane.eq(Cat(equals(entry.vl, index) for index in range(self.data_vls)))
-        single, double, ample = Signal(), Signal(), Signal()
+        single = Signal()
+        double = Signal()
+        ample = Signal()
         m.d.comb += [single.eq(entry.weight == 1), double.eq(entry.weight == 2)]
         m.d.comb += ample.eq(entry.weight >= self.ample_from if self.ample_from >> _WEIGHT_BITS == 0 else 0)
         with m.If(~waits):  # the waiting register follows the picked entry until an entry has to wait
@@ -205,7 +225,9 @@ class ListWalk(wiring.Component):
 
     def _choose(self, m: Module) -> None:
         """Choose the next awake row, round robin. While the list is read, choose every row once."""
-        wakes, beyond, after = self.wakes, self.beyond, Signal(self.rows)
+        wakes = self.wakes
+        beyond = self.beyond
+        after = Signal(self.rows)
         m.d.sync += wakes.eq(Cat(self.reading | (named & self.able_before).any() for named in self.named))
         m.d.comb += after.eq(wakes & beyond)
         with m.If(self.pulls):
@@ -219,7 +241,8 @@ class ListWalk(wiring.Component):
 
     def _read(self, m: Module, picked: Signal, entry: data.View, lane: Signal) -> None:
         """Collect the lanes that each row names, one entry a cycle, while the list is read."""
-        comes, with_this = Signal(), Signal(self.data_vls)
+        comes = Signal()
+        with_this = Signal(self.data_vls)
         place, in_row, ends = self.place, self.in_row, self.ends
         m.d.comb += [comes.eq(self.reading & picked), with_this.eq(in_row | lane)]
         m.d.sync += ends.eq(comes & (place == ROW_ENTRIES * self.rows - 1) & ~self.exchange)

@@ -144,7 +144,8 @@ class SCFQ(Scheduler):
 
     def _lesser(self, m: Module, first: _Candidate, second: _Candidate, where: str) -> _Candidate:
         behind = Signal(self.tag_bits, name=f"behind_{where}")
-        takes_second, tag = Signal(name=f"second_{where}"), Signal(self.tag_bits, name=f"least_{where}")
+        takes_second = Signal(name=f"second_{where}")
+        tag = Signal(self.tag_bits, name=f"least_{where}")
         alone = Signal(self.requesters, name=f"alone_{where}")
         m.d.comb += [
             behind.eq(second.tag - first.tag),

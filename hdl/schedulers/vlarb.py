@@ -120,7 +120,8 @@ class VLArb(wiring.Component):
     def _decide(self, m: Module) -> tuple[Signal, Signal]:
         """Select High if it can send within its limit, otherwise Low if it can send, otherwise High (VLA-7)."""
         high, low = (search.found for search in self.searches.values())
-        use_high, use_low = Signal(), Signal()
+        use_high = Signal()
+        use_low = Signal()
         m.d.comb += [use_high.eq(high & ((self.counter > 0) | ~low)), use_low.eq(low & ~use_high)]
         return use_high, use_low
 

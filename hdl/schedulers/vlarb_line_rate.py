@@ -39,10 +39,14 @@ class _List:
         self.select = ListSelect[side.name]
         self.walk = ListWalk(data_vls=data_vls, entries=entries, lane_bits=4)
         self.weight = BlockBudget(8, starts_with=0)
-        self.lane, self.vl = Signal(data_vls, name=f"lane_{name}"), Signal(4, name=f"vl_{name}")
-        self.can, self.looks = Signal(name=f"can_{name}"), Signal(name=f"looks_{name}")
-        self.stays, self.has_one = Signal(name=f"stays_{name}"), Signal(name=f"has_one_{name}")
-        self.prefers, self.wins = Signal(name=f"prefers_{name}"), Signal(name=f"wins_{name}")
+        self.lane = Signal(data_vls, name=f"lane_{name}")
+        self.vl = Signal(4, name=f"vl_{name}")
+        self.can = Signal(name=f"can_{name}")
+        self.looks = Signal(name=f"looks_{name}")
+        self.stays = Signal(name=f"stays_{name}")
+        self.has_one = Signal(name=f"has_one_{name}")
+        self.prefers = Signal(name=f"prefers_{name}")
+        self.wins = Signal(name=f"wins_{name}")
         self.goes_on = Signal(name=f"goes_on_{name}")
 
 
@@ -99,12 +103,20 @@ class LineRateVLArb(wiring.Component):
             _List(side, data_vls=p.data_vls, entries=p.entries) for side in (ListCode.HIGH, ListCode.LOW)
         )
         self.turn = BlockBudget(_LIMIT_BITS, starts_with=1)
-        self.able, self.able_before = Signal(p.data_vls), Signal(p.data_vls)
-        self.vl15_wins, self.may, self.go = Signal(), Signal(), Signal()
+        self.able = Signal(p.data_vls)
+        self.able_before = Signal(p.data_vls)
+        self.vl15_wins = Signal()
+        self.may = Signal()
+        self.go = Signal()
         self.exchange = Signal()
-        self.limits, self.limit = [Signal(8, name=f"limit_{bank}") for bank in range(2)], Signal(8)
-        self.active, self.unbounded, self.is_none = Signal(), Signal(), Signal(init=1)
-        self.starts, self.goes_on, self.to_go = Signal(), Signal(), Signal(BLOCKS_SHAPE)
+        self.limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
+        self.limit = Signal(8)
+        self.active = Signal()
+        self.unbounded = Signal()
+        self.is_none = Signal(init=1)
+        self.starts = Signal()
+        self.goes_on = Signal()
+        self.to_go = Signal(BLOCKS_SHAPE)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -220,9 +232,13 @@ class LineRateVLArb(wiring.Component):
     def _further_blocks(self, m: Module, named: Value) -> None:
         """Drive the previous grant's packet size, and charge its further blocks one per cycle (VLALR-6)."""
         bits = len(self.heads.blocks[0])
-        lanes, heads = Signal(self.requesters), Signal.like(Value.cast(self.heads.blocks))
-        above_one, above_two = Signal(self.requesters), Signal(self.requesters)
-        granted, decided, starts = Signal(), Signal(), self.starts
+        lanes = Signal(self.requesters)
+        heads = Signal.like(Value.cast(self.heads.blocks))
+        above_one = Signal(self.requesters)
+        above_two = Signal(self.requesters)
+        granted = Signal()
+        decided = Signal()
+        starts = self.starts
         m.d.sync += [
             lanes.eq(named),
             heads.eq(Value.cast(self.heads.blocks)),
@@ -233,8 +249,13 @@ class LineRateVLArb(wiring.Component):
         ]
         # The size is selected in the cycle after the grant and counted down from the next cycle on. Whether there is a
         # second and a third block is known at once, from bits computed together with the heads.
-        size, sized, counted, to_go = Signal(bits), Signal(), Signal(bits), self.to_go
-        more, goes_on, is_low = Signal(), self.goes_on, Signal()
+        size = Signal(bits)
+        sized = Signal()
+        counted = Signal(bits)
+        to_go = self.to_go
+        more = Signal()
+        goes_on = self.goes_on
+        is_low = Signal()
         sizes = (heads[bits * lane : bits * (lane + 1)] for lane in range(self.requesters))
         m.d.comb += [
             starts.eq(granted & decided),

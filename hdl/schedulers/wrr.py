@@ -71,7 +71,8 @@ class WRR(Scheduler):
         for requester, each in enumerate(self.weights):
             with m.If(self.table_write(requester)):
                 m.d.sync += each.eq(self.program.weight)
-        weight, has_weight = Signal(_WEIGHT_BITS), Signal(self.requesters)
+        weight = Signal(_WEIGHT_BITS)
+        has_weight = Signal(self.requesters)
         in_turn = [equals(self.turn, requester) for requester in range(self.requesters)]
         m.d.comb += [
             weight.eq(one_of(in_turn, self.weights)),

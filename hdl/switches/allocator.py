@@ -89,7 +89,8 @@ class Allocator(wiring.Component):
                 self.drop[port][lane] | bit_of(takes, Cat(self.outgoing_vl[place], self.output[place]))
                 for lane, place in enumerate(places)
             )
-            chosen_drops, output = Signal(name=f"drops_{port}"), Signal(range(self.ports), name=f"output_{port}")
+            chosen_drops = Signal(name=f"drops_{port}")
+            output = Signal(range(self.ports), name=f"output_{port}")
             m.d.comb += [
                 turns.eligible.eq(Mux(self.input_free[port], self.valid[port] & able, 0)),
                 turns.served.eq(self.granted[port]),

@@ -112,7 +112,8 @@ class Centre(wiring.Component):
         for link, write_port in enumerate(write_ports):
             m.submodules[f"link_{link}"] = write_port
             crossing = self.crossing_signature.flip().create(path=(f"over_{link}",))
-            source, busy = Signal(MPORT, name=f"source_{link}"), Signal(name=f"busy_{link}")
+            source = Signal(MPORT, name=f"source_{link}")
+            busy = Signal(name=f"busy_{link}")
             with m.If(enters[link]):
                 m.d.sync += source.eq(self.source)
             with m.Elif(write_port.ends):
@@ -128,7 +129,8 @@ class Centre(wiring.Component):
                 storage.write_count[link].eq(crossing.count),
                 *(storage.write_data[first + place].eq(crossing.flits[place]) for place in range(self.flits)),
             ]
-            lanes, head = Signal(self.geometry.vls, name=f"lanes_{link}"), Signal(self._head, name=f"head_{link}")
+            lanes = Signal(self.geometry.vls, name=f"lanes_{link}")
+            head = Signal(self._head, name=f"head_{link}")
             with m.If(busy & crossing.first):
                 m.d.sync += [
                     lanes.eq(Cat(equals(crossing.vl, lane) for lane in range(self.geometry.vls))),
@@ -159,7 +161,8 @@ class Centre(wiring.Component):
     def _read(self, m: Module, reader: int) -> None:
         """Send a granted packet through a read port (OPAS-6)."""
         storage, read, vls = self.storage, self.read[reader], self.geometry.vls
-        busy, lane = Signal(name=f"reads_{reader}"), Signal(vls, name=f"lane_{reader}")
+        busy = Signal(name=f"reads_{reader}")
+        lane = Signal(vls, name=f"lane_{reader}")
         head = Signal(self._head, name=f"read_head_{reader}")
         first = reader * self.flits
         shown = [storage.read_data[first + place] for place in range(self.flits)]

@@ -68,7 +68,8 @@ class CreditStarvation(wiring.Component):
         """Return the lanes over the threshold in force, as bits (IBS-K1)."""
         thresholds = range(1, LARGEST_THRESHOLD + 1)
         bounds = range(self.maximum + 1)
-        limit, over = Signal(bounds), Signal(self.vls)
+        limit = Signal(bounds)
+        over = Signal(self.vls)
         limits = (Const(starvation_limit(each, self.maximum), bounds) for each in thresholds)
         asks = self.masked & self.threshold.any()
         m.d.comb += [
@@ -81,8 +82,10 @@ class CreditStarvation(wiring.Component):
         """Track a lane's withheld blocks and the cycles to its next return. Return the blocks to return if selected."""
         held = Signal(range(self.maximum + 1), name=f"held_{lane}")
         left = Signal(MULTIPLIER_BITS, name=f"left_{lane}")
-        comes, sums = Signal(range(self.flits + 1), name=f"comes_{lane}"), held + self.freed
-        total, blocks = Signal.like(held, name=f"total_{lane}"), Signal(range(self.flits + 1), name=f"blocks_{lane}")
+        comes = Signal(range(self.flits + 1), name=f"comes_{lane}")
+        sums = held + self.freed
+        total = Signal.like(held, name=f"total_{lane}")
+        blocks = Signal(range(self.flits + 1), name=f"blocks_{lane}")
         is_turn = turns.chosen[lane]
         m.d.comb += [
             comes.eq(Mux(equals(self.vl, lane), self.freed, 0)),

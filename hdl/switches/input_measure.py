@@ -61,7 +61,8 @@ class InputMeasure(wiring.Component):
         m = Module()
         output, lane = self._sweep(m)
         sums = [self._of_input(m, port, output, lane) for port in range(self.ports)]
-        total, found = Signal(range(self.ports * self.vls * self.maximum + 1)), Signal.like(self.measure[0])
+        total = Signal(range(self.ports * self.vls * self.maximum + 1))
+        found = Signal.like(self.measure[0])
         m.d.comb += [total.eq(_sum(sums)), found.eq(Mux(total < self.maximum, total, self.maximum))]
         places = self.ports * self.vls
         turn = Signal(places, init=1)  # one-hot copy of the place, so that writing a measure needs no comparator
@@ -73,7 +74,8 @@ class InputMeasure(wiring.Component):
 
     def _sweep(self, m: Module) -> tuple[Signal, Signal]:
         """Return the current output and lane of the sweep."""
-        output, lane = Signal(range(self.ports)), Signal(range(self.vls))
+        output = Signal(range(self.ports))
+        lane = Signal(range(self.vls))
         with m.If(lane == self.vls - 1):
             m.d.sync += [lane.eq(0), output.eq(Mux(output == self.ports - 1, 0, output + 1))]
         with m.Else():

@@ -101,7 +101,9 @@ class LaneInput(ReceivingInput):
         """Send a granted packet out of its buffer, one flit per cycle while flits are available (X)."""
         part, crossing = self.parts[lane], self.crossing[lane]
         packet = Signal(data.StructLayout({"drop": 1, "outgoing_vl": head.outgoing_vl.shape()}), name=f"packet_{lane}")
-        busy, moves, flit = Signal(name=f"busy_{lane}"), Signal(name=f"moves_{lane}"), part.read_data[0]
+        busy = Signal(name=f"busy_{lane}")
+        moves = Signal(name=f"moves_{lane}")
+        flit = part.read_data[0]
         is_last, is_first, body = flit[0], flit[1], flit[FLAGS:]
         m.d.comb += [
             moves.eq(busy & part.readable[0].any()),

@@ -95,7 +95,8 @@ class PairAllocator(wiring.Component):
         valid, drop, free = (each.as_value() for each in (self.valid, self.drop, self.input_free))
         place = [Signal(range(self.places), name=f"place_{pair}") for pair in range(self.pairs)]
         chosen = [Signal(self.places, name=f"chosen_{pair}") for pair in range(self.pairs)]
-        can, wins = Signal(self.pairs), Signal(self.pairs)
+        can = Signal(self.pairs)
+        wins = Signal(self.pairs)
         m.d.comb += [
             can.eq(valid & ~drop & free & self._fits(m, place)),
             self.granted.as_value().eq(wins | (valid & drop & free)),

@@ -100,13 +100,16 @@ class ReceivingInput(wiring.Component):
         rx = self.rx
         kept = Signal(reset_less=True)
         keeps = Signal()
-        blocks, small = blocks_of(rx.data), Signal()
+        blocks = blocks_of(rx.data)
+        small = Signal()
         m.d.comb += [small.eq(blocks <= self.geometry.largest), keeps.eq(Mux(rx.first, self._accepted, kept))]
         self._store(m, Mux(rx.valid & rx.first & small, blocks, 0), rx.valid & keeps, Cat(rx.last, rx.first, rx.data))
         with m.If(rx.valid):
             m.d.sync += kept.eq(keeps)
-        arrived, refused = Signal(), Signal()
-        vl, size = Signal(lane_shape(self.geometry.vls)), Signal.like(self.blocks[0])
+        arrived = Signal()
+        refused = Signal()
+        vl = Signal(lane_shape(self.geometry.vls))
+        size = Signal.like(self.blocks[0])
         header = Signal(HEADER_BITS)
         m.d.sync += [
             arrived.eq(rx.valid & rx.first & self._accepted),
@@ -114,7 +117,8 @@ class ReceivingInput(wiring.Component):
         ]
         with m.If(rx.valid & rx.first):
             m.d.sync += [vl.eq(rx.vl), size.eq(blocks), header.eq(rx.data[-HEADER_BITS:])]
-        found, routed = Signal(DropCause), Signal(self._routed)
+        found = Signal(DropCause)
+        routed = Signal(self._routed)
         m.d.comb += [
             self.header.eq(header),
             routed.drop.eq(Value.cast(self.cause).any()),

@@ -151,7 +151,9 @@ class SendingOutput(wiring.Component):
         """Start a packet when the link is free, and send all its flits (IBS-7, IBS-9)."""
         scheduler, tx = self.scheduler, self.tx
         sending = Signal()
-        starts, moves, is_free = Signal(), Signal(), Signal()
+        starts = Signal()
+        moves = Signal()
+        is_free = Signal()
         vl = Signal(lane_shape(self.geometry.vls), name="link_vl", reset_less=True)
         now = Signal(lane_shape(self.geometry.vls))
         lanes = range(self.geometry.vls)

@@ -150,7 +150,9 @@ class Switch(wiring.Component):
         mapped_away : Value
             No VL is available for the packet.
         """
-        found, table, port = Signal(8, name=f"found_{number}"), self.table, self.inputs[number]
+        found = Signal(8, name=f"found_{number}")
+        table = self.table
+        port = self.inputs[number]
         m.d.comb += [
             table.dlid[number].eq(field_of(port.header, "dlid")),
             found.eq(table.port[number] - 1),

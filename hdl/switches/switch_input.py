@@ -177,7 +177,8 @@ def flits_of_head(m: Module, shown: list[Signal], there: Signal) -> tuple[Signal
     there : Signal
         Number of flits available.
     """
-    moves, is_last = Signal(range(len(shown) + 1)), Signal()
+    moves = Signal(range(len(shown) + 1))
+    is_last = Signal()
     most: Value = Const(len(shown))
     for place in reversed(range(len(shown) - 1)):
         most = Mux(shown[place][0], place + 1, most)

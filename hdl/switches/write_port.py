@@ -38,7 +38,8 @@ class WritePort(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        busy, lane = Signal(), Signal(lane_shape(self.vls))
+        busy = Signal()
+        lane = Signal(lane_shape(self.vls))
         with m.If(self.enters):
             m.d.sync += [busy.eq(1), lane.eq(self.vl)]
         with m.Elif(self.ends):

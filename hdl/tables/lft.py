@@ -89,7 +89,8 @@ class LFT(wiring.Component):
             m.d.sync += self.top.eq(self.program.lid)
         for index in range(self.lookups):
             reader = memory.read_port(domain="comb")
-            dlid, cause = self.dlid[index], Signal(LFTCause, name=f"cause_{index}")
+            dlid = self.dlid[index]
+            cause = Signal(LFTCause, name=f"cause_{index}")
             permissive = Signal(name=f"permissive_{index}")
             m.d.comb += [reader.addr.eq(dlid), permissive.eq(dlid == PERMISSIVE)]
             with m.If(permissive):

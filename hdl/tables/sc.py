@@ -173,7 +173,8 @@ class SC(wiring.Component):
         return mapped
 
     def _forward(self, m: Module, port: int, mapped: Value, lane: Value) -> None:
-        there, management = Signal(), Signal()
+        there = Signal()
+        management = Signal()
         m.d.comb += [
             there.eq(self.egress[port] < self.ports),
             management.eq(self.channel[port] == SC15),

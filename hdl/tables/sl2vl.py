@@ -106,7 +106,9 @@ class SL2VL(wiring.Component):
                 writer.data.eq(self.program.row),
                 reader.addr.eq(output),
             ]
-            mapped, served, missing = Signal(4), Signal(), Signal()
+            mapped = Signal(4)
+            served = Signal()
+            missing = Signal()
             lanes = (reader.data[4 * sl : 4 * sl + 4] for sl in range(SL_COUNT))
             m.d.comb += [
                 mapped.eq(one_of((equals(self.sl[port], sl) for sl in range(SL_COUNT)), lanes)),
