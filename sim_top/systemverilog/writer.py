@@ -1,0 +1,137 @@
+"""SystemVerilog of a component, and the map of its registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.sim_top.systemverilog.design import Builder, Module
+from vlane.sim_top.systemverilog.loops import roll
+from vlane.sim_top.systemverilog.sources import recorded_places
+from vlane.sim_top.systemverilog.text import Options, body_of
+from vlane.sim_top.systemverilog.tidy import tidy
+from vlane.tb.machinery.native.parts import no_collection
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Place of a register in the design and in the text.
+
+    Parameters
+    ----------
+    design : tuple of str
+        Path of submodules in Amaranth's design, then the signal.
+    text : tuple of str
+        Path of instances in the text, then the net.
+    low, width : int
+        Bits of the net.
+    depth : int
+        Number of entries of a memory, or 0.
+    """
+
+    design: tuple[str, ...]
+    text: tuple[str, ...]
+    low: int
+    width: int
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Written design.
+
+    Parameters
+    ----------
+    modules : dict of str to str
+        Text of each distinct module by name, the top first.
+    registers : list of Register
+        All registers, for proofs of equivalence.
+    """
+
+    modules: dict[str, str]
+    registers: list[Register]
+
+    def __str__(self) -> str:
+        """Return all modules in one text."""
+        return "\n".join(self.modules.values())
+
+
+def written(make: Callable[[], Any], name: str, options: Options | None = None) -> Written:
+    """Return a component as SystemVerilog: one module for each distinct text, the top first.
+
+    Parameters
+    ----------
+    make : callable
+        Constructor of the component; it is called while source locations are recorded.
+    name : str
+        Name of the top module.
+    options : Options, optional
+        Options of the text.
+
+    Raises
+    ------
+    UnwritableError
+        If the component contains a construct that cannot be written.
+    """
+    with no_collection(), recorded_places():
+        top = Builder(make()).top()
+        return _Writer(name, options or Options()).written(top)
+
+
+class _Writer:
+    def __init__(self, name: str, options: Options) -> None:
+        self._top, self._options = name, options
+        self._prefix = options.prefix or f"{name}_"
+        self._names: dict[str, str] = {}
+        self._used = {name}
+        self._order: list[tuple[str, str]] = []
+        self._registers: list[Register] = []
+
+    def written(self, top: Module) -> Written:
+        self._module(top)
+        self._map(top, (), ())
+        return Written({name: body.replace("@NAME@", name) for name, body in reversed(self._order)}, self._registers)
+
+    def _module(self, module: Module) -> None:
+        """Write a module's parts, then the module; equal texts get one name."""
+        if self._options.polarity == "low":
+            for port in module.ports:
+                if port.name == module.reset:
+                    port.name = module.reset = "rst_n"
+        if module.memory is None:
+            tidy(module)
+            roll(module)
+        for part in module.parts:
+            self._module(part.module)
+        body = body_of(module, self._options)
+        if body not in self._names:
+            base = f"{self._prefix}{self._without_top(module.wanted)}" if module.wanted else self._top
+            name, number = base, 1
+            while module.wanted and name in self._used:
+                number += 1
+                name = f"{base}_{number}"
+            self._used.add(name)
+            self._names[body] = name
+            self._order.append((name, body))
+        module.name = self._names[body]
+
+    def _without_top(self, wanted: str) -> str:
+        """Return a part's name without the name of the top at its start: ``banks`` for ``vl_arb_banks`` in vlarb."""
+        words = wanted.split("_")
+        for number in range(1, len(words)):
+            if "".join(words[:number]) == self._top.replace("_", ""):
+                return "_".join(words[number:])
+        return wanted
+
+    def _map(self, module: Module, design: tuple[str, ...], text: tuple[str, ...]) -> None:
+        for name, node in module.registers:
+            net, low = node.data
+            self._registers.append(Register((*design, name), (*text, net.name), low, node.width))
+        for part in module.parts:
+            if part.module.memory is None:
+                self._map(part.module, (*design, part.module.path[-1]), (*text, part.name))
+                continue
+            data = part.module.memory._data
+            place = (*text, part.name, "memory")
+            self._registers.append(Register((*design, part.module.path[-1]), place, 0, len(data[0]), data.depth))
