@@ -112,7 +112,7 @@ class Placed:
 
 
 def place_module(text: str, top: str, ports: Sequence[Port], *, target: str, seeds: int, for_speed: bool) -> Placed:
-    """Synthesise a module and place it with seeds 1 to ``seeds``; cached results are reused.
+    """Synthesise a module and place it with seeds 1 to ``seeds``. Cached results are reused.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ _SPEEDS = {
     1 << 16: "FDR10",
     1 << 24: "XDR",
 }
-"""Generation by LinkSpeedActv: LinkSpeedActive, LinkSpeedExtActive, a vendor's speed and LinkSpeedExtActive2, a byte each.
+"""Generation by LinkSpeedActv: bytes of LinkSpeedActive, LinkSpeedExtActive, vendor speed and LinkSpeedExtActive2.
 
 Source: ``IBLinkSpeed`` of ibdiagnet's library ibdm.
 """
