@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long live-conf budget check formal stuck plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
+.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ check: $(READY)  ## lint, types, fast tests
 
 formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size; no verdict comes from the cache
 	@for block in $(BLOCKS); do $(VLANE) prove $$block --fresh || exit 1; done
+
+opinions: $(READY)  ## the proofs of each block (BLOCKS=) once more, with Z3 instead of Boolector: hours
+	@for block in $(BLOCKS); do $(VLANE) prove $$block --solver z3 --no-covers || exit 1; done
 
 stuck: $(READY)  ## each register and output of each block (BLOCKS=) held at 0 and at 1, and which proof notices: hours
 	@for block in $(BLOCKS); do $(VLANE) prove $$block --stuck --minutes 10 || exit 1; done

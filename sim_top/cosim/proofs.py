@@ -37,7 +37,13 @@ class ProvenInstance:
 
 
 def prove_block(
-    block: Block, instances: tuple[Instance, ...], *, covers: bool, timeout_seconds: int, fresh: bool = False
+    block: Block,
+    instances: tuple[Instance, ...],
+    *,
+    covers: bool,
+    timeout_seconds: int,
+    fresh: bool = False,
+    solver: str = "boolector",
 ) -> Iterator[ProvenInstance]:
     """Prove the properties of a block's instances, one instance after the other.
 
@@ -49,11 +55,14 @@ def prove_block(
         Time limit of a proof.
     fresh : bool
         Whether to run the solver even if the verdict is cached.
+    solver : str
+        Solver of the proofs. Covers use the usual solver.
     """
     seen: set[str] = set()
     for instance in instances:
         name = f"{block.name}-{instance.name}"
-        proof = prove(instance.make(block.make), name, timeout_seconds=timeout_seconds, fresh=fresh)
+        made = instance.make(block.make)
+        proof = prove(made, name, timeout_seconds=timeout_seconds, fresh=fresh, solver=solver)
         new = [each for each in proof.properties if each not in seen] if covers else []
         seen.update(new)
         found: tuple[Cover, ...] = ()

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,8 @@ def test_modules_of_an_extra_are_of_its_packages(extra: str) -> None:
     """Each package of an extra is listed in ``EXTRAS``, so its absence is detected."""
     packages = names(PROJECT["optional-dependencies"][extra])
 
-    assert {name.replace("-", "_") for name in packages} <= set(EXTRAS[extra][1])
+    installed = packages_distributions()
+    assert packages <= {package.lower() for module in EXTRAS[extra][1] for package in installed[module]}
     require_extra(extra)
 
 
@@ -93,6 +95,7 @@ def test_every_dependency_has_a_reason() -> None:
         (["cosim", "rr", "--engine", "cocotb", "--page", "OUT"], "the cocotb engine", "cocotb"),
         (["simulate", "STUDY", "--scheduler", ADDRESS, "--out", "OUT"], "a dask cluster", "scale"),
         (["study", "dtable", "--quick", "--scheduler", ADDRESS, "--out", "OUT"], "a dask cluster", "scale"),
+        (["prove", "rr", "--solver", "z3"], "a second solver", "opinion"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else value,
 )

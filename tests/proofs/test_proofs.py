@@ -178,6 +178,26 @@ def test_each_named_instance_is_proven_once() -> None:
     assert [instance["name"] for instance in done.json()["instances"]] == ["mapped", "small"]
 
 
+def test_a_second_solver_agrees() -> None:
+    """Z3 proves the smallest round robin, too."""
+    document = call("prove", "rr", "--instance", "small", "--solver", "z3", "--no-covers", "--json").json()
+
+    (instance,) = document["instances"]
+    assert (document["solver"], instance["verdict"]) == ("z3", "PASS")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--solver", "z4"], "--solver must be one of boolector, z3, not z4"),
+        (["--solver", "z3", "--stuck"], "--solver"),
+    ],
+)
+def test_unfit_solver_is_refused(words: list[str], said: str) -> None:
+    """An unknown solver, and a second solver for stuck-at faults, are refused."""
+    assert_refused(call("prove", "rr", *words), said)
+
+
 def test_an_instance_that_is_not_there_is_refused() -> None:
     done = call("prove", "rr", "--instance", "large")
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vlane.errors import misplaced
+from vlane.errors import misplaced, unknown_word
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName, Netlist, check_netlist
 from vlane.sim_top.cli.options import AsJson
@@ -15,6 +15,7 @@ from vlane.sim_top.cosim.proofs import ProvenInstance, prove_block, prove_block_
 from vlane.sim_top.cosim.stuck_faults import listed_faults, stuck_faults
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.tb.machinery.proofs.properties import Instance
+from vlane.tb.machinery.proofs.prove import SOLVERS
 
 _CACHED = " (cached)"
 
@@ -34,6 +35,7 @@ def prove(
     stuck: Annotated[  # noqa: FBT002
         bool, typer.Option("--stuck", help="Report which proofs detect each register and output held at 0 and at 1.")
     ] = False,
+    solver: Annotated[str, typer.Option(help="Solver: boolector, or z3 for a second opinion.")] = "boolector",
     fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the verdict is cached.")] = False,  # noqa: FBT002
 ) -> None:
     """Prove the block's properties, by k-induction or to a bounded depth, at small and full size.
@@ -44,6 +46,10 @@ def prove(
     """
     found = find_block(block)
     check_netlist(netlist)
+    if solver not in SOLVERS:
+        raise unknown_word("--solver", SOLVERS, solver)
+    if solver != "boolector" and (netlist or stuck):
+        raise misplaced("--solver", "with --netlist or --stuck")
     if netlist and (instance or stuck):
         given = "--instance" if instance else "--stuck"
         raise misplaced(given, "with --netlist")
@@ -52,12 +58,13 @@ def prove(
         raise typer.Exit(_stuck(found, chosen, minutes, as_json=as_json))
     results = _of_netlist(found, netlist, minutes, fresh=fresh) if netlist else []
     if not netlist:
-        for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes, fresh=fresh):
+        seconds = 60 * minutes
+        for each in prove_block(found, chosen, covers=covers, timeout_seconds=seconds, fresh=fresh, solver=solver):
             results.append(each)
             source = ", from the cache" if each.proof.cached else ""
             note(f"{block}, {each.instance.name}: {each.proof.verdict} after {each.proof.seconds:.1f} s{source}")
     if as_json:
-        emit_json(_document(block, netlist, results))
+        emit_json(_document(block, netlist, solver, results))
     else:
         _show(block, results)
     raise typer.Exit(0 if all(each.holds for each in results) else 1)
@@ -106,10 +113,11 @@ def _of_netlist(block: Block, netlist: str, minutes: int, *, fresh: bool) -> lis
     return [ProvenInstance(Instance("netlist", block.proofs[0].properties, parameters), proof, ())]
 
 
-def _document(block: str, netlist: str, results: list[ProvenInstance]) -> dict[str, Any]:
+def _document(block: str, netlist: str, solver: str, results: list[ProvenInstance]) -> dict[str, Any]:
     return {
         "block": block,
         "netlist": netlist or None,
+        "solver": solver,
         "instances": [
             {
                 "name": each.instance.name,

