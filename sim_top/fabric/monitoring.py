@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from vlane.fabric.finding import CODES, ERRORS, NOTES
-from vlane.fabric.verdict import counts, verdict
+from vlane.fabric.verdict import checked_pairs, counts, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def nagios_line(fabric: Fabric, report: FabricReport) -> tuple[str, int]:
     first = next((each for each in report.warnings if each.severity == ("warning" if report.ok else "error")), None)
     detail = "" if first is None else f"; {first.code} {first.where}: {first.message}"
     text = f"{fabric.name} {verdict(report, ok=report.ok)}; {', '.join(counts(report))}{detail}"
-    pairs = report.coverage["CREDIT_LOOP"]
+    pairs = checked_pairs(report)
     numbers = {
         "loops": f"{len(report.loops)};;0",
         "unreachable": f"{report.unreachable_pairs};;0",

@@ -249,3 +249,15 @@ def test_folder_without_path_sls_and_rows_is_followed_on_assumptions(tmp_path: P
 
     assert counts(report)[0] == "0 credit loops (12 of 12 pairs rest on assumptions)"
     assert {"CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED"} <= set(report.not_checked)
+
+
+def test_long_lists_of_classes_are_shortened_in_text_only(tmp_path: Path) -> None:
+    """Given no options, the message names six classes and their number, and ``missing`` names all."""
+    report = checked(write_capture(tmp_path / "bare", TREE, without=("opensm.conf",)))
+
+    (part,) = report.missing
+    (finding,) = [each for each in report.warnings if each.code == "NOT_CHECKED"]
+    assert len(part.codes) > 20
+    assert f"and {len(part.codes) - 6} other classes (see missing in --json)" in finding.message
+    assert all(code in finding.message for code in part.codes[:6])
+    assert part.codes[6] not in finding.message

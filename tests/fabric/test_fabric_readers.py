@@ -143,6 +143,44 @@ def test_diagnostics_of_the_tools_are_passed_anywhere(file: str, diagnostic: str
     assert of_code(report, "UNREADABLE") == []
 
 
+def test_diagnostic_with_the_commas_of_a_row_is_passed(capture_copy: Any) -> None:
+    """Given path SLs in three columns and a diagnostic with two commas, the pairs stay the same."""
+    folder = capture_copy("two_switch")
+    expected = load_fabric(folder).path_sls
+    rows = [f"{slid},{dlid},{sl}" for (slid, dlid), sl in expected.items()]
+    assert DIAGNOSTICS[1].count(",") == 2
+    (folder / "path-sl.csv").write_text("\n".join(["slid,dlid,sl", *rows[:3], DIAGNOSTICS[1], *rows[3:]]) + "\n")
+
+    fabric, report = partial_report(folder)
+
+    assert dict(fabric.path_sls) == dict(expected)
+    assert of_code(report, "UNREADABLE") == []
+    assert len(of_code(report, "TOOL_DIAGNOSTIC")) == 1
+
+
+def test_replaced_descriptions_of_nodes_differ_only_if_they_do(capture_copy: Any) -> None:
+    """Given a topology appended to itself, no node differs; a changed rate is one difference."""
+    file = capture_copy("two_switch") / "ibnetdiscover.txt"
+    text = file.read_text()
+    file.write_text(text + text)
+    same = of_code(partial_report(file.parent)[1], "BLOCK_REPLACED")
+    file.write_text(text + text.replace(" 4xSDR", " 4xDDR", 1))
+    other = of_code(partial_report(file.parent)[1], "BLOCK_REPLACED")
+
+    assert "6 elements are described twice (first: S1), 0 of them with differences" in same[0]
+    assert "6 elements are described twice (first: S1), 1 of them with differences" in other[0]
+
+
+def test_empty_file_is_unreadable_in_plain_words(capture_copy: Any) -> None:
+    """Given an empty file of lists, the finding says that the file is empty."""
+    folder = capture_copy("two_switch")
+    (folder / "smpquery-vlarb.txt").write_text("")
+
+    assert of_code(partial_report(folder)[1], "UNREADABLE") == [
+        "smpquery-vlarb.txt: content: the file is empty: this part is left out"
+    ]
+
+
 def test_failed_query_during_discovery_is_not_checked(capture_copy: Any) -> None:
     """Given a query that timed out in ibnetdiscover, nodes may be missing: the paths are not checked in full."""
     folder = capture_copy("two_switch")

@@ -203,9 +203,9 @@ def _check_folder(folder: Path) -> None:
         said = getattr(error, "strerror", None) or "unreadable"
         raise InputError("fabric", "a readable folder", said, source=str(folder)) from None
     if not is_folder:
-        raise InputError(
-            "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
-        )
+        got = "a file" if folder.exists() else "no such folder"
+        problem = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise InputError("fabric", "a folder", got, problem=problem, source=str(folder))
     if not has_topology:
         must = f"a folder with {TOPOLOGY[0]} or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
         raise InputError("fabric", must, "a folder without such a file", source=str(folder))

@@ -22,7 +22,7 @@ CODES = {
     "WEIGHT_BELOW_MTU": "weights rounded up to whole packets change the shares of the lanes",
     "VL_MASKED": "a configured lane does not exist: OpenSM masked the lane to another lane",
     "WEIGHT_WRAPPED": "a weight outside 0 to 255: OpenSM programmed it modulo 256",
-    "ENTRIES_DROPPED": "more entries than the port holds: OpenSM dropped the rest without a message",
+    "ENTRIES_DROPPED": "more entries than the port holds, or more lanes than SLs: OpenSM drops the rest",
     "LIMIT_REPLACED": "a limit outside 0 to 255: OpenSM used the general limit, or 0",
     "ENTRY_MALFORMED": "an entry is not VL:weight: OpenSM's parser read other numbers",
     "SL2VL_SHORT": "fewer than 16 lanes in an sl2vl option: the other SLs take VL 0",

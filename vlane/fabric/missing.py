@@ -29,11 +29,19 @@ class Missing(NamedTuple):
     ports: tuple[Port, ...] = ()
 
 
+_LISTED, _MOST = 6, 9
+"""Number of codes in a message that shortens its list, and in the longest list that is not shortened."""
+
+
 def missing_findings(missing: list[Missing]) -> list[Finding]:
-    """Return a warning for each missing part."""
+    """Return a warning for each missing part. A long list of codes is shortened; ``Missing.codes`` has all."""
     return [
-        Finding(
-            "NOT_CHECKED", each.what, f"not checked: {', '.join(each.codes) or 'nothing'} ({each.instead})", each.ports
-        )
+        Finding("NOT_CHECKED", each.what, f"not checked: {_listed(each.codes)} ({each.instead})", each.ports)
         for each in missing
     ]
+
+
+def _listed(codes: tuple[str, ...]) -> str:
+    if len(codes) <= _MOST:
+        return ", ".join(codes) or "nothing"
+    return f"{', '.join(codes[:_LISTED])} and {len(codes) - _LISTED} other classes (see missing in --json)"

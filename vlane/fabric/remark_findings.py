@@ -23,8 +23,7 @@ def _unreadable(remarks: Remarks) -> list[Finding]:
         first, more = errors[0], len(errors) - 1
         where = f"{file}:{first.line}" if first.line else file
         others = f"; {more} other parts of the file are left out, too" if more else ""
-        text = f"{first.field} must be {first.must}, not {first.shown}: this part is left out{others}"
-        found.append(Finding("UNREADABLE", where, text))
+        found.append(Finding("UNREADABLE", where, f"{first.of(first.field)}: this part is left out{others}"))
     return found
 
 

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vlane.fabric.check import FabricReport
+    from vlane.fabric.coverage import Coverage
 
 
 def verdict(report: FabricReport, *, ok: bool) -> str:
-    """Return the verdict with its extent: the finding classes with full coverage, and the checked pairs.
-
-    A pair counts as checked only if it was checked both for credit loops and for its arrival.
-    """
+    """Return the verdict with its extent: the finding classes with full coverage, and the checked pairs."""
     full = len(report.coverage) - len(report.not_checked)
-    pairs = min(report.coverage["CREDIT_LOOP"], report.coverage["UNREACHABLE"])
-    extent = f"{full} of {len(report.coverage)} finding classes in full, {pairs}"
+    extent = f"{full} of {len(report.coverage)} finding classes in full, {checked_pairs(report)}"
     return f"{'holds' if ok else 'fails'} as far as checked ({extent})"
+
+
+def checked_pairs(report: FabricReport) -> Coverage:
+    """Return the coverage of pairs. A checked pair was checked both for credit loops and for its arrival."""
+    return min(report.coverage["CREDIT_LOOP"], report.coverage["UNREACHABLE"])
 
 
 def counts(report: FabricReport) -> list[str]:

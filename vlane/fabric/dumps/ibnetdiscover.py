@@ -69,6 +69,7 @@ def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
         raise InputError(
             "content", "an ibnetdiscover dump with at least one node", "a file without nodes", source=str(path)
         )
+    reader.end()
     check_cables(reader.nodes, reader.lines, path)
     return Topology(reader.nodes, reader.initiator)
 
@@ -82,6 +83,7 @@ class _Reader:
         self.lines: dict[Port, int] = {}
         self.initiator = self.device_id = 0
         self._current: Node | None = None
+        self._replaced: list[tuple[Node, Node]] = []
 
     def node(self, ports: str, letter: str, guid: str, name: str | None, rest: str | None) -> None:
         """Read the line of a node."""
@@ -93,9 +95,14 @@ class _Reader:
         if node.kind is Kind.CA:
             node.device = device_of(node.name, self.device_id)
         if node.guid in self.nodes:
-            dump.replace(node.name or f"{node.guid:#x}", differs=True)
+            self._replaced.append((self.nodes[node.guid], node))
         self.nodes[node.guid] = self._current = node
         self.device_id = 0
+
+    def end(self) -> None:
+        """Record the replaced descriptions of nodes."""
+        for before, after in self._replaced:
+            self._dump.replace(after.name or f"{after.guid:#x}", differs=before != after)
 
     def link(self, text: str, port: str, guid: str, far: str, comment: str | None) -> None:
         """Read the line of a port."""

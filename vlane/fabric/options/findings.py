@@ -160,6 +160,8 @@ def list_notes(options: Options, kind: int, notes: Notes, scratch: Scratch) -> N
     parts, _ = list_faults(options.text, options.value_from[row], options.value_to[row], IS_ROW, scratch.faults)
     if options.line[row] > 0 and parts < SL_COUNT:
         add_note(options, notes, Phrase.SHORT_ROW, row, (number(parts),))
+    if options.line[row] > 0 and parts > SL_COUNT:
+        add_note(options, notes, Phrase.LONG_ROW, row, (number(parts),))
 
 
 def _limit_note(options: Options, kind: int, place: int, option: int, notes: Notes) -> None:

@@ -98,6 +98,7 @@ class Phrase(IntEnum):
     BAD_LANE = ("ENTRY_MALFORMED", "{} is not a lane: OpenSM reads the list as ")
     EMPTY_PART = ("ENTRY_MALFORMED", "the list has an empty part: OpenSM reads the list as ")
     SHORT_ROW = ("SL2VL_SHORT", f"{{}} of {SL_COUNT} lanes given: the other SLs take VL 0")
+    LONG_ROW = ("ENTRIES_DROPPED", f"{{}} lanes are given, but there are {SL_COUNT} SLs: OpenSM drops the rest")
     MASKED = ("VL_MASKED", "entry {}: VL {} becomes VL {} on ports with {} data lanes")
     WRAPPED = ("WEIGHT_WRAPPED", "entry {}: VL {} weight {} becomes {}")
     DROPPED = ("ENTRIES_DROPPED", f"{{}} entries are configured, but ports hold at most {MAX_ENTRIES}")
