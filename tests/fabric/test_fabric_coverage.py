@@ -235,6 +235,8 @@ def test_missing_path_sls_hide_only_results_that_differ_between_sls(
     for code, holds in (("CREDIT_LOOP", loop), ("UNREACHABLE", unreachable), ("VL_UNSERVED", unserved)):
         assert report.coverage[code].is_full is holds, code
         assert (code not in missing.codes) is holds, code
+    dropped = "SL2VL rows in use drop SL 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15;"
+    assert (dropped in missing.instead) is (lanes.count("15") == 12)
     assert "NOT_CHECKED" in {finding.code for finding in report.warnings}
     assert not report.spotless
     pairs = report.coverage["CREDIT_LOOP"].present

@@ -215,7 +215,9 @@ def _missing_path_sls(fabric: Fabric, trace: Trace, every: EverySL) -> Missing:
     in_use = _unserved(fabric, trace, every.served).present
     same = dict(zip(_PATHS, (every.loops, every.arrivals, in_use == len(every.served)), strict=True))
     holding = [code for code in _PATHS if same[code]]
-    instead = "every pair takes SL 0" + (f"; {_listed(holding)}: the same result for every SL" if holding else "")
+    drops = f"; SL2VL rows in use drop SL {', '.join(map(str, every.dropped))}" if every.dropped else ""
+    same_text = f"; {_listed(holding)}: the same result for every SL" if holding else ""
+    instead = f"every pair takes SL 0{drops}{same_text}"
     return Missing(f"no path SLs ({_files(PATH_SLS[:3])})", tuple(c for c in _PATHS if not same[c]), instead)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from vlane.fabric.loops import only_loops
 from vlane.fabric.lost import Why
 from vlane.fabric.model import Fabric, Kind, Port
+from vlane.fabric.sl2vl_tables import SL2VLRow
 from vlane.fabric.trace import Trace
 from vlane.fabric.waits import LANES
 from vlane.tables.sl2vl import VL_DROP
@@ -31,12 +32,15 @@ class EverySL:
         Whether no SL can cause a credit loop.
     arrivals : bool
         Whether no SL changes the set of unreachable pairs.
+    dropped : tuple of int
+        SLs with VL 15 in a row of an output in use; empty if nothing holds for every SL.
     served : frozenset of Port
         Ports in use that serve the lanes of all SLs.
     """
 
     loops: bool = False
     arrivals: bool = False
+    dropped: tuple[int, ...] = ()
     served: frozenset[Port] = frozenset()
 
 
@@ -54,26 +58,28 @@ def every_sl(fabric: Fabric, trace: Trace) -> EverySL:
         links = np.unique(np.stack([held // LANES, wanted // LANES]), axis=1)
         held = only_loops(links[0], links[1])[0]
     used = np.flatnonzero(trace.traffic.reshape(-1, LANES).any(axis=1)).tolist()
-    lanes = {port: _lanes(fabric, port) for port in map(trace.wiring.port, used)}
-    return EverySL(
-        not len(held),
-        all(VL_DROP not in vls for vls in lanes.values()),
-        frozenset(port for port, vls in lanes.items() if _serves(fabric, port, vls - {VL_DROP})),
-    )
+    rows = {port: _rows(fabric, port) for port in map(trace.wiring.port, used)}
+    dropped = {sl for row in {row for some in rows.values() for row in some} for sl in _dropped(row)}
+    served = (port for port, some in rows.items() if _serves(fabric, port, {vl for row in some for vl in row}))
+    return EverySL(not len(held), not dropped, tuple(sorted(dropped)), frozenset(served))
 
 
-def _lanes(fabric: Fabric, port: Port) -> set[int]:
-    """Return the lanes of all SLs at an output, from all cabled inputs except its own."""
+def _rows(fabric: Fabric, port: Port) -> list[SL2VLRow]:
+    """Return the different rows of an output, from all cabled inputs except its own."""
     node, table = fabric.nodes[port.guid], fabric.sl2vl.table(port.guid)
     if table is None:
-        return set()
+        return []
     inputs = [number for number in node.links if number != port.number] if node.kind is Kind.SWITCH else [0]
     numbers = np.unique(table[inputs, port.number]).tolist()
-    return {vl for number in numbers if number != fabric.sl2vl.NONE for vl in fabric.sl2vl.rows[number]}
+    return [fabric.sl2vl.rows[number] for number in numbers if number != fabric.sl2vl.NONE]
+
+
+def _dropped(row: SL2VLRow) -> list[int]:
+    return [sl for sl, vl in enumerate(row) if vl == VL_DROP]
 
 
 def _serves(fabric: Fabric, port: Port, lanes: set[int]) -> bool:
-    vls = fabric.data_vls_of(port)
+    vls, lanes = fabric.data_vls_of(port), lanes - {VL_DROP}
     if any(vl >= vls for vl in lanes):
         return False
     return vls == 1 or (port in fabric.vlarb and lanes <= fabric.table_of(port).served_vls(vls))
