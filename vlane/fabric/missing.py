@@ -35,13 +35,12 @@ _LISTED, _MOST = 6, 9
 
 def missing_findings(missing: list[Missing]) -> list[Finding]:
     """Return a warning for each missing part. A long list of codes is shortened; ``Missing.codes`` has all."""
-    return [
-        Finding("NOT_CHECKED", each.what, f"not checked: {_listed(each.codes)} ({each.instead})", each.ports)
-        for each in missing
-    ]
+    return [Finding("NOT_CHECKED", each.what, _message(each), each.ports) for each in missing]
 
 
-def _listed(codes: tuple[str, ...]) -> str:
-    if len(codes) <= _MOST:
-        return ", ".join(codes) or "nothing"
-    return f"{', '.join(codes[:_LISTED])} and {len(codes) - _LISTED} other classes (see missing in --json)"
+def _message(part: Missing) -> str:
+    if not part.codes:
+        return part.instead
+    codes, more = part.codes, len(part.codes) - _LISTED
+    listed = ", ".join(codes) if len(codes) <= _MOST else f"{', '.join(codes[:_LISTED])} and {more} others, see --json"
+    return f"not checked: {listed} ({part.instead})"
