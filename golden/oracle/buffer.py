@@ -15,7 +15,7 @@ from vlane.buffers.vlbuffer import MAX_FLITS
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
 from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
 
 _VL_BITS, _COUNT_BITS, _SIZE_BITS = 5, 2, 10
@@ -132,11 +132,11 @@ def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> 
                 machine.data[vl, place, word] = get(given, at + WORD_BITS * word, bits)
 
 
-def buffer_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def buffer_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of the buffer of virtual lanes."""
     vls, writers, readers = parameters["vls"], parameters["writers"], parameters["readers"]
     writes, reads, bits = parameters["write_flits"], parameters["read_flits"], parameters["data_bits"]
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("reserve_flits", _SIZE_BITS, 1, "Flits to reserve for a packet in this cycle; 0 for none."),
         Port("reserve_vl", _VL_BITS, 1, "Lane for which flits are reserved."),
@@ -146,7 +146,7 @@ def buffer_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("read_vl", _VL_BITS, readers, "Lane that each reading port reads."),
         Port("read_count", _COUNT_BITS, readers, "Flits that each reading port removes."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("room", 1, vls, "Lanes in which the largest packet can be reserved."),
         Port("accepted", 1, 1, "The space is available and reserved."),
         Port("discarded", 3, 1, "Flits of this cycle that are discarded."),

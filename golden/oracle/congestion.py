@@ -21,10 +21,10 @@ from vlane.congestion.cc_source import (
     CCSourceSelect,
 )
 from vlane.golden.congestion import cc_marker, cc_source, markers
-from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
-from vlane.golden.oracle.words import clear, flag, read, write
+from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read, read_each, write, write_each
 
 _VALUES = (
     "free",
@@ -85,20 +85,26 @@ class CCMarkerMachine(NamedTuple):
 @kernel
 def cc_marker_cycle(machine: CCMarkerMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
-    lanes, values, flit, made = state.data_vls, seen.values, seen.flit, state.markers
+    seen, ins = machine.seen, machine.ins
+    read_each(given, ins, 1, seen.values)
+    read_each(given, ins, 1 + len(seen.values), seen.measure)
+    last = len(seen.values) + len(seen.measure) + len(seen.flit)
+    for place in range(len(seen.flit)):
+        seen.flit[place] = read(given, ins, last - place)
+    run_cc_marker(machine, flag(given, ins, 0), shown)
+
+
+@inner
+def run_cc_marker(machine: CCMarkerMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
+    lanes, flit, made = state.data_vls, seen.flit, state.markers
     clear(shown)
-    for number in range(len(values)):
-        values[number] = read(given, ins, 1 + number)
-    first = 1 + len(values)
     starved, over = 0, 0
     for lane in range(lanes):
-        seen.measure[lane] = read(given, ins, first + lane)
         starved |= made.lane[0, lane].starved << lane
         over |= markers.is_over(made, 0, lane, seen.measure[lane]) << lane
         write(shown, outs, _FIRST_LEFT + lane, made.lane[0, lane].left)
-    for place in range(len(flit)):
-        flit[len(flit) - 1 - place] = read(given, ins, first + lanes + place)
     found = cc_marker.decision_of(state, seen)
     threshold, size, rate = markers.in_force(made, 0)
     write(shown, outs, 0, found.mark)
@@ -114,14 +120,27 @@ def cc_marker_cycle(machine: CCMarkerMachine, given: NDArray[np.uint64], shown: 
     cc_marker.step(state, seen, machine.rules)
     for place in range(len(flit)):
         write(shown, outs, _FIRST_LEFT + lanes + place, flit[len(flit) - 1 - place])
-    if flag(given, ins, 0):
+    if resets != 0:
         cc_marker.reset(state)
 
 
-def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
+@inner
+def put_cc_marker(machine: CCMarkerMachine, given: NDArray[np.uint64], resets: int) -> None:
+    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    seen, ins = machine.seen, machine.ins
+    clear(given)
+    write(given, ins, 0, resets)
+    write_each(given, ins, 1, seen.values)
+    write_each(given, ins, 1 + len(seen.values), seen.measure)
+    last = len(seen.values) + len(seen.measure) + len(seen.flit)
+    for place in range(len(seen.flit)):
+        write(given, ins, last - place, seen.flit[place])
+
+
+def cc_marker_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of a port's marker."""
     lanes, flit = parameters["data_vls"], parameters["data_bits"] // 8
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("measure", parameters["measure_blocks"].bit_length(), lanes, "Fill of each lane in blocks."),
         Port("free", 1, 1, "The link is free: a packet may start in this cycle."),
@@ -140,7 +159,7 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__valid", 1, 1, "The element is valid."),
         Port("program__control_type", 1, 1, "Control type of the element; 1 is credit starvation."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("flit_out", 8, flit, "The flit of flit_in, with FECN if the packet is marked."),
         Port("mark", 1, 1, "The packet that starts is marked."),
         Port("root", 1, 1, "The lane of the packet that starts is a root of congestion."),
@@ -192,29 +211,41 @@ class CCSourceMachine(NamedTuple):
 @kernel
 def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    made, seen, ins, outs = machine.made, machine.seen, machine.ins, machine.outs
+    seen, ins = machine.seen, machine.ins
+    read_each(given, ins, 1, seen.asks)
+    read_each(given, ins, 1 + len(seen.asks), seen.tells)
+    read_each(given, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
+    run_cc_source(machine, flag(given, ins, 0), shown)
+
+
+@inner
+def run_cc_source(machine: CCSourceMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    made, seen, outs = machine.made, machine.seen, machine.outs
     clear(shown)
-    for number in range(len(seen.asks)):
-        seen.asks[number] = read(given, ins, 1 + number)
-    first = 1 + len(seen.asks)
-    for number in range(len(seen.tells)):
-        seen.tells[number] = read(given, ins, first + number)
-    first += len(seen.tells)
-    for number in range(len(seen.written)):
-        seen.written[number] = read(given, ins, first + number)
     cc_source.step(made, seen, machine.cycle[0], machine.rules)
-    for number in range(seen.shown.shape[1]):
-        write(shown, outs, number, seen.shown[-1, number])
+    write_each(shown, outs, 0, seen.shown[-1])
     machine.cycle[0] += 1
-    if flag(given, ins, 0):
+    if resets != 0:
         cc_source.reset(made, 0)
         cc_source.forget(seen)
         machine.cycle[0] = 0
 
 
-def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
+@inner
+def put_cc_source(machine: CCSourceMachine, given: NDArray[np.uint64], resets: int) -> None:
+    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    seen, ins = machine.seen, machine.ins
+    clear(given)
+    write(given, ins, 0, resets)
+    write_each(given, ins, 1, seen.asks)
+    write_each(given, ins, 1 + len(seen.asks), seen.tells)
+    write_each(given, ins, 1 + len(seen.asks) + len(seen.tells), seen.written)
+
+
+def cc_source_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of a source's pacing."""
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("ask", 1, 1, "A packet requests injection."),
         Port("ask_dlid", DLID_BITS, 1, "DLID of the packet."),
@@ -235,7 +266,7 @@ def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__shift", SHIFT_BITS, 1, "Shift of an entry of the CCT."),
         Port("program__multiplier", MULTIPLIER_BITS, 1, "Multiplier of an entry of the CCT."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("may", 1, 1, "The packet of the previous cycle's request may be injected, and counts as injected."),
         Port("known", 1, 1, "The flow of that packet has an entry."),
         Port("ccti", CCTI_BITS, 1, "CCTI of the flow of that packet; 0 without an entry."),

@@ -12,10 +12,10 @@ from vlane.credits.credit_opa import COUNTER_BITS as UNIT_BITS
 from vlane.credits.credit_opa import BufferSelect, ResizeStep
 from vlane.golden.credits import credit_ib as ib
 from vlane.golden.credits import credit_opa as opa
-from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of, upset
-from vlane.golden.oracle.words import clear, flag, read, write
+from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of, upset
+from vlane.golden.oracle.words import clear, flag, read_each, write, write_each
 from vlane.packets.fcp import COUNTER_BITS, FCP_BITS
 
 _BLOCK_BITS, _IB_VL_BITS, _OPA_VL_BITS = 7, 4, 5
@@ -59,18 +59,21 @@ class CreditIBMachine(NamedTuple):
 @kernel
 def credit_ib_cycle(machine: CreditIBMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    seen, ins = machine.seen, machine.ins
+    read_each(given, ins, 1, seen.flags)
+    read_each(given, ins, 1 + len(seen.flags), seen.values)
+    read_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    run_credit_ib(machine, flag(given, ins, 0), shown)
+
+
+@inner
+def run_credit_ib(machine: CreditIBMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
     flags, values, lanes = seen.flags, seen.values, state.data_vls
     clear(shown)
-    for number in range(len(flags)):
-        flags[number] = read(given, ins, 1 + number)
-    first = 1 + len(flags)
-    for number in range(len(values)):
-        values[number] = read(given, ins, first + number)
-    first += len(values)
     initializing = flags[ib.INIT] != 0
     for lane in range(lanes):
-        seen.blocks[lane] = read(given, ins, first + lane)
         write(shown, outs, 7 + lane, ib.fits(state, lane, seen.blocks[lane], initializing))
         write(shown, outs, 7 + lanes + lane, state.fctbs[lane])
         write(shown, outs, 7 + 2 * lanes + lane, state.fccl[lane])
@@ -86,14 +89,25 @@ def credit_ib_cycle(machine: CreditIBMachine, given: NDArray[np.uint64], shown: 
     write(shown, outs, 5, state.regs[ib.PERIOD])
     write(shown, outs, 6, state.regs[ib.WATCHDOG])
     ib.step(state, seen, machine.rules)
-    if flag(given, ins, 0):
+    if resets != 0:
         ib.reset(state)
 
 
-def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
+@inner
+def put_credit_ib(machine: CreditIBMachine, given: NDArray[np.uint64], resets: int) -> None:
+    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    seen, ins = machine.seen, machine.ins
+    clear(given)
+    write(given, ins, 0, resets)
+    write_each(given, ins, 1, seen.flags)
+    write_each(given, ins, 1 + len(seen.flags), seen.values)
+    write_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+
+
+def credit_ib_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of InfiniBand's absolute credits."""
     lanes = parameters["data_vls"]
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("initializing", 1, 1, "The link is initializing: nothing fits, and FCPs have the initializing op."),
         Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets in blocks."),
@@ -110,7 +124,7 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("freed", 1, 1, "A block leaves a buffer."),
         Port("freed_vl", _IB_VL_BITS, 1, "Lane of the freed block; an empty or absent lane frees nothing."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("fits", lanes, 1, "Bit per lane: the far end has space for the whole head packet."),
         Port("fcp_valid", 1, 1, "An FCP is due and no packet is being sent."),
         Port("fcp", FCP_BITS, 1, "FCP that is due: op, FCTBS, VL, FCCL, LPCRC from the most significant bits."),
@@ -159,35 +173,49 @@ class CreditOPAMachine(NamedTuple):
 @kernel
 def credit_opa_cycle(machine: CreditOPAMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
-    flags, values, lanes = seen.flags, seen.values, state.vls
+    seen, ins = machine.seen, machine.ins
+    read_each(given, ins, 1, seen.flags)
+    read_each(given, ins, 1 + len(seen.flags), seen.values)
+    read_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+    run_credit_opa(machine, flag(given, ins, 0), shown)
+
+
+@inner
+def run_credit_opa(machine: CreditOPAMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
+    lanes = state.vls
     clear(shown)
-    for number in range(len(flags)):
-        flags[number] = read(given, ins, 1 + number)
-    first = 1 + len(flags)
-    for number in range(len(values)):
-        values[number] = read(given, ins, first + number)
-    first += len(values)
     write(shown, outs, 0, opa.is_error(state, seen))
     write(shown, outs, 1, opa.outgoing(state))
     write(shown, outs, 2, state.regs[opa.STEP])
     write(shown, outs, 3, state.regs[opa.OVERALL])
     for lane in range(lanes):
-        seen.blocks[lane] = read(given, ins, first + lane)
         write(shown, outs, 4 + lane, opa.fits(state, lane, seen.blocks[lane]))
         write(shown, outs, 4 + lanes + lane, state.used[lane])
         write(shown, outs, 4 + 2 * lanes + lane, state.owed[lane])
         write(shown, outs, 4 + 3 * lanes + lane, state.dedicated[lane])
         write(shown, outs, 4 + 4 * lanes + lane, state.shared[lane])
     opa.step(state, seen, machine.rules)
-    if flag(given, ins, 0):
+    if resets != 0:
         opa.reset(state)
 
 
-def credit_opa_oracle(parameters: Mapping[str, Any]) -> Oracle:
+@inner
+def put_credit_opa(machine: CreditOPAMachine, given: NDArray[np.uint64], resets: int) -> None:
+    """Write the inputs of a cycle, in ``machine.seen``, to words."""
+    seen, ins = machine.seen, machine.ins
+    clear(given)
+    write(given, ins, 0, resets)
+    write_each(given, ins, 1, seen.flags)
+    write_each(given, ins, 1 + len(seen.flags), seen.values)
+    write_each(given, ins, 1 + len(seen.flags) + len(seen.values), seen.blocks)
+
+
+def credit_opa_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of Omni-Path's sender-managed credits."""
     lanes = parameters["vls"]
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets, in units of 64 bytes."),
         Port("grant", 1, 1, "A packet starts; it must fit."),
@@ -205,7 +233,7 @@ def credit_opa_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__units", UNIT_BITS, 1, "Limit in units."),
         Port("apply", 1, 1, "Apply the pending limits; ignored while a change is in progress."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("fits", lanes, 1, "Bit per lane: the far buffer has space for the whole head packet."),
         Port("return_error", 1, 1, "A return exceeds the outstanding units or names an absent lane."),
         Port("credit_out", 2, 1, "The two credit-return bits for the LTP that leaves."),

@@ -118,7 +118,7 @@ def cycle(machine: EgressMachine, given: NDArray[np.uint64], shown: NDArray[np.u
         write(shown, outs, _LIST, source)
         if not looks_behind(state):
             write(shown, outs, _BLOCKS, machine.blocks[lane])
-    if resets:
+    if resets != 0:
         reset(state)
 
 

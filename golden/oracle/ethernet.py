@@ -12,11 +12,11 @@ from vlane.ethernet.e2cm_prober import FLOW_BITS, STAMP_BITS
 from vlane.ethernet.ecm_rp import RATE_BITS, Notice
 from vlane.ethernet.pause import DROP_BITS, MAX_MEMORY_BYTES, PAUSE_QUANTA
 from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
-from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.ethernet import e2cm_prober, ecm_cp, ecm_rp, pause, watermarks
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
-from vlane.golden.oracle.words import clear, flag, read, write
+from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read_each, write
 
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
@@ -47,11 +47,16 @@ class PauseMachine(NamedTuple):
 @kernel
 def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    read_each(given, machine.ins, 1, machine.seen)
+    run_pause(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_pause(machine: PauseMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
     marks, input_state, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
     clear(shown)
-    for number in range(len(seen)):
-        seen[number] = read(given, ins, 1 + number)
     write(shown, outs, 0, pause.drops_frame(state, seen))
     write(shown, outs, 1, watermarks.is_paused(marks, 0, now))
     write(shown, outs, 2, watermarks.frame_due(marks, 0, now))
@@ -62,13 +67,13 @@ def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray
     write(shown, outs, 7, input_state.low)
     write(shown, outs, 8, input_state.enabled)
     pause.step(state, seen, machine.rules)
-    if flag(given, ins, 0):
+    if resets != 0:
         pause.reset(state)
 
 
-def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def pause_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of an input memory with PAUSE."""
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("arrive", 1, 1, "A frame arrives."),
         Port("arrive_bytes", BYTES_BITS, 1, "Size of the frame that arrives."),
@@ -80,7 +85,7 @@ def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__low", _MARK_BITS, 1, "Low watermark in bytes."),
         Port("program__pause_on", 1, 1, "PAUSE is on."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("drop", 1, 1, "The frame that arrives does not fit."),
         Port("paused", 1, 1, "The neighbour must pause."),
         Port("request", 1, 1, "A PAUSE frame must be sent."),
@@ -117,22 +122,27 @@ class ECMCPMachine(NamedTuple):
 @kernel
 def ecm_cp_cycle(machine: ECMCPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    read_each(given, machine.ins, 1, machine.seen)
+    run_ecm_cp(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_ecm_cp(machine: ECMCPMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
     clear(shown)
-    for number in range(len(seen)):
-        seen[number] = read(given, ins, 1 + number)
     for number in range(ecm_cp.S_FEEDBACK):
         write(shown, outs, number, state.shown[0, number])
     write(shown, outs, ecm_cp.S_FEEDBACK, state.shown[0, ecm_cp.S_FEEDBACK] & _FEEDBACK_MASK)
     write(shown, outs, ecm_cp.S_FEEDBACK + 1, state.kept[ecm_cp.WAITING])
     ecm_cp.step(state, seen, machine.rules)
-    if flag(given, ins, 0):
+    if resets != 0:
         ecm_cp.reset(state)
 
 
-def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def ecm_cp_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of a congestion point."""
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("enter", 1, 1, "A frame joins the queue."),
         Port("enter_bytes", BYTES_BITS, 1, "Size of the frame that joins."),
@@ -143,7 +153,7 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("leave", 1, 1, "A frame leaves the queue."),
         Port("leave_bytes", BYTES_BITS, 1, "Size of the frame that leaves."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("sampled", 1, 1, "The frame that joined seven cycles before was sampled."),
         Port("notify", 1, 1, "The source of the sampled frame receives a notification."),
         Port("stop", 1, 1, "The notification is BCN(0,0)."),
@@ -178,13 +188,18 @@ class ECMRPMachine(NamedTuple):
 @kernel
 def ecm_rp_cycle(machine: ECMRPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    read_each(given, machine.ins, 1, machine.seen)
+    if machine.seen[ecm_rp.FEEDBACK] > _FEEDBACK_MASK >> 1:
+        machine.seen[ecm_rp.FEEDBACK] -= _FEEDBACK_MASK + 1
+    run_ecm_rp(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_ecm_rp(machine: ECMRPMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
     kept = state.kept
     clear(shown)
-    for number in range(len(seen)):
-        seen[number] = read(given, ins, 1 + number)
-    if seen[ecm_rp.FEEDBACK] > _FEEDBACK_MASK >> 1:
-        seen[ecm_rp.FEEDBACK] -= _FEEDBACK_MASK + 1
     ready = ecm_rp.is_ready(state)
     write(shown, outs, 0, ready)
     if ready and kept[ecm_rp.ANSWERS] != 0:
@@ -193,13 +208,13 @@ def ecm_rp_cycle(machine: ECMRPMachine, given: NDArray[np.uint64], shown: NDArra
             write(shown, outs, 2 + number, kept[ecm_rp.S_MAY + number])
     write(shown, outs, 7, kept[ecm_rp.S_LIMITERS])
     ecm_rp.step(state, seen, machine.rules)
-    if flag(given, ins, 0):
+    if resets != 0:
         ecm_rp.reset(state)
 
 
-def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def ecm_rp_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of a reaction point."""
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("order", 1, 1, "An order is given; it is accepted in a cycle with ready."),
         Port("ask", 1, 1, "The order asks whether a frame may start; otherwise it delivers a notice."),
@@ -209,7 +224,7 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("cpid", CPID_BITS, 1, "CPID of the notice's sender."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("ready", 1, 1, "An order may be given."),
         Port("done", 1, 1, "The previous order is answered."),
         Port("may", 1, 1, "The frame may start."),
@@ -245,11 +260,16 @@ class E2CMProberMachine(NamedTuple):
 @kernel
 def e2cm_prober_cycle(machine: E2CMProberMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
     """Run a clock cycle."""
-    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    read_each(given, machine.ins, 1, machine.seen)
+    run_e2cm_prober(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_e2cm_prober(machine: E2CMProberMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``."""
+    state, seen, outs = machine.state, machine.seen, machine.outs
     kept = state.kept
     clear(shown)
-    for number in range(len(seen)):
-        seen[number] = read(given, ins, 1 + number)
     ready = e2cm_prober.is_ready(state)
     write(shown, outs, 0, ready)
     if ready and kept[e2cm_prober.ANSWERS] != 0:
@@ -258,13 +278,13 @@ def e2cm_prober_cycle(machine: E2CMProberMachine, given: NDArray[np.uint64], sho
             write(shown, outs, 2 + number, kept[e2cm_prober.S_FOLLOW + number])
         write(shown, outs, 5, kept[e2cm_prober.S_FEEDBACK] & _FEEDBACK_MASK)
     e2cm_prober.step(state, seen, machine.rules)
-    if flag(given, ins, 0):
+    if resets != 0:
         e2cm_prober.reset(state)
 
 
-def e2cm_prober_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def e2cm_prober_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of a prober."""
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("order", 1, 1, "An order is given; it is accepted in a cycle with ready."),
         Port("reply", 1, 1, "A reply to a probe has arrived; otherwise a frame or probe of the flow starts."),
@@ -279,7 +299,7 @@ def e2cm_prober_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__flow", FLOW_BITS, 1, "Flow to write."),
         Port("program__base", STAMP_BITS, 1, "Minimum one-way delay of the flow in cycles."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("ready", 1, 1, "An order may be given."),
         Port("done", 1, 1, "The previous order is answered."),
         Port("follow", 1, 1, "A probe must follow the frame."),

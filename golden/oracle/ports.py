@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -28,8 +28,8 @@ class Port:
         Description.
     codes : type of IntEnum, optional
         Names of an element's values.
-    word : int
-        Index of the first word.
+    first : int
+        First bit, counted through all words.
     """
 
     name: str
@@ -37,7 +37,12 @@ class Port:
     count: int
     about: str
     codes: type[IntEnum] | None = None
-    word: int = 0
+    first: int = 0
+
+    @property
+    def word(self) -> int:
+        """Index of the first word."""
+        return self.first // WORD_BITS
 
     @property
     def width(self) -> int:
@@ -50,6 +55,9 @@ class Port:
         return -(-self.width // WORD_BITS)
 
 
+Placing = Callable[..., tuple[Port, ...]]
+"""Function that returns the given ports with their positions, without ports of width 0."""
+
 RESET = Port("rst", 1, 1, "Synchronous reset; takes effect at the end of the cycle.")
 
 
@@ -61,7 +69,7 @@ def ports_of(*ports: Port) -> tuple[Port, ...]:
     word, placed = 0, []
     for port in ports:
         if port.width:
-            placed.append(Port(port.name, port.bits, port.count, port.about, port.codes, word))
+            placed.append(replace(port, first=WORD_BITS * word))
             word += port.words
     return tuple(placed)
 
@@ -88,5 +96,5 @@ def places(ports: Sequence[Port], names: Iterable[str]) -> NDArray[np.int64]:
         if port is None:
             found.append((0, 0))
             continue
-        found += [(WORD_BITS * port.word + port.bits * index, port.bits) for index in range(port.count)]
+        found += [(port.first + port.bits * index, port.bits) for index in range(port.count)]
     return np.array(found, np.int64).reshape(-1, 2)

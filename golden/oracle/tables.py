@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
-from vlane.golden.oracle.words import clear, flag, read, write
+from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read_each, write
 from vlane.golden.tables import lft, sc, sl2vl
 from vlane.tables.lft import LFTCause
 from vlane.tables.sc import SCTable
@@ -29,6 +29,8 @@ class SL2VLMachine(NamedTuple):
     ----------
     state : SL2VLState
         Tables.
+    seen : array of int64
+        Scratch of a cycle: the inputs, without the reset.
     ins, outs : array of int64, (elements, 2)
         Bit positions of the ports.
     rules : array of int64
@@ -36,6 +38,7 @@ class SL2VLMachine(NamedTuple):
     """
 
     state: sl2vl.SL2VLState
+    seen: NDArray[np.int64]
     ins: NDArray[np.int64]
     outs: NDArray[np.int64]
     rules: NDArray[np.int64]
@@ -43,33 +46,39 @@ class SL2VLMachine(NamedTuple):
 
 @kernel
 def sl2vl_cycle(machine: SL2VLMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run a clock cycle.
+    """Run a clock cycle."""
+    read_each(given, machine.ins, 1, machine.seen)
+    run_sl2vl(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_sl2vl(machine: SL2VLMachine, _resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``.
 
     A reset has no effect, because the tables are memory.
     """
-    state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
+    state, seen, outs, rules = machine.state, machine.seen, machine.outs, machine.rules
     inputs = state.row.shape[0]
     clear(shown)
-    at = 1 + 2 * inputs
-    writes, every = flag(given, ins, at), flag(given, ins, at + 1)
-    to_input, to_output, row = read(given, ins, at + 2), read(given, ins, at + 3), read(given, ins, at + 4)
+    at = 2 * inputs
+    writes, every, to_input, to_output = seen[at] != 0, seen[at + 1] != 0, seen[at + 2], seen[at + 3]
     for port in range(inputs):
-        output, sl = read(given, ins, 1 + port), read(given, ins, 1 + inputs + port)
-        vl, dropped, invalid = sl2vl.look_up(state, port, output, sl)
+        output = seen[port]
+        vl, dropped, invalid = sl2vl.look_up(state, port, output, seen[inputs + port])
         sl2vl.count_rules(state, dropped, invalid, output, rules)
         rules[sl2vl.WHILE_WRITTEN] += writes and to_output == output and (every or to_input == port)
         write(shown, outs, port, vl)
         write(shown, outs, inputs + port, dropped)
         write(shown, outs, 2 * inputs + port, invalid)
     if writes:
-        sl2vl.write(state, every, to_input, to_output, row)
+        sl2vl.write(state, every, to_input, to_output, seen[at + 4])
         rules[sl2vl.ALL_INPUTS] += every and to_output < state.row.shape[1]
 
 
-def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def sl2vl_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of the SL-to-VL mapping."""
     count = parameters["inputs"]
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("output", _PORT_BITS, count, "Output port of the packet at each input."),
         Port("sl", _VL_BITS, count, "Service level of the packet at each input."),
@@ -79,13 +88,14 @@ def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__output", _PORT_BITS, 1, "Output whose row is written; an absent one writes nothing."),
         Port("program__row", 64, 1, "Lanes of the 16 SLs, 4 bits each, SL 0 lowest; 15 drops."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("vl", _VL_BITS, count, "Lane of each packet; 15 if the packet is dropped."),
         Port("drop", 1, count, "The packet must be discarded."),
         Port("invalid", 1, count, "The packet is dropped because its lane or output is absent."),
     )
     machine = SL2VLMachine(
         sl2vl.new_state(**parameters),
+        np.zeros(2 * count + 5, np.int64),
         places(inputs, [port.name for port in inputs]),
         places(outputs, [port.name for port in outputs]),
         np.zeros(len(sl2vl.RULES), np.int64),
@@ -101,6 +111,7 @@ class LFTMachine(NamedTuple):
 
     state: lft.LFTState
     lookups: int
+    seen: NDArray[np.int64]
     ins: NDArray[np.int64]
     outs: NDArray[np.int64]
     rules: NDArray[np.int64]
@@ -108,28 +119,34 @@ class LFTMachine(NamedTuple):
 
 @kernel
 def lft_cycle(machine: LFTMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run a clock cycle.
+    """Run a clock cycle."""
+    read_each(given, machine.ins, 1, machine.seen)
+    run_lft(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_lft(machine: LFTMachine, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``.
 
     A reset sets the top to 0 and keeps the entries, including one being written.
     """
-    state, ins, outs, lookups = machine.state, machine.ins, machine.outs, machine.lookups
+    state, seen, outs, lookups = machine.state, machine.seen, machine.outs, machine.lookups
     clear(shown)
     for index in range(lookups):
-        out, cause = lft.look_up(state, read(given, ins, 1 + index), machine.rules)
+        out, cause = lft.look_up(state, seen[index], machine.rules)
         write(shown, outs, index, out)
         write(shown, outs, lookups + index, cause != 0)
         write(shown, outs, 2 * lookups + index, cause)
-    at = 1 + lookups
-    if flag(given, ins, at):
-        lft.write(state, flag(given, ins, at + 1), read(given, ins, at + 2), read(given, ins, at + 3))
-    if flag(given, ins, 0):
+    if seen[lookups] != 0:
+        lft.write(state, seen[lookups + 1] != 0, seen[lookups + 2], seen[lookups + 3])
+    if resets != 0:
         lft.reset(state)
 
 
-def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def lft_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of the forwarding table."""
     count = parameters["lookups"]
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("dlid", _LID_BITS, count, "Destination LIDs."),
         Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
@@ -137,7 +154,7 @@ def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__lid", _LID_BITS, 1, "LID of the entry, or the new top; an absent entry is not written."),
         Port("program__port", 8, 1, "Output port of the LID; 255 means unassigned."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("port", 8, count, "Output port of each destination LID; 255 if the packet is dropped."),
         Port("drop", 1, count, "The packet must be discarded."),
         Port("cause", max(LFTCause).bit_length(), count, "Reason of the drop.", LFTCause),
@@ -145,6 +162,7 @@ def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
     machine = LFTMachine(
         lft.new_state(**parameters),
         count,
+        np.zeros(count + 4, np.int64),
         places(inputs, [port.name for port in inputs]),
         places(outputs, [port.name for port in outputs]),
         np.zeros(len(lft.RULES), np.int64),
@@ -159,6 +177,7 @@ class SCMachine(NamedTuple):
     """
 
     state: sc.SCState
+    seen: NDArray[np.int64]
     ins: NDArray[np.int64]
     outs: NDArray[np.int64]
     rules: NDArray[np.int64]
@@ -166,15 +185,22 @@ class SCMachine(NamedTuple):
 
 @kernel
 def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run a clock cycle.
+    """Run a clock cycle."""
+    read_each(given, machine.ins, 1, machine.seen)
+    run_sc(machine, flag(given, machine.ins, 0), shown)
+
+
+@inner
+def run_sc(machine: SCMachine, _resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run a clock cycle with the inputs in ``machine.seen``.
 
     A reset has no effect, because the tables are memory.
     """
-    state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
+    state, seen, outs, rules = machine.state, machine.seen, machine.outs, machine.rules
     ports = state.channels.shape[0]
     clear(shown)
     for port in range(ports):
-        channel, egress = read(given, ins, 1 + port), read(given, ins, 1 + ports + port)
+        channel, egress = seen[port], seen[ports + port]
         vl_in, invalid = sc.lane_in(state, port, channel, rules)
         leaves, vl, dropped = sc.forward(state, port, egress, channel, rules)
         write(shown, outs, port, vl_in)
@@ -182,26 +208,19 @@ def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.ui
         write(shown, outs, 2 * ports + port, leaves)
         write(shown, outs, 3 * ports + port, vl)
         write(shown, outs, 4 * ports + port, dropped)
-    at = 1 + 2 * ports
-    injected, refused = sc.inject(state, read(given, ins, at), rules)
+    at = 2 * ports
+    injected, refused = sc.inject(state, seen[at], rules)
     write(shown, outs, 5 * ports, injected)
     write(shown, outs, 5 * ports + 1, refused)
-    write(shown, outs, 5 * ports + 2, sc.receive(state, read(given, ins, at + 1)))
-    if flag(given, ins, at + 2):
-        sc.write(
-            state,
-            read(given, ins, at + 3),
-            read(given, ins, at + 4),
-            read(given, ins, at + 5),
-            read(given, ins, at + 6),
-            read(given, ins, at + 7),
-        )
+    write(shown, outs, 5 * ports + 2, sc.receive(state, seen[at + 1]))
+    if seen[at + 2] != 0:
+        sc.write(state, seen[at + 3], seen[at + 4], seen[at + 5], seen[at + 6], seen[at + 7])
 
 
-def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
+def sc_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of Omni-Path's channel maps."""
     ports = parameters["ports"]
-    inputs = ports_of(
+    inputs = place(
         RESET,
         Port("channel", _SC_BITS, ports, "Channel of the packet that arrived at each port."),
         Port("egress", _PORT_BITS, ports, "Output port of the packet that arrived at each port."),
@@ -214,7 +233,7 @@ def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("program__index", _SC_BITS, 1, "Level or channel whose entry is written."),
         Port("program__value", _SC_BITS, 1, "Channel, lane or level that the entry maps to."),
     )
-    outputs = ports_of(
+    outputs = place(
         Port("vl_in", _SC_BITS, ports, "Lane on which each packet is queued; 0 if invalid."),
         Port("invalid_in", 1, ports, "The channel of the packet has no lane at this port."),
         Port("channel_out", _SC_BITS, ports, "Outgoing channel of each packet; 0 if the packet is dropped."),
@@ -226,6 +245,7 @@ def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
     )
     machine = SCMachine(
         sc.new_state(**parameters),
+        np.zeros(2 * ports + 8, np.int64),
         places(inputs, [port.name for port in inputs]),
         places(outputs, [port.name for port in outputs]),
         np.zeros(len(sc.RULES), np.int64),

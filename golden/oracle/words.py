@@ -61,6 +61,20 @@ def write(words: NDArray[np.uint64], places: NDArray[np.int64], number: int, val
 
 
 @inner
+def read_each(words: NDArray[np.uint64], places: NDArray[np.int64], first: int, values: NDArray[np.int64]) -> None:
+    """Read an input element, starting with element ``first``, into each value."""
+    for number in range(len(values)):
+        values[number] = read(words, places, first + number)
+
+
+@inner
+def write_each(words: NDArray[np.uint64], places: NDArray[np.int64], first: int, values: NDArray[np.int64]) -> None:
+    """Write each value to an element of zeroed words, starting with element ``first``."""
+    for number in range(len(values)):
+        write(words, places, first + number, values[number])
+
+
+@inner
 def clear(words: NDArray[np.uint64]) -> None:
     """Set all words to 0."""
     for word in range(len(words)):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from vlane.golden.engine.random_bits import seeded
-from vlane.tb.machinery.native.packing import places
+from vlane.golden.oracle.oracle import Oracle
+from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.stimulus import Layout, Stimulus
 
 TARGET, COUNT = range(2)
@@ -20,7 +21,7 @@ TARGET, COUNT = range(2)
 class EthernetStimulus(Stimulus):
     """Golden of a block with its traffic.
 
-    A subclass names golden's module, the block's inputs in the order of golden's values, and its outputs.
+    A subclass names golden's module and the block's oracle.
 
     Parameters
     ----------
@@ -35,15 +36,13 @@ class EthernetStimulus(Stimulus):
     """
 
     reference: ClassVar[ModuleType]
-    value_names: ClassVar[tuple[str, ...]]
-    output_names: ClassVar[tuple[str, ...]]
+    oracle: ClassVar[Callable[..., Oracle]]
 
     def __init__(
         self, parameters: Mapping[str, Any], *, phases: Sequence[Any], seed: int, inputs: Layout, outputs: Layout
     ) -> None:
         super().__init__(phases, self.reference.RULES)
-        self._ins, self._outs = places(inputs, ["rst", *self.value_names]), places(outputs, self.output_names)
-        self._state, self._values = self.reference.new_state(**parameters), self.reference.new_inputs()
+        self._machine = type(self).oracle(parameters, in_rows(inputs, outputs)).machine
         self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
         self.applicable = self.applicable_rules(parameters)
 

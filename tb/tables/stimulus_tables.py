@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlane.golden.engine.kernel import by_type, kernel
 from vlane.golden.engine.random_bits import seeded
-from vlane.golden.engine.rule import Rule
-from vlane.tb.machinery.native.packing import elements
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.tables import LFTMachine, SCMachine, SL2VLMachine, run_lft, run_sc, run_sl2vl
+from vlane.tb.by_name import crosses
+from vlane.tb.machinery.native.crosses import Happened, note_rules
+from vlane.tb.machinery.native.packing import in_rows, put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
 
@@ -54,50 +60,105 @@ def lookup_phases(cycles: int) -> tuple[LookupPhase, ...]:
     )
 
 
-class TableStimulus(Stimulus):
-    """Base of the stimuli of the tables. A subclass runs its golden look-ups.
+DRAW: dict[type, Callable[..., None]] = {}
+"""Function ``draw_inputs`` by type of the oracle's machine, registered by each stimulus."""
+
+
+@by_type(DRAW)
+def draw_inputs(machine: Any, chances: NDArray[np.int64], last: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:  # type: ignore[empty-body]
+    """Draw the look-ups and the write of a cycle into ``machine.seen``, and return whether it resets.
 
     Parameters
     ----------
+    chances : array of int64, (3,)
+        Probabilities of a write, of a look-up of the written entry, and of a reset.
+    last : array of int64, (1,)
+        Value that the stimulus keeps from one cycle to the next.
+    """
+
+
+@by_type({SL2VLMachine: run_sl2vl, LFTMachine: run_lft, SCMachine: run_sc})
+def _run(machine: Any, resets: int, shown: NDArray[np.uint64]) -> None:
+    """Run the oracle for a cycle."""
+
+
+@kernel
+def _fill(
+    machine: Any,
+    chances: NDArray[np.int64],
+    last: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    happened: Happened,
+) -> None:
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    for cycle in range(len(rows)):
+        resets = draw_inputs(machine, chances, last, bits)
+        put_inputs(rows[cycle], machine.ins, resets, machine.seen)
+        _run(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
+
+
+class TableStimulus(Stimulus):
+    """Random look-ups and writes of a table.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Oracle of the table, with its ports in rows.
+    lookups : int
+        Number of look-ups per cycle.
     phases : sequence of LookupPhase
         Phases, in the order in which they run.
-    rules : tuple of Rule
-        Rules to count.
-    given, wanted : list of (str, int)
-        Ports in the subclass's order, with their numbers of elements.
+    never : set of str
+        Rules that this instance cannot reach.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
-    inputs, outputs : mapping
-        Position of every port in a row.
     """
 
     def __init__(
-        self,
-        phases: tuple[LookupPhase, ...],
-        rules: tuple[Rule, ...],
-        *,
-        given: list[tuple[str, int]],
-        wanted: list[tuple[str, int]],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
+        self, oracle: Oracle, lookups: int, *, phases: tuple[LookupPhase, ...], never: set[str], seed: int
     ) -> None:
-        super().__init__(phases, rules)
-        self._given, self._wanted = elements(inputs, given), elements(outputs, wanted)
-        self._bits = seeded(seed)
-        self._lookups = np.zeros(1, np.int64)
-        self.applicable = frozenset(rule.name for rule in rules)
+        super().__init__(phases, oracle.rules)
+        self._machine, self._each, self._bits = oracle.machine, lookups, seeded(seed)
+        self._last, self._cycles = np.zeros(1, np.int64), 0
+        self.applicable = frozenset(rule.name for rule in oracle.rules) - never
 
     @property
     def decisions(self) -> int:
         """Number of look-ups so far."""
-        return int(self._lookups[0])
+        return self._cycles * self._each
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: LookupPhase = self.phases[index]
         chances = np.array([phase.write, phase.near, phase.reset], np.int64)
-        self._cycles(chances, rows, expected, rules)
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, chances, self._last, self._bits, rows, expected, self.happened)
+        self._cycles += len(rows)
 
-    def _cycles(self, chances: NDArray[np.int64], rows: Words, expected: Words, rules: Counts) -> None:
-        """Run the golden look-ups once per row."""
-        raise NotImplementedError
+
+def qualified_table(
+    name: str,
+    oracle: Callable[..., Oracle],
+    parameters: Mapping[str, Any],
+    lookups: int,
+    never: set[str],
+    *,
+    cycles: int,
+    seed: int,
+    inputs: Layout,
+    outputs: Layout,
+) -> Stimulus:
+    """Return the stimulus that qualifies a table: it reaches every rule, except ``never``, and every corner case."""
+    made = oracle(parameters, in_rows(inputs, outputs))
+    stimulus = TableStimulus(made, lookups, phases=lookup_phases(cycles), never=never, seed=seed)
+    module = crosses(name)
+    stimulus.watch(
+        module.crosses(parameters),
+        module.EVENTS,
+        inputs=inputs,
+        outputs=outputs,
+        judged_from_cycles=module.JUDGED_FROM_CYCLES,
+    )
+    return stimulus

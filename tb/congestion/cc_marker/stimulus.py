@@ -13,10 +13,11 @@ from vlane.golden.congestion import cc_marker as golden
 from vlane.golden.congestion import markers
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.oracle.congestion import CCMarkerMachine, cc_marker_oracle, put_cc_marker, run_cc_marker
 from vlane.packets.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, LNH_GRH, bits_to_fecn
 from vlane.tb.congestion.cc_marker import crosses as crosses_cc_marker
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -28,22 +29,6 @@ CERTAIN = 65536
 _BYTES_PER_DRAW = 7
 _MORE_AT_START = 8
 """Factor by which writes and resets are more likely in a cycle in which a packet starts."""
-_VALUES = (
-    "free",
-    "asks",
-    "fits",
-    "start",
-    "start_vl",
-    "start_blocks",
-    "program__enable",
-    "program__select",
-    "program__victim_mask",
-    "program__threshold",
-    "program__packet_size",
-    "program__marking_rate",
-    "program__valid",
-    "program__control_type",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,62 +167,20 @@ def _anything(state: golden.CCMarkerState, given: golden.Inputs, most: int, bits
     given.measure[below(bits, state.data_vls)] = below(bits, most + 1)
 
 
-@inner
-def _show(
-    state: golden.CCMarkerState,
-    given: golden.Inputs,
-    resets: int,
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Write the inputs of a cycle and the expected outputs, except ``flit_out``."""
-    clear_row(rows, cycle)
-    clear_row(expected, cycle)
-    lanes, count, port_state = state.data_vls, len(given.flit), state.markers.port[0]
-    put(rows, cycle, ins, 0, resets)
-    for value in range(len(given.values)):
-        put(rows, cycle, ins, 1 + value, given.values[value])
-    for lane in range(lanes):
-        put(rows, cycle, ins, 15 + lane, given.measure[lane])
-    for place in range(count):
-        put(rows, cycle, ins, 15 + lanes + count - 1 - place, given.flit[place])
-    found = golden.decision_of(state, given)
-    threshold, size, rate = markers.in_force(state.markers, 0)
-    put(expected, cycle, outs, 0, found.mark)
-    put(expected, cycle, outs, 1, found.root)
-    put(expected, cycle, outs, 2, found.victim)
-    put(expected, cycle, outs, 3, threshold)
-    put(expected, cycle, outs, 4, size)
-    put(expected, cycle, outs, 5, rate)
-    put(expected, cycle, outs, 6, port_state.victim_mask)
-    put(expected, cycle, outs, 7, port_state.level)
-    for lane in range(lanes):
-        put(expected, cycle, outs, 8 + lane, markers.is_over(state.markers, 0, lane, given.measure[lane]))
-        put(expected, cycle, outs, 8 + lanes + lane, state.markers.lane[0, lane].starved)
-        put(expected, cycle, outs, 8 + 2 * lanes + lane, state.markers.lane[0, lane].left)
-
-
 @kernel
 def _fill(
-    state: golden.CCMarkerState,
-    given: golden.Inputs,
+    machine: CCMarkerMachine,
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     sizes: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
-    largest, most = sizes[0], sizes[1]
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    state, given, largest, most = machine.state, machine.seen, sizes[0], sizes[1]
     for cycle in range(len(rows)):
         given.values[golden.W_ENABLE] = 0
         if wild:
@@ -251,15 +194,11 @@ def _fill(
         if below(bits, CERTAIN) < more * chances[C_WRITE]:
             _draw_write(given, bits)
         _draw_flit(given, bits)
-        _show(state, given, resets, ins, outs, rows, expected, cycle)
         link[L_STARTED] += given.values[golden.START]
-        golden.step(state, given, rules)
-        first = 8 + 3 * state.data_vls + len(given.flit) - 1
-        for place in range(len(given.flit)):
-            put(expected, cycle, outs, first - place, given.flit[place])
-        note_rules(happened, rules, cycle)
+        put_cc_marker(machine, rows[cycle], resets)
+        run_cc_marker(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
         if resets:
-            golden.reset(state)
             link[L_BUSY] = 0
 
 
@@ -288,13 +227,7 @@ class CCMarkerPort(Stimulus):
         outputs: Layout,
     ) -> None:
         super().__init__(phases, golden.RULES)
-        lanes, flit = parameters["data_vls"], parameters["data_bits"] // 8
-        given = [(name, 1) for name in ("rst", *_VALUES)] + [("measure", lanes), ("flit_in", flit)]
-        shown = ("mark", "root", "victim", "threshold", "packet_size", "marking_rate", "victim_mask", "level")
-        wanted = [(name, 1) for name in shown] + [(name, lanes) for name in ("over", "starved", "left")]
-        self._ins, self._outs = elements(inputs, given), elements(outputs, [*wanted, ("flit_out", flit)])
-        self._state = golden.new_state(**parameters)
-        self._inputs = golden.new_inputs(lanes, parameters["data_bits"])
+        self._machine = cc_marker_oracle(parameters, in_rows(inputs, outputs)).machine
         self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
         self._sizes = np.array([parameters["largest"], parameters["measure_blocks"]], np.int64)
         self.applicable = _applicable(parameters)
@@ -309,21 +242,8 @@ class CCMarkerPort(Stimulus):
         chances = np.array(
             [phase.write, phase.ask, phase.fit, phase.start, phase.stall, phase.reset, phase.measure], np.int64
         )
-        _fill(
-            self._state,
-            self._inputs,
-            self._link,
-            chances,
-            self._sizes,
-            phase.wild,
-            self._bits,
-            self._ins,
-            self._outs,
-            rows,
-            expected,
-            rules,
-            self.happened,
-        )
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, self._link, chances, self._sizes, phase.wild, self._bits, rows, expected, self.happened)
 
 
 def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:

@@ -13,9 +13,10 @@ from vlane.congestion.cc_source import CCT_ENTRIES, DLID_BITS, SL_BITS, CCSource
 from vlane.golden.congestion import cc_source as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.oracle.congestion import CCSourceMachine, cc_source_oracle, put_cc_source, run_cc_source
 from vlane.tb.congestion.cc_source import crosses as crosses_cc_source
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -23,22 +24,7 @@ CERTAIN = 65536
 """Denominator of all probabilities."""
 
 (C_WRITE, C_ASK, C_BECN, C_RESET, C_SHORT) = range(5)
-(N_CYCLE, N_BURST, N_ASKED) = range(3)
-_ASKS, _TELLS = ("ask", "ask_dlid", "ask_sl", "ask_blocks"), ("becn", "becn_dlid", "becn_sl")
-_WRITTEN = (
-    "enable",
-    "select",
-    "index",
-    "port_mode",
-    "limit",
-    "timer",
-    "increase",
-    "trigger",
-    "minimum",
-    "shift",
-    "multiplier",
-)
-_SHOWN = ("may", "known", "ccti", "lost", "log", "log_dlid", "log_sl")
+(N_BURST, N_ASKED) = range(2)
 _PORT_CONTROL, _TABLE = int(CCSourceSelect.PORT_CONTROL), int(CCSourceSelect.TABLE)
 _QUIET = 256
 """Factor by which BECNs are rarer between bursts."""
@@ -137,35 +123,19 @@ def _write_defaults(given: golden.Inputs, cycle: int) -> None:
     written[golden.W_LIMIT] = 31
 
 
-@inner
-def _show(given: golden.Inputs, resets: int, ins: NDArray[np.int64], rows: NDArray[np.uint64], cycle: int) -> None:
-    """Write the inputs of a cycle into their row."""
-    clear_row(rows, cycle)
-    put(rows, cycle, ins, 0, resets)
-    for value in range(4):
-        put(rows, cycle, ins, 1 + value, given.asks[value])
-    for value in range(3):
-        put(rows, cycle, ins, 5 + value, given.tells[value])
-    for value in range(11):
-        put(rows, cycle, ins, 8 + value, given.written[value])
-
-
 @kernel
 def _fill(
-    made: golden.Sources,
-    given: golden.Inputs,
+    machine: CCSourceMachine,
     now: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    made, given, since_reset = machine.made, machine.seen, machine.cycle
     asks, tells, written = given.asks, given.tells, given.written
     for cycle in range(len(rows)):
         resets = below(bits, CERTAIN) < chances[C_RESET]
@@ -178,26 +148,18 @@ def _fill(
         asks[golden.ASK_BLOCKS] = 1 + below(bits, 2 if below(bits, CERTAIN) < chances[C_SHORT] else 66)
         _draw_flow(made, asks, tells, bits)
         _draw_flow(made, tells, asks, bits)
-        if now[N_CYCLE] < 49 and chances[C_WRITE] >= 0:
-            _write_defaults(given, now[N_CYCLE])
+        if since_reset[0] < 49 and chances[C_WRITE] >= 0:
+            _write_defaults(given, since_reset[0])
         elif below(bits, CERTAIN) < chances[C_WRITE]:
             _draw_write(made, written, bits)
         if wild:
             asks[golden.ASK_BLOCKS] = below(bits, 128)
             written[golden.W_SELECT], written[golden.W_LIMIT] = below(bits, 4), below(bits, CCT_ENTRIES)
             written[golden.W_PORT_MODE], written[golden.W_MINIMUM] = below(bits, 2), below(bits, 256)
-        _show(given, resets, ins, rows, cycle)
-        clear_row(expected, cycle)
-        golden.step(made, given, now[N_CYCLE], rules)
-        for value in range(len(outs)):
-            put(expected, cycle, outs, value, given.shown[-1, value])
-        now[N_ASKED] += given.asked[golden.ASK]
-        note_rules(happened, rules, cycle)
-        now[N_CYCLE] += 1
-        if resets:
-            golden.reset(made, 0)
-            golden.forget(given)
-            now[N_CYCLE] = 0
+        put_cc_source(machine, rows[cycle], resets)
+        run_cc_source(machine, resets, expected[cycle])
+        now[N_ASKED] += asks[golden.ASK]
+        note_rules(happened, machine.rules, cycle)
 
 
 class CCSourceNIC(Stimulus):
@@ -225,11 +187,8 @@ class CCSourceNIC(Stimulus):
         outputs: Layout,
     ) -> None:
         super().__init__(phases, golden.RULES)
-        names = ("rst", *_ASKS, *_TELLS, *(f"program__{name}" for name in _WRITTEN))
-        self._ins = elements(inputs, [(name, 1) for name in names])
-        self._outs = elements(outputs, [(name, 1) for name in (*_SHOWN, "taken", "lost_becns")])
-        self._made, self._given = golden.new_sources(**parameters), golden.new_inputs()
-        self._now, self._bits = np.zeros(3, np.int64), seeded(seed)
+        self._machine = cc_source_oracle(parameters, in_rows(inputs, outputs)).machine
+        self._now, self._bits = np.zeros(2, np.int64), seeded(seed)
         self.applicable = _applicable(parameters)
 
     @property
@@ -240,20 +199,8 @@ class CCSourceNIC(Stimulus):
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SourcePhase = self.phases[index]
         chances = np.array([phase.write, phase.ask, phase.becn, phase.reset, phase.short], np.int64)
-        _fill(
-            self._made,
-            self._given,
-            self._now,
-            chances,
-            phase.wild,
-            self._bits,
-            self._ins,
-            self._outs,
-            rows,
-            expected,
-            rules,
-            self.happened,
-        )
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, self._now, chances, phase.wild, self._bits, rows, expected, self.happened)
 
 
 def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from vlane.golden.credits import credit_ib as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.oracle.credits import CreditIBMachine, credit_ib_oracle, put_credit_ib, run_credit_ib
 from vlane.packets.fcp import CREDIT_CAP, FCP_BITS
 from vlane.tb.credits.credit_ib import crosses as crosses_credit_ib
 from vlane.tb.credits.credit_ib.phases import CERTAIN, DEAD, FLIGHT, LinkPhase, full_round, link_phases
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import JUDGED_FROM_CYCLES, Counts, Layout, Stimulus, cut_whole
 
@@ -188,49 +189,9 @@ def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[
 
 
 @kernel
-def _show(
-    state: golden.CreditIBState,
-    given: golden.Inputs,
-    resets: int,
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Write the inputs of a cycle, and the expected outputs before its clock edge."""
-    clear_row(rows, cycle)
-    clear_row(expected, cycle)
-    lanes = state.data_vls
-    put(rows, cycle, ins, 0, resets)
-    for flag in range(len(given.flags)):
-        put(rows, cycle, ins, 1 + flag, given.flags[flag])
-    for value in range(len(given.values)):
-        put(rows, cycle, ins, 8 + value, given.values[value])
-    initializing = given.flags[golden.INIT] != 0
-    for lane in range(lanes):
-        put(rows, cycle, ins, 14 + lane, given.blocks[lane])
-        put(expected, cycle, outs, 5 + lane, golden.fits(state, lane, given.blocks[lane], initializing))
-        put(expected, cycle, outs, 5 + lanes + lane, state.fctbs[lane])
-        put(expected, cycle, outs, 5 + 2 * lanes + lane, state.fccl[lane])
-        put(expected, cycle, outs, 5 + 3 * lanes + lane, state.abr[lane])
-        put(expected, cycle, outs, 5 + 4 * lanes + lane, state.room[lane])
-    put(expected, cycle, outs, 5 + 5 * lanes, state.regs[golden.PERIOD])
-    put(expected, cycle, outs, 6 + 5 * lanes, state.regs[golden.WATCHDOG])
-    vl, packet = golden.offer(state, initializing)
-    put(expected, cycle, outs, 0, vl >= 0)
-    put(expected, cycle, outs, 1, packet)
-    if given.flags[golden.FCP_ARRIVED] != 0:
-        put(expected, cycle, outs, 2, golden.read_fcp(state, given.values[golden.FCP_IN])[0] < 0)
-    put(expected, cycle, outs, 3, golden.accepts(state, given))
-    put(expected, cycle, outs, 4, state.regs[golden.OVERDUE_BITS])
-
-
-@kernel
 def _fill(
-    port: golden.CreditIBState,
+    machine: CreditIBMachine,
     far: golden.CreditIBState,
-    at_port: golden.Inputs,
     at_far: golden.Inputs,
     outward: Link,
     inward: Link,
@@ -238,15 +199,13 @@ def _fill(
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     far_rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    port, at_port = machine.state, machine.seen
     for cycle in range(len(rows)):
         slot = clock[0] % FLIGHT
         clock[0] += 1
@@ -268,13 +227,12 @@ def _fill(
             _send(far, at_far, inward, slot, chances, bits)
             _free(port, at_port, chances, bits)
             _free(far, at_far, chances, bits)
-        _show(port, at_port, resets, ins, outs, rows, expected, cycle)
-        golden.step(port, at_port, rules)
-        note_rules(happened, rules, cycle)
+        put_credit_ib(machine, rows[cycle], resets)
+        run_credit_ib(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
         if not wild:
             golden.step(far, at_far, far_rules)
         if resets:
-            golden.reset(port)
             golden.reset(far)
             for link in (outward, inward):
                 link.kind[:] = _NOTHING
@@ -312,15 +270,8 @@ class CreditIBLink(Stimulus):
     ) -> None:
         super().__init__(phases, golden.RULES)
         lanes = parameters["data_vls"]
-        flags = ("grant", "tail", "fcp_taken", "fcp_arrived", "arrived", "freed", "initializing")
-        values = ("grant_vl", "grant_blocks", "fcp_in", "arrived_vl", "arrived_blocks", "freed_vl")
-        self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", lanes)])
-        shown = [(name, 1) for name in ("fcp_valid", "fcp", "fcp_bad", "accepted", "overdue")]
-        counters = [(name, lanes) for name in ("fits", "fctbs", "fccl", "abr", "room")]
-        timers = [(name, 1) for name in ("fcp_timer", "watchdog_timer")]
-        self._outs = elements(outputs, shown + counters + timers)
-        self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
-        self._given = (golden.new_inputs(lanes), golden.new_inputs(lanes))
+        self._machine = credit_ib_oracle(parameters, in_rows(inputs, outputs)).machine
+        self._far, self._at_far = golden.new_state(**parameters), golden.new_inputs(lanes)
         self._links = (_new_link(), _new_link())
         self._clock, self._bits = np.zeros(1, np.int64), seeded(seed)
         self._far_rules = np.zeros(len(golden.RULES), np.int64)
@@ -335,7 +286,7 @@ class CreditIBLink(Stimulus):
     def _enter(self, index: int) -> None:
         """After a wild phase, empty the link and reset the far end."""
         if index and self.phases[index - 1].wild:
-            golden.reset(self._ports[1])
+            golden.reset(self._far)
             for link in self._links:
                 link.kind[:] = _NOTHING
                 link.regs[L_BUSY] = link.regs[L_FLYING] = 0
@@ -358,18 +309,16 @@ class CreditIBLink(Stimulus):
         )
         before = self._discards()
         _fill(
-            *self._ports,
-            *self._given,
+            self._machine._replace(rules=rules),
+            self._far,
+            self._at_far,
             *self._links,
             self._clock,
             chances,
             phase.wild,
             self._bits,
-            self._ins,
-            self._outs,
             rows,
             expected,
-            rules,
             self._far_rules,
             self.happened,
         )
@@ -386,7 +335,8 @@ class CreditIBLink(Stimulus):
     def missing(self) -> int:
         """Return the blocks of credit that are missing when all buffers are empty."""
         total = 0
-        for sender, receiver in (self._ports, self._ports[::-1]):
+        port, far = self._machine.state, self._far
+        for sender, receiver in ((port, far), (far, port)):
             most = min(receiver.buffer_blocks, CREDIT_CAP)
             credit = (sender.fccl - sender.fctbs) & 4095
             total += int(np.abs(most - credit).sum() + (receiver.buffer_blocks - receiver.room).sum())

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from vlane.golden.credits import credit_opa as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.oracle.credits import CreditOPAMachine, credit_opa_oracle, put_credit_opa, run_credit_opa
 from vlane.tb.credits.credit_opa import crosses as crosses_credit_opa
 from vlane.tb.credits.credit_opa.phases import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
 from vlane.tb.credits.credit_opa.wild import TURN_BITS, anything
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, elements, put
+from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut_whole
 
@@ -173,24 +174,20 @@ def _exchange(
 
 @kernel
 def _fill(
-    port: golden.CreditOPAState,
+    machine: CreditOPAMachine,
     far: golden.CreditOPAState,
-    at_port: golden.Inputs,
     at_far: golden.Inputs,
     surroundings: CreditSurroundings,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     far_rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
-    vls = port.vls
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    port, at_port = machine.state, machine.seen
     for cycle in range(len(rows)):
         slot = surroundings.regs[0, W_CLOCK] % FLIGHT
         surroundings.regs[0, W_CLOCK] += 1
@@ -207,30 +204,12 @@ def _fill(
             _program(port, at_port, surroundings, chances, bits)
             if resets and below(bits, 2):
                 at_port.flags[golden.APPLY] = 1
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
-        put(rows, cycle, ins, 0, resets)
-        for flag in range(len(at_port.flags)):
-            put(rows, cycle, ins, 1 + flag, at_port.flags[flag])
-        for value in range(len(at_port.values)):
-            put(rows, cycle, ins, 7 + value, at_port.values[value])
-        put(expected, cycle, outs, 0, golden.is_error(port, at_port))
-        put(expected, cycle, outs, 1, golden.outgoing(port))
-        put(expected, cycle, outs, 2, port.regs[golden.STEP])
-        for lane in range(vls):
-            put(rows, cycle, ins, 15 + lane, at_port.blocks[lane])
-            put(expected, cycle, outs, 3 + lane, golden.fits(port, lane, at_port.blocks[lane]))
-            put(expected, cycle, outs, 3 + vls + lane, port.used[lane])
-            put(expected, cycle, outs, 3 + 2 * vls + lane, port.owed[lane])
-            put(expected, cycle, outs, 3 + 3 * vls + lane, port.dedicated[lane])
-            put(expected, cycle, outs, 3 + 4 * vls + lane, port.shared[lane])
-        put(expected, cycle, outs, 3 + 5 * vls, port.regs[golden.OVERALL])
-        golden.step(port, at_port, rules)
-        note_rules(happened, rules, cycle)
+        put_credit_opa(machine, rows[cycle], resets)
+        run_credit_opa(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
         if not wild:
             golden.step(far, at_far, far_rules)
         if resets:
-            golden.reset(port)
             start_far(far)
             clear_surroundings(surroundings)
 
@@ -286,25 +265,10 @@ class CreditOPALink(Stimulus):
     ) -> None:
         super().__init__(phases, golden.RULES)
         vls = parameters["vls"]
-        flags = ("grant", "ltp_arrived", "ltp_sent", "freed", "program__enable", "apply")
-        values = (
-            "grant_vl",
-            "grant_blocks",
-            "credit_in",
-            "freed_vl",
-            "freed_blocks",
-            "program__select",
-            "program__vl",
-            "program__units",
-        )
-        self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", vls)])
-        shown = [(name, 1) for name in ("return_error", "credit_out", "step")]
-        lanes = [(name, vls) for name in ("fits", "used", "owed", "dedicated", "shared")]
-        self._outs = elements(outputs, [*shown, *lanes, ("overall", 1)])
-        self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
-        self._given = (golden.new_inputs(vls), golden.new_inputs(vls))
+        self._machine = credit_opa_oracle(parameters, in_rows(inputs, outputs)).machine
+        self._far, self._at_far = golden.new_state(**parameters), golden.new_inputs(vls)
         self._around, self._bits = _new_surroundings(vls), seeded(seed)
-        start_far(self._ports[1])
+        start_far(self._far)
         _draw_division(self._around, self._bits)
         clear_surroundings(self._around)
         self._far_rules = np.zeros(len(golden.RULES), np.int64)
@@ -321,7 +285,7 @@ class CreditOPALink(Stimulus):
     def _enter(self, index: int) -> None:
         """After a wild phase, empty the link and reset the far end."""
         if index and self.phases[index - 1].wild:
-            start_far(self._ports[1])
+            start_far(self._far)
             clear_surroundings(self._around)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
@@ -331,17 +295,15 @@ class CreditOPALink(Stimulus):
             np.int64,
         )
         _fill(
-            *self._ports,
-            *self._given,
+            self._machine._replace(rules=rules),
+            self._far,
+            self._at_far,
             self._around,
             chances,
             phase.wild,
             self._bits,
-            self._ins,
-            self._outs,
             rows,
             expected,
-            rules,
             self._far_rules,
             self.happened,
         )
@@ -353,7 +315,7 @@ class CreditOPALink(Stimulus):
 
     def missing(self) -> int:
         """Return the units that are missing when all buffers are empty."""
-        return sum(int(port.used.sum() + port.owed.sum()) for port in self._ports)
+        return sum(int(port.used.sum() + port.owed.sum()) for port in (self._machine.state, self._far))
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:

@@ -14,10 +14,11 @@ from vlane.ethernet.shared import BYTES_BITS, FEEDBACK_BITS, saturation_bytes
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import e2cm_prober as golden
+from vlane.golden.oracle.ethernet import E2CMProberMachine, e2cm_prober_oracle, run_e2cm_prober
 from vlane.tb.ethernet.e2cm_prober import crosses as crosses_e2cm_prober
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -29,21 +30,6 @@ _HOT, _MORE_AT_ONCE = 4, 256
 """Number of flows that get most orders; factor by which resets are more likely when an order may be given."""
 _MOST_BYTES, _MODULUS, _MOST = (1 << BYTES_BITS) - 1, (1 << STAMP_BITS) - 1, (1 << OCCUPANCY_BITS) - 1
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
-_VALUES = (
-    "order",
-    "reply",
-    "probe",
-    "flow",
-    "frame_bytes",
-    "limited",
-    "stamp",
-    "arrival",
-    "reported",
-    "program__enable",
-    "program__flow",
-    "program__base",
-)
-_SHOWN = ("ready", "done", "follow", "sent", "valid", "feedback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +138,18 @@ def _draw_anything(state: golden.E2CMProberState, values: NDArray[np.int64], bit
 
 @kernel
 def _fill(
-    state: golden.E2CMProberState,
-    values: NDArray[np.int64],
+    machine: E2CMProberMachine,
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
-    kept, flows = state.kept, state.made.probe.shape[1]
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    state, values = machine.state, machine.seen
+    flows = state.made.probe.shape[1]
     for cycle in range(len(rows)):
         values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
         if wild:
@@ -185,30 +168,17 @@ def _fill(
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
         resets = below(bits, CERTAIN) < more * chances[C_RESET]
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
-        put(rows, cycle, ins, 0, resets)
-        for value in range(golden.VALUES):
-            put(rows, cycle, ins, 1 + value, values[value])
-        put(expected, cycle, outs, 0, ready)
-        if ready and kept[golden.ANSWERS] != 0:
-            put(expected, cycle, outs, 1, 1)
-            for value in range(3):
-                put(expected, cycle, outs, 2 + value, kept[golden.S_FOLLOW + value])
-            put(expected, cycle, outs, 5, kept[golden.S_FEEDBACK] & _FEEDBACK_MASK)
         link[COUNT] += ready and values[golden.ORDER] != 0
-        golden.step(state, values, rules)
-        note_rules(happened, rules, cycle)
-        if resets:
-            golden.reset(state)
+        put_inputs(rows[cycle], machine.ins, resets, values)
+        run_e2cm_prober(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
 
 
 class E2CMProberSource(EthernetStimulus):
     """Golden at a source, in phases of type ``ProberPhase``."""
 
     reference: ClassVar = golden
-    value_names = _VALUES
-    output_names = _SHOWN
+    oracle: ClassVar = e2cm_prober_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -227,20 +197,8 @@ class E2CMProberSource(EthernetStimulus):
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: ProberPhase = self.phases[index]
         chances = np.array([phase.order, phase.reply, phase.limited, phase.write, phase.reset], np.int64)
-        _fill(
-            self._state,
-            self._values,
-            self._link,
-            chances,
-            phase.wild,
-            self._bits,
-            self._ins,
-            self._outs,
-            rows,
-            expected,
-            rules,
-            self.happened,
-        )
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, self._link, chances, phase.wild, self._bits, rows, expected, self.happened)
 
 
 def prober_phases(cycles: int) -> tuple[ProberPhase, ...]:

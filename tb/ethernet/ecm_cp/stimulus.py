@@ -15,10 +15,11 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import ecm_cp as golden
 from vlane.golden.ethernet.prbs import after_draw, number_of
+from vlane.golden.oracle.ethernet import ECMCPMachine, ecm_cp_oracle, run_ecm_cp
 from vlane.tb.ethernet.ecm_cp import crosses as crosses_ecm_cp
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -28,8 +29,6 @@ CERTAIN = 65536
 (C_ENTER, C_LEAVE, C_TURN, C_MANAGED, C_RESET) = range(5)
 _MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
-_VALUES = ("enter", "enter_bytes", "managed", "tagged", "tag", "cpid", "leave", "leave_bytes")
-_SHOWN = ("sampled", "notify", "stop", "feedback", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +140,18 @@ def _draw_tags(values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
 
 @kernel
 def _fill(
-    state: golden.ECMCPState,
-    values: NDArray[np.int64],
+    machine: ECMCPMachine,
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     largest: int,
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    state, values = machine.state, machine.seen
     for cycle in range(len(rows)):
         if below(bits, 1024) == 0:
             values[golden.CPID] = below(bits, _CPIDS)
@@ -171,28 +167,17 @@ def _fill(
             _draw_frames(state, values, link, chances, largest, bits)
         _draw_tags(values, bits)
         resets = below(bits, CERTAIN) < chances[C_RESET]
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
-        put(rows, cycle, ins, 0, resets)
-        for value in range(len(values)):
-            put(rows, cycle, ins, 1 + value, values[value])
         link[COUNT] += values[golden.ENTER]
-        for value in range(3):
-            put(expected, cycle, outs, value, state.shown[0, value])
-        put(expected, cycle, outs, 3, state.shown[0, golden.S_FEEDBACK] & _FEEDBACK_MASK)
-        put(expected, cycle, outs, 4, state.kept[golden.WAITING])
-        golden.step(state, values, rules)
-        note_rules(happened, rules, cycle)
-        if resets:
-            golden.reset(state)
+        put_inputs(rows[cycle], machine.ins, resets, values)
+        run_ecm_cp(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
 
 
 class ECMCPOutput(EthernetStimulus):
     """Golden at an output, in phases of type ``PointPhase``."""
 
     reference: ClassVar = golden
-    value_names = _VALUES
-    output_names = _SHOWN
+    oracle: ClassVar = ecm_cp_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -214,21 +199,8 @@ class ECMCPOutput(EthernetStimulus):
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: PointPhase = self.phases[index]
         chances = np.array([phase.enter, phase.leave, phase.turn, phase.managed, phase.reset], np.int64)
-        _fill(
-            self._state,
-            self._values,
-            self._link,
-            chances,
-            phase.largest,
-            phase.wild,
-            self._bits,
-            self._ins,
-            self._outs,
-            rows,
-            expected,
-            rules,
-            self.happened,
-        )
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, self._link, chances, phase.largest, phase.wild, self._bits, rows, expected, self.happened)
 
 
 def point_phases(cycles: int) -> tuple[PointPhase, ...]:

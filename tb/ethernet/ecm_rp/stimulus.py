@@ -14,10 +14,11 @@ from vlane.ethernet.shared import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import ecm_rp as golden
+from vlane.golden.oracle.ethernet import ECMRPMachine, ecm_rp_oracle, run_ecm_rp
 from vlane.tb.ethernet.ecm_rp import crosses as crosses_ecm_rp
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -30,8 +31,6 @@ _HOT, _MORE_AT_ONCE = 4, 16
 _MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
 _FEEDBACKS = 1 << FEEDBACK_BITS
 _POINT, _PROBE, _STOP, _DRIFT = (int(each) for each in Notice)
-_VALUES = ("order", "ask", "flow", "frame_bytes", "notice", "cpid", "feedback")
-_SHOWN = ("ready", "done", "may", "limited", "rate", "probe", "tag", "limiters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +104,17 @@ def _draw_order(
 
 @kernel
 def _fill(
-    state: golden.ECMRPState,
-    values: NDArray[np.int64],
+    machine: ECMRPMachine,
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
-    kept = state.kept
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    state, values = machine.state, machine.seen
     for cycle in range(len(rows)):
         values[golden.ORDER] = below(bits, CERTAIN) < chances[C_ORDER]
         if wild:
@@ -132,31 +127,17 @@ def _fill(
         ready = golden.is_ready(state)
         more = _MORE_AT_ONCE if ready else 1
         resets = below(bits, CERTAIN) < more * chances[C_RESET]
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
-        put(rows, cycle, ins, 0, resets)
-        for value in range(golden.FEEDBACK):
-            put(rows, cycle, ins, 1 + value, values[value])
-        put(rows, cycle, ins, 1 + golden.FEEDBACK, values[golden.FEEDBACK] & (_FEEDBACKS - 1))
-        put(expected, cycle, outs, 0, ready)
-        if ready and kept[golden.ANSWERS] != 0:
-            put(expected, cycle, outs, 1, 1)
-            for value in range(5):
-                put(expected, cycle, outs, 2 + value, kept[golden.S_MAY + value])
-        put(expected, cycle, outs, 7, kept[golden.S_LIMITERS])
         link[COUNT] += ready and values[golden.ORDER] != 0
-        golden.step(state, values, rules)
-        note_rules(happened, rules, cycle)
-        if resets:
-            golden.reset(state)
+        put_inputs(rows[cycle], machine.ins, resets, values)
+        run_ecm_rp(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
 
 
 class ECMRPSource(EthernetStimulus):
     """Golden at a source, in phases of type ``SourcePhase``."""
 
     reference: ClassVar = golden
-    value_names = _VALUES
-    output_names = _SHOWN
+    oracle: ClassVar = ecm_rp_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -170,20 +151,8 @@ class ECMRPSource(EthernetStimulus):
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SourcePhase = self.phases[index]
         chances = np.array([phase.order, phase.ask, phase.rise, phase.stop, phase.drift, phase.reset], np.int64)
-        _fill(
-            self._state,
-            self._values,
-            self._link,
-            chances,
-            phase.wild,
-            self._bits,
-            self._ins,
-            self._outs,
-            rows,
-            expected,
-            rules,
-            self.happened,
-        )
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, self._link, chances, phase.wild, self._bits, rows, expected, self.happened)
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:

@@ -15,10 +15,11 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import pause as golden
 from vlane.golden.ethernet import watermarks
+from vlane.golden.oracle.ethernet import PauseMachine, pause_oracle, run_pause
 from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
 from vlane.tb.ethernet.pause import crosses as crosses_pause
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, put
+from vlane.tb.machinery.native.packing import put_inputs
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -30,18 +31,6 @@ _MORE_AT_ONCE = 16
 """Factor by which resets are more likely in a cycle with a drop or request, and writes in a cycle with a drop."""
 _MOST_BYTES = (1 << BYTES_BITS) - 1
 _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
-_VALUES = (
-    "arrive",
-    "arrive_bytes",
-    "leave",
-    "leave_bytes",
-    "said",
-    "program__enable",
-    "program__high",
-    "program__low",
-    "program__pause_on",
-)
-_SHOWN = ("drop", "paused", "request", "quanta", "level", "drops", "high", "low", "pause_on")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +138,19 @@ def _draw_frames(
 
 @kernel
 def _fill(
-    state: golden.PauseState,
-    values: NDArray[np.int64],
+    machine: PauseMachine,
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     full: bool,  # noqa: FBT001 - kernels take positional arguments only
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Write one row of inputs and of expected outputs per cycle."""
-    marks, input_state = state.marks, state.marks.input[0]
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    state, values = machine.state, machine.seen
+    marks = state.marks
     for cycle in range(len(rows)):
         now = state.seen[golden.NOW]
         values[golden.W_ENABLE] = 0
@@ -185,33 +171,17 @@ def _fill(
         if below(bits, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
             _draw_settings(state, values, bits)
         resets = below(bits, CERTAIN) < more * chances[C_RESET]
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
-        put(rows, cycle, ins, 0, resets)
-        for value in range(len(values)):
-            put(rows, cycle, ins, 1 + value, values[value])
         link[COUNT] += values[golden.ARRIVE]
-        put(expected, cycle, outs, 0, drops)
-        put(expected, cycle, outs, 1, watermarks.is_paused(marks, 0, now))
-        put(expected, cycle, outs, 2, wanted)
-        put(expected, cycle, outs, 3, watermarks.quanta(marks, 0, now))
-        put(expected, cycle, outs, 4, input_state.level)
-        put(expected, cycle, outs, 5, input_state.drops)
-        put(expected, cycle, outs, 6, input_state.high)
-        put(expected, cycle, outs, 7, input_state.low)
-        put(expected, cycle, outs, 8, input_state.enabled)
-        golden.step(state, values, rules)
-        note_rules(happened, rules, cycle)
-        if resets:
-            golden.reset(state)
+        put_inputs(rows[cycle], machine.ins, resets, values)
+        run_pause(machine, resets, expected[cycle])
+        note_rules(happened, machine.rules, cycle)
 
 
 class PauseInput(EthernetStimulus):
     """Golden at an input, in phases of type ``PausePhase``."""
 
     reference: ClassVar = golden
-    value_names = _VALUES
-    output_names = _SHOWN
+    oracle: ClassVar = pause_oracle
 
     @staticmethod
     def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
@@ -224,21 +194,8 @@ class PauseInput(EthernetStimulus):
         chances = np.array(
             [phase.arrive, phase.leave, phase.turn, phase.say, phase.unasked, phase.write, phase.reset], np.int64
         )
-        _fill(
-            self._state,
-            self._values,
-            self._link,
-            chances,
-            phase.full,
-            phase.wild,
-            self._bits,
-            self._ins,
-            self._outs,
-            rows,
-            expected,
-            rules,
-            self.happened,
-        )
+        machine = self._machine._replace(rules=rules)
+        _fill(machine, self._link, chances, phase.full, phase.wild, self._bits, rows, expected, self.happened)
 
 
 def pause_phases(cycles: int) -> tuple[PausePhase, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.oracle.ports import Placing, Port
+from vlane.golden.oracle.words import clear, write, write_each
 from vlane.tb.machinery.native.rows import Field
 
 _WORD_BITS = 64
@@ -97,6 +100,36 @@ def clear_row(rows: NDArray[np.uint64], cycle: int) -> None:
     """Set a row to zeros."""
     for word in range(rows.shape[1]):
         rows[cycle, word] = 0
+
+
+def in_rows(*layouts: Mapping[str, Field]) -> Placing:
+    """Return the function that places an oracle's ports where the layouts have them.
+
+    Raises
+    ------
+    ValueError
+        If the oracle and a layout disagree about the width of a port.
+    """
+    fields = {name: field for layout in layouts for name, field in layout.items()}
+
+    def place(*ports: Port) -> tuple[Port, ...]:
+        placed = []
+        for port in filter(lambda port: port.width, ports):
+            field = fields[port.name]
+            if field.bits != port.width:
+                raise ValueError(f"{port.name} has {field.bits} bits in a row, {port.width} in the oracle")
+            placed.append(replace(port, first=_WORD_BITS * field.word + field.shift))
+        return tuple(placed)
+
+    return place
+
+
+@inner
+def put_inputs(words: NDArray[np.uint64], ins: NDArray[np.int64], resets: int, values: NDArray[np.int64]) -> None:
+    """Write a cycle's inputs to words: the reset, which is element 0, and the values behind it."""
+    clear(words)
+    write(words, ins, 0, resets)
+    write_each(words, ins, 1, values)
 
 
 def put_writes(inputs: Mapping[str, Field], writes: Sequence[Mapping[str, int]], rows: NDArray[np.uint64]) -> None:

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below, draw
-from vlane.golden.tables import lft as golden
+from vlane.golden.oracle.tables import LFTMachine, lft_oracle
 from vlane.tables.lft import UNASSIGNED
-from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, put
-from vlane.tb.machinery.native.rows import Words
-from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus
-from vlane.tb.tables.lft import crosses as crosses_lft
-from vlane.tb.tables.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
+from vlane.tb.machinery.native.stimulus import Stimulus
+from vlane.tb.tables.stimulus_tables import DRAW, qualified_table
 
 _CERTAIN = 256
 
@@ -42,125 +38,41 @@ def _destination(bits: NDArray[np.uint64], entries: int, top: int) -> int:
     return below(bits, entries)
 
 
-@kernel
-def _fill(
-    state: golden.LFTState,
-    lookups: int,
-    chances: NDArray[np.int64],
-    bits: NDArray[np.uint64],
-    given: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
-    happened: Happened,
-    done: NDArray[np.int64],
-) -> None:
-    """Fill one row of inputs and of expected outputs per cycle."""
-    entries, last = len(state.port), 0
-    for cycle in range(len(rows)):
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
-        writes, near = below(bits, _CERTAIN) < chances[0], below(bits, _CERTAIN) < chances[1]
-        is_top = below(bits, 16) == 0
-        lid = below(bits, entries)
-        if below(bits, 16) == 0 or (is_top and below(bits, 4) == 0):
-            lid = below(bits, 65536)
-        if is_top and below(bits, 2):
-            lid = 1 << below(bits, 16)
-        elif below(bits, 8) == 0:
-            lid |= 1 << below(bits, 16)
-        port = below(bits, state.ports + 2)
-        if below(bits, 8) == 0:
-            port = UNASSIGNED if below(bits, 2) else below(bits, 256)
-        for index in range(lookups):
-            dlid = _destination(bits, entries, state.top[0])
-            if index == 0 and near:
-                dlid = lid if below(bits, 4) else last
-            out, cause = golden.look_up(state, dlid, rules)
-            put(rows, cycle, given, 1 + index, dlid)
-            put(expected, cycle, wanted, index, out)
-            put(expected, cycle, wanted, lookups + index, cause != 0)
-            put(expected, cycle, wanted, 2 * lookups + index, cause)
-        done[0] += lookups
-        last = lid
-        resets = (draw(bits) & 0xFFFF) < chances[2]
-        put(rows, cycle, given, 0, resets)
-        put(rows, cycle, given, 1 + lookups, writes)
-        put(rows, cycle, given, 2 + lookups, is_top)
-        put(rows, cycle, given, 3 + lookups, lid)
-        put(rows, cycle, given, 4 + lookups, port)
-        if writes:
-            golden.write(state, is_top, lid, port)
-        if resets:
-            golden.reset(state)
-        note_rules(happened, rules, cycle)
+@inner
+def _draw(machine: LFTMachine, chances: NDArray[np.int64], last: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
+    """Draw destinations, mostly of existing entries, and a write of an entry or of the top."""
+    state, seen, lookups = machine.state, machine.seen, machine.lookups
+    entries = len(state.port)
+    writes, near = below(bits, _CERTAIN) < chances[0], below(bits, _CERTAIN) < chances[1]
+    is_top = below(bits, 16) == 0
+    lid = below(bits, entries)
+    if below(bits, 16) == 0 or (is_top and below(bits, 4) == 0):
+        lid = below(bits, 65536)
+    if is_top and below(bits, 2):
+        lid = 1 << below(bits, 16)
+    elif below(bits, 8) == 0:
+        lid |= 1 << below(bits, 16)
+    port = below(bits, state.ports + 2)
+    if below(bits, 8) == 0:
+        port = UNASSIGNED if below(bits, 2) else below(bits, 256)
+    for index in range(lookups):
+        dlid = _destination(bits, entries, state.top[0])
+        if index == 0 and near:
+            dlid = lid if below(bits, 4) else last[0]
+        seen[index] = dlid
+    last[0] = lid
+    resets = (draw(bits) & 0xFFFF) < chances[2]
+    seen[lookups] = writes
+    seen[lookups + 1] = is_top
+    seen[lookups + 2] = lid
+    seen[lookups + 3] = port
+    return resets
 
 
-class LFTLookups(TableStimulus):
-    """Golden with random look-ups and writes.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Parameters of the component.
-    phases : sequence of LookupPhase
-        Phases, in the order in which they run.
-    seed : int
-        Seed of the random choices; equal arguments give equal rows.
-    inputs, outputs : mapping
-        Position of every port in a row.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        phases: tuple[LookupPhase, ...],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        count = parameters["lookups"]
-        writes = [(f"program__{name}", 1) for name in ("enable", "top", "lid", "port")]
-        super().__init__(
-            phases,
-            golden.RULES,
-            seed=seed,
-            inputs=inputs,
-            outputs=outputs,
-            given=[("rst", 1), ("dlid", count), *writes],
-            wanted=[("port", count), ("drop", count), ("cause", count)],
-        )
-        if parameters["ports"] == 254:
-            self.applicable -= {"no_such_port"}
-        self._count = count
-        self._state = golden.new_state(**parameters)
-
-    def _cycles(self, chances: NDArray[np.int64], rows: Words, expected: Words, rules: Counts) -> None:
-        _fill(
-            self._state,
-            self._count,
-            chances,
-            self._bits,
-            self._given,
-            self._wanted,
-            rows,
-            expected,
-            rules,
-            self.happened,
-            self._lookups,
-        )
+DRAW[LFTMachine] = _draw
 
 
-def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
-    """Return the stimulus that qualifies the look-up: it reaches every rule and every corner case."""
-    lookups = LFTLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
-    lookups.watch(
-        crosses_lft.crosses(parameters),
-        crosses_lft.EVENTS,
-        inputs=inputs,
-        outputs=outputs,
-        judged_from_cycles=crosses_lft.JUDGED_FROM_CYCLES,
-    )
-    return lookups
+def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
+    """Return the stimulus that qualifies the look-up; ``run``: see ``qualified_table``."""
+    never = {"no_such_port"} if parameters["ports"] == 254 else set()
+    return qualified_table("lft", lft_oracle, parameters, parameters["lookups"], never, **run)
