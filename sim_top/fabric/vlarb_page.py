@@ -9,23 +9,12 @@ from typing import Any
 
 from vlane.documents.files import usable_folder
 from vlane.rates import LinkClock
+from vlane.sim_top.fabric import vlarb_words as words
 from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike
 from vlane.sim_top.output.page import Cell, Column, Page, Section, Table, Verdict, write
 
 _LAST = 1e300
 """Sort key of waits without a bound: after all other waits."""
-_TURNS = (
-    "Every packet carries a service level, a number from 0 to 15 chosen by the sender. Every port has several lanes, "
-    "each with its own queue, and assigns each level to a lane. A table of the port defines the order in which lanes "
-    "send on the cable. The table matters only under overload: then each lane gets the share below. Capacity unused by "
-    "a lane goes to other lanes."
-)
-_MEANING = (
-    "The share depends on the packet sizes, because ports send whole packets. The table gives the share for packets of "
-    "the largest size, and the range of shares if the packets of this level, or of all other levels, are small. The "
-    "longest wait is the longest time of the first packet in a lane until its transmission, at one port; a packet on a "
-    "path of several ports may wait at every port. Waits for free buffer space in the next switch are not included."
-)
 _COLUMNS = (
     Column("level (SL)", form="d"),
     Column("lane (VL)", is_number=False),
@@ -40,20 +29,20 @@ _COLUMNS = (
 def in_words(level: LevelGets, clock: LinkClock) -> str:
     """Return the share and the wait of a level in a sentence."""
     if level.dropped:
-        return "packets of this level are dropped here"
+        return words.DROPPED
     if not level.served:
-        return "packets of this level get no turn here under load: no entry names the lane, or the high list starves it"
+        return words.UNSERVED
     low, high = (f"{share * clock.rate_gbps:.3g}" for share in (level.least, level.most))
-    gets = f"{low} to {high} Gb/s of a full cable" if low != high else f"{low} Gb/s of a full cable"
+    gets = words.GETS_RANGE.format(low, high) if low != high else words.GETS.format(low)
     if isinf(level.wait_blocks):
-        return f"{gets}; no bound on the wait of a packet"
-    return f"{gets}; a packet waits at most {shown_wait(level, clock)} us for its turn"
+        return words.GETS_ENDLESS.format(gets)
+    return words.GETS_BOUNDED.format(gets, shown_wait(level, clock))
 
 
 def shown_wait(level: LevelGets, clock: LinkClock) -> str:
     """Return the longest wait in us as rounded text."""
     if isinf(level.wait_blocks):
-        return "no bound"
+        return words.NO_BOUND
     us = clock.ns(level.wait_blocks) / 1000
     return f"{us:,.0f}" if us >= 100 else f"{us:.3g}"
 
@@ -67,7 +56,7 @@ def write_vlarb_page(name: str, groups: Sequence[PortsAlike], clock: LinkClock, 
         If the page cannot be written; the error names ``--page``.
     """
     usable_folder(folder, option="--page")
-    reading = Section("How to read this", texts=(_TURNS, _MEANING))
+    reading = Section("How to read this", texts=(words.TURNS, words.MEANING))
     sections = [reading, *(_section(each, clock) for each in groups)]
     facts = [("Cables", f"{clock.rate_gbps:g} Gb/s"), ("Kinds of ports", str(len(groups)))]
     page = Page(f"{name}: what each service level gets", sections, [_verdict(groups)], facts)
@@ -79,10 +68,10 @@ def _verdict(groups: Sequence[PortsAlike]) -> Verdict:
     starved = sorted({level.sl for level in levels if not level.served})
     endless = sorted({level.sl for level in levels if level.served and isinf(level.wait_blocks)})
     if starved:
-        return Verdict("bad", f"Level {', '.join(map(str, starved))} gets no turn at some ports under load.")
+        return Verdict("bad", words.STARVED.format(", ".join(map(str, starved))))
     if endless:
-        return Verdict("warn", f"Level {', '.join(map(str, endless))} may wait without a bound at some ports.")
-    return Verdict("good", "Every level has a bound on its wait.")
+        return Verdict("warn", words.ENDLESS.format(", ".join(map(str, endless))))
+    return Verdict("good", words.BOUNDED)
 
 
 def _section(group: PortsAlike, clock: LinkClock) -> Section:

@@ -1,0 +1,344 @@
+// The page: fields to questions, answers to tables and pictures. All rules are in the translated functions.
+"use strict";
+const DATA = /*DATA*/null;
+const $ = id => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const WAIT_MS = 80, STRIP_PACKETS = 1000, TIME_CYCLES = 240, SHOWN_ORDER = 48, STEP_CYCLES = 200, CONTEST_PACKETS = 20000;
+const LONGEST_LINK = 60000, LARGE_TEXT = 20000, MANY_NOTES = 40;
+const fill = (text, ...parts) => parts.reduce((made, part) => made.replace("{}", () => part), text);
+const colour = vl => `var(--c${vl % 8})`;
+const count = number => number.toLocaleString("en");
+
+function make(name, attributes = {}, ...children) {
+  const made = name.startsWith("svg:") ? document.createElementNS(SVG, name.slice(4)) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children.map(String));
+  return made;
+}
+
+// Python's format ".3g".
+function general(value, digits = 3) {
+  if (value === 0) return "0";
+  const [, mantissa, power] = /^(.*)e(.*)$/.exec(value.toExponential(digits - 1)), exponent = Number(power);
+  const plain = text => text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  if (exponent >= -4 && exponent < digits) return plain(value.toFixed(digits - 1 - exponent));
+  return `${plain(mantissa)}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
+const percent = share => (100 * share).toFixed(2);
+const microseconds = (blocks, gbps) => 512 * blocks / gbps / 1000;
+function shownWait(wait, gbps) {
+  if (wait < 0) return DATA.words.noBound;
+  const us = microseconds(wait, gbps);
+  return us >= 100 ? count(Math.round(us)) : general(us);
+}
+const harmless = text => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => `\\x${c.codePointAt(0).toString(16).padStart(2, "0")}`);
+
+// A worker computes, so that the page answers while a long order is followed; without workers the page computes.
+const bytes = Uint8Array.from(atob(DATA.wasm), c => c.charCodeAt(0));
+const asked = new Map();
+let worker = null, local = null, number = 0;
+function startWorker() {
+  const code = `${$("core").textContent}
+let core; const ready = new Promise(done => { onmessage = async ({ data }) => {
+  if (data.bytes) { core = await arbiterCore(data.data, data.bytes); done(); return; }
+  await ready; postMessage({ number: data.number, answer: core[data.name](data.question) }); }; });`;
+  worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  worker.onmessage = ({ data }) => { asked.get(data.number)?.(data.answer); asked.delete(data.number); };
+  worker.onerror = () => { worker = null; local = local || arbiterCore(DATA, bytes); };
+  worker.postMessage({ bytes, data: { ...DATA, wasm: "", examples: [] } });
+}
+function restartWorker() {
+  if (!worker || !asked.size) return;
+  worker.terminate();
+  asked.clear();
+  startWorker();
+}
+async function ask(name, question) {
+  if (!worker) return (await (local = local || arbiterCore(DATA, bytes)))[name](question);
+  return new Promise(done => { asked.set(++number, done); worker.postMessage({ number, name, question }); });
+}
+
+// Numbers such as "0,1,2" from 0 to most, each once and in order; null for anything else.
+function numbersOf(text, most) {
+  const parts = text.split(/[\s,]+/).filter(Boolean), found = [...new Set(parts.map(Number))].sort((a, b) => a - b);
+  return parts.every(part => /^\d+$/.test(part)) && found.every(each => each <= most) ? found : null;
+}
+
+let view = null, version = 0;
+function question() {
+  const sls = $("sls").value.trim() ? numbersOf($("sls").value, 15) : [...Array(16).keys()];
+  return { text: $("text").value, kind: Number($("kind").value), vls: Number($("vls").value), mtu: Number($("mtu").value), sls };
+}
+async function update() {
+  const began = performance.now(), mine = ++version, given = question();
+  restartWorker();
+  if (!given.sls) return problem("Levels that send: numbers from 0 to 15, such as 0,1,2,3.");
+  const found = await ask("analyse", given);
+  if (mine !== version) return;
+  if (found.problem) return problem(found.problem);
+  const vls = Object.keys(found.lanes).map(Number), gbps = DATA.rates[$("rate").value];
+  view = { ...found, vls, gbps, given, history: [], packets: 0 };
+  $("results").hidden = false;
+  showVerdict(); showRows(); showBars();
+  const period = vls.length ? found.lanes[vls[0]].period : 0;
+  const order = await ask("begin", { vls, count: Math.min(period, STRIP_PACKETS) });
+  if (mine !== version) return;
+  view.order = order; view.period = period; view.registers = order.registers;
+  showStrip(); showLanes(); showStep(null);
+  document.documentElement.dataset.ms = (performance.now() - began).toFixed(1);
+  document.documentElement.dataset.done = String(mine);
+  globalThis.arbiterResult = view;
+  remember();
+}
+function problem(text) {
+  view = null;
+  globalThis.arbiterResult = { problem: text };
+  $("results").hidden = true;
+  $("verdict").replaceChildren(make("p", { class: "bad headline" }, text));
+  document.documentElement.dataset.done = String(version);
+}
+
+function showVerdict() {
+  const levels = view.levels.filter(level => !level.dropped);
+  const starved = levels.filter(level => !level.most), endless = levels.filter(level => level.most && level.wait < 0);
+  const named = some => some.map(level => level.sl).join(", ");
+  const [kind, text] = starved.length ? ["bad", fill(DATA.words.starved, named(starved))]
+    : endless.length ? ["warn", fill(DATA.words.endless, named(endless))] : ["good", DATA.words.bounded];
+  const list = make("ul");
+  for (const { code, line, name, message } of view.notes.slice(0, MANY_NOTES)) {
+    const where = [line ? `line ${line}` : "", harmless(name)].filter(Boolean).join(" ");
+    list.append(make("li", { class: "warn" }, `${code}${where ? ` (${where})` : ""}: ${harmless(message)}`));
+  }
+  if (view.notes.length > MANY_NOTES) list.append(make("li", { class: "warn" }, `${view.notes.length - MANY_NOTES} more findings`));
+  $("verdict").replaceChildren(make("p", { class: `${kind} headline` }, text), list);
+}
+
+function inWords(level) {
+  const { words } = DATA;
+  if (level.dropped) return words.dropped;
+  if (!level.most) return words.unserved;
+  const [low, high] = [level.least, level.most].map(share => general(share * view.gbps));
+  const gets = low === high ? fill(words.gets, low) : fill(words.getsRange, low, high);
+  return level.wait < 0 ? fill(words.getsEndless, gets) : fill(words.getsBounded, gets, shownWait(level.wait, view.gbps));
+}
+function showRows() {
+  const source = view.limitLine ? `line ${view.limitLine}, ${view.limitName}` : "OpenSM's default";
+  $("caption").textContent = `${view.dataVls} data lanes, packets of up to ${view.mtu} bytes, ${$("rate").value}, LimitOfHighPriority ${view.limit} (${source})`;
+  const heads = ["SL", "VL", "share (%)", "from (%)", "to (%)", "Gb/s", "longest wait (us)", "in words"];
+  $("heads").replaceChildren(...heads.map((head, place) => make("th", { scope: "col", ...(place === 7 ? { class: "text" } : {}) }, head)));
+  $("rows").replaceChildren(...view.levels.map(level => {
+    const cells = [level.sl, level.vl, percent(level.share), percent(level.least), percent(level.most),
+      general(level.share * view.gbps), shownWait(level.wait, view.gbps), inWords(level)];
+    const row = make("tr");
+    cells.forEach((cell, place) => row.append(make(place ? "td" : "th",
+      { "data-name": heads[place], ...(place ? {} : { scope: "row" }), ...(place === 7 ? { class: "text" } : {}) }, cell)));
+    return row;
+  }));
+}
+
+const width = () => Math.max(320, Math.min(1120, $("results").clientWidth || 900));
+function picture(wide, high, label) { return make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": label }); }
+function showBars() {
+  const wide = width(), tall = 26, left = 96, right = 56, high = view.levels.length * tall;
+  const place = share => left + share * (wide - left - right);
+  const svg = picture(wide, high + 22, view.levels.map(level => `SL ${level.sl}: ${percent(level.share)} percent`).join(", "));
+  for (const share of [0, .25, .5, .75, 1]) svg.append(
+    make("svg:line", { x1: place(share), x2: place(share), y1: 0, y2: high, class: "axis" }),
+    make("svg:text", { x: place(share), y: high + 16, "text-anchor": "middle" }, `${100 * share} %`));
+  view.levels.forEach((level, row) => {
+    const y = row * tall, middle = y + tall / 2, from = place(level.least), to = place(level.most);
+    svg.append(make("svg:text", { x: 0, y: y + 17 }, `SL ${level.sl} (VL ${level.vl})`),
+      make("svg:rect", { x: left, y: y + 4, width: Math.max(0, place(level.share) - left), height: tall - 8, fill: colour(level.vl) }),
+      make("svg:path", { d: `M${from} ${middle}H${to}M${from} ${y + 8}v${tall - 16}M${to} ${y + 8}v${tall - 16}`, class: "whisker" }),
+      make("svg:text", { x: place(Math.max(level.share, level.most)) + 6, y: y + 17 }, percent(level.share)));
+  });
+  $("bars").replaceChildren(svg);
+}
+
+// One row per lane; each mark is a start, a length and a lane.
+function timeline(marks, length, label) {
+  const wide = width(), left = 52, tall = 18, lanes = view.vls, svg = picture(wide, lanes.length * tall + 4, label);
+  const scale = (wide - left) / Math.max(length, 1);
+  lanes.forEach((vl, row) => {
+    svg.append(make("svg:text", { x: 0, y: row * tall + 14 }, `VL ${vl}`), make("svg:line", { x1: left, x2: wide, y1: row * tall + tall, y2: row * tall + tall, class: "axis" }));
+    for (const isHigh of [true, false]) {
+      const path = marks.filter(mark => mark.lane === vl && (mark.source === 1) === isHigh).map(mark =>
+        `M${(left + mark.from * scale).toFixed(2)} ${row * tall + (isHigh ? 2 : 8)}h${Math.max(.6, mark.size * scale - .5).toFixed(2)}v${isHigh ? 14 : 8}h-${Math.max(.6, mark.size * scale - .5).toFixed(2)}z`).join("");
+      svg.append(make("svg:path", { d: path, fill: colour(vl) }));
+    }
+  });
+  return svg;
+}
+function showStrip() {
+  const { order, sources } = view.order, drawn = order.length;
+  $("period").textContent = !view.period ? "No lane can send." : `With a backlog in all lanes, the order repeats after ${count(view.period)} packets${view.period > drawn ? `. The first ${count(drawn)} packets` : ""}. Tall marks: high list. Short marks: low list.`;
+  const marks = order.map((lane, place) => ({ lane, source: sources[place], from: place, size: 1 }));
+  $("strip").replaceChildren(timeline(marks, drawn, "Packets in the order of service: " + view.vls.map(vl => `VL ${vl} ${order.filter(lane => lane === vl).length}`).join(", ")));
+}
+
+function showLanes() {
+  for (const [id, name] of [["requests", "a packet"], ["credits", "credit"]]) {
+    $(id).querySelectorAll("label").forEach(label => label.remove());
+    for (const vl of view.vls) {
+      const box = make("input", { type: "checkbox", value: vl, "aria-label": `VL ${vl} has ${name}` }), label = make("label");
+      box.checked = true;
+      label.append(box, ` VL ${vl}`);
+      $(id).append(label);
+    }
+  }
+}
+const chosen = id => [...$(id).querySelectorAll("input:checked")].map(box => Number(box.value));
+const LISTS = ["no list", "the high list", "the low list", "VL15"];
+function entryText(name, pointer, remaining) {
+  const left = remaining > 0 ? `${remaining} blocks left` : remaining < 0 ? `weight exceeded by ${-remaining} blocks` : "weight used up";
+  return `${name} list at entry ${pointer}, ${left}`;
+}
+function showStep(last) {
+  const r = view.registers, now = view.history.length;
+  const limit = view.limit === 255 && !view.swapped ? "no limit on High" : r.counter > 0 ? `High may start packets for ${r.counter} more blocks before Low` : "the low list is next";
+  const lines = [`${entryText("High", r.pointerHigh, r.remainingHigh)}. ${entryText("Low", r.pointerLow, r.remainingLow)}. LimitOfHighPriority: ${limit}.${r.swapPending ? " A swap is pending." : ""} Active bank: ${r.bank}.`];
+  if (last) {
+    const blocks = view.blocks, event = last.lane >= 0 ? `VL ${last.lane} sends a packet of ${blocks} blocks from ${LISTS[last.source]}`
+      : last.stalled ? "the link is stalled" : last.ready ? "no lane has a packet and credit for it" : `the link is busy; the packet needs ${last.busy} more cycle${last.busy === 1 ? "" : "s"}`;
+    lines.unshift(`Cycle ${count(now)}, packet ${count(view.packets)}: ${event}.`);
+  } else lines.unshift("Before the first decision.");
+  $("now").replaceChildren(...lines.map(line => make("p", {}, line)));
+  const shown = view.history.slice(-TIME_CYCLES), first = now - shown.length, marks = [];
+  shown.forEach((each, at) => { const before = marks[marks.length - 1]; if (each.lane < 0 && before && before.on === each.on && each.on >= 0) before.size++; else if (each.on >= 0) marks.push({ lane: each.on, on: each.on, source: each.from, from: at, size: 1 }); });
+  $("time").replaceChildren(...(now ? [timeline(marks, Math.max(shown.length, 1), `Cycles ${first + 1} to ${now}: lane on the link`), make("p", { class: "key" }, `Cycles ${count(first + 1)} to ${count(now)}; a packet of ${view.blocks} blocks occupies the link for ${view.blocks} cycles.`)] : []));
+}
+let stepping = Promise.resolve();
+function advance(cycles, packets) { stepping = stepping.then(() => advanceNow(cycles, packets)); return stepping; }
+async function advanceNow(cycles, packets) {
+  if (!view) return;
+  const mine = version, stalled = $("stalled").checked;
+  const answer = await ask("cycles", { requests: chosen("requests"), credits: chosen("credits"), stalled, swap: !!view.swap, count: cycles, packets });
+  if (mine !== version) return;
+  view.swap = false;
+  let on = view.on ?? -1, from = view.from ?? 0;
+  for (const each of answer.found) {
+    if (each.lane >= 0) { on = each.lane; from = each.source; view.packets++; }
+    view.history.push({ ...each, stalled, on: stalled && each.lane < 0 ? -1 : each.lane < 0 && each.ready ? -1 : on, from });
+    if (view.history.length > 200000) view.history.splice(0, 100000);
+  }
+  view.on = on; view.from = from; view.registers = answer.registers;
+  showStep(view.history[view.history.length - 1] || null);
+}
+async function restart() {
+  const mine = version;
+  if (!view) return;
+  const answer = await ask("swapIn", { main: view.given, second: view.given });
+  const order = await ask("begin", { vls: view.vls, count: 0 });
+  if (mine !== version || answer.problem) return;
+  Object.assign(view, { history: [], packets: 0, registers: order.registers, on: -1, swap: false, swapped: false });
+  $("swapped").textContent = "";
+  showStep(null);
+}
+async function swapTable() {
+  if (!view) return;
+  const second = { ...view.given, text: $("second").value }, answer = await ask("swapIn", { main: view.given, second });
+  if (answer.problem) { $("swapped").textContent = answer.problem; return; }
+  view.swap = view.swapped = true;
+  $("swapped").textContent = `Written: ${answer.high.length} high and ${answer.low.length} low entries, limit ${answer.limit}. The swap takes effect at the end of the next cycle in which the link is free.`;
+}
+
+async function contest() {
+  const small = $("small").value.trim() ? numbersOf($("small").value, 14) : [];
+  if (!small) { $("contest-problem").textContent = "Lanes with packets of 64 bytes: numbers from 0 to 14, such as 1,3."; return; }
+  const mtu = Number($("mtu").value);
+  const answer = await contestCore("compare", { weights: $("weights").value, small, mtu, shown: SHOWN_ORDER, count: CONTEST_PACKETS });
+  const { vls } = answer;
+  $("contest-problem").textContent = vls.length ? "" : "Weights: at least one VL:weight with a weight from 1 to 255, such as 0:1,1:2.";
+  $("contest-caption").textContent = `Shares of the link in ${count(CONTEST_PACKETS)} packets, all lanes with a backlog; configured: ${vls.map((vl, place) => `VL ${vl} ${percent(answer.weights[place])} %`).join(", ")}`;
+  $("contest-heads").replaceChildren(make("th", { scope: "col", class: "text" }, "scheduler"), ...vls.map(vl => make("th", { scope: "col" }, `VL ${vl} (%)`)), make("th", { scope: "col", class: "text" }, `first ${SHOWN_ORDER} packets`));
+  $("contest-rows").replaceChildren(...answer.schedulers.map(each => {
+    const row = make("tr", {}), bad = each.done < 0, last = make("td", { class: "text" }, bad ? "a weight is too large beside the smallest weight" : "");
+    if (!bad) {
+      const svg = make("svg:svg", { viewBox: `0 0 ${SHOWN_ORDER * 8} 16`, role: "img", "aria-label": `VL ${each.order.join(" ")}` });
+      each.order.forEach((vl, place) => svg.append(make("svg:rect", { x: 8 * place, y: 0, width: 7, height: 16, fill: colour(vl) })));
+      last.append(svg);
+    }
+    row.append(make("th", { scope: "row", class: "text" }, each.title), ...vls.map((_, place) => make("td", {}, bad ? "" : percent(each.shares[place]))), last);
+    return row;
+  }));
+  globalThis.contestResult = answer;
+}
+// A module of its own, so that the comparison changes no table of the stepped arbiter.
+let contestInstance = null;
+async function contestCore(name, given) { return (await (contestInstance = contestInstance || arbiterCore(DATA, bytes)))[name](given); }
+
+// The state of the fields stands in the fragment of the address, compressed; browsers send fragments to no server.
+const FIELDS = ["text", "kind", "vls", "mtu", "rate", "sls", "weights", "small", "second"];
+const stream = (data, through) => new Response(new Blob([data]).stream().pipeThrough(through)).arrayBuffer();
+async function coded() {
+  const state = JSON.stringify(Object.fromEntries(FIELDS.map(id => [id, $(id).value])));
+  const packed = new Uint8Array(await stream(new TextEncoder().encode(state), new CompressionStream("deflate-raw")));
+  let text = "";
+  for (const byte of packed) text += String.fromCharCode(byte);
+  return btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+async function decode(fragment) {
+  const packed = Uint8Array.from(atob(fragment.replace(/-/g, "+").replace(/_/g, "/")), c => c.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(await stream(packed, new DecompressionStream("deflate-raw"))));
+}
+async function remember() {
+  if ($("text").value.length > 10 * LARGE_TEXT) return;
+  const mine = version, fragment = await coded();
+  if (mine === version && fragment.length <= LONGEST_LINK) history.replaceState(null, "", `#${fragment}`);
+}
+async function copyLink() {
+  const fragment = await coded();
+  if (fragment.length > LONGEST_LINK) { $("copied").textContent = "The text is too long for a link."; return; }
+  history.replaceState(null, "", `#${fragment}`);
+  try { await navigator.clipboard.writeText(location.href); $("copied").textContent = "Copied."; }
+  catch { $("copied").textContent = "The address of this page is the link."; }
+}
+async function restore() {
+  if (location.hash.length < 2) return false;
+  try {
+    const state = await decode(location.hash.slice(1));
+    for (const id of FIELDS) if (typeof state[id] === "string") $(id).value = state[id];
+    return true;
+  } catch { $("copied").textContent = "The link is damaged; this is the first example."; return false; }
+}
+
+function setUp() {
+  const options = (id, pairs, chosenValue) => { $(id).append(...pairs.map(([value, text]) => new Option(text, value))); $(id).value = chosenValue; };
+  options("kind", DATA.kinds, DATA.kinds[0][0]);
+  options("vls", [[0, "of max_op_vls, else 8"], ...DATA.vls.map(each => [each, each])], 0);
+  options("mtu", DATA.mtus.map(each => [each, each]), DATA.mtu);
+  options("rate", Object.entries(DATA.rates).map(([name, gbps]) => [name, `${name} (${general(gbps, 4)} Gb/s)`]), DATA.rate);
+  $("turns").textContent = DATA.words.turns;
+  $("meaning").textContent = DATA.words.meaning;
+  $("words").textContent = DATA.words.terms;
+  $("about").textContent = `vlane ${DATA.version}: ${count(bytes.length)} bytes of WebAssembly, translated from vlane's golden model and from the rules of vlane vlarb explain.`;
+  $("sls").value = "0,1,2,3";
+  $("weights").value = "0:1,1:2,2:4,3:8";
+  $("second").value = "high 0:64\nlow 1:64,2:64,3:64\nlimit 1\n";
+  for (const { title, text, sls } of DATA.examples) {
+    const button = make("button", { type: "button" }, title);
+    button.onclick = () => { $("text").value = text; $("sls").value = sls; update(); };
+    $("examples").append(button);
+  }
+  let timer = 0, contestTimer = 0;
+  const soon = () => { clearTimeout(timer); timer = setTimeout(update, WAIT_MS); };
+  const contestSoon = () => { clearTimeout(contestTimer); contestTimer = setTimeout(() => contest().then(remember), WAIT_MS); };
+  $("form").addEventListener("input", event => { soon(); if (event.target.id === "mtu") contestSoon(); });
+  $("form").addEventListener("submit", event => event.preventDefault());
+  for (const id of ["weights", "small"]) $(id).addEventListener("input", contestSoon);
+  $("packet").onclick = () => advance(STEP_CYCLES, 1);
+  $("ten").onclick = () => advance(10 * STEP_CYCLES, 10);
+  $("cycle").onclick = () => advance(1, 1);
+  $("restart").onclick = restart;
+  $("swap").onclick = swapTable;
+  $("link").onclick = copyLink;
+  addEventListener("resize", () => { if (view) { showBars(); if (view.order) { showStrip(); showStep(view.history[view.history.length - 1] || null); } } });
+}
+(async () => {
+  setUp();
+  try { startWorker(); } catch { worker = null; }
+  if (!await restore()) { $("text").value = DATA.examples[0].text; $("sls").value = DATA.examples[0].sls; }
+  await update();
+  await contest();
+  document.documentElement.dataset.ready = "1";
+})();
