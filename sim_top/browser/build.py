@@ -46,31 +46,37 @@ _REGISTERS = {
 }
 """Registers of the arbiter that the page shows, with their names in golden's model."""
 _TERMS = (
-    "SL: service level. VL: virtual lane, the queue of a level at a port. Entry: a lane and a weight in units of 64 bytes "
-    "in one of two lists. The high list sends first, until LimitOfHighPriority times 4096 bytes are sent; then one packet "
-    "of the low list follows. 0 allows one packet, 255 has no limit. A packet is never cut, so an entry with a weight "
-    "below the size of a packet sends a whole packet."
+    "SL: service level. VL: virtual lane, the queue of a level at a port. Entry: a lane and a weight in units of 64 "
+    "bytes in one of two lists. The high list sends first, until LimitOfHighPriority times 4096 bytes are sent. Then "
+    "one packet of the low list follows. Limit 0 allows one packet of the high list; 255 has no limit. A packet is "
+    "never cut, so an entry with a weight below the size of a packet sends a whole packet."
 )
 _EXAMPLES = (
     (
         "Weights below a packet",
         "0,1,2,3",
-        "# Four levels in four lanes; bulk traffic in VL 0\n"
-        "qos TRUE\nmax_op_vls 4\nqos_high_limit 0\nqos_vlarb_high (null)\n"
-        "qos_vlarb_low 0:4,1:8,2:16,3:255\nqos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n",
+        (
+            "# Four levels in four lanes; bulk traffic in VL 0\n"
+            "qos TRUE\nmax_op_vls 3\nqos_high_limit 0\nqos_vlarb_high 0:0\n"
+            "qos_vlarb_low 0:4,1:8,2:16,3:255\nqos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n"
+        ),
     ),
     (
         "A starving lane",
         "0,1,2",
-        "# High traffic in VL 0 without a limit\n"
-        "qos TRUE\nqos_high_limit 255\nqos_vlarb_high 0:64\nqos_vlarb_low 1:64,2:128\n"
-        "qos_sl2vl 0,1,2,15,15,15,15,15,15,15,15,15,15,15,15,15\n",
+        (
+            "# High traffic in VL 0 without a limit\n"
+            "qos TRUE\nqos_high_limit 255\nqos_vlarb_high 0:64\nqos_vlarb_low 1:64,2:128\n"
+            "qos_sl2vl 0,1,2,15,15,15,15,15,15,15,15,15,15,15,15,15\n"
+        ),
     ),
     (
         "Slips in opensm.conf",
         "0,1,2,3",
-        "qos TRUE\nmax_op_vls 4\nqos_high_limt 4\nqos_high_limit 300\nqos_swe_high_limit four\n"
-        "qos_vlarb_high 0:64,,1:32\nqos_vlarb_low 1:64,9:300 ,3:16\nqos_sl2vl 0,1,2,9\n",
+        (
+            "qos TRUE\nmax_op_vls 4\nqos_high_limt 4\nqos_high_limit 300\nqos_swe_high_limit four\n"
+            "qos_vlarb_high 0:64,,1:32\nqos_vlarb_low 1:64,9:300 ,3:16\nqos_sl2vl 0,1,2,9\n"
+        ),
     ),
     ("OpenSM's defaults", "0,1,2,3", "qos TRUE\n"),
     ("A table without options", "0,1,2", "high 0:32\nlow 1:64,2:192\nlimit 2\nsl2vl 0,1,2\n"),
