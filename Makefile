@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages pins clean
+.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate coverage soak evidence nightly bench area netlist verilog fabric page page-tests docs linkcheck pages pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,7 +124,13 @@ fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
 	@$(VLANE) fabric show $(FABRIC)
 	@$(VLANE) fabric check $(FABRIC)
 
-docs: $(READY)  ## the documentation site, its tutorials run, into build/docs; no warnings, internal links checked
+page: $(READY)  ## arbiter.html, the page about arbitration tables, into build/page
+	@$(PYTHON) -m vlane.sim_top.browser build/page
+
+page-tests: page  ## that page in Chromium: numbers, keyboard, axe-core (npm); results in docs/evidence/arbiter_page.json
+	@$(PYTHON) docs/_ext/check_arbiter.py
+
+docs: $(READY) page  ## the documentation site, its tutorials run, into build/docs; no warnings, internal links checked
 	@$(PYTHON) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 

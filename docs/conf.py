@@ -47,6 +47,7 @@ smartquotes = False  # words and keys stay as they are typed
 html_theme = "furo"
 html_title = f"vlane {version}"
 html_static_path = ["_static"]
+html_extra_path = [str(Path(__file__).parent.parent / "build" / "page")]  # make page
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False

@@ -23,6 +23,7 @@ SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PATIENCE_S = 60
+_KEY_NUMBERS = {"Tab": 9, "Enter": 13, "Space": 32}
 _MOST_TALL = 6000
 """Pixels of a page that its picture shows."""
 
@@ -134,19 +135,9 @@ class Chromium:
         whole : bool
             Whether the page must be one file that loads nothing else.
         """
-        width, height = SIZES[size]
-        self._call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=size == "phone",
-        )
-        self._events.clear()
-        address = page.resolve().as_uri()
-        self._call("Page.navigate", url=address)
-        self._wait_for("Page.loadEventFired")
-        self._call("Runtime.evaluate", expression="new Promise(done => setTimeout(done, 300))", awaitPromise=True)
+        width, _ = SIZES[size]
+        address = self.open(page, size)
+        self.run("new Promise(done => setTimeout(done, 300))")
         wide = self._value("document.documentElement.scrollWidth")
         tall = min(self._value("document.documentElement.scrollHeight"), _MOST_TALL)
         clip = {"x": 0, "y": 0, "width": width, "height": tall, "scale": 1}
@@ -158,9 +149,48 @@ class Chromium:
             wrong.append(f"{wide} pixels wide on a screen of {width}")
         return wrong
 
+    def open(self, page: Path, size: str, *, fragment: str = "") -> str:
+        """Open a page at a size of ``SIZES``, and return its address without the fragment."""
+        width, height = SIZES[size]
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
+        self._call("Emulation.setDeviceMetricsOverride", **screen)
+        self._call("Page.navigate", url="about:blank")
+        self._events.clear()
+        address = page.resolve().as_uri()
+        self._call("Page.navigate", url=f"{address}{fragment}")
+        self._wait_for("Page.loadEventFired")
+        return address
+
+    def prefer(self, scheme: str) -> None:
+        """Make pages see a preferred colour scheme, ``light`` or ``dark``."""
+        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
     def run(self, script: str) -> Any:
-        """Return the value of an expression in the page that is open."""
-        return self._value(script)
+        """Return the value of an expression in the page that is open. A promise is awaited."""
+        answer = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        return answer["result"].get("value")
+
+    def press(self, key: str, *, control: bool = False) -> None:
+        """Press and release a key: a letter, or a name such as ``Tab``, ``Enter`` or ``Space``."""
+        letter = " " if key == "Space" else key
+        code, number = (f"Key{key.upper()}", ord(key.upper())) if len(key) == 1 else (key, _KEY_NUMBERS[key])
+        text = {"Enter": "\r", "Space": " "}.get(key, "")
+        event = {"key": letter, "code": code, "windowsVirtualKeyCode": number, "modifiers": 2 if control else 0}
+        commands = {"commands": ["selectAll"]} if control and key == "a" else {}
+        self._call("Input.dispatchKeyEvent", type="keyDown", **event, **({"text": text} if text else {}), **commands)
+        self._call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    def write(self, text: str) -> None:
+        """Type a text into the focused field."""
+        self._call("Input.insertText", text=text)
+
+    def version(self) -> str:
+        """Return name and version of the browser."""
+        return str(self._call("Browser.getVersion")["product"])
+
+    def complaints(self, address: str) -> list[str]:
+        """Return the errors of the page opened last, which must be one file."""
+        return list(_complaints(self._events, address, whole=True))
 
     def _value(self, script: str) -> Any:
         return self._call("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")

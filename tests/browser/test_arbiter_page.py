@@ -206,7 +206,7 @@ def test_schedulers_are_golden(page: PageModule, name: str) -> None:
 
 @NEEDS_COMPILER
 def test_cycles_stalls_credits_and_swaps(page: PageModule) -> None:
-    """A packet occupies the link, a stall delays it, a lane without credit waits, and a swap follows the next decision."""
+    """A packet occupies the link, stalls delay it, lanes without credit wait, a swap follows the next decision."""
     page.analyse(b"low 0:1,1:1\nlimit 0\n", kind=2, vls=2, sls=[0, 1], mtu=256)
     page.call("start")
 

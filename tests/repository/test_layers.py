@@ -163,6 +163,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "cosim": {"output", "blocks", "scenario", "study"},
         "dut": {"output", "blocks"},
         "reference": {"blocks", "export"},
+        "browser": {"fabric"},
         "api": {
             "output",
             "blocks",

@@ -65,12 +65,16 @@ async function arbiterCore(data, bytes) {
     return Object.fromEntries(Object.entries(data.registers).map(([name, place]) => [name, regs[place]]));
   }
 
-  function begin({ vls, count }) {
+  // The analysis, and the first packets of the order of service with a backlog in all lanes.
+  function explain(question) {
+    const found = analyse(question), vls = Object.keys(found.lanes || {}).map(Number);
+    if (found.problem) return found;
+    const period = vls.length ? found.lanes[vls[0]].period : 0;
     run.start();
-    const done = run.serve(mask(vls), count);
+    const done = run.serve(mask(vls), Math.min(period, question.packets));
     const order = numbers("order", 0, done), sources = numbers("sources", 0, done);
     run.start();
-    return { order, sources, registers: registers() };
+    return { ...found, vls, period, order, sources, registers: registers() };
   }
 
   function cycles({ requests, credits, stalled, swap, count, packets }) {
@@ -107,5 +111,5 @@ async function arbiterCore(data, bytes) {
     });
     return { vls, weights: vls.map(vl => Number(given[vl]) / total), schedulers };
   }
-  return { analyse, begin, cycles, swapIn, compare };
+  return { analyse, explain, cycles, swapIn, compare };
 }

@@ -3,7 +3,7 @@
 const DATA = /*DATA*/null;
 const $ = id => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
-const WAIT_MS = 80, STRIP_PACKETS = 1000, TIME_CYCLES = 240, SHOWN_ORDER = 48, STEP_CYCLES = 200, CONTEST_PACKETS = 20000;
+const WAIT_MS = 60, STRIP_PACKETS = 1000, TIME_CYCLES = 240, SHOWN_ORDER = 48, STEP_CYCLES = 200, CONTEST_PACKETS = 20000;
 const LONGEST_LINK = 60000, LARGE_TEXT = 20000, MANY_NOTES = 40;
 const fill = (text, ...parts) => parts.reduce((made, part) => made.replace("{}", () => part), text);
 const colour = vl => `var(--c${vl % 8})`;
@@ -73,18 +73,13 @@ async function update() {
   const began = performance.now(), mine = ++version, given = question();
   restartWorker();
   if (!given.sls) return problem("Levels that send: numbers from 0 to 15, such as 0,1,2,3.");
-  const found = await ask("analyse", given);
+  const found = await ask("explain", { ...given, packets: STRIP_PACKETS });
   if (mine !== version) return;
   if (found.problem) return problem(found.problem);
-  const vls = Object.keys(found.lanes).map(Number), gbps = DATA.rates[$("rate").value];
-  view = { ...found, vls, gbps, given, history: [], packets: 0 };
+  view = { ...found, gbps: DATA.rates[$("rate").value], given, history: [], packets: 0 };
   $("results").hidden = false;
-  showVerdict(); showRows(); showBars();
-  const period = vls.length ? found.lanes[vls[0]].period : 0;
-  const order = await ask("begin", { vls, count: Math.min(period, STRIP_PACKETS) });
-  if (mine !== version) return;
-  view.order = order; view.period = period; view.registers = order.registers;
-  showStrip(); showLanes(); showStep(null);
+  for (const show of [showVerdict, showRows, showBars, showStrip, showLanes]) show();
+  showStep(null);
   document.documentElement.dataset.ms = (performance.now() - began).toFixed(1);
   document.documentElement.dataset.done = String(mine);
   globalThis.arbiterResult = view;
@@ -170,7 +165,7 @@ function timeline(marks, length, label) {
   return svg;
 }
 function showStrip() {
-  const { order, sources } = view.order, drawn = order.length;
+  const { order, sources } = view, drawn = order.length;
   $("period").textContent = !view.period ? "No lane can send." : `With a backlog in all lanes, the order repeats after ${count(view.period)} packets${view.period > drawn ? `. The first ${count(drawn)} packets` : ""}. Tall marks: high list. Short marks: low list.`;
   const marks = order.map((lane, place) => ({ lane, source: sources[place], from: place, size: 1 }));
   $("strip").replaceChildren(timeline(marks, drawn, "Packets in the order of service: " + view.vls.map(vl => `VL ${vl} ${order.filter(lane => lane === vl).length}`).join(", ")));
@@ -227,10 +222,9 @@ async function advanceNow(cycles, packets) {
 async function restart() {
   const mine = version;
   if (!view) return;
-  const answer = await ask("swapIn", { main: view.given, second: view.given });
-  const order = await ask("begin", { vls: view.vls, count: 0 });
-  if (mine !== version || answer.problem) return;
-  Object.assign(view, { history: [], packets: 0, registers: order.registers, on: -1, swap: false, swapped: false });
+  const answer = await ask("explain", { ...view.given, packets: 0 });
+  if (mine !== version) return;
+  Object.assign(view, { history: [], packets: 0, registers: answer.registers, on: -1, swap: false, swapped: false });
   $("swapped").textContent = "";
   showStep(null);
 }
@@ -332,7 +326,7 @@ function setUp() {
   $("restart").onclick = restart;
   $("swap").onclick = swapTable;
   $("link").onclick = copyLink;
-  addEventListener("resize", () => { if (view) { showBars(); if (view.order) { showStrip(); showStep(view.history[view.history.length - 1] || null); } } });
+  addEventListener("resize", () => { if (view) { showBars(); showStrip(); showStep(view.history[view.history.length - 1] || null); } });
 }
 (async () => {
   setUp();
