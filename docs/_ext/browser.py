@@ -138,12 +138,8 @@ class Chromium:
         width, _ = SIZES[size]
         address = self.open(page, size)
         self.run("new Promise(done => setTimeout(done, 300))")
-        wide = self._value("document.documentElement.scrollWidth")
-        tall = min(self._value("document.documentElement.scrollHeight"), _MOST_TALL)
-        clip = {"x": 0, "y": 0, "width": width, "height": tall, "scale": 1}
-        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_bytes(base64.b64decode(shot["data"]))
+        wide = self.run("document.documentElement.scrollWidth")
+        self.save(picture, _MOST_TALL)
         wrong = list(_complaints(self._events, address, whole=whole))
         if wide > width:
             wrong.append(f"{wide} pixels wide on a screen of {width}")
@@ -192,8 +188,13 @@ class Chromium:
         """Return the errors of the page opened last, which must be one file."""
         return list(_complaints(self._events, address, whole=True))
 
-    def _value(self, script: str) -> Any:
-        return self._call("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
+    def save(self, picture: Path, most_tall: int) -> None:
+        """Write a picture of the page that is open, at most ``most_tall`` pixels high."""
+        wide, tall = self.run("[innerWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": wide, "height": min(tall, most_tall), "scale": 1}
+        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_bytes(base64.b64decode(shot["data"]))
 
     def _call(self, method: str, **parameters: Any) -> Any:
         self._number += 1

@@ -56,9 +56,9 @@ _EXAMPLES = (
         "Weights below a packet",
         "0,1,2,3",
         (
-            "# Four levels in four lanes; bulk traffic in VL 0\n"
+            "# Four levels in four lanes, with weights from 4 to 255\n"
             "qos TRUE\nmax_op_vls 3\nqos_high_limit 0\nqos_vlarb_high 0:0\n"
-            "qos_vlarb_low 0:4,1:8,2:16,3:255\nqos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n"
+            "qos_vlarb_low 0:4,1:8,2:16,3:255\nqos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3\n"
         ),
     ),
     (

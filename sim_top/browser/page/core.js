@@ -60,9 +60,16 @@ async function arbiterCore(data, bytes) {
 
   function mask(vls) { return vls.reduce((found, vl) => found | 1 << vl, 0); }
 
+  // Registers of the arbiter, and the lists and the limit of its active bank.
   function registers() {
-    const regs = numbers("arbiter.regs");
-    return Object.fromEntries(Object.entries(data.registers).map(([name, place]) => [name, regs[place]]));
+    const regs = numbers("arbiter.regs"), vls = numbers("arbiter.vl"), weights = numbers("arbiter.weight");
+    const found = Object.fromEntries(Object.entries(data.registers).map(([name, place]) => [name, regs[place]]));
+    const entries = vls.length / 4, lists = [0, 1].map(which => {
+      const from = (2 * found.bank + which) * entries, pairs = [];
+      for (let at = from; at < from + entries; at++) pairs.push([vls[at], weights[at]]);
+      return pairs.slice(0, 1 + pairs.findLastIndex(pair => pair[1]));
+    });
+    return { ...found, high: lists[0], low: lists[1], limit: numbers("arbiter.limit")[found.bank] };
   }
 
   // The analysis, and the first packets of the order of service with a backlog in all lanes.

@@ -8,6 +8,7 @@ const LONGEST_LINK = 60000, LARGE_TEXT = 20000, MANY_NOTES = 40;
 const fill = (text, ...parts) => parts.reduce((made, part) => made.replace("{}", () => part), text);
 const colour = vl => `var(--c${vl % 8})`;
 const count = number => number.toLocaleString("en");
+const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 function make(name, attributes = {}, ...children) {
   const made = name.startsWith("svg:") ? document.createElementNS(SVG, name.slice(4)) : document.createElement(name);
@@ -44,7 +45,7 @@ let core; const ready = new Promise(done => { onmessage = async ({ data }) => {
   await ready; postMessage({ number: data.number, answer: core[data.name](data.question) }); }; });`;
   worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
   worker.onmessage = ({ data }) => { asked.get(data.number)?.(data.answer); asked.delete(data.number); };
-  worker.onerror = () => { worker = null; local = local || arbiterCore(DATA, bytes); };
+  worker.onerror = () => { worker = null; asked.clear(); update(); };
   worker.postMessage({ bytes, data: { ...DATA, wasm: "", examples: [] } });
 }
 function restartWorker() {
@@ -64,7 +65,7 @@ function numbersOf(text, most) {
   return parts.every(part => /^\d+$/.test(part)) && found.every(each => each <= most) ? found : null;
 }
 
-let view = null, version = 0;
+let view = null, version = 0, stepping = Promise.resolve();
 function question() {
   const sls = $("sls").value.trim() ? numbersOf($("sls").value, 15) : [...Array(16).keys()];
   return { text: $("text").value, kind: Number($("kind").value), vls: Number($("vls").value), mtu: Number($("mtu").value), sls };
@@ -72,6 +73,7 @@ function question() {
 async function update() {
   const began = performance.now(), mine = ++version, given = question();
   restartWorker();
+  stepping = Promise.resolve();
   if (!given.sls) return problem("Levels that send: numbers from 0 to 15, such as 0,1,2,3.");
   const found = await ask("explain", { ...given, packets: STRIP_PACKETS });
   if (mine !== version) return;
@@ -97,14 +99,16 @@ function showVerdict() {
   const levels = view.levels.filter(level => !level.dropped);
   const starved = levels.filter(level => !level.most), endless = levels.filter(level => level.most && level.wait < 0);
   const named = some => some.map(level => level.sl).join(", ");
-  const [kind, text] = starved.length ? ["bad", fill(DATA.words.starved, named(starved))]
+  const off = view.notes.find(note => note.code === "QOS_OFF");
+  const [kind, text] = off ? ["bad", off.message] : starved.length ? ["bad", fill(DATA.words.starved, named(starved))]
     : endless.length ? ["warn", fill(DATA.words.endless, named(endless))] : ["good", DATA.words.bounded];
   const list = make("ul");
-  for (const { code, line, name, message } of view.notes.slice(0, MANY_NOTES)) {
+  const notes = view.notes.filter(note => note !== off);
+  for (const { code, line, name, message } of notes.slice(0, MANY_NOTES)) {
     const where = [line ? `line ${line}` : "", harmless(name)].filter(Boolean).join(" ");
     list.append(make("li", { class: "warn" }, `${code}${where ? ` (${where})` : ""}: ${harmless(message)}`));
   }
-  if (view.notes.length > MANY_NOTES) list.append(make("li", { class: "warn" }, `${view.notes.length - MANY_NOTES} more findings`));
+  if (notes.length > MANY_NOTES) list.append(make("li", { class: "warn" }, `${count(notes.length - MANY_NOTES)} more findings`));
   $("verdict").replaceChildren(make("p", { class: `${kind} headline` }, text), list);
 }
 
@@ -134,7 +138,7 @@ function showRows() {
 const width = () => Math.max(320, Math.min(1120, $("results").clientWidth || 900));
 function picture(wide, high, label) { return make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": label }); }
 function showBars() {
-  const wide = width(), tall = 26, left = 96, right = 56, high = view.levels.length * tall;
+  const wide = width(), tall = 26, left = 96, right = 72, high = view.levels.length * tall;
   const place = share => left + share * (wide - left - right);
   const svg = picture(wide, high + 22, view.levels.map(level => `SL ${level.sl}: ${percent(level.share)} percent`).join(", "));
   for (const share of [0, .25, .5, .75, 1]) svg.append(
@@ -145,7 +149,7 @@ function showBars() {
     svg.append(make("svg:text", { x: 0, y: y + 17 }, `SL ${level.sl} (VL ${level.vl})`),
       make("svg:rect", { x: left, y: y + 4, width: Math.max(0, place(level.share) - left), height: tall - 8, fill: colour(level.vl) }),
       make("svg:path", { d: `M${from} ${middle}H${to}M${from} ${y + 8}v${tall - 16}M${to} ${y + 8}v${tall - 16}`, class: "whisker" }),
-      make("svg:text", { x: place(Math.max(level.share, level.most)) + 6, y: y + 17 }, percent(level.share)));
+      make("svg:text", { x: place(Math.max(level.share, level.most)) + 6, y: y + 17 }, `${percent(level.share)} %`));
   });
   $("bars").replaceChildren(svg);
 }
@@ -185,24 +189,29 @@ function showLanes() {
 const chosen = id => [...$(id).querySelectorAll("input:checked")].map(box => Number(box.value));
 const LISTS = ["no list", "the high list", "the low list", "VL15"];
 function entryText(name, pointer, remaining) {
-  const left = remaining > 0 ? `${remaining} blocks left` : remaining < 0 ? `weight exceeded by ${-remaining} blocks` : "weight used up";
+  const left = remaining > 0 ? `${plural(remaining, "block")} left` : remaining < 0 ? `weight exceeded by ${plural(-remaining, "block")}` : "weight used up";
   return `${name} list at entry ${pointer}, ${left}`;
 }
 function showStep(last) {
   const r = view.registers, now = view.history.length;
-  const limit = view.limit === 255 && !view.swapped ? "no limit on High" : r.counter > 0 ? `High may start packets for ${r.counter} more blocks before Low` : "the low list is next";
-  const lines = [`${entryText("High", r.pointerHigh, r.remainingHigh)}. ${entryText("Low", r.pointerLow, r.remainingLow)}. LimitOfHighPriority: ${limit}.${r.swapPending ? " A swap is pending." : ""} Active bank: ${r.bank}.`];
+  const limit = r.limit === 255 ? "no limit" : r.counter > 0 ? `${r.limit}, ${plural(r.counter, "block")} before the turn of the low list` : `${r.limit}, used up: the low list is next`;
+  const lines = [`${entryText("High", r.pointerHigh, r.remainingHigh)}. ${entryText("Low", r.pointerLow, r.remainingLow)}. LimitOfHighPriority ${limit}.${r.swapPending ? " A swap is pending." : ""}`];
   if (last) {
     const blocks = view.blocks, event = last.lane >= 0 ? `VL ${last.lane} sends a packet of ${blocks} blocks from ${LISTS[last.source]}`
-      : last.stalled ? "the link is stalled" : last.ready ? "no lane has a packet and credit for it" : `the link is busy; the packet needs ${last.busy} more cycle${last.busy === 1 ? "" : "s"}`;
+      : last.stalled ? "the link is stalled" : last.ready ? "no lane has a packet and credit for it" : `the link is busy; the packet needs ${plural(last.busy, "more cycle")}`;
     lines.unshift(`Cycle ${count(now)}, packet ${count(view.packets)}: ${event}.`);
   } else lines.unshift("Before the first decision.");
   $("now").replaceChildren(...lines.map(line => make("p", {}, line)));
+  $("lists").replaceChildren(...[["High list", r.high, r.pointerHigh], ["Low list", r.low, r.pointerLow]].map(([name, list, pointer]) => {
+    const line = make("p", {}, `${name} (VL:weight): `);
+    if (!list.length) line.append("no entry");
+    list.forEach(([vl, weight], entry) => line.append(make("span", entry === pointer ? { class: "entry", "aria-current": "true" } : { class: "entry" }, `${vl}:${weight}`), " "));
+    return line;
+  }));
   const shown = view.history.slice(-TIME_CYCLES), first = now - shown.length, marks = [];
   shown.forEach((each, at) => { const before = marks[marks.length - 1]; if (each.lane < 0 && before && before.on === each.on && each.on >= 0) before.size++; else if (each.on >= 0) marks.push({ lane: each.on, on: each.on, source: each.from, from: at, size: 1 }); });
   $("time").replaceChildren(...(now ? [timeline(marks, Math.max(shown.length, 1), `Cycles ${first + 1} to ${now}: lane on the link`), make("p", { class: "key" }, `Cycles ${count(first + 1)} to ${count(now)}; a packet of ${view.blocks} blocks occupies the link for ${view.blocks} cycles.`)] : []));
 }
-let stepping = Promise.resolve();
 function advance(cycles, packets) { stepping = stepping.then(() => advanceNow(cycles, packets)); return stepping; }
 async function advanceNow(cycles, packets) {
   if (!view) return;
@@ -224,7 +233,7 @@ async function restart() {
   if (!view) return;
   const answer = await ask("explain", { ...view.given, packets: 0 });
   if (mine !== version) return;
-  Object.assign(view, { history: [], packets: 0, registers: answer.registers, on: -1, swap: false, swapped: false });
+  Object.assign(view, { history: [], packets: 0, registers: answer.registers, on: -1, swap: false });
   $("swapped").textContent = "";
   showStep(null);
 }
@@ -232,7 +241,7 @@ async function swapTable() {
   if (!view) return;
   const second = { ...view.given, text: $("second").value }, answer = await ask("swapIn", { main: view.given, second });
   if (answer.problem) { $("swapped").textContent = answer.problem; return; }
-  view.swap = view.swapped = true;
+  view.swap = true;
   $("swapped").textContent = `Written: ${answer.high.length} high and ${answer.low.length} low entries, limit ${answer.limit}. The swap takes effect at the end of the next cycle in which the link is free.`;
 }
 
