@@ -94,7 +94,7 @@ class ECMCPState(NamedTuple):
 
 
 def new_inputs() -> NDArray[np.int64]:
-    """Return idle inputs: enter, enter_bytes, managed, tagged, tag, cpid, leave, leave_bytes."""
+    """Return idle inputs: enter, enter_bytes, managed, has_tag, tag, cpid, leave, leave_bytes."""
     return np.zeros(VALUES, np.int64)
 
 

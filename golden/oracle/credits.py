@@ -241,7 +241,7 @@ def credit_opa_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) 
         Port("used", UNIT_BITS, lanes, "Outstanding units of each lane."),
         Port("owed", UNIT_BITS, lanes, "Units of each lane to be returned."),
         Port("dedicated", UNIT_BITS, lanes, "Dedicated limit of each lane in force."),
-        Port("shared", UNIT_BITS, lanes, "Shared limit of each lane in force."),
+        Port("shared_limit", UNIT_BITS, lanes, "Shared limit of each lane in force."),
         Port("overall", UNIT_BITS, 1, "Overall shared limit in force."),
         upset(parity=parameters["parity"]),
     )
@@ -254,7 +254,7 @@ def credit_opa_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) 
             [
                 places(outputs, ["return_error", "credit_out", "step", "overall"]),
                 _bits(fits),
-                places(outputs, ["used", "owed", "dedicated", "shared"]),
+                places(outputs, ["used", "owed", "dedicated", "shared_limit"]),
             ]
         ),
         np.zeros(len(opa.RULES), np.int64),

@@ -187,7 +187,7 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
         data_vls=data_vls,
         lanes=lanes,
         ins=places(inputs, ["rst", "heads__request", "heads__fits", "ready", "hold_data", *fields, "swap", "behind"]),
-        outs=places(outputs, ["grant", "vl", "list", "blocks"]),
+        outs=places(outputs, ["grant", "vl", "from_list", "blocks"]),
         sizes=places(inputs, ["heads__blocks"]),
         behind_sizes=places(inputs, [port.name for port in inputs if port.name == "behind_blocks"]),
         own_ins=places(inputs, [port.name for port in own.inputs]),
@@ -216,6 +216,6 @@ def _outputs(lanes: int) -> tuple[Port, ...]:
     return (
         Port("grant", 1, 1, "A packet may start; it starts if ready is 1 in the same cycle."),
         Port("vl", 4 if lanes <= _PACKED_VLS else 5, 1, "Lane that the decision names, 15 for VL15; 0 for none."),
-        Port("list", 2, 1, "List that the lane was chosen from.", ListCode),
+        Port("from_list", 2, 1, "List that the lane was chosen from.", ListCode),
         Port("blocks", _BLOCK_BITS, 1, "Size of that lane's head; in line-rate forms the size granted a cycle before."),
     )

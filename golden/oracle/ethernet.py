@@ -147,7 +147,7 @@ def ecm_cp_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> O
         Port("enter", 1, 1, "A frame joins the queue."),
         Port("enter_bytes", BYTES_BITS, 1, "Size of the frame that joins."),
         Port("managed", 1, 1, "The frame that joins may be sampled."),
-        Port("tagged", 1, 1, "The frame that joins carries a tag."),
+        Port("has_tag", 1, 1, "The frame that joins carries a tag."),
         Port("tag", CPID_BITS, 1, "CPID of the tag."),
         Port("cpid", CPID_BITS, 1, "CPID of this point."),
         Port("leave", 1, 1, "A frame leaves the queue."),

@@ -80,7 +80,7 @@ def sl2vl_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Or
     count = parameters["inputs"]
     inputs = place(
         RESET,
-        Port("output", _PORT_BITS, count, "Output port of the packet at each input."),
+        Port("out_port", _PORT_BITS, count, "Output port of the packet at each input."),
         Port("sl", _VL_BITS, count, "Service level of the packet at each input."),
         Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
         Port("program__every_input", 1, 1, "The row is written for every input."),
@@ -155,7 +155,7 @@ def lft_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Orac
         Port("program__port", 8, 1, "Output port of the LID; 255 means unassigned."),
     )
     outputs = place(
-        Port("port", 8, count, "Output port of each destination LID; 255 if the packet is dropped."),
+        Port("out_port", 8, count, "Output port of each destination LID; 255 if the packet is dropped."),
         Port("drop", 1, count, "The packet must be discarded."),
         Port("cause", max(LFTCause).bit_length(), count, "Reason of the drop.", LFTCause),
     )

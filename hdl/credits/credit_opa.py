@@ -98,7 +98,7 @@ class CreditOPASender(wiring.Component):
             }
         )
         self.dedicated = Signal(counters)
-        self.shared = Signal(counters)
+        self.shared_limit = Signal(counters)
         self.new_dedicated = Signal(counters)
         self.new_shared = Signal(counters)
         self.overall = Signal(COUNTER_BITS)
@@ -114,7 +114,7 @@ class CreditOPASender(wiring.Component):
         for vl in range(self.vls):
             after = Signal(COUNTER_BITS + 1, name=f"after_{vl}")
             used, dedicated = self.used[vl], self.dedicated[vl]
-            others, most = in_use - self.excess[vl], dedicated + self.shared[vl]
+            others, most = in_use - self.excess[vl], dedicated + self.shared_limit[vl]
             m.d.comb += [
                 self.excess[vl].eq(beyond(used, dedicated)),
                 after.eq(used + self.blocks[vl]),
@@ -154,10 +154,12 @@ class CreditOPASender(wiring.Component):
             with m.Case(ResizeStep.IDLE), m.If(self.apply):
                 shrinks = self.new_overall < self.overall
                 for vl in range(self.vls):
-                    differs = (self.new_dedicated[vl] != self.dedicated[vl]) | (self.new_shared[vl] != self.shared[vl])
+                    differs = (self.new_dedicated[vl] != self.dedicated[vl]) | (
+                        self.new_shared[vl] != self.shared_limit[vl]
+                    )
                     write(m, self.changing[vl], shrinks | differs)
                     with m.If(shrinks | differs):
-                        write(m, self.shared[vl], 0)
+                        write(m, self.shared_limit[vl], 0)
                 write(m, self.step, ResizeStep.DRAIN_SHARED)
             with m.Case(ResizeStep.DRAIN_SHARED), m.If(drained):
                 write(m, self.step, ResizeStep.LOWER_DEDICATED)
@@ -174,7 +176,7 @@ class CreditOPASender(wiring.Component):
                 self.stored.write_each(m, self.dedicated, self.new_dedicated)
                 write(m, self.step, ResizeStep.RAISE_SHARED)
             with m.Case(ResizeStep.RAISE_SHARED):
-                self.stored.write_each(m, self.shared, self.new_shared)
+                self.stored.write_each(m, self.shared_limit, self.new_shared)
                 write(m, self.step, ResizeStep.RAISE_OVERALL)
             with m.Default():  # RAISE_OVERALL
                 write(m, self.overall, self.new_overall)
@@ -232,7 +234,7 @@ class CreditOPA(wiring.Component):
         Units still to be returned.
     dedicated : Out(ArrayLayout(12, vls))
         Dedicated limits in force.
-    shared : Out(ArrayLayout(12, vls))
+    shared_limit : Out(ArrayLayout(12, vls))
         Shared limits in force.
     overall : Out(12)
         Shared limit of all lanes in force.
@@ -267,7 +269,7 @@ class CreditOPA(wiring.Component):
                 "used": Out(counters),
                 "owed": Out(counters),
                 "dedicated": Out(counters),
-                "shared": Out(counters),
+                "shared_limit": Out(counters),
                 "overall": Out(COUNTER_BITS),
                 **({"upset": Out(1)} if p.parity else {}),
             }
@@ -296,7 +298,7 @@ class CreditOPA(wiring.Component):
             self.credit_out.eq(self.receiver.credit_out),
             self.owed.eq(self.receiver.owed),
             self.dedicated.eq(self.sender.dedicated),
-            self.shared.eq(self.sender.shared),
+            self.shared_limit.eq(self.sender.shared_limit),
             self.overall.eq(self.sender.overall),
         ]
         self._hear(m)

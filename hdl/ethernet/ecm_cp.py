@@ -51,7 +51,7 @@ class ECMCP(wiring.Component):
         Size of the joining frame, in bytes.
     managed : In(1)
         The joining frame may be sampled.
-    tagged : In(1)
+    has_tag : In(1)
         The joining frame carries a tag.
     tag : In(16)
         CPID in that tag.
@@ -82,7 +82,7 @@ class ECMCP(wiring.Component):
                 "enter": In(1),
                 "enter_bytes": In(BYTES_BITS),
                 "managed": In(1),
-                "tagged": In(1),
+                "has_tag": In(1),
                 "tag": In(CPID_BITS),
                 "cpid": In(CPID_BITS),
                 "leave": In(1),
@@ -130,7 +130,7 @@ class ECMCP(wiring.Component):
             self.leaves.eq(leaves),
             self.net.eq(joins - leaves),
             self.counts.eq(self.enter & self.managed),
-            mine.eq(self.tagged & (self.tag == self.cpid)),
+            mine.eq(self.has_tag & (self.tag == self.cpid)),
         ]
         over = Signal()
         after = Signal(signed(len(self.waiting) + 2))

@@ -116,7 +116,7 @@ class Scheduler(wiring.Component):
                 *(self.sizes[lane].eq(self.heads.blocks[lane]) for lane in range(self.data_vls)),
             ]
         with m.If(vl15_wins):
-            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(ListCode.VL15)]
+            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.from_list.eq(ListCode.VL15)]
             m.d.comb += self.blocks.eq(self.heads.blocks[self.lanes - 1])
         with m.Elif(self.decides & self.sends):
             numbers = (Const(lane + (self.vl15 and lane >= VL15), len(self.vl)) for lane in range(self.data_vls))

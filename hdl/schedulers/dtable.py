@@ -42,7 +42,7 @@ class DTable(Scheduler):
         A packet may start. It starts if ``ready`` is asserted in the same cycle.
     vl : Out(vl_bits)
         Lane of the granted packet; 0 without a grant.
-    list : Out(ListCode)
+    from_list : Out(ListCode)
         ``VL15`` or ``NONE``.
     blocks : Out(7)
         Its size. 0 without a grant.
@@ -179,7 +179,7 @@ class IBDTable(DTable):
         A packet may start; it starts if ``ready`` is asserted too.
     vl : Out(vl_bits)
         Its lane. 0 without a grant.
-    list : Out(ListCode)
+    from_list : Out(ListCode)
         ``VL15`` or ``NONE``.
     blocks : Out(7)
         Its size. 0 without a grant.

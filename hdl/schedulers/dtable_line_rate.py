@@ -57,7 +57,7 @@ class LineRateDTable(wiring.Component):
         A packet may start; it starts if ``ready`` is asserted too.
     vl : Out(vl_bits)
         Its lane. 0 if none is named.
-    list : Out(ListCode)
+    from_list : Out(ListCode)
         ``VL15`` or ``NONE``.
     blocks : Out(7)
         The size of the grant a cycle ago; 0 if there was none.
@@ -219,7 +219,7 @@ class LineRateDTable(wiring.Component):
             self.vl.eq(
                 Mux(self.vl15_wins, VL15, Mux(self.may & (self.names_own | self.names_next), lane + skipped, 0))
             ),
-            self.list.eq(Mux(self.vl15_wins, ListCode.VL15, ListCode.NONE)),
+            self.from_list.eq(Mux(self.vl15_wins, ListCode.VL15, ListCode.NONE)),
         ]
         heads = Signal.like(Value.cast(self.heads.blocks))
         lanes = Signal(self.lanes)

@@ -43,7 +43,7 @@ class VLArb(wiring.Component):
         A packet may start. It starts if ``ready`` is asserted in the same cycle.
     vl : Out(4)
         Lane of the granted packet; 15 for VL15, 0 without a grant.
-    list : Out(ListCode)
+    from_list : Out(ListCode)
         List that the packet was chosen from.
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.
@@ -127,14 +127,14 @@ class VLArb(wiring.Component):
 
     def _grant(self, m: Module, vl15_wins: Signal, decides: Signal, use_high: Signal, use_low: Signal) -> None:
         with m.If(vl15_wins):
-            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(ListCode.VL15)]
+            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.from_list.eq(ListCode.VL15)]
             m.d.comb += self.blocks.eq(self.heads.blocks[self.requesters - 1])
         with m.Elif(decides & (use_high | use_low)):
             entry = Mux(use_high, self._entry_of(ListCode.HIGH), self._entry_of(ListCode.LOW))
             m.d.comb += [
                 self.grant.eq(1),
                 self.vl.eq(entry[:4]),
-                self.list.eq(Mux(use_high, ListCode.HIGH, ListCode.LOW)),
+                self.from_list.eq(Mux(use_high, ListCode.HIGH, ListCode.LOW)),
                 self.blocks.eq(
                     one_of(
                         (equals(self.vl, lane) for lane in range(self.data_vls)),

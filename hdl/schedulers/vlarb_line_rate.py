@@ -72,7 +72,7 @@ class LineRateVLArb(wiring.Component):
         A packet may start; it starts if ``ready`` is asserted too.
     vl : Out(4)
         Lane named by the decision; 15 for VL15, 0 if no lane is named.
-    list : Out(ListCode)
+    from_list : Out(ListCode)
         List of the named lane.
     blocks : Out(7)
         Size of the packet granted in the previous cycle; 0 without a grant.
@@ -224,7 +224,7 @@ class LineRateVLArb(wiring.Component):
         m.d.comb += [
             self.grant.eq(Cat(sends).any()),
             self.vl.eq(one_of((wins for wins, *_ in named), (vl for _, vl, _ in named))),
-            self.list.eq(one_of((wins for wins, *_ in named), (code for *_, code in named))),
+            self.from_list.eq(one_of((wins for wins, *_ in named), (code for *_, code in named))),
         ]
         lane = one_of((wins for wins, _ in lanes), (lane for _, lane in lanes))
         return Cat(lane, self.vl15_wins) if self.vl15 else lane

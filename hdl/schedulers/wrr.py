@@ -37,7 +37,7 @@ class WRR(Scheduler):
         A packet may start. It starts if ``ready`` is asserted in the same cycle.
     vl : Out(vl_bits)
         Lane of the granted packet; 0 without a grant.
-    list : Out(ListCode)
+    from_list : Out(ListCode)
         ``VL15`` or ``NONE``.
     blocks : Out(7)
         Size of the granted packet in blocks; 0 without a grant.

@@ -63,7 +63,7 @@ class SL2VLSwitch(Switch):
         connect(m, flipped(self.sl2vl), self.map.program)
         for number, port in enumerate(self.inputs):
             m.d.comb += [
-                self.map.output[number].eq(self.look_up(m, number, mapped_away=self.map.drop[number])),
+                self.map.out_port[number].eq(self.look_up(m, number, mapped_away=self.map.drop[number])),
                 self.map.sl[number].eq(field_of(port.header, "sl")),
                 port.outgoing_vl.eq(self.map.vl[number]),
             ]

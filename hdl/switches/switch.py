@@ -155,12 +155,12 @@ class Switch(wiring.Component):
         port = self.inputs[number]
         m.d.comb += [
             table.dlid[number].eq(field_of(port.header, "dlid")),
-            found.eq(table.port[number] - 1),
+            found.eq(table.out_port[number] - 1),
             port.output.eq(found),
         ]
         with m.If(table.drop[number]):
             m.d.comb += port.cause.eq(DropCause.UNKNOWN_LID)
-        with m.Elif(~table.port[number].any()):
+        with m.Elif(~table.out_port[number].any()):
             m.d.comb += port.cause.eq(DropCause.PORT_0)
         with m.Elif(mapped_away):
             m.d.comb += port.cause.eq(DropCause.NO_VL)

@@ -46,7 +46,7 @@ class LFT(wiring.Component):
     -------
     dlid : In(ArrayLayout(16, lookups))
         Destination LIDs.
-    port : Out(ArrayLayout(8, lookups))
+    out_port : Out(ArrayLayout(8, lookups))
         Output port of each destination; 255 if it is dropped.
     drop : Out(lookups)
         The packet to this destination must be discarded.
@@ -64,7 +64,7 @@ class LFT(wiring.Component):
         super().__init__(
             {
                 "dlid": In(data.ArrayLayout(16, p.lookups)),
-                "port": Out(data.ArrayLayout(8, p.lookups)),
+                "out_port": Out(data.ArrayLayout(8, p.lookups)),
                 "drop": Out(p.lookups),
                 "cause": Out(data.ArrayLayout(LFTCause, p.lookups)),
                 "program": In(LFTProgramSignature()),
@@ -108,7 +108,7 @@ class LFT(wiring.Component):
             m.d.comb += [
                 self.cause[index].eq(cause),
                 self.drop[index].eq(Value.cast(cause).any()),
-                self.port[index].eq(Mux(permissive, 0, Mux(self.drop[index], UNASSIGNED, reader.data))),
+                self.out_port[index].eq(Mux(permissive, 0, Mux(self.drop[index], UNASSIGNED, reader.data))),
             ]
         return m
 

@@ -57,7 +57,7 @@ class SL2VL(wiring.Component):
 
     Members
     -------
-    output : In(ArrayLayout(6, inputs))
+    out_port : In(ArrayLayout(6, inputs))
         Output port of the packet at each input.
     sl : In(ArrayLayout(4, inputs))
         Service level of that packet.
@@ -79,7 +79,7 @@ class SL2VL(wiring.Component):
         self.tables: list[Memory] = []
         super().__init__(
             {
-                "output": In(data.ArrayLayout(_PORT_BITS, p.inputs)),
+                "out_port": In(data.ArrayLayout(_PORT_BITS, p.inputs)),
                 "sl": In(data.ArrayLayout(4, p.inputs)),
                 "vl": Out(data.ArrayLayout(4, p.inputs)),
                 "drop": Out(p.inputs),
@@ -99,7 +99,7 @@ class SL2VL(wiring.Component):
             self.tables.append(memory)
             writer, reader = memory.write_port(), memory.read_port(domain="comb")
             meant = self.program.every_input | equals(self.program.input, port)
-            output = self.output[port]
+            output = self.out_port[port]
             m.d.comb += [
                 writer.en.eq(self.program.enable & meant & there),
                 writer.addr.eq(self.program.output),

@@ -272,7 +272,7 @@ def oracle(block: str, /, **parameters: Any) -> Oracle:
     >>> [arbiter.step(heads=heads, ready=1).vl for _ in range(6)]
     [0, 1, 1, 0, 1, 1]
     >>> decision = arbiter.step(heads=heads)
-    >>> decision.grant, decision.list.name, decision.blocks
+    >>> decision.grant, decision.from_list.name, decision.blocks
     (1, 'HIGH', 1)
 
     Round robin skips a lane whose head does not fit into the receiver's free space.

@@ -126,7 +126,7 @@ class _Events:
             given, shown = self.model.inputs, self.model.outputs
             inside, answers = rows[first:last], outs[first:last]
             started = np.flatnonzero(given["ready"].get(inside) & shown["grant"].get(answers))
-            vl, source = (shown[name].get(answers) for name in ("vl", "list"))
+            vl, source = (shown[name].get(answers) for name in ("vl", "from_list"))
             for at in started[: _EVENTS - len(events)]:
                 lane, code = min(int(vl[at]), self.data_vls), ListCode(int(source[at]))
                 blocks = given["heads__blocks"].value(inside[at]) >> _SIZE_BITS * lane & _MOST_BLOCKS

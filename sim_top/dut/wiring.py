@@ -17,7 +17,7 @@ from vlane.tb.machinery.native.rows import Port, Words
 
 RESET = "rst"
 """Reset of the block, active high and synchronous."""
-DECISION = ("grant", "vl", "list", "blocks")
+DECISION = ("grant", "vl", "from_list", "blocks")
 """Outputs of a scheduler that are 0 without a grant."""
 ZERO = -1
 """Index of a constant 0 bit after the last bit of a row."""

@@ -117,7 +117,7 @@ class HardwareArbiter:
     def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
         """Run a cycle in which the link is ready and return (VL, list) of the packet that starts."""
         out = self._model.run(self._rows([heads], ready=True))[0]
-        grant, vl, source = (self._model.outputs[name].value(out) for name in ("grant", "vl", "list"))
+        grant, vl, source = (self._model.outputs[name].value(out) for name in ("grant", "vl", "from_list"))
         return (vl, ListCode(source)) if grant else None
 
     def busy_cycles(self, heads: Sequence[PortHeads]) -> None:

@@ -326,7 +326,7 @@ class Builder:
 
     def _memory(self, memory: MemoryInstance, module: Module, name: str, values: Translator, place: Any) -> Part:
         """Return the instance of a memory's wrapper."""
-        wrapper = Module("memory", None, Names(), memory=memory)
+        wrapper = Module(f"{snake(name)}_memory".replace("memory_memory", "memory"), None, Names(), memory=memory)
         connections: list[tuple[Net, Node]] = []
 
         def port(label: str, width: int, node: Node, meaning: str, kind: str = "input") -> None:
@@ -397,7 +397,7 @@ def grouped(stmts: Any) -> Iterator[tuple[list[Signal], list[Any]]]:
 
 
 def snake(name: str) -> str:
-    """Return a class name in snake case: ``VLArbBanks`` becomes ``vlarb_banks``."""
-    name = re.sub(r"\W+", "_", name).strip("_")
-    parts = re.findall(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z][a-z]+|[A-Z]+|[a-z\d]+|\d+", name)
+    """Return a name in snake case without numbers at its end: ``VLArbBanks`` becomes ``vl_arb_banks``."""
+    name = re.sub(r"(_\d+)+$", "", re.sub(r"\W+", "_", name).strip("_"))
+    parts = re.findall(r"[A-Z]+\d+[A-Z]+(?![a-z])|[A-Z]+(?=[A-Z][a-z]{2})|[A-Z][a-z]+|[A-Z]+|[a-z\d]+", name)
     return "_".join(parts).lower()

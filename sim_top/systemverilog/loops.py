@@ -300,11 +300,8 @@ def _run_names(node: Node, part: Node) -> list[str]:
     names = [*list(candidates(node.place, node.kind))[:2], *list(candidates(part.place, part.kind))[:2]]
     nets = [each.data[0].name for each in each_ref(iter([part]))][:1]
     end = "terms" if node.kind != "cat" else "bits"
-    return [
-        f"{names[0]}_{end}" if names else f"{nets[0]}_{end}",
-        *(f"{n}_{names[0]}_{end}" for n in nets if names),
-        f"{nets[0]}_{end}",
-    ]
+    wanted = [f"{name}_{end}" for name in names[:1]] + [f"{net}_{name}_{end}" for net in nets for name in names[:1]]
+    return [*wanted, *(f"{net}_{end}" for net in nets), *(f"{name}_{end}" for name in names[1:]), f"operand_{end}"]
 
 
 def _shape(node: Node) -> Any:

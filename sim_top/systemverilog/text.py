@@ -66,8 +66,10 @@ class _Text:
 
     def _header(self) -> list[str]:
         component = self._m.component
-        if component is None:
+        if self._m.memory is not None:
             return ["// Memory with a behavioural model, to be replaced by a macro with these ports if there is one."]
+        if component is None:
+            return [f"// {self._m.wanted.replace('_', ' ')}"]
         doc = re.split(r"\n\w[\w ]*\n-+\n", inspect.getdoc(type(component)) or "")[0].strip()
         lines = [f"// {type(component).__name__}"]
         for paragraph in doc.replace("``", "").split("\n\n"):
@@ -120,14 +122,16 @@ class _Text:
             lines += ["", *self._part(part)]
         if m.unused:
             texts = [self._words.selected(node) for node in m.unused]
-            lines += ["", "  // Bits that this instance does not need.", "  logic unused;"]
-            lines += [f"  {line}" for line in _wrapped("assign unused = &{1'b0,", texts, "};")]
+            sink = m.names.unique("unused_bits", "unneeded_bits")
+            lines += ["", "  // Bits that this instance does not need.", f"  logic {sink};"]
+            lines += [f"  {line}" for line in _wrapped(f"assign {sink} = &{{1'b0,", texts, "};")]
         return lines
 
     def _sections(self) -> list[tuple[str, list[list[str]]]]:
         """Return the text of assignments and processes, grouped by the docstring of their method."""
         m, found = self._m, dict[str, list[list[str]]]()
-        files = {Path(inspect.getsourcefile(cls) or "").resolve() for cls in type(m.component).__mro__[:-1]}
+        classes = type(m.component).__mro__[:-1] if m.component is not None else ()
+        files = {Path(inspect.getsourcefile(cls) or "").resolve() for cls in classes}
         loops: dict[tuple[str, int], list[Assignment]] = {}
         for each in (*m.assignments, *m.processes):
             method = method_of(each.place, files)

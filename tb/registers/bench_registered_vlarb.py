@@ -52,7 +52,7 @@ async def tables_written_over_the_bus_are_served(dut: Any) -> None:
             heads = Heads(request, fits, blocks, 0, blocks)
             lane, source, granted = golden.step(state, heads, _READY, _HOLD, NO_WRITE, _SWAP, rules)
             await RisingEdge(dut.clk)
-            got = int(dut.grant.value), int(dut.vl.value), int(dut.list.value)
+            got = int(dut.grant.value), int(dut.vl.value), int(dut.from_list.value)
             assert got == (int(granted), golden.vl_of(state, lane), source), f"decision {number}"
             await FallingEdge(dut.clk)
         dut.heads__request.value = 0

@@ -14,7 +14,7 @@ def _starts(cycles: Cycles) -> Truths:
 
 
 def _from(code: ListCode) -> Event:
-    return lambda cycles: _starts(cycles) & (cycles.bits("list") == int(code))
+    return lambda cycles: _starts(cycles) & (cycles.bits("from_list") == int(code))
 
 
 def _on(port: str) -> Event:

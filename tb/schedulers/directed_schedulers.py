@@ -75,7 +75,7 @@ class Scenario:
             lane = 3 if vl == 15 else vl
             blocks = 0 if step.grant is None else step.heads[lane]
             source = ListCode.VL15 if vl == 15 else ListCode.NONE
-            expected = {"grant": int(step.grant is not None), "vl": vl, "list": int(source), "blocks": blocks}
+            expected = {"grant": int(step.grant is not None), "vl": vl, "from_list": int(source), "blocks": blocks}
             yield heads(step.heads, stalled=step.stalled, ready=step.ready, hold=step.hold), expected
 
 

@@ -14,7 +14,7 @@ from vlane.tb.tables.proofs_tables import at, constant, opened
 
 STATEMENTS = {
     "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
-    "list": "The output `list` is VL15 exactly when VL15 is granted, and none otherwise.",
+    "list": "The output `from_list` is VL15 exactly when VL15 is granted, and none otherwise.",
     "no-grant-no-packet": "Without a grant the outputs `vl` and `blocks` are 0.",
     "hold": "While data lanes are held, no data lane is granted.",
     "able": "A granted data lane has a packet that fits.",
@@ -92,9 +92,9 @@ class SchedulerProperties(Properties):
         able = Signal(s.lanes)
         vl15_able = able[s.data_vls] if s.vl15 else Value.cast(0)
         m.d.comb += able.eq(s.heads.request & s.heads.fits)
-        from_vl15 = Value.cast(s.list) == int(ListCode.VL15)
+        from_vl15 = Value.cast(s.from_list) == int(ListCode.VL15)
         from_data = s.grant & ~from_vl15
-        claim(m, "list", from_vl15 | (Value.cast(s.list) == int(ListCode.NONE)))
+        claim(m, "list", from_vl15 | (Value.cast(s.from_list) == int(ListCode.NONE)))
         claim(m, "vl15-first", from_vl15 == vl15_able)
         claim(m, "no-grant-no-packet", Cat(s.vl, s.blocks) == 0, when=~s.grant)
         if s.vl15:

@@ -22,7 +22,7 @@ from vlane.units import MAX_PACKET_BLOCKS
 COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
 """Inputs of every egress scheduler except the sizes; the program port and the swap follow in this order."""
 
-COMMON_OUTPUTS = ("grant", "vl", "list", "blocks")
+COMMON_OUTPUTS = ("grant", "vl", "from_list", "blocks")
 """Outputs of every egress scheduler."""
 
 (RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP, BEHIND) = range(12)

@@ -121,7 +121,7 @@ class DeliveryProperties(Properties):
         for number, port in enumerate(switch.inputs):
             kept = inside(self.fragment, "kept", f"input_{number}")
             self.arriving.append(Arriving(m, number, switch.rx[number], port, kept))
-            found = (switch.table.port[number] <= switch.ports) & (switch.map.vl[number] < len(self.lanes))
+            found = (switch.table.out_port[number] <= switch.ports) & (switch.map.vl[number] < len(self.lanes))
             m.d.comb += Assume(Value.cast(port.cause).any() | found)
         self.followed.arrives(self.arriving, self.each)
         self.followed.is_looked_up(self._names(), self.each)

@@ -151,7 +151,7 @@ def test_page_pictures_and_wave_are_written(tmp_path: Path) -> None:
         )
         if i["rst"]:
             golden.reset(state)
-        assert (golden.vl_of(state, lane), source) == (shown["vl"][cycle], shown["list"][cycle]), f"cycle {cycle}"
+        assert (golden.vl_of(state, lane), source) == (shown["vl"][cycle], shown["from_list"][cycle]), f"cycle {cycle}"
         granted += source != 0
     assert {len(values) for values in (*given.values(), *shown.values())} == {2000}
     assert granted > 100

@@ -256,7 +256,7 @@ def test_decisions_have_readable_values() -> None:
     decision = arbiter.step(heads={"request": 0b100, "fits": 0b100, "blocks": [0, 0, 9]}, ready=True)
 
     assert cycles == 2 * 2 + 1 + 1 + 1
-    assert (decision.grant, decision.vl, decision.list, decision.blocks) == (1, 2, ListCode.LOW, 9)
+    assert (decision.grant, decision.vl, decision.from_list, decision.blocks) == (1, 2, ListCode.LOW, 9)
     assert decision.ports()["unreachable"] == 0b011
     with pytest.raises(AttributeError):
         decision.vl = 1
@@ -278,12 +278,12 @@ def test_reset_is_power_on_and_rst_is_the_hardware_s() -> None:
     table = vlane.oracle("lft", lookups=1, entries=8)
     top, entry = {"program__enable": 1, "program__top": 1, "program__lid": 7}, {"program__enable": 1, "program__lid": 3}
     table.program([top, {**entry, "program__port": 5}])
-    assert table.step(dlid=3).port == 5
+    assert table.step(dlid=3).out_port == 5
 
     table.step(rst=1)
     assert table.step(dlid=3).drop == 1
     table.program([top])
-    assert table.step(dlid=3).port == 5
+    assert table.step(dlid=3).out_port == 5
 
     table.reset()
     table.program([top])
@@ -303,7 +303,7 @@ def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
     mapping = vlane.oracle("sl2vl", inputs=2, outputs=2, data_vls=4)
     mapping.program(SL2VLRow((3,) * 15 + (15,)))
 
-    looked = mapping.step(output=[0, 1], sl=[2, 15])
+    looked = mapping.step(out_port=[0, 1], sl=[2, 15])
 
     assert (looked.vl, looked.drop, looked.invalid) == ((3, 15), (0, 1), (0, 0))
 

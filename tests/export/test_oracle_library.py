@@ -46,7 +46,7 @@ int main(void) {
     NAME_step(other, &given, &apart);
     NAME_reset(one);
     NAME_step(one, &given, &shown);
-    printf("%d %d %d %s\\n", (int)apart.vl, (int)shown.vl, shown.list == NAME_LIST_NONE, NAME_parameters());
+    printf("%d %d %d %s\\n", (int)apart.vl, (int)shown.vl, shown.from_list == NAME_FROM_LIST_NONE, NAME_parameters());
     NAME_destroy(one);
     NAME_destroy(other);
     NAME_destroy(0);
@@ -196,7 +196,9 @@ def test_a_c_program_needs_no_python(tmp_path: Path) -> None:
     Instances are independent, and a reset restores the power-on state.
     """
     exported(tmp_path, "rr", {"data_vls": 3})
-    (tmp_path / "bench.c").write_text(C_BENCH.replace("NAME_LIST", "RR_ORACLE_LIST").replace("NAME", "rr_oracle"))
+    (tmp_path / "bench.c").write_text(
+        C_BENCH.replace("NAME_FROM_LIST", "RR_ORACLE_FROM_LIST").replace("NAME", "rr_oracle")
+    )
     strict = ["-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-O2", "-I", str(tmp_path)]
     programs = {
         "static": ["cc", "-std=c99", *strict, "bench.c", "librr_oracle.a"],

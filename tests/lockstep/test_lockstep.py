@@ -107,7 +107,14 @@ def test_ports_follow_the_signature() -> None:
 
     assert [p.name for p in ports][:4] == ["rst", "heads__request", "heads__fits", "heads__blocks"]
     assert {p.name: p.bits for p in ports}["heads__blocks"] == 21
-    assert {p.name for p in ports if not p.is_input} >= {"grant", "vl", "list", "blocks", "unreachable", "bad_entries"}
+    assert {p.name for p in ports if not p.is_input} >= {
+        "grant",
+        "vl",
+        "from_list",
+        "blocks",
+        "unreachable",
+        "bad_entries",
+    }
 
 
 @pytest.mark.slow

@@ -353,7 +353,7 @@ def test_the_first_wrong_turn_of_the_other_example_is_named() -> None:
     first = told["first_difference"]
     assert told["mismatches"] == 1
     assert (told["top"], told["dut"], told["map"]) == ("wrr_arb", words[3:4], str(EXAMPLES / "wrr_arb.toml"))
-    assert told["outputs_left_out"] == ["list", "blocks", "unreachable", "packets_left"]
+    assert told["outputs_left_out"] == ["from_list", "blocks", "unreachable", "packets_left"]
     assert (first["cycle"], first["golden_cycle"]) == (22, 17)
     assert first["outputs"] == [
         {"output": "vl", "expected": 1, "got": 0, "dut_ports": {"grant_lane": {"expected": 1, "got": 0}}}

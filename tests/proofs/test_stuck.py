@@ -18,14 +18,20 @@ from vlane.tb.machinery.proofs.stuck import Fault, FaultyDesign
 def faulty(instance: str) -> FaultyDesign:
     block = BLOCKS["rr"]
     properties = block.instance(instance).make(block.make)
-    return FaultyDesign(to_rtlil(properties, "top", ports=properties.ports()), {"grant", "vl", "list", "blocks"})
+    return FaultyDesign(to_rtlil(properties, "top", ports=properties.ports()), {"grant", "vl", "from_list", "blocks"})
 
 
 def test_every_output_and_every_register_is_held_at_both_values() -> None:
     """Given round robin without a map, the faults are four outputs and the pointer, at 0 and at 1 each."""
     signals = {(fault.module, fault.signal.rpartition(".")[2]) for fault in faulty("small").faults}
 
-    assert signals == {("", "grant"), ("", "vl"), ("", "list"), ("", "blocks"), ("hdl/schedulers/rr.py", "pointer")}
+    assert signals == {
+        ("", "grant"),
+        ("", "vl"),
+        ("", "from_list"),
+        ("", "blocks"),
+        ("hdl/schedulers/rr.py", "pointer"),
+    }
     assert len(faulty("small").faults) == 10
 
 

@@ -121,7 +121,7 @@ class ArbitratedLink:
         lane, listed, granted = self.module.step(self.state, heads, ready, False, program, swap, self.rules)
         named = lane >= 0
         self._steps.append(
-            (given, {**expected, "grant": int(granted), "vl": max(int(lane), 0), "list": named * listed})
+            (given, {**expected, "grant": int(granted), "vl": max(int(lane), 0), "from_list": named * listed})
         )
         self._firsts.append({vl: (self.since[vl], self.queues[vl][0]) for vl in lanes if self.queues[vl]})
         if reset:

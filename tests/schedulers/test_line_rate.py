@@ -165,7 +165,7 @@ def test_the_qualification_lets_every_limit_run_out() -> None:
     )
     traffic, inputs, outputs = qualification_of("vlarb", parameters, 1_000_000)
     _, expected = traffic.record(row_words(inputs), row_words(outputs))
-    lists = outputs["list"].get(expected)
+    lists = outputs["from_list"].get(expected)
     begin, seen = 0, []
     for phase in plan.phases:
         limit = plan.tables[phase.table].limit_of_high_priority

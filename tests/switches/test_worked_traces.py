@@ -236,7 +236,7 @@ def test_vlarb_line_rate() -> None:
             ctx.set(dut.heads.blocks[lane], 1)
         for at, row in enumerate(rows):
             ctx.set(dut.heads.request, mask(row["request"]))
-            side = ListCode(ctx.get(dut.list)).name.capitalize()
+            side = ListCode(ctx.get(dut.from_list)).name.capitalize()
             compare(
                 rows,
                 at,

@@ -85,7 +85,7 @@ class CreditOPADivisionProperties(Properties):
             self.claim(m, "drained", s.excess[vl] == 0, when=changes & _in(step, drained))
             self.claim(m, "drained", s.dedicated[vl] <= s.new_dedicated[vl], when=changes & _in(step, lowered))
             self.claim(m, "drained", s.dedicated[vl] == s.new_dedicated[vl], when=changes & _in(step, raised))
-            self.claim(m, "drained", s.shared[vl] == 0, when=changes & _in(step, not_sharing))
+            self.claim(m, "drained", s.shared_limit[vl] == 0, when=changes & _in(step, not_sharing))
             kept = (s.dedicated[vl] == s.new_dedicated[vl]) & (s.new_overall >= s.overall)
             self.claim(m, "drained", kept, when=~changes & (step != int(ResizeStep.IDLE)))
         self.claim(m, "drained", s.overall <= s.new_overall, when=step >= int(ResizeStep.DRAIN_DEDICATED))

@@ -115,7 +115,7 @@ class CreditOPASenderProperties(Properties):
         shares = [
             beyond(used, limit) for used, limit in zip(self._lanes(p.used), self._lanes(p.dedicated), strict=True)
         ]
-        dedicated, shared = self._of_lane(p.dedicated), self._of_lane(p.shared)
+        dedicated, shared = self._of_lane(p.dedicated), self._of_lane(p.shared_limit)
         after, others = Signal(16), Signal(20)
         m.d.comb += [
             after.eq(self._of_lane(p.used) + self._of_lane(p.blocks)),
@@ -173,5 +173,5 @@ class CreditOPASenderProperties(Properties):
         self.claim(m, "who-changes", self._of_lane(s.changing) == changing, when=~idle)
         self.claim(m, "who-changes", ~differs, when=~idle & ~changing)
         self.claim(m, "in-force", self._of_lane(p.dedicated) == in_force[0])
-        self.claim(m, "in-force", self._of_lane(p.shared) == in_force[1])
+        self.claim(m, "in-force", self._of_lane(p.shared_limit) == in_force[1])
         self.claim(m, "in-force", p.overall == in_force[2])

@@ -15,7 +15,7 @@ EVENTS: Mapping[str, Event] = {
     "sample just before": lambda cycles: after(cycles.rule("sampled") | cycles.rule("reached")),
     "sample two before": lambda cycles: after(after(cycles.rule("sampled") | cycles.rule("reached"))),
     "managed just before": lambda cycles: after(cycles.rule("drawn") | cycles.rule("added")),
-    "tagged": lambda cycles: cycles.on("tagged"),
+    "tagged": lambda cycles: cycles.on("has_tag"),
     "sample shown": lambda cycles: cycles.on("sampled"),
     "empty": lambda cycles: ~cycles.on("waiting"),
     "reset": lambda cycles: cycles.on("rst"),

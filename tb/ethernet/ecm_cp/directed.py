@@ -27,7 +27,7 @@ _NONE = {"sampled": 0, "notify": 0, "stop": 0, "feedback": 0}
 def _enter(length: int, *, tag: int = -1, managed: int = 1, leave: int = 0, **shown: int) -> Step:
     given = {"enter": 1, "enter_bytes": length, "managed": managed, "cpid": _CPID}
     given |= {"leave": 1, "leave_bytes": leave} if leave else {}
-    given |= {"tagged": 1, "tag": tag} if tag >= 0 else {}
+    given |= {"has_tag": 1, "tag": tag} if tag >= 0 else {}
     return given, shown or _NONE
 
 

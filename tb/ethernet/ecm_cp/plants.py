@@ -38,8 +38,8 @@ PLANTS = (
         "tag-of-anybody",
         "A tag of any point is accepted.",
         _FILE,
-        "mine.eq(self.tagged & (self.tag == self.cpid)),",
-        "mine.eq(self.tagged),",
+        "mine.eq(self.has_tag & (self.tag == self.cpid)),",
+        "mine.eq(self.has_tag),",
     ),
     Plant(
         "queue-without-the-frame",

@@ -60,7 +60,7 @@ class ECMCPProperties(Properties):
         last = Signal(_WIDE)
         with m.If(sampled):
             m.d.sync += last.eq(joined)
-        frame = {"sampled": sampled, "queue": joined, "last": last, "mine": p.enter & p.tagged & (p.tag == p.cpid)}
+        frame = {"sampled": sampled, "queue": joined, "last": last, "mine": p.enter & p.has_tag & (p.tag == p.cpid)}
         old = {name: self._aged(m, name, value, _AGE) for name, value in frame.items()}
         self.claim(m, "feedback", p.last == self._aged(m, "last_known", last, 3))
         self._told(m, old)

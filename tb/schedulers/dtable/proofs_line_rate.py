@@ -164,7 +164,7 @@ class LineRateProperties(_LineRate):
         credit = Signal(10)
         m.d.comb += [
             decision.eq(s.ready & ~s.hold_data & ~self.vl15_able()),
-            granted.eq(s.grant & (Value.cast(s.list) == int(ListCode.NONE)) & (s.vl == number)),
+            granted.eq(s.grant & (Value.cast(s.from_list) == int(ListCode.NONE)) & (s.vl == number)),
             sent.eq(granted & s.ready),
             added.eq(walk.offered & walk.leaves & s.can & (walk.offered_vl == watched) & charged),
             loses.eq((decision & ~can) | (sent & ~behind) | ((s.swap | s.swap_pending) & s.ready)),
@@ -317,8 +317,8 @@ class LineRateTurns(_LineRate):
         m.d.comb += vl15.eq(self.vl15_able())
         data, can = ~vl15 & ~s.hold_data, at(list(able), named)
         number = Mux(named == _NOBODY, 0, named + (s.vl15 & (named >= VL15)))
-        self.claim(m, "vl15-first", (Value.cast(s.list) == int(ListCode.VL15)) == vl15)
-        self.claim(m, "vl15-first", (Value.cast(s.list) == int(ListCode.NONE)) == ~vl15)
+        self.claim(m, "vl15-first", (Value.cast(s.from_list) == int(ListCode.VL15)) == vl15)
+        self.claim(m, "vl15-first", (Value.cast(s.from_list) == int(ListCode.NONE)) == ~vl15)
         if s.vl15:
             self.claim(m, "vl15-first", s.grant & (s.vl == VL15), when=vl15)
         self.claim(m, "hold", ~s.grant & (s.vl == 0), when=s.hold_data & ~vl15)

@@ -320,7 +320,7 @@ def play(scenario: Scenario, state: golden.State, rules: NDArray[np.int64]) -> I
     assert golden.bad_entries(state) == scenario.bad_entries, scenario.name
     for number, step in enumerate(scenario.steps):
         given, expected = _cycle(step, NO_WRITE, state, rules)
-        assert (expected["vl"], expected["list"]) == (step.vl, step.source), (
+        assert (expected["vl"], expected["from_list"]) == (step.vl, step.source), (
             f"{scenario.name}, step {number}: {expected}"
         )
         yield given, expected
@@ -359,7 +359,7 @@ def _cycle(step: Step, write: Program, state: golden.State, rules: NDArray[np.in
         "program__weight": write[4], "swap": int(step.swap),
     }
     expected = {
-        "grant": int(granted), "vl": golden.vl_of(state, lane), "list": int(source),
+        "grant": int(granted), "vl": golden.vl_of(state, lane), "from_list": int(source),
         "blocks": int(blocks[lane]) if granted else 0,
         "swap_pending": pending, "unreachable": int(missing), "bad_entries": int(bad),
     }

@@ -21,7 +21,7 @@ _LISTS = (ListCode.HIGH, ListCode.LOW)
 
 _STATEMENTS = {
     "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
-    "no-grant-no-packet": "Without a grant the outputs `vl`, `list` and `blocks` are 0.",
+    "no-grant-no-packet": "Without a grant the outputs `vl`, `from_list` and `blocks` are 0.",
     "hold": "While a flow-control packet is due, no data lane is granted.",
     "able": "A granted data lane has a packet that fits.",
     "size": "The output `blocks` is the size of the granted lane's head packet.",
@@ -131,7 +131,7 @@ class VLArbGrantProperties(Properties):
     def _outputs(self, m: Module) -> None:
         a, claim = self.arbiter, self.claim
         vl15_able = self.able[a.data_vls] if a.vl15 else Value.cast(0)
-        listed = Value.cast(a.list)
+        listed = Value.cast(a.from_list)
         from_vl15, from_data = listed == int(ListCode.VL15), Signal()
         m.d.comb += [
             self.able.eq(a.heads.request & a.heads.fits),

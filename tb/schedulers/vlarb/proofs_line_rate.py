@@ -117,7 +117,7 @@ class LineRateProperties(Properties):
             self.claim(m, "prediction", walk.walk.able_before == self.able_before)
 
     def _outputs(self, m: Module) -> None:
-        a, claim, listed = self.arbiter, self.claim, Value.cast(self.arbiter.list)
+        a, claim, listed = self.arbiter, self.claim, Value.cast(self.arbiter.from_list)
         vl15_able = (a.heads.request & a.heads.fits)[a.data_vls] if a.vl15 else Value.cast(0)
         from_vl15, from_none = listed == int(ListCode.VL15), listed == int(ListCode.NONE)
         may = ~vl15_able & ~a.hold_data

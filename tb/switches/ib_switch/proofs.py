@@ -66,8 +66,8 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
         s, claim = self.switch, self.claim
         for number, port in enumerate(s.inputs):
             claim(m, "lane-map", s.map.sl[number] == port.header[_SL])
-            found = s.table.port[number]
-            claim(m, "lane-map", s.map.output[number] + 1 == found, when=(found != 0) & (found <= s.ports))
+            found = s.table.out_port[number]
+            claim(m, "lane-map", s.map.out_port[number] + 1 == found, when=(found != 0) & (found <= s.ports))
             vl = s.map.vl[number]
             claim(m, "lane-map", port.outgoing_vl == vl, when=vl < s.geometry.vls)
         if s.measure is not None:

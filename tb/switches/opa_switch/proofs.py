@@ -49,7 +49,7 @@ class OPASwitchProperties(SwitchWiringProperties):
         for number, port in enumerate(s.inputs):
             claim(m, "lane-map", s.map.channel[number] == self._channel(number))
             claim(m, "lane-map", port.channel == s.map.channel_out[number])
-            found, vl = s.table.port[number], s.map.vl[number]
+            found, vl = s.table.out_port[number], s.map.vl[number]
             claim(m, "lane-map", s.map.egress[number] + 1 == found, when=(found != 0) & (found <= s.ports))
             lane = Mux(vl > SC15, vl - 1, vl)
             claim(m, "lane-map", port.outgoing_vl == lane, when=(lane < s.geometry.vls) & (vl != SC15))

@@ -15,7 +15,7 @@ PARAMETERS = {"lookups": 2, "ports": 5, "entries": 40}
 def _lft(dlids: tuple[int, int], ports: tuple[int, int], causes: tuple[int, int], **program: int) -> Step:
     given = {"dlid": pack(dlids, 16), **{f"program__{k}": v for k, v in program.items()}}
     drop = pack((int(cause != 0) for cause in causes), 1)
-    return given, {"port": pack(ports, 8), "drop": drop, "cause": pack(causes, 3)}
+    return given, {"out_port": pack(ports, 8), "drop": drop, "cause": pack(causes, 3)}
 
 
 STEPS: list[Step] = [

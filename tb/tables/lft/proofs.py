@@ -62,7 +62,7 @@ class LFTProperties(Properties):
         claim(m, "top", t.top == top)
 
         dlid, port, drop, cause = Signal(16), Signal(8), Signal(), Signal(8)
-        shown = (t.dlid, t.port, t.drop, t.cause)
+        shown = (t.dlid, t.out_port, t.drop, t.cause)
         for signal, each in zip((dlid, port, drop, cause), shown, strict=True):
             m.d.comb += signal.eq(at([Value.cast(one) for one in each], self.lookup))
         unicast = (dlid != 0) & (dlid < FIRST_MULTICAST)

@@ -22,7 +22,7 @@ def _written_to(port: int, to: str) -> Event:
         writes = _written(cycles) & (cycles.on("program__every_input") | (cycles.bits("program__input") == port))
         output = cycles.bits("program__output")
         found: Truths = (after(writes) if to == "next" else writes) & (
-            cycles.bits("output", port, 6) == (after(output) if to == "next" else output)
+            cycles.bits("out_port", port, 6) == (after(output) if to == "next" else output)
         )
         return found
 

@@ -14,7 +14,7 @@ PARAMETERS = {"inputs": 2, "outputs": 3, "data_vls": 4}
 def _sl2vl(
     outputs: tuple[int, int], sls: tuple[int, int], vls: tuple[int, int], drop: int, invalid: int, **program: int
 ) -> Step:
-    given = {"output": pack(outputs, 6), "sl": pack(sls, 4), **{f"program__{k}": v for k, v in program.items()}}
+    given = {"out_port": pack(outputs, 6), "sl": pack(sls, 4), **{f"program__{k}": v for k, v in program.items()}}
     return given, {"vl": pack(vls, 4), "drop": drop, "invalid": invalid}
 
 

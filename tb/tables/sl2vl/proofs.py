@@ -60,7 +60,7 @@ class SL2VLProperties(Properties):
             kept.append(reader.data)
         claim(m, "entry", at(kept, self.input) == row)
 
-        output, sl, vl = (at(list(each), self.input) for each in (s.output, s.sl, s.vl))
+        output, sl, vl = (at(list(each), self.input) for each in (s.out_port, s.sl, s.vl))
         drop, invalid = (at(list(each), self.input) for each in (s.drop, s.invalid))
         mapped, here, there = Signal(4), Signal(), Signal()
         m.d.comb += [mapped.eq(row.word_select(sl, 4)), here.eq(output == self.output), there.eq(mapped < s.data_vls)]
