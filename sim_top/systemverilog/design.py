@@ -17,7 +17,7 @@ from amaranth.lib.wiring import FlippedSignature, In
 
 from vlane.sim_top.systemverilog.names import Names
 from vlane.sim_top.systemverilog.nodes import Net, Node, const, cut, ref
-from vlane.sim_top.systemverilog.statements import Folder, Set, Statement
+from vlane.sim_top.systemverilog.statements import Folder, Set, Statement, values_of
 from vlane.sim_top.systemverilog.values import Translator, UnwritableError
 
 
@@ -202,6 +202,7 @@ class Builder:
         module = Module(wanted, component, Names(), path=path)
         nodes = self._nets(fragment, module, given)
         translator = Translator(lambda signal: nodes[id(signal)])
+        translator.count(value for stmts in fragment.statements.values() for value in values_of(stmts))
         folder = Folder(translator)
         for domain, stmts in fragment.statements.items():
             if domain == "comb":

@@ -12,7 +12,7 @@ def memory_body(module: Any) -> list[str]:
     """Return the declarations and processes of a memory's wrapper, whose ports are those of the module."""
     memory = module.memory
     depth, width = memory._data.depth, len(memory._data[0])
-    init = [value for value in memory._data._init._raw]
+    init = list(memory._data._init._raw)
     lines = [f"  logic [{width - 1}:0] memory [0:{depth - 1}];", ""]
     if any(init):
         lines += [
@@ -24,25 +24,28 @@ def memory_body(module: Any) -> list[str]:
         else:
             lines += [f"    memory[{at}] = {constant(value, width)};" for at, value in enumerate(init)]
         lines += ["  end", ""]
-    for number, write in enumerate(memory._write_ports):
-        lines += _write(write, "write" if len(memory._write_ports) == 1 else f"write_{number}", depth)
+    if memory._write_ports:
+        lines.append("  always_ff @(posedge clk) begin")
+        for number, write in enumerate(memory._write_ports):
+            lines += _write(write, "write" if len(memory._write_ports) == 1 else f"write_{number}")
+        lines += ["  end", ""]
     for number, read in enumerate(memory._read_ports):
-        lines += _read(memory, read, "read" if len(memory._read_ports) == 1 else f"read_{number}", depth)
+        lines += _read(memory, read, "read" if len(memory._read_ports) == 1 else f"read_{number}")
     return lines[:-1]
 
 
-def _write(port: Any, at: str, depth: int) -> list[str]:
+def _write(port: Any, at: str) -> list[str]:
     lanes, grain = len(port._en), port._granularity
-    lines = ["  always_ff @(posedge clk) begin"]
     if lanes == 1:
-        lines.append(f"    if ({at}_enable) memory[{at}_address] <= {at}_data;")
-    for lane in range(lanes if lanes > 1 else 0):
+        return [f"    if ({at}_enable) memory[{at}_address] <= {at}_data;"]
+    lines = []
+    for lane in range(lanes):
         bits = f"{lane * grain + grain - 1}:{lane * grain}"
         lines.append(f"    if ({at}_enable[{lane}]) memory[{at}_address][{bits}] <= {at}_data[{bits}];")
-    return [*lines, "  end", ""]
+    return lines
 
 
-def _read(memory: Any, port: Any, at: str, depth: int) -> list[str]:
+def _read(memory: Any, port: Any, at: str) -> list[str]:
     value = f"memory[{at}_address]"
     if port._domain == "comb":
         return [f"  assign {at}_data = {value};", ""]

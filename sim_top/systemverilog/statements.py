@@ -77,6 +77,18 @@ def _one_hot(number: int, count: int) -> str:
     return "".join("1" if bit == number else "-" for bit in reversed(range(count)))
 
 
+def values_of(stmts: Iterable[Any]) -> Iterator[Value]:
+    """Yield the values that statements read, once for each use."""
+    for stmt in stmts:
+        if isinstance(stmt, Assign):
+            yield stmt.rhs
+            continue
+        conditions = if_conditions(stmt)
+        yield from (each for each in conditions or [stmt.test] if each is not None)
+        for _, body, _ in stmt.cases:
+            yield from values_of(body)
+
+
 class Folder:
     """Translation of combinational statements to one expression for each range of bits.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from amaranth.hdl import Shape, Signal, Value
@@ -12,6 +13,7 @@ from vlane.sim_top.systemverilog.nodes import Node, cat, cond, const, cut, make,
 
 _CHAINS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 _COMPARES = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_ARITHMETIC = {"+", "-", "*", "<<", ">>"}
 _REDUCES = {"b": "any", "r|": "any", "r&": "all", "r^": "parity"}
 
 
@@ -31,6 +33,16 @@ class Translator:
     def __init__(self, signal: Callable[[Signal], Node]) -> None:
         self._signal = signal
         self._done: dict[tuple[int, int], tuple[Node, Value]] = {}
+        self._uses: Counter[int] = Counter()
+
+    def count(self, values: Iterable[Value]) -> None:
+        """Count the uses of arithmetic below values, so that a shared sum is computed once, at its own width."""
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            self._uses[id(value)] += 1
+            if self._uses[id(value)] == 1:
+                waiting += _operands(value)
 
     def of(self, value: Any, width: int | None = None) -> Node:
         """Return a value's node, extended or truncated to ``width`` bits as an assignment does.
@@ -51,6 +63,9 @@ class Translator:
 
     def _translated(self, value: Value, width: int) -> Node:
         size, signed = len(value), value.shape().signed
+        if width != size and self._uses[id(value)] > 1 and isinstance(value, Operator) and value.operator in _ARITHMETIC:
+            whole = self.of(value)
+            return (sext if signed else zext)(whole, width) if width > size else make("bits", width, (whole,), 0)
         if isinstance(value, Const):
             return const(value.value, width)
         if isinstance(value, Operator):
@@ -128,6 +143,20 @@ class Translator:
         for patterns, each in reversed(cases):
             other = cond(matches(test, patterns), each, other)
         return other
+
+
+def _operands(value: Value) -> tuple[Value, ...]:
+    if isinstance(value, Operator):
+        return tuple(value.operands)
+    if isinstance(value, Slice):
+        return (value.value,)
+    if isinstance(value, Part):
+        return value.value, value.offset
+    if isinstance(value, Concat):
+        return tuple(value.parts)
+    if isinstance(value, SwitchValue):
+        return value.test, *(each for _, each in value.cases)
+    return ()
 
 
 def matches(test: Node, patterns: tuple[str, ...]) -> Node:
