@@ -25,12 +25,12 @@ APART = SL_COUNT
 PARTS = 40
 """Number of equal parts of the measurement window, for confidence intervals and the growth of the backlog."""
 
-FINE_BITS, FLOW_FINE_BITS = 5, 3
-"""Histogram resolution as log2 of the bins per power of two, for service levels and for flows."""
+FINE_BITS = 5
+"""Histogram resolution as log2 of the bins per power of two."""
 
 _BINS = 40 << FINE_BITS
-_FLOW_BINS = 16 << FLOW_FINE_BITS
-(PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
+_FLOW_BINS = 14 << FINE_BITS
+(PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN, LATENCY_LEAST) = range(6)
 (TIMED, TIMED_LATENCY, MADE, RECEIVED, LOST) = range(5)
 (FIRST, END, SHARE) = range(3)
 (AT, WITH_SL, BORN, OF_FLITS, HOPS, SOURCE) = range(6)
@@ -70,9 +70,9 @@ class Meters(NamedTuple):
         Row of each SL in the arrays with a row per SL.
     apart : array of int64, (NICs,)
         Offset added to the SL's row, by destination: 16 for destinations that are counted separately, otherwise 0.
-    total : array of int64, (32 SLs, 5)
-        Deliveries in the window: packets, flits, sum of latencies, maximum latency, sum of hops. Latencies and hops
-        include only packets generated in the window.
+    total : array of int64, (32 SLs, 6)
+        Deliveries in the window: packets, flits, sum of latencies, maximum latency, sum of hops, minimum latency (0 for
+        none). Latencies and hops include only packets generated in the window.
     part : array of int64, (32 SLs, parts, 5)
         For each part of the window: delivered packets that were generated in the window, the sum of their latencies,
         flits generated, flits delivered, flits of dropped packets.
@@ -90,12 +90,12 @@ class Meters(NamedTuple):
         Number of trace rows in use.
     flow_level : array of int64, (SLs,)
         Index of each SL in ``flow``; -1 for none.
-    flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
+    flow : array of int64, (NICs, NICs, SLs, 7) or (0, 0, 0, 7)
         Per source, destination and SL, in the window: flits generated; packets and flits delivered; number, sum of
-        latencies and maximum latency of delivered packets that were generated in the window. Empty without per-flow
-        measurement.
-    flow_histogram : array of int64, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
-        Latencies of each flow: exact below 8, then 8 bins per power of two; the last bin holds 245,760 and above.
+        latencies, maximum and minimum latency of delivered packets that were generated in the window. Empty without
+        per-flow measurement.
+    flow_histogram : array of int32, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
+        Latencies of each flow, in the bins of ``histogram``; the last bin holds 258,048 and above.
     by_source : array of int64, (NICs, 32 SLs) or (0, 0)
         Flits delivered from each source in the window. Empty without per-source measurement.
     connections : ConnectionMeters
@@ -117,13 +117,13 @@ class Meters(NamedTuple):
     traced: NDArray[np.int64]
     flow_level: NDArray[np.int64]
     flow: NDArray[np.int64]
-    flow_histogram: NDArray[np.int64]
+    flow_histogram: NDArray[np.int32]
     by_source: NDArray[np.int64]
     connections: ConnectionMeters
     lateness: NDArray[np.int64]
 
 
-(FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
+(FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST, FLOW_LEAST) = range(7)
 
 
 def new_meters(
@@ -166,7 +166,7 @@ def new_meters(
         window=np.array([first, end, _share(end - first)], np.int64),
         level_row=rows,
         apart=behind,
-        total=np.zeros((LEVELS, 5), np.int64),
+        total=np.zeros((LEVELS, 6), np.int64),
         part=np.zeros((LEVELS, PARTS, 5), np.int64),
         late=np.zeros((nics, 6), np.int64),
         histogram=np.zeros((LEVELS, _BINS), np.int64),
@@ -174,8 +174,8 @@ def new_meters(
         trace=np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
         traced=np.zeros(1, np.int64),
         flow_level=places,
-        flow=np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
-        flow_histogram=np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int64),
+        flow=np.zeros((flow_nics, flow_nics, len(flow_levels), 7), np.int64),
+        flow_histogram=np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int32),
         by_source=np.zeros((nics, LEVELS) if sources else (0, 0), np.int64),
         connections=new_connection_meters(connections or CbrList.none()),
         lateness=np.zeros((LEVELS, 2 * RATIOS + 1), np.int64),
@@ -208,6 +208,8 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
     """
     total = np.sum([meters.total for meters in each], axis=0)
     total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in each], axis=0)
+    least = np.array([meters.total[:, LATENCY_LEAST] for meters in each])
+    total[:, LATENCY_LEAST] = np.where(least > 0, least, total[:, LATENCY_MOST]).min(axis=0)
     digest = np.array([sum(int(meters.digest[0]) for meters in each) & MASK, sum(meters.digest[1] for meters in each)])
     return each[0]._replace(
         total=total,
@@ -220,9 +222,9 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
     )
 
 
-def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
+def latency_at(bin_number: int) -> int:
     """Return the smallest latency of a histogram bin."""
-    return least_of(bin_number, fine_bits)
+    return least_of(bin_number, FINE_BITS)
 
 
 @inner
@@ -247,7 +249,9 @@ def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, l
         flow[FLOW_TIMED] += 1
         flow[FLOW_LATENCY] += latency
         flow[FLOW_MOST] = max(flow[FLOW_MOST], latency)
-        place = min(bin_of(latency, FLOW_FINE_BITS), meters.flow_histogram.shape[3] - 1)
+        if flow[FLOW_TIMED] == 1 or latency < flow[FLOW_LEAST]:
+            flow[FLOW_LEAST] = latency
+        place = min(bin_of(latency, FINE_BITS), meters.flow_histogram.shape[3] - 1)
         meters.flow_histogram[source, target, level, place] += 1
 
 
@@ -331,6 +335,8 @@ def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: in
         latency = cycle - born
         total[LATENCY] += latency
         total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
+        if total[LATENCY_LEAST] == 0 or latency < total[LATENCY_LEAST]:
+            total[LATENCY_LEAST] = latency
         total[HOPS_IN] += hops
         part[TIMED] += 1
         part[TIMED_LATENCY] += latency

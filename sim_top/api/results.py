@@ -19,7 +19,13 @@ from vlane.sim_top.study.run_store import RESULTS
 
 __all__ = ["Comparison", "Results"]
 
-_FILES = {"levels": RESULTS, "links": "links.parquet", "flows": "flows.parquet", "runs": "runs.parquet"}
+_FILES = {
+    "levels": RESULTS,
+    "links": "links.parquet",
+    "flows": "flows.parquet",
+    "histograms": "histograms.parquet",
+    "runs": "runs.parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Results:
         One row per run, sending end and VL; without columns if only ``results.parquet`` was read.
     flows : DataFrame
         One row per run, source, destination and SL; without columns unless the study measures flows.
+    histograms : DataFrame
+        One row per run and latency bin with packets; without columns unless the study measures histograms.
 
     Examples
     --------
@@ -62,6 +70,7 @@ class Results:
     runs: pl.DataFrame
     links: pl.DataFrame = field(default_factory=pl.DataFrame)
     flows: pl.DataFrame = field(default_factory=pl.DataFrame)
+    histograms: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @classmethod
     def read(cls, path: str | Path) -> Results:
@@ -113,7 +122,7 @@ class Results:
         if not isinstance(values, Mapping):
             raise InputError("values", "a mapping of columns to values", f"{values!r}")
         kept = {"levels": chosen(self.levels, values)}
-        for name in ("runs", "links", "flows"):
+        for name in ("runs", "links", "flows", "histograms"):
             table: pl.DataFrame = getattr(self, name)
             kept[name] = chosen(table, {key: value for key, value in values.items() if key in table.columns})
         return Results(**kept)
@@ -154,7 +163,7 @@ class Results:
         out : str or Path, optional
             File whose name ends in ``.png``, ``.svg`` or ``.html``.
         table : str
-            ``levels``, ``links``, ``flows`` or ``runs``.
+            ``levels``, ``links``, ``flows``, ``histograms`` or ``runs``.
 
         Raises
         ------

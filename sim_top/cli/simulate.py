@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -24,8 +24,8 @@ from vlane.sim_top.scenario.congestion_settings import marking_remark
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_files
-from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError
-from vlane.sim_top.study.study_runs import run_sweep
+from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError, verdict_of
+from vlane.sim_top.study.study_runs import run_sweep, shown_run
 from vlane.sim_top.study.sweep import RATE, Sweep, make_sweep
 from vlane.sim_top.study.times import timed_document
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
@@ -193,8 +193,8 @@ def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> li
 
 
 def _remarks(runs: list[MadeRun], sweep: Sweep) -> list[str]:
-    """Return remarks about settings that had no effect in a point of a sweep."""
-    remarks = []
+    """Return remarks about settings that had no effect in a point of a sweep, and about warm-ups that are too short."""
+    remarks = list(_warm_up_remarks(runs, sweep))
     for point in sweep.points:
         counts = [run.result.congestion for run in runs if run.parameters == point.parameters]
         marked = [each.marked for each in counts if each is not None]
@@ -203,6 +203,20 @@ def _remarks(runs: list[MadeRun], sweep: Sweep) -> list[str]:
             which = f"{shown_changes(point.parameters)}: " if point.parameters else ""
             remarks += [f"congestion control: {which}{remark}"] if remark else []
     return remarks
+
+
+def _warm_up_remarks(runs: list[MadeRun], sweep: Sweep) -> Iterator[str]:
+    """Yield a remark for each point of a sweep with levels whose window begins in the warm-up."""
+    for point in sweep.points:
+        run, made = point.world.study.run, [each for each in runs if each.parameters == point.parameters]
+        cold = [(each, level) for each in made for level in each.result.per_sl if not level.warmed_up]
+        if cold:
+            levels = sum(len(each.result.per_sl) for each in made)
+            yield (
+                f"warm-up: cannot tell saturation and intervals of {len(cold)} of {levels} levels, such as SL "
+                f"{cold[0][1].sl} of {shown_run(cold[0][0].key)}: the window begins in the warm-up; raise "
+                f"run.warm_up_cycles ({run.warm_up_cycles:,}) or run.cycles ({run.cycles:,})"
+            )
 
 
 def _kept(sweep: Sweep, folder: Path, finished: int) -> str:
@@ -219,6 +233,7 @@ def _document(run: MadeRun) -> dict[str, Any]:
     """Return the JSON document of a run, without its time series."""
     clock = {"cycle_ns": run.clock.cycle_ns, "rate_gbps": run.clock.rate_gbps}
     document = {"parameters": dict(run.parameters), **clock, **asdict(run.result)}
+    document["per_sl"] = [level.document() for level in run.result.per_sl]
     for level in document["per_sl"]:
         del level["offered_parts"], level["accepted_parts"]
     return timed_document(document, run.clock)
@@ -244,7 +259,7 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
             *_latencies(level),
             f"{level.backlog_growth:.4f}",
             f"{level.backlog_growth_ci95:.4f}",
-            "yes" if level.saturated else "" if level.decided else "undecided",
+            verdict_of(level),
             *[f"{run.cycles:,}", "" if level.precise or level.saturated else "not reached"] * with_precision,
         ]
         for run in runs
@@ -323,7 +338,7 @@ def _latencies(level: PerSL, unit: float = 1) -> list[str]:
     if level.saturated:
         return ["grows", "", "", "", ""]
     means = [level.latency_mean_cycles, level.latency_ci95_cycles]
-    ranks = [level.latency_p50, level.latency_p99, level.latency_max]
+    ranks = [level.latency_p50_cycles, level.latency_p99_cycles, level.latency_max_cycles]
     return [*(_shown(each, ".1f", unit) for each in means), *(_shown(each, ".0f", unit) for each in ranks)]
 
 

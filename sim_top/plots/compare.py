@@ -13,17 +13,25 @@ from typing import Any
 import polars as pl
 
 from vlane.errors import InputError, missing_value
+from vlane.sim_top.study.steady import LATENCY_FREEDOM
 from vlane.sim_top.study.students_t import students_t
 from vlane.study.file import shown_value
 
-MEASURES = ("offered", "accepted", "latency_mean_cycles", "latency_p50", "latency_p99", "backlog_growth", "saturated")
+MEASURES = (
+    "offered",
+    "accepted",
+    "latency_mean_cycles",
+    "latency_p50_cycles",
+    "latency_p99_cycles",
+    "backlog_growth",
+    "saturated",
+)
 """Compared columns."""
 DIFFERENT, PERHAPS, NOISE, EQUAL, UNSURE = "different", "perhaps different", "within noise", "equal", "undecided"
 _CONFIDENCE = 0.95
-_BATCHES = 20
-_RESOLUTION = 0.03
+_RESOLUTION = 1 / 32
 """Relative resolution of percentiles, which come from a histogram."""
-_OWN = {"latency_mean_cycles": ("latency_ci95_cycles", _BATCHES - 1), "backlog_growth": ("backlog_growth_ci95", 38)}
+_OWN = {"latency_mean_cycles": ("latency_ci95_cycles", LATENCY_FREEDOM), "backlog_growth": ("backlog_growth_ci95", 38)}
 """Columns with an interval from a single run: its column and degrees of freedom."""
 _PARTS = {"offered": "offered_parts", "accepted": "accepted_parts"}
 
@@ -181,7 +189,7 @@ def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, i
         return {**made, "error": _own(first, second, seeds, column)}
     # Percentiles are bins of a histogram: if seeds differ by the same number of bins, their spread is 0,
     # and the bin width bounds the error.
-    resolution = _RESOLUTION * max(map(abs, means)) if column in {"latency_p50", "latency_p99"} else 0.0
+    resolution = _RESOLUTION * max(map(abs, means)) if column.startswith("latency_p") else 0.0
     return {**made, "error": _paired(pairs, resolution)}
 
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LATENCIES: tuple[tuple[str, Callable[[PerSL], float | None]], ...] = (
-    ("p50", lambda it: it.latency_p50),
+    ("p50", lambda it: it.latency_p50_cycles),
     ("mean", lambda it: it.latency_mean_cycles),
-    ("p99", lambda it: it.latency_p99),
-    ("longest", lambda it: it.latency_max),
+    ("p99", lambda it: it.latency_p99_cycles),
+    ("longest", lambda it: it.latency_max_cycles),
 )
 """Displayed latencies of a level: name and accessor."""
 _SHADES = ("#c4c4c4", "#949494", "#646464", "#343434")

@@ -27,7 +27,7 @@ from vlane.sim_top.plots.study_points import (
     words_of,
 )
 from vlane.sim_top.scenario.world import World
-from vlane.sim_top.study.simulate import PerSL, RunResult
+from vlane.sim_top.study.simulate import PerSL, RunResult, verdict_of
 
 _LOAD = "offered load, sum of SLs (flits per cycle and host)"
 _MOST_MARKS = 900
@@ -252,7 +252,7 @@ def _levels(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> 
             *_latencies(level, clock),
             level.backlog_growth,
             level.backlog_growth_ci95,
-            "yes" if level.saturated else "" if level.decided else "undecided",
+            verdict_of(level),
             level.packets,
         )
         for run in runs
@@ -273,11 +273,11 @@ def _latencies(level: PerSL, clock: LinkClock) -> list[float | None]:
         level.latency_mean_cycles,
         level.latency_ci95_cycles,
         ns(level.latency_mean_cycles),
-        level.latency_p50,
-        level.latency_p99,
-        ns(level.latency_p99),
-        level.latency_max,
-        ns(level.latency_max),
+        level.latency_p50_cycles,
+        level.latency_p99_cycles,
+        ns(level.latency_p99_cycles),
+        level.latency_max_cycles,
+        ns(level.latency_max_cycles),
     ]
 
 

@@ -47,7 +47,7 @@ class Measure:
 
 MEASURES = (
     Measure("mean latency (cycles)", lambda it: it.latency_mean_cycles, lambda it: it.latency_ci95_cycles),
-    Measure("99th percentile of latency (cycles)", lambda it: it.latency_p99, lambda _: None),
+    Measure("99th percentile of latency (cycles)", lambda it: it.latency_p99_cycles, lambda _: None),
     Measure("accepted load (flits per cycle and host)", lambda it: it.accepted, lambda _: None, is_latency=False),
     Measure(
         "growth of the backlog (flits per cycle and host)",

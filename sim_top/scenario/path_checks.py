@@ -79,6 +79,9 @@ def _check_served(world: World, net: Network, paths: Paths) -> None:
 def _refuse_unserved(world: World, where: str, vl: int, sl: int, given_by: str) -> NoReturn:
     table, section = world.study.scheduler.table, find_scheduler(world.settings.scheduler).section
     field, at, source = given_by or "scheduler.table", f"at {where}", ""
+    tables = sorted(world.study.scheduler.tables)
+    if tables and not given_by:
+        field = given_by = f"scheduler.{tables[0]}"
     if not given_by and table is None:
         field, at = f"captured table of {where}", "there"
         table = getattr(world.study.network, "folder", "")

@@ -13,7 +13,7 @@ from vlane.parameters import Parameters
 from vlane.schedulers.plugged import find_scheduler
 from vlane.schedulers.programs import program_writes
 from vlane.schedulers.registry import IB_ARBITER
-from vlane.schedulers.table_files import read_tables
+from vlane.schedulers.table_files import Tables, read_tables, tables_of
 from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
 from vlane.schedulers.writes import SchedulerTable, map_writes
 from vlane.sim_top.scenario.admitted import Port
@@ -32,14 +32,14 @@ def port_settings(study: Study, lanes: int, base: Path, captured: Captured | Non
     """
     scheduler = find_scheduler(study.scheduler.name)
     swapped = swapped_tables(study.swap, scheduler.name)
-    if study.scheduler.table is None:
+    tables, source = _tables(study, base)
+    if tables is None:
         if scheduler.name == IB_ARBITER and captured:
             return _captured_settings(study, lanes, captured, swapped)
         if scheduler.section:
-            raise missing_value("scheduler.table", f"scheduler {scheduler.name} needs a table file")
+            why = f"scheduler {scheduler.name} needs a table file, or a section [scheduler.{scheduler.name}]"
+            raise missing_value("scheduler.table", why)
         return PortSettings(scheduler.name, dict(scheduler.in_switch))
-    file = base / study.scheduler.table
-    tables = read_tables(file, needed=scheduler.name if scheduler.section else "")
     shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
     if scheduler.section:
         shape |= tables.sections[scheduler.name].shape()
@@ -57,10 +57,26 @@ def port_settings(study: Study, lanes: int, base: Path, captured: Captured | Non
             "shared cannot be simulated in a network: a shared unit works while its link is busy; use per_requester"
         )
         raise InputError("scheduler.parameters.units", "per_requester", "shared", problem=f": {problem}")
-    writes = program_writes(tables, scheduler.name, parameters, str(file))
+    writes = program_writes(tables, scheduler.name, parameters, source)
     if parameters.get("requesters") and each > 1 and not tables.sl2vl:
         writes = map_writes([lane // each for lane in range(lanes)]) + writes
     return PortSettings(scheduler.name, _kept(parameters), writes)
+
+
+def _tables(study: Study, base: Path) -> tuple[Tables | None, str]:
+    """Return the tables of the study's file or sections, ``None`` without either, and the file's name."""
+    section = find_scheduler(study.scheduler.name).section
+    needed = study.scheduler.name if section else ""
+    if study.scheduler.table is not None:
+        file = base / study.scheduler.table
+        return read_tables(file, needed=needed), str(file)
+    given = study.scheduler.tables
+    if not given:
+        return None, ""
+    try:
+        return tables_of(given, needed=needed), ""
+    except InputError as error:
+        raise error.of(f"scheduler.{error.field}") from None
 
 
 def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Sequence[SchedulerTable]) -> PortSettings:

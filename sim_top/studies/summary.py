@@ -143,7 +143,7 @@ class Summary:
             else {name: value for name, value in asdict(result.congestion).items() if name in _CONGESTION_TYPES}
         )
         deadlines = {each.sl: asdict(each) for each in result.deadlines}
-        rows = [{**deadlines.get(level.sl, {}), **asdict(level), **own} for level in self._levels(result.per_sl)]
+        rows = [{**deadlines.get(level.sl, {}), **_of_level(level), **own} for level in self._levels(result.per_sl)]
         self._keep((key.point, result.load, result.seed), rows)
 
     def add_rows(self, run: RunId, labels: Mapping[str, str], made: RowsOfRun, *, model: str) -> None:
@@ -294,6 +294,17 @@ def _unusable(file: Path, why: str) -> InputError:
     return InputError(OPTION, "a summary of this study", why, source=str(file), problem=problem)
 
 
+_WHOLE_CYCLES = ("latency_p50", "latency_p99", "latency_max")
+"""Columns of latencies in whole cycles, named without their unit."""
+
+
+def _of_level(level: PerSL) -> dict[str, Any]:
+    """Return the fields of a level with percentiles in whole cycles."""
+    fields = asdict(level)
+    latencies = {name: fields[f"{name}_cycles"] for name in _WHOLE_CYCLES}
+    return fields | {name: None if value is None else round(value) for name, value in latencies.items()}
+
+
 def _together(number: int, levels: Sequence[PerSL]) -> PerSL:
     """Merge the results of several SLs into one level."""
     timed = [each for each in levels if each.latency_mean_cycles is not None]
@@ -309,13 +320,17 @@ def _together(number: int, levels: Sequence[PerSL]) -> PerSL:
         sum(each.accepted for each in levels),
         any(each.saturated for each in levels),
         all(each.decided for each in levels),
+        all(each.warmed_up for each in levels),
         sum(each.backlog_growth for each in levels),
         0.0,
         mean("latency_mean_cycles"),
         None,
+        min((each.latency_min_cycles or 0 for each in timed), default=None),
         None,
         None,
-        max((each.latency_max or 0 for each in timed), default=None),
+        None,
+        None,
+        max((each.latency_max_cycles or 0 for each in timed), default=None),
         mean("mean_switches"),
         None,
         [],

@@ -77,7 +77,7 @@ def level_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.Dat
     for place, run in enumerate(runs):
         of_run = {f"run_{name}": value for name, value in _of_run(run.result).items() if name not in {"load", "seed"}}
         which = {"load": run.result.load, "seed": run.result.seed}
-        rows += [timed_document({**which, **asdict(level), **of_run}, run.clock) for level in run.result.per_sl]
+        rows += [timed_document({**which, **level.document(), **of_run}, run.clock) for level in run.result.per_sl]
         places += [place] * len(run.result.per_sl)
     schema = {"load": pl.Float64, "seed": pl.Int64, **_types(_LEVEL, ""), **_types(_RUN[2:], "run_")}
     frame = pl.DataFrame(rows, schema=timed_types(schema))

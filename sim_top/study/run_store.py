@@ -25,7 +25,7 @@ from vlane.sim_top.study.times import timed_frame
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
-TABLES = ("links", "flows")
+TABLES = ("links", "flows", "histograms")
 """Tables that are also stored joined over all runs."""
 _LOCK = ".lock"
 _MUST = "an empty folder or one with runs of this study"
@@ -85,7 +85,7 @@ _POINT_DIGITS = 16
 class _File(_Part):
     name: str = Field(
         pattern=r"^(runs/([0-9a-f]{16}-)?load[0-9.e+-]+-seed[0-9]+\.([a-z]+\.parquet|json)"
-        r"|(results|runs|links|flows)\.parquet)$"
+        r"|(results|runs|links|flows|histograms)\.parquet)$"
     )
     sha256: str
     rows: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,14 @@ from vlane.golden.links.remote_credit import fcps_sent, most_taken
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import Running
 from vlane.golden.network.meters import (
-    FLOW_FINE_BITS,
     FLOW_FLITS,
     FLOW_LATENCY,
+    FLOW_LEAST,
     FLOW_MOST,
     FLOW_OFFERED,
     FLOW_PACKETS,
     FLOW_TIMED,
     Meters,
-    latency_at,
 )
 from vlane.golden.network.state import Network
 from vlane.golden.switches.packets import NOBODY, Packets, packets_in_use
@@ -28,6 +28,7 @@ from vlane.golden.topologies.wiring import NOWHERE
 from vlane.packets.lrh import channel_bits, pack_lrh, packet_words
 from vlane.shown import harmless
 from vlane.sim_top.scenario.world import World, show_end
+from vlane.sim_top.study.latencies import PERCENTILES, quantiles
 
 _DELIVERY = (
     "source",
@@ -185,11 +186,11 @@ def _named(names: tuple[str, ...], count: int) -> pl.Series:
     return pl.Series([harmless(name) or None for name in names] or [None] * count, dtype=pl.String)
 
 
-def flow_table(world: World, net: Network) -> pl.DataFrame:
+def flow_table(world: World, net: Network, saturated: Collection[int]) -> pl.DataFrame:
     """Return one row for each source, destination and SL with traffic in the measurement window.
 
     Columns: source and destination (number, and name, null if unnamed); SL; flits generated; packets and flits
-    received; mean, percentiles and longest latency.
+    received; mean, shortest, percentiles and longest latency, null for the given saturated levels.
     """
     meters = net.meters
     source, target, level = np.nonzero(meters.flow.any(axis=3))
@@ -197,29 +198,28 @@ def flow_table(world: World, net: Network) -> pl.DataFrame:
     timed = rows[:, FLOW_TIMED]
     mean = np.divide(rows[:, FLOW_LATENCY], timed, out=np.full(len(rows), np.nan), where=timed > 0)
     histogram = meters.flow_histogram[source, target, level]
-    return pl.DataFrame(
+    sl = np.flatnonzero(meters.flow_level >= 0)[level]
+    least, most = rows[:, FLOW_LEAST], rows[:, FLOW_MOST]
+    table = pl.DataFrame(
         {
             "source": source,
             "destination": target,
-            "sl": np.flatnonzero(meters.flow_level >= 0)[level],
+            "sl": sl,
             "source_name": _host_names(world).gather(source),
             "destination_name": _host_names(world).gather(target),
             "offered_flits": rows[:, FLOW_OFFERED],
             "packets": rows[:, FLOW_PACKETS],
             "flits": rows[:, FLOW_FLITS],
             "latency_mean_cycles": pl.Series(mean, nan_to_null=True),
-            "latency_p50_cycles": _percentiles(histogram, 0.5),
-            "latency_p99_cycles": _percentiles(histogram, 0.99),
-            "latency_max_cycles": rows[:, FLOW_MOST],
+            "latency_min_cycles": least,
+            **{
+                f"latency_{name}_cycles": quantiles(histogram, share, least=least, most=most)
+                for name, share in PERCENTILES.items()
+            },
+            "latency_max_cycles": most,
         }
     )
-
-
-def _percentiles(histogram: NDArray[np.int64], share: float) -> pl.Series:
-    """Return, for each row, the latency quantile for ``share``, rounded to a bin, or null without packets."""
-    counted = histogram.cumsum(axis=1)
-    bins = (counted >= share * counted[:, -1:]).argmax(axis=1)
-    latencies = [latency_at(int(number), FLOW_FINE_BITS) for number in bins]
-    return pl.Series(
-        [at if whole else None for at, whole in zip(latencies, counted[:, -1], strict=True)], dtype=pl.Int64
+    has_latency = pl.Series(timed > 0) & ~table["sl"].is_in(list(saturated))
+    return table.with_columns(
+        pl.when(has_latency).then(pl.col(name)).alias(name) for name in table.columns if name.startswith("latency_")
     )

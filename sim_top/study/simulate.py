@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import resource
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import OneCore, Running, lengthen, running
-from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
+from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters
 from vlane.golden.network.network import DONE, STUCK, take_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
 from vlane.golden.network.state import Network
@@ -25,8 +26,9 @@ from vlane.sim_top.scenario.world import World, make_network, show_end
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
 from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
+from vlane.sim_top.study.latencies import PERCENTILES, histogram_table, quantile
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
-from vlane.sim_top.study.steady import judge_backlog, latency_half_width, parts_look_apart
+from vlane.sim_top.study.steady import judge_backlog, latency_half_width, latency_rises
 
 _TRACE_ROWS = 1 << 16
 
@@ -52,11 +54,16 @@ class PerSL:
         Whether the run was long enough to decide saturation; if not, ``saturated`` is False.
     backlog_growth, backlog_growth_ci95 : float
         Trend of the backlog in flits per cycle and host; half the width of its 95 % interval.
+    warmed_up : bool
+        Whether the window shows no rest of the warm-up: the latency does not rise after the first quarter, and the
+        backlog does not grow ever more slowly. If not, saturation is undecided and the latency has no interval.
     latency_mean_cycles, latency_ci95_cycles : float
-        Mean latency from generation to the reception of the last flit; half the width of its 95 % confidence interval
-        (batch means). ``None`` without packets; the interval is also ``None`` with an empty batch.
-    latency_p50, latency_p99, latency_max : int or None
-        Latencies in cycles; percentiles are accurate to 3 %.
+        Mean latency from generation to the reception of the last flit; half the width of its 95 % confidence interval.
+        ``None`` without packets; the interval is also ``None`` if the window is too short for it.
+    latency_p50_cycles, latency_p95_cycles, latency_p99_cycles, latency_p999_cycles : float or None
+        Percentiles of the latency, accurate to 1.6 %.
+    latency_min_cycles, latency_max_cycles : int or None
+        Shortest and longest latency.
     mean_switches : float
         Mean number of switches on the path.
     precise : bool or None
@@ -74,18 +81,29 @@ class PerSL:
     accepted: float
     saturated: bool
     decided: bool
+    warmed_up: bool
     backlog_growth: float
     backlog_growth_ci95: float
     latency_mean_cycles: float | None
     latency_ci95_cycles: float | None
-    latency_p50: int | None
-    latency_p99: int | None
-    latency_max: int | None
+    latency_min_cycles: int | None
+    latency_p50_cycles: float | None
+    latency_p95_cycles: float | None
+    latency_p99_cycles: float | None
+    latency_p999_cycles: float | None
+    latency_max_cycles: int | None
     mean_switches: float | None
     precise: bool | None
     offered_parts: list[float]
     accepted_parts: list[float]
     fairness: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the fields by name. Latencies of a saturated level are ``None``."""
+        document = asdict(self)
+        if self.saturated:
+            document |= {name: None for name in document if name.startswith("latency_")}
+        return document
 
 
 @dataclass(frozen=True)
@@ -155,7 +173,7 @@ def simulate(
     cores: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[RunResult, dict[str, pl.DataFrame]]:
-    """Make one run and return its result and the requested tables: ``links``, ``flows``, ``connections``, ``trace``.
+    """Make one run and return its result and the requested tables: the names are those of ``tables_of``.
 
     Parameters
     ----------
@@ -193,7 +211,8 @@ def simulate(
     result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
     tables = {
         "links": lambda: link_table(world, net, packets),
-        "flows": lambda: flow_table(world, net),
+        "flows": lambda: flow_table(world, net, {level.sl for level in result.per_sl if level.saturated}),
+        "histograms": lambda: histogram_table(net.meters),
         "connections": lambda: connection_table(world.connections, net.meters),
         "trace": lambda: trace_table(world, network, frames, net, packets),
     }
@@ -281,17 +300,21 @@ def _levels(world: World, meters: Meters) -> list[PerSL]:
 
 
 def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
-    packets, flits, latency, most, hops = (int(value) for value in meters.total[sl])
+    packets, flits, latency, most, hops, shortest = (int(value) for value in meters.total[sl])
     histogram, part, hosts = meters.histogram[sl], meters.part[sl], len(world.topology.hosts)
     cycles = int(meters.window[1] - meters.window[0])
     timed, mean = int(histogram.sum()), None
-    interval, backlog = latency_half_width(part), judge_backlog(part, cycles)
+    p50, p95, p99, p999 = (quantile(histogram, share, least=shortest, most=most) for share in PERCENTILES.values())
+    backlog = judge_backlog(part, cycles)
+    warmed_up = backlog.saturated or not (backlog.is_slowing or latency_rises(part))
+    interval = latency_half_width(part) if warmed_up else None
+    decided = backlog.decided and warmed_up
     precise, asked = None, world.study.run.precision
     if timed:
         mean = latency / timed
     if asked is not None:
-        is_sure = mean is not None and interval is not None and interval <= asked * mean and parts_look_apart(part)
-        precise = is_sure and backlog.decided and not backlog.saturated
+        is_sure = mean is not None and interval is not None and interval <= asked * mean
+        precise = is_sure and decided and not backlog.saturated
     course = part * (PARTS / (cycles * hosts))
     return PerSL(
         sl,
@@ -299,13 +322,17 @@ def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
         int(part[:, MADE].sum()) / (cycles * hosts),
         flits / (cycles * hosts),
         backlog.saturated,
-        backlog.decided,
+        decided,
+        warmed_up,
         backlog.growth / hosts,
         backlog.growth_ci95 / hosts,
         mean,
         interval,
-        _percentile(histogram, 0.5),
-        _percentile(histogram, 0.99),
+        shortest if timed else None,
+        p50,
+        p95,
+        p99,
+        p999,
         most if timed else None,
         hops / timed if timed else None,
         precise,
@@ -323,13 +350,6 @@ def _fairness(world: World, meters: Meters, sl: int) -> float | None:
     hosts = [range(len(got)) if each.hosts is None else each.hosts for each in world.study.traffic if each.sl == sl]
     shares = got[sorted({host for some in hosts for host in some})].astype(float) if hosts else got[got > 0]
     return float(shares.sum() ** 2 / (len(shares) * (shares**2).sum()))
-
-
-def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:
-    whole = int(histogram.sum())
-    if not whole:
-        return None
-    return latency_at(int(np.searchsorted(np.cumsum(histogram), share * whole)))
 
 
 def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
@@ -361,7 +381,16 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     return f"cycle {int(net.clock[0])}: none of {held} packets moves: {'; '.join(steps) or 'all wait at NICs'}"
 
 
+def verdict_of(level: PerSL) -> str:
+    """Return the verdict on a level's saturation as a word for tables; empty for a steady level."""
+    if not level.warmed_up:
+        return "cannot tell"
+    return "yes" if level.saturated else "" if level.decided else "undecided"
+
+
 def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[str]:
     """Return the names of a run's tables."""
-    has = {"links": True, "flows": world.study.measure.flows, "connections": world.study.connections is not None}
+    measure = world.study.measure
+    has = {"links": True, "flows": measure.flows, "histograms": measure.histograms}
+    has["connections"] = world.study.connections is not None
     return [*(name for name, there in has.items() if there and with_tables), *["trace"] * trace]

@@ -1,4 +1,4 @@
-"""Statistics of one service level's time series: precision of a mean, and growth of the backlog.
+"""Statistics of one service level's time series: interval of a mean, warm-up, and growth of the backlog.
 
 ``docs/network.md`` describes the rules. ``part`` is the level's time series in the meters.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import exp, expm1, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
@@ -14,51 +14,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.network.meters import LOST, MADE, PARTS, RECEIVED, TIMED, TIMED_LATENCY
+from vlane.sim_top.study.students_t import students_t
 
 GROWTH_SHARE = 0.01
 """Growth relative to the offered load: saturated levels exceed it, steady levels stay below it."""
 
+LATENCY_FREEDOM = 5
+"""Degrees of freedom of the mean latency's interval, for parts that are little correlated."""
+
 _BATCHES = PARTS // 2
-_STUDENT_95 = (
-    12.706,
-    4.303,
-    3.182,
-    2.776,
-    2.571,
-    2.447,
-    2.365,
-    2.306,
-    2.262,
-    2.228,
-    2.201,
-    2.179,
-    2.160,
-    2.145,
-    2.131,
-    2.120,
-    2.110,
-    2.101,
-    2.093,
-    2.086,
-    2.080,
-    2.074,
-    2.069,
-    2.064,
-    2.060,
-    2.056,
-    2.052,
-    2.048,
-    2.045,
-    2.042,
-)
-"""Student's t for 1 to 30 degrees of freedom, two-sided 5 %."""
 _BATCHES_99 = 2.861
 """Student's t for 19 degrees of freedom, two-sided 1 %."""
+_LAST = PARTS // 3
+"""Number of parts at the end of the window that must grow, too, before a level counts as saturated."""
+_LAST_99 = 3.055
+"""Student's t for 12 degrees of freedom, two-sided 1 %."""
 _TREND_95 = 2.024
 """Student's t for 38 degrees of freedom, two-sided 5 %."""
 _RANDOM_WALK = 0.6
 """Autoregression factor from which 1 is assumed, because few values often underestimate a factor of 1."""
-_NORMAL_95_ONE_SIDE = 1.645
+_CONFIDENCE = 0.95
+_BIAS, _VARIANCE = 0.270, 0.645
+"""Mean, negated, and variance of the logarithm of a mean of two periodogram ordinates (Heidelberger and Welch)."""
+_CURVED = 0.4
+"""Autocorrelation of neighbouring parts from which the spectrum is extrapolated by a parabola instead of a line."""
+_TOO_ALIKE = 0.8
+"""Autocorrelation of neighbouring parts from which the window is too short for an interval."""
+_EARLY, _LATE = PARTS // 4, PARTS // 2
+"""First part after those whose latency may still rise, and first part of the latency's final value."""
+_RISING = 0.98
+"""Two-sided confidence of the one-sided test, at 1 %, for a latency that still rises."""
+_FLOOR = 1e-12
+"""Smallest ordinate of a periodogram, relative to the largest."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +60,19 @@ class Backlog:
         Half the width of its 95 % interval.
     saturated, decided : bool
         Whether the backlog grows; whether the window was long enough to decide (if not, ``saturated`` is False).
+    is_slowing : bool
+        Whether the backlog grows over the whole window but not surely at its end, as a network does that is filling.
     """
 
     growth: float
     growth_ci95: float
     saturated: bool
     decided: bool
+    is_slowing: bool
 
 
 def half_width(values: list[float]) -> float | None:
-    """Return half the width of the mean latency's 95 % interval, from 20 batch means.
-
-    The result is ``None`` if a batch is empty.
-
-    The result is ``None`` if a batch is empty.
+    """Return half the width of Student's 95 % interval of the mean of independent values; ``None`` for fewer than 2.
 
     Examples
     --------
@@ -95,28 +81,67 @@ def half_width(values: list[float]) -> float | None:
     """
     if len(values) < 2:
         return None
-    return _STUDENT_95[min(len(values) - 1, len(_STUDENT_95)) - 1] * stdev(values) / sqrt(len(values))
+    return students_t(len(values) - 1, _CONFIDENCE) * stdev(values) / sqrt(len(values))
 
 
 def latency_half_width(part: NDArray[np.int64]) -> float | None:
-    """Return half the width of the mean latency's 95 % interval, from 20 batch means.
+    """Return half the width of the mean latency's 95 % interval, valid for correlated parts.
 
-    The result is ``None`` if a batch is empty.
+    The spectral method estimates the variance of the mean (Heidelberger and Welch, *CACM* 24, 1981). The result is
+    ``None`` if two neighbouring parts are empty, or if the parts are so correlated that the window is too short.
     """
-    packets, latency = (part[:, column].reshape(_BATCHES, 2).sum(axis=1) for column in (TIMED, TIMED_LATENCY))
-    return half_width((latency / packets).tolist()) if packets.min() > 0 else None
+    if part[:, TIMED].reshape(_BATCHES, 2).sum(axis=1).min() == 0:
+        return None
+    _, around = _deviations(part)
+    whole = float(around @ around)
+    if whole == 0:
+        return 0.0
+    alike = float(around[1:] @ around[:-1]) / whole
+    if alike > _TOO_ALIKE:
+        return None
+    variance, freedom = _variance_of_mean(around, degree=2 if alike > _CURVED else 1)
+    return students_t(freedom, _CONFIDENCE) * sqrt(variance)
 
 
-def parts_look_apart(part: NDArray[np.int64]) -> bool:
-    """Return whether mean latencies of neighbouring parts look independent: von Neumann's ratio, one-sided 5 %."""
-    if part[:, TIMED].min() == 0:
+def latency_rises(part: NDArray[np.int64]) -> bool:
+    """Return whether the first quarter's mean latency is below that of the second half: the warm-up is too short.
+
+    The test is one-sided at 1 %. Its variance is the spectral estimate of the parts after the first quarter.
+    """
+    early, late = part[:_EARLY], part[_LATE:]
+    if early[:, TIMED].sum() == 0 or late[:, TIMED].sum() == 0:
         return False
-    means = part[:, TIMED_LATENCY] / part[:, TIMED]
-    around = float(((means - means.mean()) ** 2).sum())
-    if around == 0:
-        return True
-    alike = 1 - float((np.diff(means) ** 2).sum()) / (2 * around)
-    return alike <= _NORMAL_95_ONE_SIDE * sqrt((PARTS - 2) / (PARTS**2 - 1))
+    _, around = _deviations(part[_EARLY:])
+    at_first, at_last = (_deviations(some)[0] for some in (early, late))
+    if not around.any():
+        return at_last > at_first
+    variance, freedom = _variance_of_mean(around, degree=1)
+    of_difference = variance * len(around) * (1 / len(early) + 1 / len(late))
+    return at_last - at_first > students_t(freedom, _RISING) * sqrt(of_difference)
+
+
+def _deviations(part: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean latency, and the deviation of each part from it, weighted by the part's number of packets."""
+    packets, latency = part[:, TIMED].astype(np.float64), part[:, TIMED_LATENCY].astype(np.float64)
+    mean = float(latency.sum() / packets.sum())
+    return mean, (latency - mean * packets) / packets.mean()
+
+
+def _variance_of_mean(around: NDArray[np.float64], *, degree: int) -> tuple[float, int]:
+    """Return the variance of the mean of a time series, and the degrees of freedom of this estimate.
+
+    A polynomial through the logarithms of the averaged periodogram is extrapolated to frequency 0.
+    """
+    count = len(around)
+    ordinates = np.abs(np.fft.rfft(around)[1 : (count + 1) // 2]) ** 2 / count
+    pairs = len(ordinates) // 2
+    means = ordinates[: 2 * pairs].reshape(pairs, 2).mean(axis=1)
+    logs = np.log(np.maximum(means, _FLOOR * means.max())) + _BIAS
+    frequencies = (4 * np.arange(1, pairs + 1) - 1) / (2 * count)
+    powers = np.vander(frequencies, degree + 1, increasing=True)
+    inverse = np.linalg.inv(powers.T @ powers)
+    at_zero, error = float((inverse @ powers.T @ logs)[0]), _VARIANCE * float(inverse[0, 0])
+    return exp(at_zero - error / 2) / count, max(1, round(2 / expm1(error)))
 
 
 def judge_backlog(part: NDArray[np.int64], cycles: int) -> Backlog:
@@ -133,9 +158,15 @@ def judge_backlog(part: NDArray[np.int64], cycles: int) -> Backlog:
     batches = added.reshape(_BATCHES, 2).mean(axis=1).tolist()
     unserved, noise = fmean(batches), stdev(batches) / sqrt(_BATCHES)
     surely, least = unserved > _BATCHES_99 * noise and unserved > 0, GROWTH_SHARE * offered
-    saturated = surely and unserved >= least and growth > _TREND_95 * error
+    grows = surely and unserved >= least and growth > _TREND_95 * error
+    saturated = grows and _still_grows(added[-_LAST:])
     steady = not surely and (growth + _TREND_95 * error < least or not offered)
-    return Backlog(growth, _TREND_95 * error, saturated, saturated or steady)
+    return Backlog(growth, _TREND_95 * error, saturated, saturated or steady, grows and not saturated)
+
+
+def _still_grows(added: NDArray[np.floating[Any]]) -> bool:
+    """Return whether the backlog surely grows in the last parts of the window."""
+    return float(added.mean()) > _LAST_99 * float(added.std(ddof=1)) / sqrt(len(added))
 
 
 def _trend(added: NDArray[np.floating[Any]]) -> tuple[float, float]:

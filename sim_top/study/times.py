@@ -9,15 +9,9 @@ import polars as pl
 
 from vlane.rates import LinkClock
 
+_LATENCIES = ("mean", "ci95", "min", "p50", "p95", "p99", "p999", "max", "least", "most")
 _NS = {
-    "latency_mean_cycles": "latency_mean_ns",
-    "latency_ci95_cycles": "latency_ci95_ns",
-    "latency_p50": "latency_p50_ns",
-    "latency_p99": "latency_p99_ns",
-    "latency_max": "latency_max_ns",
-    "latency_p50_cycles": "latency_p50_ns",
-    "latency_p99_cycles": "latency_p99_ns",
-    "latency_max_cycles": "latency_max_ns",
+    **{f"latency_{name}_cycles": f"latency_{name}_ns" for name in _LATENCIES},
     "mean_queue_cycles": "mean_queue_ns",
     "waited_cycles": "waited_ns",
     "cycles": "simulated_ns",
@@ -48,8 +42,8 @@ def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, A
 
     Examples
     --------
-    >>> timed_document({"offered": 0.5, "latency_p50": 10}, LinkClock(100.0))
-    {'offered': 0.5, 'offered_gbps': 50.0, 'latency_p50': 10, 'latency_p50_ns': 51.2}
+    >>> timed_document({"offered": 0.5, "latency_p50_cycles": 10}, LinkClock(100.0))
+    {'offered': 0.5, 'offered_gbps': 50.0, 'latency_p50_cycles': 10, 'latency_p50_ns': 51.2}
     """
     made: dict[str, Any] = {}
     for name, value in document.items():

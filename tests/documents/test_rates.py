@@ -123,7 +123,7 @@ def test_documents_and_tables_get_the_same_times() -> None:
     """JSON documents and tables get equal values in ns and Gb/s for the same columns."""
     row: dict[str, Any] = {
         "latency_mean_cycles": 2.5,
-        "latency_p99": 10,
+        "latency_p99_cycles": 10,
         "offered": 0.5,
         "utilisation": 0.25,
         "waited_cycles": 4,
@@ -171,7 +171,7 @@ def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, 
     for known, level in ((slow, slow["runs"][0]["per_sl"][0]), (fast, fast["runs"][0]["per_sl"][0])):
         assert level["latency_mean_ns"] == pytest.approx(level["latency_mean_cycles"] * known["cycle_ns"])
         assert level["accepted_gbps"] == pytest.approx(level["accepted"] * known["rate_gbps"])
-        assert level["latency_p99_ns"] == pytest.approx(level["latency_p99"] * known["cycle_ns"])
+        assert level["latency_p99_ns"] == pytest.approx(level["latency_p99_cycles"] * known["cycle_ns"])
     table = pl.read_parquet(tmp_path / "out" / "results.parquet")
     assert table["latency_mean_ns"].to_list() == pytest.approx([each * 8 for each in table["latency_mean_cycles"]])
     assert table["run_simulated_ns"].to_list() == [24_000] * 2

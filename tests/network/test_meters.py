@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
 from vlane.golden.compiler.records import new_records
-from vlane.golden.network.meters import PARTS, TIMED, count_delivery, double_stretch, latency_at, new_meters
+from vlane.golden.network.meters import (
+    LATENCY_LEAST,
+    LATENCY_MOST,
+    PARTS,
+    TIMED,
+    count_delivery,
+    double_stretch,
+    latency_at,
+    new_meters,
+)
 from vlane.golden.switches.packets import Origin, Packet
+from vlane.sim_top.study.latencies import PERCENTILES, quantile
 
 _FIELDS = ("source", "target", "dlid", "sl", "born")
 _OF_PACKET = {"dlid", "sl"}
@@ -92,3 +107,44 @@ def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
     assert once.total[0, 0] == 3
     for name in set(once._fields) - {"connections"}:
         assert (getattr(once, name) == getattr(twice, name)).all()
+
+
+def drawn_histogram(latencies: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the histogram of latencies as the meters count them."""
+    meters, (packet, origin) = new_meters(first=0, end=1 << 40, nics=1), _packet()
+    for latency in latencies.tolist():
+        count_delivery(meters, packet, origin, latency)
+    assert (meters.total[0, LATENCY_LEAST], meters.total[0, LATENCY_MOST]) == (latencies.min(), latencies.max())
+    counted: NDArray[np.int64] = meters.histogram[0]
+    return counted
+
+
+@pytest.mark.parametrize("packets", [1, 2, 7, 100, 2000])
+@pytest.mark.parametrize("mean", [40, 100, 700, 50_000])
+def test_percentiles_are_accurate(packets: int, mean: int) -> None:
+    """Percentiles lie within the shortest and longest latency, and at most 1.6 % from the exact rank."""
+    latencies = np.random.default_rng(packets + mean).exponential(mean, packets).astype(np.int64) + 20
+    histogram = drawn_histogram(latencies)
+    for share in PERCENTILES.values():
+        exact = np.sort(latencies)[math.ceil(share * packets - 1e-9) - 1]
+        found = quantile(histogram, share, least=int(latencies.min()), most=int(latencies.max()))
+
+        assert found is not None
+        assert latencies.min() <= found <= latencies.max()
+        assert found == pytest.approx(exact, rel=0.016)
+
+
+def test_percentiles_have_no_bias() -> None:
+    """The mean error of the percentiles of many small samples is at most 0.5 %."""
+    bits, errors = np.random.default_rng(1), []
+    for _ in range(300):
+        latencies = bits.exponential(300, 20).astype(np.int64) + 60
+        found = quantile(drawn_histogram(latencies), 0.5, least=int(latencies.min()), most=int(latencies.max()))
+        errors.append((found or 0) / np.sort(latencies)[9] - 1)
+
+    assert abs(np.mean(errors)) <= 0.005
+
+
+def test_no_packets_have_no_percentile() -> None:
+    """A histogram without packets has no percentiles."""
+    assert quantile(np.zeros(64, np.int64), 0.99, least=0, most=0) is None

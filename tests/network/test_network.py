@@ -64,7 +64,7 @@ def test_measured_switches_are_the_computed_ones() -> None:
 
     run_to(net, 8000)
 
-    packets, _, _, _, switches = net.meters.total[0]
+    packets, _, _, _, switches, _ = net.meters.total[0]
     assert packets > 100_000
     assert switches / packets == pytest.approx(4.375, rel=0.01)
 
@@ -180,7 +180,7 @@ def test_mean_wait_of_one_queue_is_that_of_theory(load: float, flits: int) -> No
 
     run_to(net, cycles)
 
-    packets, _, latency, _, _ = net.meters.total[0]
+    packets, _, latency, _, _, _ = net.meters.total[0]
     batch = net.meters.part[0].reshape(20, 2, -1).sum(axis=1)
     means = batch[:, TIMED_LATENCY] / batch[:, TIMED]
     half_width = 2.093 * means.std(ddof=1) / np.sqrt(len(means))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from vlane.errors import InputError
+from vlane.sim_top.study.simulate import simulate
 
 STOPPED = """BEGIN Configuration File: booksim.cfg
 injection_rate = 0.300000;
@@ -145,3 +146,15 @@ def test_bars_of_links_are_reached() -> None:
 
     assert len(bars) == 4 + 2 + 4 + 4 + 6
     assert all(bar["reached"] and bar["value"] <= bar["target"] for bar in bars)
+
+
+def test_coverage_counts_intervals_that_hold_the_mean(bench: Any) -> None:
+    """In few seeds of the smallest network, nearly every level has an interval, and most intervals hold the mean."""
+    coverage = bench("coverage")
+    world = coverage.world_of("4-ary 2-tree")
+    runs = [simulate(world, load=0.3, seed=seed, with_tables=False)[0] for seed in range(1, 21)]
+
+    given, held = coverage.covered([run.per_sl[0] for run in runs])
+
+    assert given >= 18
+    assert held >= 0.8 * given

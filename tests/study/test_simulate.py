@@ -97,7 +97,7 @@ def test_results_traces_and_pictures_are_written(study: Path, tmp_path: Path) ->
     assert_whole(tmp_path / "out" / "study.html")
     for level in done["runs"][0]["per_sl"]:
         assert level["offered"] == pytest.approx(0.1, rel=0.15)
-        assert level["latency_p50"] <= level["latency_p99"] <= level["latency_max"]
+        assert level["latency_p50_cycles"] <= level["latency_p99_cycles"] <= level["latency_max_cycles"]
 
 
 def test_lanes_that_sent_nothing_have_no_mean(study: Path, tmp_path: Path) -> None:

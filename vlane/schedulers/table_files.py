@@ -19,7 +19,10 @@ from vlane.schedulers.vlarb import VLArbTable
 from vlane.schedulers.writes import SchedulerTable
 from vlane.tables.sl2vl import SL2VLRow
 
-__all__ = ["Tables", "read_tables", "read_vlarb_table", "table_model"]
+__all__ = ["SL2VL_SECTION", "Tables", "read_tables", "read_vlarb_table", "table_model", "tables_of"]
+
+SL2VL_SECTION = "sl2vl"
+"""Section of a table file that maps service levels to lanes."""
 
 
 class _Section(BaseModel):
@@ -49,7 +52,7 @@ def table_model() -> type[BaseModel]:
 def _file_model(names: tuple[str, ...]) -> type[_Section]:
     """Return the model of a table file: sections of schedulers with a table, and the map from SLs to VLs."""
     models = {name: (_section_model(name) | None, None) for name in names}
-    return _model("file", {**models, "sl2vl": (_SL2VL | None, None)})
+    return _model("file", {**models, SL2VL_SECTION: (_SL2VL | None, None)})
 
 
 def _section_model(name: str) -> type[_Section]:
@@ -94,17 +97,34 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
         the line.
     """
     document = read_document(path, "table file")
-    sections = _sections()
     given = checked(table_model(), document).model_dump(exclude_none=True)
-    if needed and needed not in given:
-        raise document.placed(missing_value(needed, "the section is required here"))
-    row = given.pop("sl2vl", None)
     try:
-        return Tables(
-            {name: sections[name].table(**keys) for name, keys in given.items()}, SL2VLRow(**row) if row else None
-        )
+        return tables_of(given, needed=needed)
     except InputError as error:
         raise document.placed(error) from None
+
+
+def tables_of(given: Mapping[str, Mapping[str, Any]], *, needed: str = "") -> Tables:
+    """Return the tables of sections by name, as in a table file.
+
+    Parameters
+    ----------
+    given : mapping of str to mapping
+        Keys of each section, of the types of ``table_model``.
+    needed : str
+        Required section; empty for none.
+
+    Raises
+    ------
+    InputError
+        If the required section is missing or a value is out of range; names section and key.
+    """
+    if needed and needed not in given:
+        raise missing_value(needed, "the section is required here")
+    sections = _sections()
+    tables = {name: sections[name].table(**keys) for name, keys in given.items() if name != SL2VL_SECTION}
+    row = given.get(SL2VL_SECTION)
+    return Tables(tables, SL2VLRow(**row) if row else None)
 
 
 def read_vlarb_table(path: Path) -> VLArbTable:

@@ -60,8 +60,8 @@ def check_admission(study: Study, words: str) -> None:
         raise misplaced("admission", words)
     if study.network.topology == "fabric":
         raise misplaced("admission", "with a captured fabric, which has its own tables")
-    if study.scheduler.table is not None:
-        raise misplaced("scheduler.table", "with [admission], which fills the tables")
+    for key in ("table",) if study.scheduler.table is not None else sorted(study.scheduler.tables):
+        raise misplaced(f"scheduler.{key}", "with [admission], which fills the tables")
     if study.voqsw is not None:
         raise misplaced("voqsw", "with [admission]: both assign the SLs")
     if study.cable:

@@ -12,7 +12,7 @@ from vlane.documents.document import read_document
 from vlane.documents.refusal import checked
 from vlane.plugins import Plugin, load_again, load_installed, origins, plugins_of
 from vlane.study.networks import NETWORKS, Section
-from vlane.study.study import Scheduler, Study
+from vlane.study.study import Scheduler, Study, with_tables
 from vlane.study.traffic import Traffic
 
 
@@ -45,6 +45,7 @@ def _model(
     sections = [_routed(each, routings) for each in NETWORKS] + [_plugged(each, routings) for each in topologies]
     network: Any = Annotated[Union[tuple(sections)], Field(discriminator="topology")]  # noqa: UP007 - of a tuple
     traffic, scheduler = _worded(Traffic, "pattern", patterns), _worded(Scheduler, "name", schedulers)
+    scheduler = with_tables(cast("type[Scheduler]", scheduler))
     at_most = next(each for each in Study.model_fields["traffic"].metadata if hasattr(each, "max_length"))
     fields: dict[str, Any] = {
         "network": (network, ...),

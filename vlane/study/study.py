@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
 from vlane.egress import MAX_SCHEDULER_VLS
@@ -12,6 +12,7 @@ from vlane.errors import InputError, misplaced, missing_value, shown
 from vlane.packets.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.schedulers.registry import DEFAULT, SCHEDULERS
+from vlane.schedulers.table_files import table_model
 from vlane.study.congestion import CongestionSection, check_congestion
 from vlane.study.connections import AdmissionSection, ConnectionsSection, check_admission
 from vlane.study.events import Loss, Rewrite, Stall
@@ -168,18 +169,49 @@ class BufferSection(Section):
     nic_maximum_blocks: int | _Lanes | None = Field(None, description="maximum_blocks of the NICs' send buffers.")
 
 
-class Scheduler(Section):
+class _SchedulerKeys(Section):
     """Egress scheduler of all ports."""
 
     name: Literal[tuple(SCHEDULERS)] = Field(DEFAULT, description="Name of the scheduler.")  # type: ignore[valid-type]
     table: Name | None = Field(None, description="Table file with the scheduler's section, relative to the study.")
     parameters: dict[str, int | bool | str] = Field({}, description="Parameters of the scheduler, as in --param.")
 
+    @property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Sections of a table file that the study itself contains, by name."""
+        content = self.model_dump(exclude_none=True)
+        return {name: keys for name, keys in content.items() if name not in _SchedulerKeys.model_fields}
+
+    @model_validator(mode="after")
+    def _check_table(self) -> _SchedulerKeys:
+        if self.table is not None and self.tables:
+            raise misplaced("table", f"with [scheduler.{min(self.tables)}]: give a file or sections")
+        return self
+
+
+def with_tables(section: type[_SchedulerKeys]) -> Any:
+    """Return a section that also accepts the sections of a table file, of vlane's schedulers and of loaded plug-ins."""
+    fields: dict[str, Any] = {
+        name: (field.annotation, None)
+        for name, field in table_model().model_fields.items()
+        if name not in section.model_fields
+    }
+    return create_model("Scheduler", __base__=section, __doc__=section.__doc__, **fields)
+
+
+if TYPE_CHECKING:
+    Scheduler = _SchedulerKeys
+else:
+    Scheduler = with_tables(_SchedulerKeys)
+
 
 class Measures(Section):
     """Measurements in addition to service levels and links."""
 
     flows: bool = Field(default=False, description="Add a table of every source, destination and SL.")
+    histograms: bool = Field(
+        default=False, description="Add a table of latency histograms: of every SL, with flows also of every flow."
+    )
     sources: bool = Field(default=False, description="Add the fairness of hosts in the received traffic of an SL.")
     apart: list[Annotated[int, Field(ge=0)]] = Field(
         [], description="Destination hosts whose packets are counted separately, as SL + 16; InfiniBand only."
