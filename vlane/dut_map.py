@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from vlane.documents.document import key_of, read_document
 from vlane.documents.refusal import checked
@@ -13,8 +13,11 @@ from vlane.errors import InputError, misplaced, missing_value
 
 MAX_LATENCY = 64
 """Largest latency in cycles."""
+MAX_WINDOW, MAX_WINDOW_EACH = 16, 8
+"""Largest latency of an elastic comparison, and largest width of a window with ``lanes = "each"``."""
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$]*$")]
+_Wire = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$]*(\[[0-9]{1,6}(:[0-9]{1,6})?\])?$")]
 _Whole = Annotated[int, Field(ge=0)]
 
 
@@ -57,8 +60,12 @@ class Reset(_Section):
 
 
 class Timing(_Section):
-    """Latency and decision rate of the design."""
+    """Latency and decision rate of a design that is compared in lockstep."""
 
+    mode: Annotated[
+        Literal["lockstep", "elastic"],
+        Field(description="Comparison: lockstep compares every answer, elastic every decision."),
+    ] = "lockstep"
     latency: Annotated[int, Field(ge=0, le=MAX_LATENCY, description="Cycles from inputs to the answering outputs.")] = 0
     every: Annotated[
         int, Field(ge=1, le=2 * MAX_LATENCY, description="Cycles per decision: 1, or more than the latency.")
@@ -85,12 +92,120 @@ class Timing(_Section):
         return self
 
 
+class Strobe(_Section):
+    """Output of the design that marks a cycle."""
+
+    strobe: Annotated[_Name, Field(description="Output of 1 bit.")]
+
+
+class Last(_Section):
+    """Port of the design that marks the last beat of a packet."""
+
+    last: Annotated[_Name, Field(description="Input or output of 1 bit, or with one bit per lane.")]
+    active: Annotated[Literal["high", "low"], Field(description="Level that means the last beat.")] = "high"
+
+
+class StartUp(_Section):
+    """Period after a reset in which no decision is due."""
+
+    cycles: Annotated[int, Field(ge=0, le=100_000, description="Length in cycles.")] = 0
+    decisions: Annotated[
+        int, Field(ge=0, le=1000, description="Number of decisions after whose release the cycles are counted again.")
+    ] = 0
+
+
+class ElasticTiming(_Section):
+    """Timing of a design whose decisions are compared instead of its cycles."""
+
+    mode: Annotated[Literal["elastic"], Field(description="Comparison of decisions instead of cycles.")]
+    decision: Annotated[
+        Literal["handshake", "start"] | Strobe,
+        Field(description="Decision event: grant with ready, start of a grant, or a strobe of the design."),
+    ] = "handshake"
+    release: Annotated[
+        Literal["ready", "request_falls"] | Last,
+        Field(description="End of a grant: ready, a falling request, or the last beat."),
+    ] = "ready"
+    hold: Annotated[
+        Literal["none", "until_release"], Field(description="Whether a grant stays unchanged until its release.")
+    ] = "none"
+    latency: Annotated[
+        Annotated[int, Field(ge=0, le=MAX_WINDOW)]
+        | Annotated[list[Annotated[int, Field(ge=0, le=MAX_WINDOW)]], Field(min_length=2, max_length=2)]
+        | Strobe,
+        Field(description="Cycles from sampling point to decision: a number, a range, or a strobe of the design."),
+    ] = 0
+    lanes: Annotated[
+        Literal["together", "each"], Field(description="One sampling point for all lanes, or one per lane.")
+    ] = "together"
+    at_most: Annotated[
+        int, Field(ge=0, le=100_000, description="Tolerated idle cycles in addition to the latency.")
+    ] = 0
+    start_up: Annotated[StartUp, Field(description="Period after a reset in which no decision is due.")] = StartUp()
+    first: Annotated[_Whole, Field(description="Lane that is first after a reset.")] = 0
+    idle: Annotated[
+        Literal["nothing", "decides", "either"] | None,
+        Field(description="Golden in cycles without requests; the block's own behaviour if omitted."),
+    ] = None
+    forgets: Annotated[
+        int | None, Field(ge=1, le=100_000, description="Cycles without a grant after which the order starts again.")
+    ] = None
+    ready: Annotated[
+        Literal["either", "request"], Field(description="Whether a grant without ready is an error (request).")
+    ] = "either"
+    proposals: Annotated[
+        Literal["free", "golden"], Field(description="Whether grants that are not taken are compared.")
+    ] = "free"
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Smallest and largest number of cycles from sampling point to decision. A strobe has (0, 0)."""
+        if isinstance(self.latency, Strobe):
+            return 0, 0
+        return (self.latency, self.latency) if isinstance(self.latency, int) else (self.latency[0], self.latency[1])
+
+    @property
+    def ports(self) -> list[str]:
+        """Ports of the design that the timing names."""
+        named = [each.strobe for each in (self.decision, self.latency) if isinstance(each, Strobe)]
+        return named + ([self.release.last] if isinstance(self.release, Last) else [])
+
+    @model_validator(mode="after")
+    def _fit(self) -> ElasticTiming:
+        least, most = self.window
+        if least > most:
+            raise InputError("latency", "a range [from, to] with from <= to", f"[{least}, {most}]")
+        if self.lanes == "each" and not 1 <= most - least <= MAX_WINDOW_EACH:
+            problem = f"needs a latency range with a width of 1 to {MAX_WINDOW_EACH} cycles"
+            raise InputError("lanes", "together", self.lanes, problem=f"= each {problem}")
+        handshake = self.decision == "handshake"
+        if self.proposals == "golden" and (not handshake or most or isinstance(self.latency, Strobe)):
+            raise misplaced("proposals", "unless decision is handshake and latency is 0")
+        if handshake and self.release == "request_falls":
+            raise misplaced("release", "= request_falls with decision = handshake: use decision = start")
+        if handshake and self.hold == "until_release" and not isinstance(self.release, Last):
+            raise misplaced(
+                "hold", "with decision = handshake unless release names the last beat: use decision = start"
+            )
+        return self
+
+
+class Requesters(_Section):
+    """Behaviour of the requesters in an elastic comparison, with an own golden or with policies."""
+
+    stand: Annotated[bool, Field(description="No request is withdrawn before its grant is taken.")] = True
+    masked: Annotated[bool, Field(description="A request falls in the cycle of its acknowledge.")] = False
+    gap: Annotated[bool, Field(description="A requester pauses for one cycle after its packet.")] = False
+    bursts: Annotated[bool, Field(description="Packets have 1 to 4 beats; release names the last one.")] = False
+    wild_ack: Annotated[bool, Field(description="Acknowledges are driven without a grant, too.")] = False
+
+
 class InputWire(_Section):
     """Port of the design for a port of the block, or one port per element of the block's port."""
 
-    port: Annotated[_Name | None, Field(description="Port of the design.")] = None
+    port: Annotated[_Wire | None, Field(description="Port of the design, or bits of it: req, req[3], req[3:0].")] = None
     ports: Annotated[
-        Annotated[list[_Name], Field(min_length=1)] | None,
+        Annotated[list[_Wire], Field(min_length=1)] | None,
         Field(description="Ports of the design, one per element of the block's port, lowest first; replaces port."),
     ] = None
     active: Annotated[Literal["high", "low"], Field(description="Level that means 1.")] = "high"
@@ -99,6 +214,10 @@ class InputWire(_Section):
         Field(description="Position of the first element in the design's port: lowest or highest bits."),
     ] = "low_first"
     resize: Annotated[bool, Field(description="Allow a wider or narrower port in the design.")] = False
+    gate: Annotated[
+        Literal["none", "grant", "lane"],
+        Field(description="For ready: driven only with a grant, or one bit per lane, that of the granted lane."),
+    ] = "none"
 
     @model_validator(mode="after")
     def _one(self) -> InputWire:
@@ -109,9 +228,14 @@ class InputWire(_Section):
         return self
 
     @property
-    def names(self) -> list[str]:
-        """Ports of the design, lowest element first."""
+    def wires(self) -> list[str]:
+        """Ports of the design or bits of ports, lowest element first."""
         return self.ports or [str(self.port)]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of these ports, each once."""
+        return list(dict.fromkeys(wire.partition("[")[0] for wire in self.wires))
 
 
 class OutputWire(InputWire):
@@ -150,6 +274,30 @@ class Stimulus(_Section):
     wild: Annotated[bool, Field(description="Include phases with random values on all inputs.")] = False
 
 
+def _mode_of(given: Any) -> str:
+    mode = given.get("mode") if isinstance(given, dict) else getattr(given, "mode", None)
+    return "elastic" if mode == "elastic" else "lockstep"
+
+
+def _of_its_mode(given: Any) -> Any:
+    """Reject keys of ``[timing]`` that belong to the other mode."""
+    if isinstance(given, dict):
+        kinds = {"elastic": ElasticTiming, "lockstep": Timing}
+        mode = _mode_of(given)
+        other = "lockstep" if mode == "elastic" else "elastic"
+        for key in given:
+            if key in kinds[other].model_fields and key not in kinds[mode].model_fields:
+                raise misplaced(str(key), f'with mode = "{mode}"; it belongs to mode = "{other}"')
+    return given
+
+
+_AnyTiming = Annotated[
+    Annotated[Timing, Tag("lockstep")] | Annotated[ElasticTiming, Tag("elastic")],
+    Discriminator(_mode_of),
+    BeforeValidator(_of_its_mode),
+]
+
+
 class DutMap(_Section):
     """Map file.
 
@@ -159,8 +307,10 @@ class DutMap(_Section):
         ``name`` of the block, if the map is for one block only, and parameters of the instance.
     clock, reset : Clock, Reset or None
         Clock and reset ports; without a reset, the design is reset by power-on only.
-    timing : Timing
+    timing : Timing or ElasticTiming
         Latency and decision rate of the design.
+    requesters : Requesters
+        Behaviour of the requesters, for comparisons that follow decisions.
     parameters : dict
         Parameters of the design's top module.
     constants : dict
@@ -188,10 +338,11 @@ class DutMap(_Section):
         _short("port", str | Reset | None),
         Field(description="Reset of the design; without it, power-on only."),
     ] = None
-    timing: Annotated[Timing, Field(description="Latency and decision rate of the design.")] = Timing()
+    timing: Annotated[_AnyTiming, Field(description="Latency and decision rate of the design.")] = Timing()
+    requesters: Annotated[Requesters, Field(description="Behaviour of the requesters.")] = Requesters()
     parameters: Annotated[dict[_Name, int | str], Field(description="Parameters of the design's top module.")] = {}
     constants: Annotated[
-        dict[_Name, _Whole], Field(description="Constant values of design inputs that the block lacks.")
+        dict[_Wire, _Whole], Field(description="Constant values of design inputs that the block lacks.")
     ] = {}
     inputs: Annotated[
         dict[str, Annotated[InputWire, _short("port", str | list[str] | InputWire)]],
@@ -241,6 +392,6 @@ def read_map(file: Path) -> DutMap:
     Raises
     ------
     InputError
-        If the file cannot be used; the error names line and key.
+        If the file cannot be used; the error names line and key, and its details name all further wrong keys.
     """
-    return checked(DutMap, read_document(file, "map file")).named(str(file))
+    return checked(DutMap, read_document(file, "map file"), every=True).named(str(file))

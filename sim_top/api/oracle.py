@@ -64,6 +64,8 @@ class Oracle:
         self.outputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.outputs})
         self._machine, self._block = laid_out(made.machine)
         self._at_first = self._block.copy()
+        counted = self._machine.rules.ctypes.data - self._block.ctypes.data
+        self._counts = slice(counted, counted + self._machine.rules.nbytes)
         self._names = tuple(rule.name for rule in made.rules)
         self._given = np.zeros(word_count(made.inputs), np.uint64)
         self._shown = np.zeros(word_count(made.outputs), np.uint64)
@@ -141,6 +143,27 @@ class Oracle:
         A step with ``rst=1`` is the hardware reset, which keeps the contents of memories.
         """
         self._block[:] = self._at_first
+
+    def save(self) -> bytes:
+        """Return the state, without the counts of rules. Equal bytes mean equal future behaviour."""
+        image = self._block.copy()
+        image[self._counts] = 0
+        return image.tobytes()
+
+    def load(self, state: bytes) -> None:
+        """Return to a state of ``save``, of any oracle with the same parameters. The counts of rules stay.
+
+        Raises
+        ------
+        InputError
+            If the state has the wrong size.
+        """
+        image = np.frombuffer(state, np.uint8)
+        if len(image) != len(self._block):
+            raise InputError("state", f"of {len(self._block)} bytes", f"{len(image)} bytes")
+        kept = self._block[self._counts].copy()
+        self._block[:] = image
+        self._block[self._counts] = kept
 
     def program(self, table: Writes) -> int:
         """Write tables through the program port and activate them. Return the number of cycles used.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import re
 import stat
@@ -11,14 +12,16 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Self
 
 from vlane.errors import InputError, closest
+from vlane.sim_top.dut.sources import Sources, verilog_of_vhdl
 from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.model import CompiledModel, compile_library
 from vlane.tb.machinery.native.rows import Port, Words
-from vlane.tb.machinery.native.wrapper import wrapper_text
+from vlane.tb.machinery.native.wrapper import Member, wrapper_text
 
 _CLASS = "Vdesign"
 _FLAGS = (
@@ -40,7 +43,10 @@ _BUILD = ("--exe", "--build", "-O3", *verilator.SPLIT, "-j", "2")
 _SECONDS = 300
 _MOST_BYTES = 1 << 26
 _PORT = re.compile(r"^ *VL_(IN|OUT|INOUT)(?:8|16|64|W)?\((&\w+),(\d+),(\d+)(?:,\d+)?\);", re.MULTILINE)
-_OTHER = re.compile(r"^ *(?!VL_)\S.* &(\w+);|^ *VL_\w+\((?!&\w+,)([^,]*)", re.MULTILINE)
+_ARRAY = re.compile(r"^ *((?:VlUnpacked<)+\S.*>) ?&(\w+);", re.MULTILINE)
+_OTHER = re.compile(r"^ *(?!VL_|VlUnpacked)\S.* &(\w+);", re.MULTILINE)
+_ELEMENT = re.compile(r"[CSIQ]Data/\*(\d+):(\d+)\*/((?:, \d+>)+)")
+_MISSING = re.compile(r"Cannot find file containing module: '(\w+)'")
 _ERROR = re.compile(r"%Error(?:-\w+)?: (?:(?P<file>[^\n]*?):(?P<line>\d+):(?:\d+:)? )?(?P<text>[^\n]*)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _LINE = re.compile(r'^`line (\d+) "([^"\n]*)"', re.MULTILINE)
@@ -111,12 +117,14 @@ class DesignError(RuntimeError):
 
 @dataclass(frozen=True)
 class Design:
-    """Elaborated module of Verilog or SystemVerilog files.
+    """Elaborated module of Verilog, SystemVerilog or VHDL files.
+
+    Elements of a port that is an unpacked array follow each other in its row, the element with the lowest index first.
 
     Parameters
     ----------
-    files : tuple of Path
-        Files in reading order.
+    given : Sources or tuple of Path
+        Files in reading order, with options.
     top : str
         Name of the module.
     parameters : mapping
@@ -128,54 +136,101 @@ class Design:
         Preprocessed files, with line directives.
     ports : tuple of Port
         Ports of the module.
-    members : dict of str to str
-        C++ names of the ports.
+    sources : Sources
+        Files with options, including library files.
+    members : dict of str to Member
+        C++ names and shapes of the ports.
 
     Raises
     ------
     InputError
         If a file cannot be read, the tool rejects the Verilog (names file, line and first error), the module or a
-        parameter does not exist, or a port is neither a packed input nor a packed output.
+        parameter does not exist, or a port is an inout or has elements wider than 64 bits.
     """
 
-    files: tuple[Path, ...]
+    given: Sources | tuple[Path, ...]
     top: str
     parameters: Mapping[str, int | str] = field(default_factory=dict)
+    sources: Sources = field(init=False)
     text: str = field(init=False, repr=False)
     ports: tuple[Port, ...] = field(init=False)
-    members: dict[str, str] = field(init=False, repr=False)
+    members: dict[str, Member] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.top):
             raise InputError("--top", "the name of a module", self.top)
-        for file in self.files:
+        sources = self.given if isinstance(self.given, Sources) else Sources(self.given)
+        object.__setattr__(self, "sources", sources)
+        for file in sources.files:
             _check_file(file)
-        object.__setattr__(self, "text", self._preprocessed())
-        header = self._elaborated()
+        header = self._read()
         ports, members = [], {}
         for kind, said, high, low in _PORT.findall(header):
             name = _plain_name(said)
             if kind == "INOUT":
                 problem = f": {self.top} has the inout port {name}; only inputs and outputs are supported"
                 raise InputError("--top", "a module without inout ports", name, problem=problem)
-            members[name] = said.lstrip("&")
+            members[name] = Member(said.lstrip("&"))
             ports.append(Port(name, int(high) - int(low) + 1, is_input=kind == "IN"))
-        for reference, macro in _OTHER.findall(header):
-            said = reference or macro
+        for said in _OTHER.findall(header):
             name = _plain_name(said)
-            problem = f": port {name} of {self.top} is not packed; wrap the module in one with packed ports"
-            raise InputError("--top", "a module with packed ports", name, problem=problem)
+            problem = f": port {name} of {self.top} is neither packed nor an array; wrap the module"
+            raise InputError("--top", "a module with packed ports or arrays", name, problem=problem)
+        arrays = _ARRAY.findall(header)
+        ways = self._directions() if arrays else {}
+        for shape, said in arrays:
+            name, member = _plain_name(said), _array(shape, said)
+            if member is None or name not in ways:
+                problem = f": port {name} of {self.top} is an inout, or has elements wider than 64 bits"
+                raise InputError("--top", "a module with inputs and outputs of up to 64 bits", name, problem=problem)
+            members[name] = member
+            ports.append(Port(name, len(member.elements) * member.bits, is_input=ways[name] == "INPUT"))
         object.__setattr__(self, "ports", tuple(ports))
         object.__setattr__(self, "members", members)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files in reading order."""
+        return self.sources.files
+
+    def _read(self) -> str:
+        """Read the files, add library files of missing modules, and return the generated header's ports."""
+        while True:
+            text = verilog_of_vhdl(self.sources, self.top)
+            object.__setattr__(self, "text", self._preprocessed() if text is None else text)
+            try:
+                return self._elaborated()
+            except InputError as error:
+                missing = _MISSING.search(error.problem)
+                more = self.sources.with_library_file(missing[1]) if missing else None
+                if more is None:
+                    raise
+                object.__setattr__(self, "sources", more)
+
+    def _directions(self) -> dict[str, str]:
+        """Return the direction of each port, which the generated header lacks for arrays."""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "design.v").write_text(self.text)
+            flags = ["--json-only", *(flag for flag in self._flags() if flag != "--cc")]
+            self._tool([*flags, "--top-module", self.top, "-Mdir", "obj", "design.v"], Path(folder))
+            tree = json.loads((Path(folder) / "obj" / f"{_CLASS}.tree.json").read_text())
+        found, waiting = {}, [tree]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, dict):
+                if node.get("isPrimaryIO") and node.get("direction") in {"INPUT", "OUTPUT"}:
+                    found[str(node["name"])] = str(node["direction"])
+                waiting += node.values()
+            elif isinstance(node, list):
+                waiting += node
+        return found
 
     def _flags(self) -> list[str]:
         return [*_FLAGS, *(f"-G{name}={_literal(value)}" for name, value in self.parameters.items())]
 
     def _preprocessed(self) -> str:
-        files = [file.resolve() for file in self.files]
-        folders = dict.fromkeys(f"-I{file.parent}" for file in files)
-        command = ["-E", *folders, *map(str, files)]
-        return self._tool(command, Path("/")).stdout
+        files = [str(file.resolve()) for file in self.files]
+        return self._tool(["-E", *self.sources.flags, *files], Path("/")).stdout
 
     def _elaborated(self) -> str:
         """Elaborate the module and return the part of the generated header that declares its ports."""
@@ -224,7 +279,9 @@ class Design:
             source, line = str(self.files[0]), 0
         return _rejected(found["text"], source, line)
 
-    def compiled(self, ports: tuple[Port, ...], clock: str, *, falling: bool, traced: bool = False) -> ForeignModel:
+    def compiled(
+        self, ports: tuple[Port, ...], clock: str, *, falling: bool, traced: bool = False, closed: bool = False
+    ) -> ForeignModel:
         """Compile the design into a library that takes rows of these ports.
 
         Parameters
@@ -237,9 +294,11 @@ class Design:
             Whether the falling edge is the active one.
         traced : bool
             Whether to support waves.
+        closed : bool
+            Whether to support closed-loop requesters.
         """
-        wrapper = wrapper_text(ports, traced=traced, foreign=(_CLASS, self.members))
-        clock = f"top->{self.members[clock]}"
+        wrapper = wrapper_text(ports, traced=traced, foreign=(_CLASS, self.members), closed=closed)
+        clock = f"top->{self.members[clock].name}"
         wrapper = re.sub(r"top->clk = ([01]);", lambda level: f"{clock} = {int(level[1]) ^ falling};", wrapper)
         start = "top.reset(new"
         wrapper = wrapper.replace(
@@ -293,8 +352,13 @@ class ForeignModel(CompiledModel):
         except RuntimeError:
             raise self._ended() from None
 
+    @property
+    def why(self) -> str:
+        """Reason why the design ended its run."""
+        return str(self._code.vlane_why().decode(errors="backslashreplace"))
+
     def _ended(self) -> DesignError:
-        return DesignError(self._code.vlane_why().decode(errors="backslashreplace"))
+        return DesignError(self.why)
 
 
 @contextlib.contextmanager
@@ -351,6 +415,16 @@ def _literal(value: int | str) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     return str(value) if -_LARGEST <= value <= _LARGEST else f"64'sd{value}" if value >= 0 else f"-64'sd{-value}"
+
+
+def _array(shape: str, said: str) -> Member | None:
+    """Return the member of an unpacked array, or ``None`` for elements wider than 64 bits."""
+    found = _ELEMENT.search(shape)
+    if found is None:
+        return None
+    sizes = [int(each) for each in re.findall(r"\d+", found[3])][::-1]
+    elements = tuple("".join(f"[{index}]" for index in at) for at in product(*map(range, sizes)))
+    return Member(said, elements, int(found[1]) - int(found[2]) + 1)
 
 
 def _plain_name(said: str) -> str:

@@ -164,6 +164,11 @@ class Follower:
         if prepare is not None:
             prepare()
 
+    @property
+    def rules(self) -> dict[str, int]:
+        """Number of occurrences of golden's rules, none for an own golden."""
+        return dict(getattr(self._golden, "rules", {}))
+
     def cycle(
         self, inputs: Mapping[str, int], outputs: Mapping[str, int], unknown: Mapping[str, int] | None = None
     ) -> Difference | None:

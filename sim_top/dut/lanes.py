@@ -19,6 +19,15 @@ class LaneWires:
     onehot: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StrobeWires:
+    """Port of the design that an elastic timing names: its bits in the row of inputs or outputs, and its level."""
+
+    places: NDArray[np.int64]
+    is_input: bool
+    low: bool
+
+
 class Lanes:
     """Lanes of a port with their VLs.
 

@@ -11,23 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from vlane.documents.files import write_whole
 from vlane.dut_map import DutMap
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.design import Design, DesignError, ForeignModel, stdout_elsewhere
+from vlane.sim_top.dut.golden_wave import WAVE_AFTER, WAVE_FIRST, Track, annotated, window, write_waves
+from vlane.sim_top.dut.ports import bits_of_rows
 from vlane.sim_top.dut.schedule import ROWS, Batch, batches
 from vlane.sim_top.dut.stimulus import Traffic, foreign_traffic
-from vlane.sim_top.dut.wiring import Wiring
+from vlane.sim_top.dut.wiring import RESET, Wiring
 from vlane.tb.machinery.native.coverage import Coverage, coverage_of
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Stimulus
 
 BEFORE = 5
 """Number of cycles shown before a difference."""
-_WAVE_BEFORE, _WAVE_AFTER = 200, 50
-"""Numbers of cycles of a wave before and after a difference."""
-_WAVE_FIRST = 2000
-"""Number of cycles of a wave without a difference."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +84,15 @@ class Difference:
         Differing outputs.
     cycles : list of Cycle
         Preceding cycles and the differing cycle.
+    rules : list of str
+        Ids and names of golden's rules that decided the expected answer, for blocks that count rules.
     """
 
     cycle: int
     golden_cycle: int
     outputs: list[Wrong]
     cycles: list[Cycle]
+    rules: list[str] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
         """Return the difference as a JSON object."""
@@ -101,6 +101,7 @@ class Difference:
             "cycle": self.cycle,
             "golden_cycle": self.golden_cycle,
             "outputs": [asdict(w) for w in self.outputs],
+            "rules": self.rules,
             "inputs": now["inputs"],
             "dut_inputs": now["dut_inputs"],
             "dut_outputs": now["dut_outputs"],
@@ -135,6 +136,8 @@ class ForeignResult:
         First difference, which ends the run.
     ended : str
         Reason why the design ended its run; empty if it did not.
+    resets : int
+        Number of the design's cycles in reset.
     """
 
     cycles: int
@@ -145,6 +148,7 @@ class ForeignResult:
     coverage: Coverage
     difference: Difference | None = None
     ended: str = ""
+    resets: int = 0
 
     @property
     def agrees(self) -> bool:
@@ -210,7 +214,7 @@ class ForeignRun:
         traffic, warm_up = self._traffic(), self._traffic().stimulus
         stimulus, wiring = traffic.stimulus, self.wiring
         warm_up.fill(np.zeros((1, wiring.inputs.words), np.uint64), np.zeros((1, wiring.outputs.words), np.uint64))
-        counted = checked = done = 0
+        counted = checked = done = resets = 0
         difference, ended = None, ""
         history: list[tuple[int, Batch, Words]] = []
         with stdout_elsewhere(), self._model() as model:
@@ -220,6 +224,7 @@ class ForeignRun:
                 for batch in batches(wiring, traffic):
                     got = model.run(batch.dut_rows)
                     history = [*history[-1:], (done, batch, got)]
+                    resets += int(wiring.inputs.layout[RESET].get(batch.rows).sum())
                     wrong = ((got ^ batch.expected) & batch.care).any(axis=1)
                     if wrong.any():
                         at = int(np.flatnonzero(wrong)[0])
@@ -236,8 +241,13 @@ class ForeignRun:
             ended = "nothing was compared: the conditions of the mapped outputs were never met"
         if difference is not None:
             stimulus = self._until(difference.golden_cycle)
+            before = self._until(difference.golden_cycle - 1).rule_counts()
+            after = stimulus.rule_counts()
+            difference.rules.extend(
+                f"{rule.decision} {rule.name}" for rule in stimulus.rules if after[rule.name] > before[rule.name]
+            )
         coverage = coverage_of(stimulus, counted, complete=difference is None and not ended)
-        return ForeignResult(counted, done, checked, stimulus.decisions, seconds, coverage, difference, ended)
+        return ForeignResult(counted, done, checked, stimulus.decisions, seconds, coverage, difference, ended, resets)
 
     def _until(self, cycle: int) -> Stimulus:
         """Return the stimulus, with its counts, as it is after a cycle of golden."""
@@ -284,19 +294,23 @@ class ForeignRun:
             wiring.dut_outputs.values(got[at]),
         )
 
-    def write_wave(self, file: Path, difference: Difference | None) -> tuple[int, int]:
-        """Write the design's signals around a difference, or from the start, and return the first and the last cycle.
+    def write_wave(self, file: Path, difference: Difference | None) -> tuple[Path, int, int]:
+        """Write the design's and golden's signals around a difference, or from the start.
 
-        Inputs and outputs of the ``n``-th written cycle are settled at time ``2 n``.
+        Returns
+        -------
+        wave, first, last : Path, int, int
+            Name of the wave that was written, and its first and last cycle.
 
         Raises
         ------
         InputError
             If the file cannot be written; names ``--waves``.
         """
-        least = max(0, difference.cycle - _WAVE_BEFORE) if difference else 0
-        most = difference.cycle + _WAVE_AFTER if difference else _WAVE_FIRST - 1
+        failed = difference.cycle if difference else None
+        least, most = window(failed, WAVE_FIRST if failed is None else failed + WAVE_AFTER + 1)
         done, opened = 0, False
+        rows: list[tuple[Words, Words]] = []
         with tempfile.TemporaryDirectory() as folder, stdout_elsewhere(), self._model(traced=True) as model:
             wave = Path(folder) / "wave.vcd"
             model.begin(self.seed)
@@ -311,12 +325,29 @@ class ForeignRun:
                     opened = True
                 if here < until:
                     model.run(batch.dut_rows[here:until])
+                    rows.append((batch.expected[here:until], batch.care[here:until]))
                 done += count
                 if done > most:
                     break
             model.close()
-            write_whole(file, wave.read_bytes(), option="--waves")
-        return least, min(most, done - 1)
+            text = annotated(wave.read_text(), self._tracks(rows, least, failed), least)
+        return write_waves(file, text, self._port_names(), failed), least, min(most, done - 1)
+
+    def _tracks(self, rows: list[tuple[Words, Words]], first: int, failed: int | None) -> list[Track]:
+        """Return the expected value of each compared port, with x for bits that are not compared."""
+        expected, care = (bits_of_rows(np.concatenate(each)) for each in zip(*rows, strict=True))
+        tracks = []
+        for name in dict.fromkeys(name for wire in self.given.outputs.values() for name in wire.names):
+            port = self.wiring.dut_outputs.ports[name]
+            part = slice(port.first, port.first + port.bits)
+            texts = np.where(care[:, part] != 0, expected[:, part].astype("<U1"), "x")[:, ::-1]
+            tracks.append(Track(f"expected_{name}", port.bits, ["".join(row) for row in texts.tolist()]))
+        return [*tracks, Track("mismatch", 1, [str(int(first + at == failed)) for at in range(len(expected))])]
+
+    def _port_names(self) -> list[str]:
+        given = self.given
+        names = [name for wire in (*given.inputs.values(), *given.outputs.values()) for name in wire.names]
+        return list(dict.fromkeys([given.clock.port, *([given.reset.port] if given.reset else []), *names]))
 
 
 def _said(value: int | list[int]) -> str:

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from vlane.dut_map import DutMap, read_map
-from vlane.errors import InputError, closest
+from vlane.dut_policy import read_policy
+from vlane.errors import InputError, closest, missing_value
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.dut.closed_run import ClosedRun
 from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.lockstep import ForeignRun
 from vlane.sim_top.dut.ports import block_rows
+from vlane.sim_top.dut.sources import Sources
 from vlane.sim_top.dut.wiring import RESET
 
 
 def open_run(
     block: Block,
-    files: Sequence[Path],
+    files: Sources | Sequence[Path],
     top: str,
     file: Path | None,
     *,
@@ -33,7 +36,7 @@ def open_run(
     ----------
     block : Block
         Block to compare with.
-    files : sequence of Path
+    files : Sources or sequence of Path
         Verilog files.
     top : str
         Top module.
@@ -57,14 +60,53 @@ def open_run(
     return ForeignRun(block, parameters, given or same_names(block, parameters), design, cycles, seed, table)
 
 
-def _design(files: Sequence[Path], top: str, given: DutMap | None) -> Design:
+def open_closed(
+    block: Block,
+    sources: Sources,
+    top: str,
+    given: DutMap | None,
+    *,
+    param: Sequence[str] = (),
+    cycles: int,
+    seed: int = 1,
+    table: Path | None = None,
+    golden: Path | None = None,
+    policy: Path | None = None,
+) -> ClosedRun:
+    """Return a run of a foreign arbiter with closed-loop requesters.
+
+    Parameters
+    ----------
+    block, top, param, cycles, seed, table
+        As in ``open_run``.
+    sources : Sources
+        Files of the design.
+    given : DutMap or None
+        Port map; required.
+    golden, policy : Path, optional
+        File of an own golden, and policy file.
+
+    Raises
+    ------
+    InputError
+        If the design, the map, a parameter, the table, the golden or the policy is rejected.
+    """
     if given is None:
-        return Design(tuple(files), top)
+        raise missing_value("--map", "--golden and --policy need a map of the ports")
+    parameters = instance_parameters(block, given, param)
+    told = read_policy(policy) if policy else None
+    return ClosedRun(block, parameters, given, _design(sources, top, given), cycles, seed, table, golden, told)
+
+
+def _design(files: Sources | Sequence[Path], top: str, given: DutMap | None) -> Design:
+    files = files if isinstance(files, Sources) else tuple(files)
+    if given is None:
+        return Design(files, top)
     for name, value in given.parameters.items():
         if isinstance(value, str) and not _TEXT.fullmatch(value):
             raise given.refusal(("parameters", name), "text without quotes, backslashes or control characters", value)
     try:
-        return Design(tuple(files), top, given.parameters)
+        return Design(files, top, given.parameters)
     except InputError as error:
         section, _, name = error.field.partition(".")
         raise given.placed(error, (section, name)) if name else error from None

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from vlane.dut_map import DutMap
+from vlane.dut_policy import Policy
 from vlane.errors import unknown_word
 from vlane.planning.dtable_request import RequestFile
 from vlane.planning.vlarb_wants import WantsFile
@@ -44,6 +45,7 @@ SCHEMAS = {
     "plan": FileKind("vlane request for a Deficit Table", "Request for vlane dtable plan.", lambda: RequestFile),
     "wants": FileKind("vlane requirements of service levels", "Requirements for vlane vlarb plan.", lambda: WantsFile),
     "map": FileKind("vlane map file", "Port map of a design for vlane cosim --dut.", lambda: DutMap),
+    "policy": FileKind("vlane policy file", "Limits of policies for vlane cosim --dut --policy.", lambda: Policy),
 }
 """Kinds of files, by their name in ``vlane schema``."""
 

@@ -103,7 +103,7 @@ def test_a_map_that_does_not_fit_is_refused_by_its_key(before: str, after: str, 
     [
         (RR.replace("rr_arb", "rr_other"), RR_MAP, None),
         (RR.replace("assign able ", "assign able able"), RR_MAP, r"^design.sv:18: --dut: syntax error"),
-        (RR.replace("room_i,  ", "room_i [N],"), RR_MAP, r"^--top: port room_i of rr_arb is not packed"),
+        (RR.replace("room_i,  ", "room_i [N],"), RR_MAP, r"port room_i has 16 bits, not 4"),
         (
             RR.replace("input  logic [N-1:0] room", "inout wire [N-1:0] room"),
             RR_MAP,
@@ -113,7 +113,7 @@ def test_a_map_that_does_not_fit_is_refused_by_its_key(before: str, after: str, 
         (
             "module rr_arb #(parameter N = 4) (input real clk_i); endmodule",
             RR_MAP,
-            r"^--top: port clk_i of rr_arb is not packed",
+            r"^--top: port clk_i of rr_arb is neither packed nor an array",
         ),
     ],
 )
@@ -420,12 +420,15 @@ def test_the_wave_has_the_design_s_signals_around_the_difference(tmp_path: Path)
     difference = run.run().difference
     assert difference is not None
 
-    first, last = run.write_wave(tmp_path / "wave.vcd", difference)
+    file, first, last = run.write_wave(tmp_path / "wave.vcd", difference)
 
-    wave = (tmp_path / "wave.vcd").read_text()
+    wave = file.read_text()
     assert first <= difference.cycle <= last
-    assert {"winner", "grant_lane", "pending_3"} <= set(re.findall(r"\$var \w+ +\d+ \S+ (\w+)", wave))
-    assert max(int(time) for time in re.findall(r"^#(\d+)", wave, re.MULTILINE)) <= 2 * (last + 1)
+    assert {"winner", "grant_lane", "pending_3", "expected_grant_lane", "mismatch"} <= set(
+        re.findall(r"\$var \w+ +\d+ \S+ (\w+)", wave)
+    )
+    assert max(int(time) for time in re.findall(r"^#(\d+)", wave, re.MULTILINE)) <= 10 * (last + 1)
+    assert f"#{10 * difference.cycle}\n" in wave
 
 
 TURNS_WITH_GRANT = "gnt_q <= '0;\n if (link_idle_i) mask_q <= ~(gnt_q | (gnt_q - 1'b1));\n end else"

@@ -36,6 +36,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "documents": {"errors", "shown"},
         "units": {"errors"},
         "dut_map": {"documents", "errors"},
+        "dut_policy": {"documents", "errors"},
         "packets": {"documents", "errors"},
         "parameters": {"documents", "errors"},
         "paths": {"documents", "errors"},

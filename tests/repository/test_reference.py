@@ -22,6 +22,11 @@ from vlane.study.study import Study
 
 CONFIGS = sorted((ROOT / "sim_top" / "configs").glob("*.toml"))
 MAPS = sorted((ROOT / "docs" / "examples" / "foreign_arbiters").glob("*.toml"))
+PUBLIC = sorted(
+    file
+    for file in (ROOT / "docs" / "examples" / "public_arbiters").glob("*.toml")
+    if not file.stem.endswith(("_policy", "_table")) and file.stem not in {"arbiters", "measure"}
+)
 
 
 def accepts(kind: str, content: dict[str, Any]) -> bool:
@@ -83,7 +88,7 @@ def models(annotation: Any) -> Iterator[Any]:
         yield from models(inner)
 
 
-@pytest.mark.parametrize("file", [*CONFIGS, *MAPS], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [*CONFIGS, *MAPS, *PUBLIC], ids=lambda file: file.stem)
 def test_schemas_accept_every_example(file: Path) -> None:
     """The schemas accept every shipped example."""
     assert accepts(kind_of(file), tomllib.loads(file.read_text()))

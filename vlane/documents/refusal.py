@@ -50,19 +50,44 @@ def _elements(count: int) -> str:
     return f"{count} element{'s' * (count != 1)}"
 
 
-def checked(model: type[_Model], document: Document) -> _Model:
+def checked(model: type[_Model], document: Document, *, every: bool = False) -> _Model:
     """Validate a document as a model.
 
     Raises
     ------
     InputError
-        If the document is rejected; names the first unknown key, otherwise the first missing or wrong value.
+        If the document is rejected; names the first unknown key, otherwise the first missing or wrong value. With
+        ``every``, its details name the other keys.
     """
     try:
         return model.model_validate(document.content)
     except ValidationError as error:
         found = [(_written(each, document), each) for each in error.errors()]
-    raise document.placed(_refusal(model, document, found)) from None
+    refusals = [document.placed(_refusal(model, document, found))]
+    while every and (found := [each for each in found if not _is_said(each[0], refusals)]):
+        refusals.append(document.placed(_refusal(model, document, found)))
+    raise joined(refusals) from None
+
+
+def _is_said(path: Path, refusals: list[InputError]) -> bool:
+    """Return whether an error about this path, or about a key inside it, is among the refusals."""
+    return any(f"{each.field}.".startswith(f"{key_of(path)}.") or each.field == "content" for each in refusals)
+
+
+def joined(errors: list[InputError]) -> InputError:
+    """Return the first of several errors, with the others as its details."""
+    first = errors[0]
+    details = (*first.details, *(str(each) for each in errors[1:]))
+    return InputError(
+        first.field,
+        first.must,
+        first.got,
+        problem=first.problem,
+        source=first.source,
+        line=first.line,
+        details=details,
+        meant=first.meant,
+    )
 
 
 def is_key(model: type[BaseModel], document: Document, path: Path) -> bool:

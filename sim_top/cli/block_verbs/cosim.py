@@ -18,7 +18,7 @@ from vlane.schedulers.programs import program_writes, read_program
 from vlane.schedulers.registry import IB_ARBITER, SCHEDULERS
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
-from vlane.sim_top.cli.block_verbs.dut import run_dut
+from vlane.sim_top.cli.block_verbs.dut import print_skeleton, run_dut
 from vlane.sim_top.cli.block_verbs.network import run_network
 from vlane.sim_top.cli.options import (
     AsJson,
@@ -46,6 +46,7 @@ from vlane.sim_top.cosim.cosim_vlarb import TableResult, cosim_tables, job_of_pl
 from vlane.sim_top.cosim.plan_vlarb import Plan, plan_for_fabric, plan_for_table
 from vlane.sim_top.cosim.report import write_page
 from vlane.sim_top.cosim.wave import write_wave
+from vlane.sim_top.dut.sources import read_sources
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
 
@@ -100,6 +101,27 @@ def cosim(
         Path | None,
         typer.Option("--map", metavar="FILE", help="Port map of --dut (TOML). [default: ports named as the block's]"),
     ] = None,
+    golden: Annotated[
+        Path | None, typer.Option("--golden", metavar="FILE", help="Python file with your own golden model, for --dut.")
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Policies to check instead of a golden (TOML).")
+    ] = None,
+    include: Annotated[
+        list[Path] | None, typer.Option("-I", metavar="DIR", help="Folder of include files of --dut; repeatable.")
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Macro for --dut; repeatable.")
+    ] = None,
+    file_list: Annotated[
+        list[Path] | None, typer.Option("-f", metavar="FILE", help="List of files and options of --dut; repeatable.")
+    ] = None,
+    library: Annotated[
+        list[Path] | None, typer.Option("-y", metavar="DIR", help="Folder with modules that --dut lacks; repeatable.")
+    ] = None,
+    map_skeleton: Annotated[  # noqa: FBT002
+        bool, typer.Option("--map-skeleton", help="Print a map for --dut that port names suggest, and exit.")
+    ] = False,
     planted: Annotated[
         int | None,
         typer.Option(
@@ -120,7 +142,16 @@ def cosim(
     Exit status 1 if they differ, or if a long run did not trigger every applicable rule and cross.
     """
     clock = clock_at(rate)
-    if dut or top is not None or map_file is not None:
+    own = {
+        "--golden": golden,
+        "--policy": policy,
+        "-I": include,
+        "-D": define,
+        "-f": file_list,
+        "-y": library,
+        "--map-skeleton": map_skeleton,
+    }
+    if dut or file_list or top is not None or map_file is not None:
         given = {
             "STUDY": study is not None,
             "--rtl": bool(rtl),
@@ -134,13 +165,19 @@ def cosim(
             "--plugin": bool(plugin),
             "--set": bool(changes),
         }
-        for option in (option for option, is_given in given.items() if is_given):
-            raise misplaced(option, "with --dut")
+        _refuse(given, "with --dut")
+        sources = read_sources(
+            dut or [], lists=file_list or [], includes=include or [], libraries=library or [], defines=define or []
+        )
+        if map_skeleton:
+            print_skeleton(block, sources, top, param or [])
         run_dut(
             block,
-            dut or [],
+            sources,
             top,
             map_file,
+            golden=golden,
+            policy=policy,
             table=table_file,
             cycles=cycles,
             seed=seed,
@@ -148,6 +185,7 @@ def cosim(
             waves=waves,
             as_json=as_json,
         )
+    _refuse({option: bool(value) for option, value in own.items()}, "without --dut")
     if block == "network":
         given = {
             "--fabric": fabric is not None,
@@ -159,8 +197,7 @@ def cosim(
             "--netlist": bool(netlist),
             "--simulator": simulator != "verilator",
         }
-        for option in (option for option, is_given in given.items() if is_given):
-            raise misplaced(option, "with network")
+        _refuse(given, "with network")
         _check_engine(engine, simulator)
         load_plugins(plugin)
         made = changes_of(changes or [])
@@ -206,6 +243,13 @@ def cosim(
     if planted is not None:
         raise typer.Exit(1 if result.mismatches or result.failed_audits else _NOT_NOTICED)
     raise typer.Exit(1 if result.failed else 0)
+
+
+def _refuse(given: Mapping[str, bool], why: str) -> None:
+    """Reject the first given option."""
+    for option, is_given in given.items():
+        if is_given:
+            raise misplaced(option, why)
 
 
 def _check_engine(engine: str, simulator: str) -> None:

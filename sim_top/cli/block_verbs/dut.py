@@ -8,23 +8,32 @@ from typing import Any, NoReturn
 import typer
 
 from vlane.documents.files import not_an_input, note_input, usable_folder
-from vlane.dut_map import Whole
+from vlane.dut_map import ElasticTiming, Whole, read_map
 from vlane.errors import InputError, missing_value
-from vlane.sim_top.blocks import find_block
+from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.cli.block_verbs.dut_closed import closed_document, print_closed
 from vlane.sim_top.cli.options import check_cycles
+from vlane.sim_top.dut.closed_wave import write_closed_wave
+from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.lockstep import Difference, ForeignResult, ForeignRun
-from vlane.sim_top.dut.open_run import open_run
+from vlane.sim_top.dut.open_run import open_closed, open_run
+from vlane.sim_top.dut.skeleton import skeleton
+from vlane.sim_top.dut.sources import Sources
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
 _DEFAULT_CYCLES = 100_000
+_BINARY = 32
+"""Largest width of a port that is shown bit by bit."""
 
 
 def run_dut(
     block: str,
-    files: list[Path],
+    sources: Sources,
     top: str | None,
     map_file: Path | None,
     *,
+    golden: Path | None,
+    policy: Path | None,
     table: Path | None,
     cycles: int | None,
     seed: int,
@@ -32,18 +41,15 @@ def run_dut(
     waves: Path | None,
     as_json: bool,
 ) -> NoReturn:
-    """Run the user's design against golden, print the result and exit.
+    """Compare the user's design with golden or with policies, print the result and exit.
 
     Raises
     ------
     InputError
-        typer.Exit: With status 1 if they differ or a judged run did not trigger every applicable rule, otherwise with
-        0.
+        If an option, a file or the design is rejected.
     typer.Exit
         With 1 if they differ or a run that is judged did not show all that applies, else with 0.
     """
-    if not files:
-        raise missing_value("--dut", "name the Verilog file of --top")
     if top is None:
         raise missing_value("--top", "name the top module of --dut")
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
@@ -52,26 +58,93 @@ def run_dut(
         if waves.is_dir():
             raise InputError("--waves", "a file", str(waves), problem=f": {waves} is a folder, not a file")
         usable_folder(waves.parent, option="--waves")
+    if golden is not None and policy is not None:
+        raise InputError("--golden and --policy", "given one at a time", "both", problem="exclude each other")
     found = find_block(block)
-    for file in files:
+    for file in sources.files:
         note_input(file)
-    run = open_run(found, files, top, map_file, param=param, cycles=cycles, seed=seed, table=table)
+    given = read_map(map_file) if map_file else None
+    if golden is None and policy is None and not (given and isinstance(given.timing, ElasticTiming)):
+        _run_lockstep(
+            found,
+            sources,
+            top,
+            map_file,
+            table=table,
+            cycles=cycles,
+            seed=seed,
+            param=param,
+            waves=waves,
+            as_json=as_json,
+        )
+    run = open_closed(
+        found, sources, top, given, param=param, cycles=cycles, seed=seed, table=table, golden=golden, policy=policy
+    )
     if waves is not None:
         not_an_input(waves, option="--waves")
-    note(f"{top} against {block} with {', '.join(f'{k}={v}' for k, v in run.parameters.items())}")
+    words = "under policies" if policy else f"against {golden or block}"
+    note(f"{top} {words} with {', '.join(f'{k}={v}' for k, v in run.parameters.items())}")
     result = run.run()
     if waves is not None:
-        first, last = run.write_wave(waves, result.difference)
-        note(f"wave of cycles {first} to {last} of {top}: {waves}")
+        wave, first, last = write_closed_wave(run, result.failed_cycle, waves)
+        _note_wave(top, waves, wave, first, last)
     if as_json:
-        emit_json(_document(block, run, result, files, map_file, waves))
+        emit_json(closed_document(run, result, map_file, golden, policy, waves))
+    else:
+        print_closed(run, result)
+    raise typer.Exit(0 if result.passed else 1)
+
+
+def _note_wave(top: str, asked: Path, wave: Path, first: int, last: int) -> None:
+    if wave != asked:
+        note("vcd2fst is not installed (apt-get install gtkwave): writing VCD instead of FST")
+    note(f"wave of cycles {first} to {last} of {top}: {wave} ({wave}.gtkw, {wave}.surfer)")
+
+
+def print_skeleton(block: str, sources: Sources, top: str | None, param: list[str]) -> NoReturn:
+    """Print a map that the port names of a design suggest, and exit."""
+    if top is None:
+        raise missing_value("--top", "name the top module of --dut")
+    found = find_block(block)
+    typer.echo(skeleton(found, found.parameters(param), Design(sources, top)), nl=False)
+    raise typer.Exit(0)
+
+
+def _run_lockstep(
+    found: Block,
+    sources: Sources,
+    top: str,
+    map_file: Path | None,
+    *,
+    table: Path | None,
+    cycles: int,
+    seed: int,
+    param: list[str],
+    waves: Path | None,
+    as_json: bool,
+) -> NoReturn:
+    run = open_run(found, sources, top, map_file, param=param, cycles=cycles, seed=seed, table=table)
+    if waves is not None:
+        not_an_input(waves, option="--waves")
+    note(f"{top} against {found.name} with {', '.join(f'{k}={v}' for k, v in run.parameters.items())}")
+    result = run.run()
+    if waves is not None:
+        wave, first, last = run.write_wave(waves, result.difference)
+        _note_wave(top, waves, wave, first, last)
+    if as_json:
+        emit_json(_document(found.name, run, result, sources.files, map_file, waves))
     else:
         _print(run, result)
     raise typer.Exit(1 if not result.agrees or result.coverage.failed else 0)
 
 
 def _document(
-    block: str, run: ForeignRun, result: ForeignResult, files: list[Path], map_file: Path | None, waves: Path | None
+    block: str,
+    run: ForeignRun,
+    result: ForeignResult,
+    files: tuple[Path, ...],
+    map_file: Path | None,
+    waves: Path | None,
 ) -> dict[str, Any]:
     """Return the JSON document: the fields of ``vlane cosim`` and those of a user's design."""
     return {
@@ -124,6 +197,11 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
     if wiring.absent:
         held = ", ".join(f"{name} at {_held(whole)}" for name, whole in run.given.absent.items())
         say(f"held constant ({top} has no such inputs): {held}")
+    counts = result.coverage.counts
+    if happened := [f"{name} {count:,}" for name, count in counts.items() if count]:
+        say(f"rules: {', '.join(happened)}; in reset for {result.resets:,} cycles")
+        if silent := [name for name, count in counts.items() if not count]:
+            say(f"rules that did not happen: {', '.join(silent)}")
     if result.difference is not None:
         _print_difference(result.difference, run)
     elif result.ended:
@@ -157,13 +235,15 @@ def _print_difference(found: Difference, run: ForeignRun) -> None:
     rows.append(
         ["", "golden's cycle due", *("" if c.golden_cycle is None else str(c.golden_cycle) for c in found.cycles)]
     )
+    if found.rules:
+        say(f"golden decided by {', '.join(found.rules)}")
     columns = ["vlane", run.design.top, *(f">{cycle.cycle}" for cycle in found.cycles)]
     screen.print(table("inputs and outputs by cycle", columns, rows))
 
 
 def _shown(value: int, bits: int) -> str:
-    """Return a port's value as text, in binary if it has at most 8 bits."""
-    return str(value) if bits == 1 else f"{value:0{bits}b}" if bits <= 8 else f"{value:#x}"
+    """Return a port's value as text, in binary if it has at most 32 bits."""
+    return str(value) if bits == 1 else f"{value:0{bits}b}" if bits <= _BINARY else f"{value:#x}"
 
 
 def _held(whole: Whole) -> str:

@@ -94,10 +94,14 @@ struct Device {
         rises = false;
     }
 #else
-    inline void settle(const uint64_t* in) {
+    inline void load(const uint64_t* in) {
         @SET@
         top->clk = 0;
         top->eval();
+    }
+
+    inline void settle(const uint64_t* in) {
+        load(in);
         dump();
     }
 

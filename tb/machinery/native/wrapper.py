@@ -7,9 +7,30 @@ inputs in registers that change with the clock, so all logic is evaluated once p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from vlane.tb.machinery.native.rows import WORD_BITS, Field, Port, row_layout, row_words
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Port as a member of a Verilated class.
+
+    Parameters
+    ----------
+    name : str
+        C++ name.
+    elements : tuple of str
+        Subscripts of the elements of an array, in the order of the row; empty for a packed port.
+    bits : int
+        Width of an element of an array.
+    """
+
+    name: str
+    elements: tuple[str, ...] = ()
+    bits: int = 0
+
 
 DRIVER = "vlane_driver"
 """Name of the driver's module."""
@@ -73,7 +94,8 @@ def wrapper_text(
     traced: bool,
     reset_first: bool = False,
     savable: bool = False,
-    foreign: tuple[str, Mapping[str, str]] | None = None,
+    foreign: tuple[str, Mapping[str, Member]] | None = None,
+    closed: bool = False,
 ) -> str:
     """Return the C++ around a Verilated class, which runs rows of inputs to rows of outputs without Python.
 
@@ -84,15 +106,21 @@ def wrapper_text(
     traced, reset_first, savable : bool
         See ``compile_verilog``.
     foreign : tuple of str and mapping, optional
-        Class name and member names of a class without the driver, for a module that may use other clock edges.
+        Class name and members of a class without the driver, for a module that may use other clock edges.
+    closed : bool
+        Whether to add closed-loop requesters; only with ``foreign``.
     """
-    verilated, members = foreign or (f"V{DRIVER}", {port.name: _member(each) for each, port in enumerate(ports)})
+    verilated, members = foreign or (
+        f"V{DRIVER}",
+        {port.name: Member(_member(each)) for each, port in enumerate(ports)},
+    )
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    sets = [line for name, field in inputs.items() for line in _set_lines(f"top->{members[name]}", field)]
+    sets = [line for name, field in inputs.items() for line in _set_lines(members[name], field)]
     gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
-    gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{members[name]}", field)]
+    gets += [line for name, field in outputs.items() for line in _get_lines(members[name], field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
     template += "" if foreign else _GUARD
+    template += (Path(__file__).parent / "requesters.cpp").read_text() if closed else ""
     for key, value in {
         "@TOP@": verilated,
         "@INPUT_WORDS@": str(row_words(inputs)),
@@ -109,7 +137,13 @@ def wrapper_text(
     return template
 
 
-def _set_lines(member: str, field: Field) -> list[str]:
+def _set_lines(port: Member, field: Field) -> list[str]:
+    member = f"top->{port.name}"
+    if port.elements:
+        return [
+            f"{member}{element} = ({_bits_at(field, index * port.bits)}) & {(1 << port.bits) - 1:#x}ull;"
+            for index, element in enumerate(port.elements)
+        ]
     if field.bits <= WORD_BITS:
         mask = f"{(1 << field.bits) - 1:#x}ull"
         return [f"{member} = (in[{field.word}] >> {field.shift}) & {mask};"]
@@ -119,10 +153,32 @@ def _set_lines(member: str, field: Field) -> list[str]:
     ]
 
 
-def _get_lines(member: str, field: Field) -> list[str]:
+def _bits_at(field: Field, offset: int) -> str:
+    """Return the expression of up to 64 bits from a bit of a field on."""
+    word, shift = divmod(WORD_BITS * field.word + field.shift + offset, WORD_BITS)
+    last = (WORD_BITS * field.word + field.shift + field.bits - 1) // WORD_BITS
+    low = f"in[{word}] >> {shift}"
+    return low if not shift or word == last else f"{low} | in[{word + 1}] << {WORD_BITS - shift}"
+
+
+def _get_lines(port: Member, field: Field) -> list[str]:
+    member = f"top->{port.name}"
+    if port.elements:
+        return [
+            line
+            for index, element in enumerate(port.elements)
+            for line in _put_at(f"{member}{element}", field, index * port.bits, port.bits)
+        ]
     if field.bits <= WORD_BITS:
         return [f"out[{field.word}] |= uint64_t({member}) << {field.shift};"]
     return [
         f"out[{field.word + half // 2}] |= uint64_t({member}[{half}]) << {32 * (half & 1)};"
         for half in range(-(-field.bits // 32))
     ]
+
+
+def _put_at(value: str, field: Field, offset: int, bits: int) -> list[str]:
+    """Return the statements that write a value of up to 64 bits from a bit of a field on."""
+    word, shift = divmod(WORD_BITS * field.word + field.shift + offset, WORD_BITS)
+    lines = [f"out[{word}] |= uint64_t({value}) << {shift};"]
+    return lines + [f"out[{word + 1}] |= uint64_t({value}) >> {WORD_BITS - shift};"] * (shift + bits > WORD_BITS)

@@ -1,0 +1,1 @@
+"""Cocotb benches that tests of the scoreboard run in a simulator."""
