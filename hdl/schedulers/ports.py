@@ -39,8 +39,8 @@ def egress_members(lanes: int, *, vl_bits: int = 4) -> dict[str, object]:
 
     Inputs: ``heads``, the head packets of the lanes; ``ready``, a new packet may start; ``hold_data``, a flow-control
     packet is due and only VL15 may win. Outputs: ``grant``, a packet may start, and does start if ``ready`` is asserted
-    in the same cycle; ``vl``, ``from_list`` and ``blocks``, the granted lane, the list it was chosen from and the packet's
-    size, all 0 without a grant. The state of a scheduler changes in ready cycles only.
+    in the same cycle; ``vl``, ``from_list`` and ``blocks``, the granted lane, its list and the packet's size, all 0
+    without a grant. The state of a scheduler changes in ready cycles only.
     """
     return {
         "heads": In(HeadsSignature(lanes)),
