@@ -147,6 +147,7 @@ class Program:
         choices = getattr(function, "choices", None)
         while choices is not None:  # dispatch on the type of the first argument
             chosen = choices.get(types[0].made) if types and isinstance(types[0], Struct) else None
+            chosen = chosen or getattr(function, "default", None)
             if chosen is None:
                 name = getattr(function, "__name__", repr(function))
                 raise TypeError(f"{name} has no implementation for {types[0] if types else 'no argument'}")

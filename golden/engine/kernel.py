@@ -63,22 +63,27 @@ def inner(function: F) -> F:
     return function
 
 
-def by_type(choices: Mapping[type, Callable[..., Any]]) -> Callable[[F], F]:
+def by_type(choices: Mapping[type, Callable[..., Any]], *, default: bool = False) -> Callable[[F], F]:
     """Dispatch on the type of the first argument, in Python and in compiled code.
 
     Parameters
     ----------
     choices : mapping of type to function
-        Functions with equal parameters, each an ``inner`` or a ``kernel``. The decorated function supplies only its
-        name and its docstring. Types may be added until a kernel that calls the function is compiled for one of them.
+        Functions with equal parameters, each an ``inner`` or a ``kernel``. Types may be added until a kernel that calls
+        the function is compiled for one of them.
+    default : bool
+        Whether the body of the decorated function serves all other types. Otherwise the decorated function supplies
+        only its name and its docstring.
     """
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def dispatch(first: Any, *rest: Any) -> Any:
-            return choices[type(first)](first, *rest)
+            chosen = choices.get(type(first), function) if default else choices[type(first)]
+            return chosen(first, *rest)
 
         dispatch.choices = choices  # type: ignore[attr-defined]
+        dispatch.default = function if default else None  # type: ignore[attr-defined]
         return cast("F", dispatch)
 
     return decorate

@@ -16,7 +16,7 @@ from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
-from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
+from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, read_each, write, write_each
 
 _VL_BITS, _COUNT_BITS, _SIZE_BITS = 5, 2, 10
 
@@ -37,7 +37,7 @@ class BufferMachine(NamedTuple):
         Stand-in data passed to golden: the negative number of each flit of a cycle.
     data_bits, vls : int
         Flit width and number of lanes.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports; data ports are last.
     rules : array of int64
         Rule counters.
@@ -64,13 +64,11 @@ def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArr
     writers, readers = len(machine.write_vl), len(machine.read_vl)
     clear(shown)
     flits, vl = read(given, ins, 1), read(given, ins, 2)
-    for port in range(writers):
-        machine.write_vl[port] = read(given, ins, 3 + port)
-        machine.write_count[port] = read(given, ins, 3 + writers + port)
+    read_each(given, ins, 3, machine.write_vl)
+    read_each(given, ins, 3 + writers, machine.write_count)
     first = 3 + 2 * writers
-    for port in range(readers):
-        machine.read_vl[port] = read(given, ins, first + port)
-        machine.read_count[port] = read(given, ins, first + readers + port)
+    read_each(given, ins, first, machine.read_vl)
+    read_each(given, ins, first + readers, machine.read_count)
     _show(machine, shown)
     for lane in range(vls):
         write(shown, outs, 2 + lane, golden.fits(state, lane, state.mtu_flits))
@@ -130,6 +128,20 @@ def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> 
             for word in range(machine.data.shape[2]):
                 bits = min(WORD_BITS, machine.data_bits - WORD_BITS * word)
                 machine.data[vl, place, word] = get(given, at + WORD_BITS * word, bits)
+
+
+@inner
+def put_buffer(machine: BufferMachine, given: NDArray[np.uint64], resets: int, vl: int, flits: int) -> None:
+    """Write the inputs of a cycle to words: a reset, a reservation, and ports in ``machine``; no data."""
+    ins, writers, readers = machine.ins, len(machine.write_vl), len(machine.read_vl)
+    clear(given)
+    write(given, ins, 0, resets)
+    write(given, ins, 1, flits)
+    write(given, ins, 2, vl)
+    write_each(given, ins, 3, machine.write_vl)
+    write_each(given, ins, 3 + writers, machine.write_count)
+    write_each(given, ins, 3 + 2 * writers, machine.read_vl)
+    write_each(given, ins, 3 + 2 * writers + readers, machine.read_count)
 
 
 def buffer_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:

@@ -69,7 +69,7 @@ class CCMarkerMachine(NamedTuple):
         State of the marker.
     seen : Inputs
         Scratch of a cycle: the inputs.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
@@ -194,7 +194,7 @@ class CCSourceMachine(NamedTuple):
         Inputs of this cycle and of the previous one.
     cycle : array of int64, (1,)
         Cycles since reset.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.

@@ -14,7 +14,7 @@ from vlane.golden.credits import credit_ib as ib
 from vlane.golden.credits import credit_opa as opa
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of, upset
+from vlane.golden.oracle.ports import RESET, Placing, Port, bits_of, places, ports_of, upset
 from vlane.golden.oracle.words import clear, flag, read_each, write, write_each
 from vlane.packets.fcp import COUNTER_BITS, FCP_BITS
 
@@ -43,7 +43,7 @@ class CreditIBMachine(NamedTuple):
         Counters.
     seen : Inputs
         Scratch of a cycle: the inputs.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.
@@ -140,21 +140,16 @@ def credit_ib_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) -
         upset(parity=parameters["parity"]),
     )
     shown = ["fcp_valid", "fcp", "fcp_bad", "accepted", "overdue", "fcp_timer", "watchdog_timer"]
-    lanes_first = {port.name: port for port in outputs}["fits"]
     machine = CreditIBMachine(
         ib.new_state(**parameters),
         ib.new_inputs(lanes),
         places(inputs, ["rst", *_IB_FLAGS, *_IB_VALUES, "blocks"]),
-        np.concatenate([places(outputs, shown), _bits(lanes_first), places(outputs, ["fctbs", "fccl", "abr", "room"])]),
+        np.concatenate(
+            [places(outputs, shown), bits_of(outputs, "fits", lanes), places(outputs, ["fctbs", "fccl", "abr", "room"])]
+        ),
         np.zeros(len(ib.RULES), np.int64),
     )
     return Oracle(machine, credit_ib_cycle, inputs, outputs, ib.RULES)
-
-
-def _bits(port: Port) -> NDArray[np.int64]:
-    """Return the positions of the single bits of a port."""
-    first = places([port], [port.name])[0, 0]
-    return np.array([(first + bit, 1) for bit in range(port.width)], np.int64)
 
 
 class CreditOPAMachine(NamedTuple):
@@ -245,7 +240,6 @@ def credit_opa_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) 
         Port("overall", UNIT_BITS, 1, "Overall shared limit in force."),
         upset(parity=parameters["parity"]),
     )
-    fits = {port.name: port for port in outputs}["fits"]
     machine = CreditOPAMachine(
         opa.new_state(**parameters),
         opa.new_inputs(lanes),
@@ -253,7 +247,7 @@ def credit_opa_oracle(parameters: Mapping[str, Any], place: Placing = ports_of) 
         np.concatenate(
             [
                 places(outputs, ["return_error", "credit_out", "step", "overall"]),
-                _bits(fits),
+                bits_of(outputs, "fits", lanes),
                 places(outputs, ["used", "owed", "dedicated", "shared_limit"]),
             ]
         ),

@@ -12,16 +12,21 @@ from numpy.typing import NDArray
 from vlane.egress import ListCode
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.own_ports import OwnPorts
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
-from vlane.golden.oracle.words import clear, flag, read, write
-from vlane.golden.schedulers.bank import looks_behind, step
+from vlane.golden.oracle.own_ports import STALE, OwnPorts
+from vlane.golden.oracle.ports import RESET, Placing, Port, places, ports_of
+from vlane.golden.oracle.words import clear, read, read_each, write, write_array, write_each
+from vlane.golden.schedulers.bank import is_swapping, looks_behind, step
 from vlane.golden.schedulers.by_name import MODULES, module_of
-from vlane.golden.schedulers.heads import Heads
+from vlane.golden.schedulers.heads import NO_LANE, Heads
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.units import MAX_PACKET_BLOCKS
 
-(_RST, _REQUEST, _FITS, _READY, _HOLD, _ENABLE, _SELECT, _INDEX, _NAME, _WEIGHT, _SWAP, _BEHIND) = range(12)
+(RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP, BEHIND) = range(12)
+"""Indices of the inputs that several schedulers have."""
+
+INPUTS = 12
+"""Number of the inputs that several schedulers have."""
+
 (_GRANT, _VL, _LIST, _BLOCKS) = range(4)
 _VL15 = 15
 _BLOCK_BITS = MAX_PACKET_BLOCKS.bit_length()
@@ -40,14 +45,22 @@ class EgressMachine(NamedTuple):
         State of the golden scheduler.
     data_vls, lanes : int
         Number of data lanes, and of all lanes.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports common to all schedulers.
-    sizes, behind_sizes : array of int64, (lanes, 2)
+    sizes, behind_sizes : array of int64, (lanes, 6)
         Bit positions of the sizes of heads and of packets behind them; empty without that input.
-    own_ins, own_outs : array of int64, (elements, 2)
-        Bit positions of the scheduler's own ports.
-    blocks, behind_blocks : array of int64, (lanes,)
-        Scratch of a cycle: sizes of heads and of packets behind them.
+    own_ins, own_outs : array of int64, (elements, 6)
+        Bit positions of the scheduler's own ports, except those for packets behind the heads.
+    seen : array of int64, (INPUTS,)
+        Scratch of a cycle: the inputs common to all schedulers.
+    blocks, behind_blocks : array of int64, (lanes + 1,)
+        Scratch of a cycle: sizes of heads and of packets behind them, and a spare entry that is 0.
+    own : array of int64
+        Scratch of a cycle: the scheduler's own inputs.
+    kept : array of int64, (3,)
+        Outputs that depend on the tables, kept until the tables change.
+    swaps : bool
+        Whether the tables change by an exchange only.
     rules : array of int64
         Rule counters.
     """
@@ -61,8 +74,12 @@ class EgressMachine(NamedTuple):
     behind_sizes: NDArray[np.int64]
     own_ins: NDArray[np.int64]
     own_outs: NDArray[np.int64]
+    seen: NDArray[np.int64]
     blocks: NDArray[np.int64]
     behind_blocks: NDArray[np.int64]
+    own: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    swaps: bool
     rules: NDArray[np.int64]
 
 
@@ -71,67 +88,68 @@ def reset(state: Any) -> None:
     """Reset a scheduler."""
 
 
-@by_type({state: show for module in _OWN.values() for state, show in module.SHOW.items()})
+@by_type({state: show for module in _OWN.values() for state, show in module.SHOW.items()}, default=True)
 def show(
-    state: Any, given: NDArray[np.uint64], ins: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
+    state: Any, own: NDArray[np.int64], kept: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
 ) -> None:
     """Write the scheduler's own outputs, from the state before the clock edge."""
 
 
 @kernel
 def cycle(machine: EgressMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
-    """Run a clock cycle.
-
-    A program-port write in the cycle of a reset is ignored.
-    """
-    state, ins, outs = machine.state, machine.ins, machine.outs
-    clear(shown)
+    """Run a clock cycle."""
+    read_each(given, machine.ins, 0, machine.seen)
     for lane in range(len(machine.sizes)):
         machine.blocks[lane] = read(given, machine.sizes, lane)
     for lane in range(len(machine.behind_sizes)):
         machine.behind_blocks[lane] = read(given, machine.behind_sizes, lane)
-    show(state, given, machine.own_ins, shown, machine.own_outs)
-    heads = Heads(
-        read(given, ins, _REQUEST),
-        read(given, ins, _FITS),
-        machine.blocks,
-        read(given, ins, _BEHIND),
-        machine.behind_blocks,
-    )
-    resets = flag(given, ins, _RST)
-    enable = 1 if flag(given, ins, _ENABLE) and not resets else 0
-    program = (
-        enable,
-        read(given, ins, _SELECT),
-        read(given, ins, _INDEX),
-        read(given, ins, _NAME),
-        read(given, ins, _WEIGHT),
-    )
-    if looks_behind(state):
-        write(shown, outs, _BLOCKS, last_blocks(state))
-    lane, source, granted = step(
-        state, heads, flag(given, ins, _READY), flag(given, ins, _HOLD), program, flag(given, ins, _SWAP), machine.rules
-    )
-    write(shown, outs, _GRANT, granted)
-    if lane >= 0:
-        write(shown, outs, _VL, _vl_of(machine, lane))
-        write(shown, outs, _LIST, source)
-        if not looks_behind(state):
-            write(shown, outs, _BLOCKS, machine.blocks[lane])
-    if resets != 0:
-        reset(state)
+    read_each(given, machine.own_ins, 0, machine.own)
+    run_scheduler(machine, shown)
 
 
 @inner
-def _no_blocks(state: Any) -> int:
-    return 0
+def run_scheduler(machine: EgressMachine, shown: NDArray[np.uint64]) -> tuple[int, int]:
+    """Run a clock cycle with the inputs in ``machine``, and return the granted lane and its list.
+
+    A program-port write in the cycle of a reset is ignored. The lane is ``NO_LANE`` if no packet may start.
+    """
+    state, seen, outs, kept = machine.state, machine.seen, machine.outs, machine.kept
+    clear(shown)
+    show(state, machine.own, kept, shown, machine.own_outs)
+    resets = seen[RST] != 0
+    changes = seen[SWAP] != 0 or is_swapping(state) if machine.swaps else seen[ENABLE] != 0
+    kept[STALE] = resets or changes or looks_behind(state)
+    heads = Heads(seen[REQUEST], seen[FITS], machine.blocks, seen[BEHIND], machine.behind_blocks)
+    program = (0 if resets else seen[ENABLE], seen[SELECT], seen[INDEX], seen[NAME], seen[WEIGHT])
+    if looks_behind(state):
+        write(shown, outs, _BLOCKS, last_blocks(state))
+    lane, source, granted = step(
+        state, heads, seen[READY] != 0, seen[HOLD] != 0, program, seen[SWAP] != 0, machine.rules
+    )
+    write(shown, outs, _GRANT, granted)
+    if lane >= 0:
+        write(shown, outs, _VL, vl_of(machine.data_vls, machine.lanes, lane))
+        write(shown, outs, _LIST, source)
+        if not looks_behind(state):
+            write(shown, outs, _BLOCKS, machine.blocks[lane])
+    if resets:
+        reset(state)
+    return (lane if granted else NO_LANE), source
 
 
-def _blocks_before(module: Any) -> Any:
+@inner
+def put_scheduler(machine: EgressMachine, given: NDArray[np.uint64]) -> None:
+    """Write the inputs of a cycle, in ``machine``, to words."""
+    clear(given)
+    write_each(given, machine.ins, 0, machine.seen)
+    write_array(given, machine.sizes, machine.blocks)
+    if len(machine.behind_sizes):
+        write_array(given, machine.behind_sizes, machine.behind_blocks)
+    write_each(given, machine.own_ins, 0, machine.own)
+
+
+def _blocks_before(place: int) -> Any:
     """Return the function that reads the size granted in the previous cycle, an output of line-rate forms."""
-    if not module.LOOKS_BEHIND:
-        return _no_blocks
-    place = module.LAST_BLOCKS
 
     @inner
     def blocks_before(state: Any) -> int:
@@ -140,19 +158,20 @@ def _blocks_before(module: Any) -> Any:
     return blocks_before
 
 
-@by_type({module.State: _blocks_before(module) for module in MODULES})
+@by_type({each.State: _blocks_before(each.LAST_BLOCKS) for each in MODULES if each.LOOKS_BEHIND}, default=True)
 def last_blocks(state: Any) -> int:
     """Return the size granted in the previous cycle, 0 for none."""
+    return 0
 
 
 @inner
-def _vl_of(machine: EgressMachine, lane: int) -> int:
+def vl_of(data_vls: int, lanes: int, lane: int) -> int:
     """Return the VL of a lane.
 
     In ports with VL15, data lanes from 15 on have a VL one higher.
     """
-    if machine.lanes > machine.data_vls:
-        if lane == machine.data_vls:
+    if lanes > data_vls:
+        if lane == data_vls:
             return _VL15
         return lane + (lane >= _VL15)
     return lane
@@ -164,7 +183,7 @@ def own_ports_of(name: str, parameters: Mapping[str, Any]) -> OwnPorts:
     return found
 
 
-def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
+def scheduler_oracle(name: str, parameters: Mapping[str, Any], place: Placing = ports_of) -> Oracle:
     """Return the oracle of an egress scheduler.
 
     Parameters
@@ -173,15 +192,18 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
         Name in the scheduler registry.
     parameters : mapping
         Validated parameters of the component.
+    place : callable
+        Function that gives the ports their positions.
     """
     module = module_of(name, parameters.get("form", ""))
     data_vls, own = parameters["data_vls"], own_ports_of(name, parameters)
     lanes = data_vls + parameters["vl15"]
     program = (Port("program__enable", 1, 1, "Write in this cycle."), *own.program) if own.program else ()
     swap = Port("swap", 1, 1, "Request an exchange of the tables in the first ready cycle, possibly this one.")
-    inputs = ports_of(*_inputs(lanes), *program, *((swap,) if SCHEDULERS[name].swaps else ()), *own.inputs)
-    outputs = ports_of(*_outputs(lanes), *own.outputs)
-    fields = [port.name for port in program] or [""] * (_SWAP - _ENABLE)
+    inputs = place(*_inputs(lanes), *program, *((swap,) if SCHEDULERS[name].swaps else ()), *own.inputs)
+    outputs = place(*_outputs(lanes), *own.outputs)
+    fields = [port.name for port in program] or [""] * (SWAP - ENABLE)
+    own_ins = places(inputs, [port.name for port in own.inputs if not port.name.startswith("behind")])
     machine = EgressMachine(
         state=module.make_state(**parameters),
         data_vls=data_vls,
@@ -190,10 +212,14 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
         outs=places(outputs, ["grant", "vl", "from_list", "blocks"]),
         sizes=places(inputs, ["heads__blocks"]),
         behind_sizes=places(inputs, [port.name for port in inputs if port.name == "behind_blocks"]),
-        own_ins=places(inputs, [port.name for port in own.inputs]),
+        own_ins=own_ins,
         own_outs=places(outputs, [port.name for port in own.outputs]),
+        seen=np.zeros(INPUTS, np.int64),
         blocks=np.zeros(lanes + 1, np.int64),
         behind_blocks=np.zeros(lanes + 1, np.int64),
+        own=np.zeros(len(own_ins), np.int64),
+        kept=np.array([1, 0, 0], np.int64),
+        swaps=SCHEDULERS[name].swaps,
         rules=np.zeros(module.RULE_COUNT, np.int64),
     )
     return Oracle(machine, cycle, inputs, outputs, module.RULES)

@@ -31,7 +31,7 @@ class PauseMachine(NamedTuple):
         State of the memory.
     seen : array of int64
         Scratch of a cycle: the inputs.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.

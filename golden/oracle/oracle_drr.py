@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, deficits, schedule_program, unreachable
+from vlane.golden.oracle.own_ports import (
+    ENTRY_BITS,
+    STALE,
+    UNREACHABLE,
+    OwnPorts,
+    deficits,
+    schedule_program,
+    unreachable,
+)
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import drr as golden
 from vlane.golden.schedulers.deficit import ACCUMULATED
@@ -20,13 +28,15 @@ _ACCUMULATED_BITS = 9
 @inner
 def _show(
     state: golden.State,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters, the accumulated weight and the deficits to the outputs."""
-    write(shown, outs, 0, golden.unreachable(state))
+    if kept[STALE] != 0:
+        kept[UNREACHABLE] = golden.unreachable(state)
+    write(shown, outs, 0, kept[UNREACHABLE])
     write(shown, outs, 1, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
         write(shown, outs, 2 + requester, state.deficits.carried[requester])

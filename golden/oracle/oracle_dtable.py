@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, deficits, schedule_program, unreachable
+from vlane.golden.oracle.own_ports import (
+    ENTRY_BITS,
+    STALE,
+    UNREACHABLE,
+    OwnPorts,
+    behind,
+    deficits,
+    schedule_program,
+    unreachable,
+)
 from vlane.golden.oracle.ports import Port, upset
-from vlane.golden.oracle.words import flag, read, write
+from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import dtable as golden
 from vlane.golden.schedulers import dtable_line_rate as line_rate
 from vlane.golden.schedulers.deficit import ACCUMULATED
@@ -23,19 +32,21 @@ from vlane.schedulers.registry import LINE_RATE
 @inner
 def _show(
     state: golden.State,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Show the state of the swap, what is never served, what IB would read, what is accumulated, and the deficits."""
+    if kept[STALE] != 0:
+        kept[UNREACHABLE] = golden.unreachable(state)
     write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, golden.unreachable(state))
+    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
     write(shown, outs, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
     for requester in range(len(state.deficits.carried)):
         write(shown, outs, _DEFICIT + requester, state.deficits.carried[requester])
     if outs[_READ_VL, 1] != 0:
-        vl, weight = golden.read_ib(state, flag(given, ins, 0), read(given, ins, 1))
+        vl, weight = golden.read_ib(state, own[0] != 0, own[1])
         write(shown, outs, _READ_VL, vl)
         write(shown, outs, _READ_WEIGHT, weight)
 
@@ -43,14 +54,16 @@ def _show(
 @inner
 def _show_line_rate(
     state: line_rate.State,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Show the state of the swap, and what is never served."""
+    if kept[STALE] != 0:
+        kept[UNREACHABLE] = line_rate.unreachable(state)
     write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, line_rate.unreachable(state))
+    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
 
 
 SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}

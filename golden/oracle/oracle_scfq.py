@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.oracle.own_ports import OwnPorts, schedule_program, unreachable
+from vlane.golden.oracle.own_ports import STALE, UNREACHABLE, OwnPorts, schedule_program, unreachable
 from vlane.golden.oracle.ports import Port
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import scfq as golden
@@ -18,13 +18,15 @@ from vlane.golden.schedulers import scfq as golden
 @inner
 def _show(
     state: golden.State,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write unreachable requesters and the virtual time, truncated to the width of a tag, to the outputs."""
-    write(shown, outs, 0, golden.unreachable(state))
+    if kept[STALE] != 0:
+        kept[UNREACHABLE] = golden.unreachable(state)
+    write(shown, outs, 0, kept[UNREACHABLE])
     write(shown, outs, 1, state.regs[golden.TIME])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
-from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, unreachable
+from vlane.golden.oracle.own_ports import BAD, ENTRY_BITS, STALE, UNREACHABLE, OwnPorts, behind, unreachable
 from vlane.golden.oracle.ports import Port, upset
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import vlarb as golden
@@ -23,29 +23,33 @@ from vlane.schedulers.writes import ListSelect
 @inner
 def _show(
     state: golden.State,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries to the outputs."""
+    if kept[STALE] != 0:
+        kept[UNREACHABLE], kept[BAD] = golden.unreachable(state), golden.bad_entries(state)
     write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, golden.unreachable(state))
-    write(shown, outs, _BAD, golden.bad_entries(state))
+    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(shown, outs, _BAD, kept[BAD])
 
 
 @inner
 def _show_line_rate(
     state: line_rate.State,
-    given: NDArray[np.uint64],
-    ins: NDArray[np.int64],
+    own: NDArray[np.int64],
+    kept: NDArray[np.int64],
     shown: NDArray[np.uint64],
     outs: NDArray[np.int64],
 ) -> None:
     """Write the pending swap, unreachable lanes and bad entries of the line-rate form to the outputs."""
+    if kept[STALE] != 0:
+        kept[UNREACHABLE], kept[BAD] = line_rate.unreachable(state), line_rate.bad_entries(state)
     write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
-    write(shown, outs, _UNREACHABLE, line_rate.unreachable(state))
-    write(shown, outs, _BAD, line_rate.bad_entries(state))
+    write(shown, outs, _UNREACHABLE, kept[UNREACHABLE])
+    write(shown, outs, _BAD, kept[BAD])
 
 
 SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.ports import Port
 from vlane.schedulers.writes import ScheduleSelect
 
 ENTRY_BITS = 8
 """Width of a weight or quantum in bits."""
+
+
+(STALE, UNREACHABLE, BAD) = range(3)
+"""Indices of outputs that depend on the tables: whether they must be computed again, and their values."""
 
 
 class OwnPorts(NamedTuple):
@@ -60,10 +60,3 @@ def deficits(requesters: int, accumulated_bits: int) -> tuple[Port, ...]:
         Port("accumulated", accumulated_bits, 1, "Accumulated weight of the turn in blocks."),
         Port("deficit", 7, requesters, "Deficit of each requester in blocks."),
     )
-
-
-@inner
-def show_nothing(
-    state: Any, given: NDArray[np.uint64], ins: NDArray[np.int64], shown: NDArray[np.uint64], outs: NDArray[np.int64]
-) -> None:
-    """Do nothing: the scheduler has no own outputs."""

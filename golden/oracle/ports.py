@@ -85,7 +85,7 @@ def upset(*, parity: bool) -> Port:
 
 
 def places(ports: Sequence[Port], names: Iterable[str]) -> NDArray[np.int64]:
-    """Return the first bit (counted through all words) and the width of each element of the named ports, (elements, 2).
+    """Return the place of each element of the named ports, (elements, 6): see ``places_of``.
 
     An absent port has one element of width 0.
     """
@@ -97,4 +97,26 @@ def places(ports: Sequence[Port], names: Iterable[str]) -> NDArray[np.int64]:
             found.append((0, 0))
             continue
         found += [(port.first + port.bits * index, port.bits) for index in range(port.count)]
-    return np.array(found, np.int64).reshape(-1, 2)
+    return places_of(found)
+
+
+def places_of(elements: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return the places of elements, given by first bit (counted through all words) and width.
+
+    A place has six numbers (``words.FIRST`` and following): first bit, width, word, lowest bit in that word, mask of
+    the width (0 for elements of more than 64 bits), and whether the element continues in the next word.
+    """
+    found = []
+    for first, bits in elements:
+        word, shift = divmod(first, WORD_BITS)
+        mask = (1 << bits) - 1 if bits <= WORD_BITS else 0
+        found.append(
+            (first, bits, word, shift, mask - (1 << WORD_BITS) * (mask >> WORD_BITS - 1), shift + bits > WORD_BITS)
+        )
+    return np.array(found, np.int64).reshape(-1, 6)
+
+
+def bits_of(ports: Sequence[Port], name: str, count: int) -> NDArray[np.int64]:
+    """Return the places of the single bits of a port, of width 0 if the port is absent."""
+    first, width = places(ports, [name])[0, :2]
+    return places_of((int(first) + bit if width else 0, int(width > 0)) for bit in range(count))

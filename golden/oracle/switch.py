@@ -21,7 +21,6 @@ from vlane.golden.oracle.switch_kinds import (
     apply_received_credit,
     channel_of,
     count_returned,
-    is_swapping,
     program,
     receive_credit,
     request_swap,
@@ -47,6 +46,7 @@ from vlane.golden.oracle.switch_machine import (
     SwitchMachine,
 )
 from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
+from vlane.golden.schedulers.bank import is_swapping
 from vlane.golden.switches import inputs as golden_inputs
 from vlane.golden.switches.kinds import allocate, receive, store
 from vlane.golden.switches.output_ports import queue_packet, start_packet

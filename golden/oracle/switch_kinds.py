@@ -304,25 +304,3 @@ def _no_swap(state: Any) -> None:
 @by_type({module.State: _requests(module) for module in MODULES})
 def request_swap(state: Any) -> None:
     """Request an exchange of the tables in the scheduler's next ready cycle, possibly this one."""
-
-
-def _swaps(module: Any) -> Any:
-    if not hasattr(module, "SWAP_PENDING"):
-        return _never_swaps
-    place = module.SWAP_PENDING
-
-    @inner
-    def swaps(state: Any) -> bool:
-        return bool(state.regs[place] != 0)
-
-    return swaps
-
-
-@inner
-def _never_swaps(state: Any) -> bool:
-    return False
-
-
-@by_type({module.State: _swaps(module) for module in MODULES})
-def is_swapping(state: Any) -> bool:
-    """Return whether a requested exchange is pending."""

@@ -130,9 +130,9 @@ class SwitchMachine(NamedTuple):
         limit of a flow-control packet.
     grants : Records of Grant
         Scratch of a cycle: grants.
-    schedule_places, lft_places, map_places : array of int64, (elements, 2)
+    schedule_places, lft_places, map_places : array of int64, (elements, 6)
         Bit positions of the program ports; width 0 for absent ports.
-    rx, credit_in_places, ready, tx, credit_out_places, dropped_places : array of int64, (elements, 2)
+    rx, credit_in_places, ready, tx, credit_out_places, dropped_places : array of int64, (elements, 6)
         Bit positions of the other ports, port by port.
     data_bits : int
         Width of a flit.

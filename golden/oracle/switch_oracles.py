@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.golden.compiler.records import new_records
@@ -13,7 +12,7 @@ from vlane.golden.links.returns import new_returns
 from vlane.golden.links.room import Rooms, new_rooms
 from vlane.golden.oracle.egress import own_ports_of
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.ports import RESET, Port, bits_of, places, ports_of
 from vlane.golden.oracle.switch import switch_cycle
 from vlane.golden.oracle.switch_machine import RING, RULES, SLOTS_LEFT, Arriving, Shown, SwitchMachine, SwitchState
 from vlane.golden.oracle.words import WORD_BITS
@@ -61,7 +60,7 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
         received_credit=np.zeros((ports, 2), np.int64),
         grants=new_records(Grant, ports * parameters.data_vls if apart else 2 * ports + 2),
         schedule_places=np.concatenate(
-            [places(inputs, program), *(_bits(inputs, name, ports) for name in ("schedule_ports", "swap"))]
+            [places(inputs, program), *(bits_of(inputs, name, ports) for name in ("schedule_ports", "swap"))]
         ),
         lft_places=places(inputs, _LFT),
         map_places=places(inputs, [port.name for port in inputs if port.name.startswith(("sl2vl__", "sc__"))]),
@@ -69,7 +68,7 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
         credit_in_places=places(
             inputs, [f"{link_ports[0]}__{port}__{name}" for port in range(ports) for name in fields]
         ),
-        ready=np.concatenate([_bits(inputs, "ready", ports), places(inputs, ["rst"])]),
+        ready=np.concatenate([bits_of(inputs, "ready", ports), places(inputs, ["rst"])]),
         tx=places(outputs, [f"tx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
         credit_out_places=places(
             outputs, [f"{link_ports[1]}__{port}__{name}" for port in range(ports) for name in fields]
@@ -88,12 +87,6 @@ def _program_names(parameters: SwitchParameters) -> list[str]:
     """
     program = own_ports_of(parameters.scheduler, parameters.of_scheduler()).program
     return [port.name.removeprefix("program__") for port in program] or [""] * 4
-
-
-def _bits(ports: tuple[Port, ...], name: str, count: int) -> NDArray[np.int64]:
-    """Return the positions of the single bits of a port, with width 0 if the port is absent."""
-    first, width = places(ports, [name])[0]
-    return np.array([(first + bit if width else 0, int(width > 0)) for bit in range(count)], np.int64)
 
 
 def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:

@@ -31,7 +31,7 @@ class SL2VLMachine(NamedTuple):
         Tables.
     seen : array of int64
         Scratch of a cycle: the inputs, without the reset.
-    ins, outs : array of int64, (elements, 2)
+    ins, outs : array of int64, (elements, 6)
         Bit positions of the ports.
     rules : array of int64
         Rule counters.

@@ -36,19 +36,27 @@ def put(words: NDArray[np.uint64], first: int, bits: int, value: int) -> None:
         words[word + 1] |= kept >> np.uint64(WORD_BITS - shift)
 
 
+(FIRST, WIDTH, WORD, SHIFT, MASK, CONTINUES) = range(6)
+"""Numbers of a place (``ports.places_of``)."""
+
+
 @inner
 def read(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> int:
     """Return an input element as a signed number.
 
     A 64-bit element may be negative, an absent element is 0.
     """
-    return np.int64(get(words, places[number, 0], places[number, 1]))  # type: ignore[return-value]
+    place = places[number]
+    value = words[place[WORD]] >> np.uint64(place[SHIFT])
+    if place[CONTINUES] != 0:
+        value |= words[place[WORD] + 1] << np.uint64(WORD_BITS - place[SHIFT])
+    return np.int64(value & np.uint64(place[MASK]))  # type: ignore[return-value]
 
 
 @inner
 def flag(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> bool:
     """Return whether an input element is not 0."""
-    return bool(get(words, places[number, 0], places[number, 1]) != np.uint64(0))
+    return read(words, places, number) != 0
 
 
 @inner
@@ -57,7 +65,13 @@ def write(words: NDArray[np.uint64], places: NDArray[np.int64], number: int, val
 
     Ignore an absent element.
     """
-    put(words, places[number, 0], places[number, 1], value)
+    if value == 0:
+        return
+    place = places[number]
+    kept = np.uint64(value) & np.uint64(place[MASK])
+    words[place[WORD]] |= kept << np.uint64(place[SHIFT])
+    if place[CONTINUES] != 0:
+        words[place[WORD] + 1] |= kept >> np.uint64(WORD_BITS - place[SHIFT])
 
 
 @inner
@@ -72,6 +86,25 @@ def write_each(words: NDArray[np.uint64], places: NDArray[np.int64], first: int,
     """Write each value to an element of zeroed words, starting with element ``first``."""
     for number in range(len(values)):
         write(words, places, first + number, values[number])
+
+
+@inner
+def write_array(words: NDArray[np.uint64], places: NDArray[np.int64], values: NDArray[np.int64]) -> None:
+    """Write all elements of one port, which are equally wide and adjacent, to zeroed words.
+
+    ``values`` must fit their width.
+    """
+    word, shift, bits = places[0, WORD], places[0, SHIFT], places[0, WIDTH]
+    packed = np.uint64(0)
+    for number in range(len(places)):
+        packed |= np.uint64(values[number]) << np.uint64(shift & 63)
+        shift += bits
+        if shift >= WORD_BITS:
+            words[word] |= packed
+            word, shift = word + 1, shift - WORD_BITS
+            packed = np.uint64(values[number]) >> np.uint64((bits - shift) & 63) if shift != 0 else np.uint64(0)
+    if shift != 0:
+        words[word] |= packed
 
 
 @inner

@@ -178,3 +178,19 @@ def load_tables(bank: Bank, port: int) -> None:
 @by_type(_RESTS_AFTER)
 def rests_after(bank: Bank) -> int:
     """Return the number of ready cycles without a packet to send after which further cycles change no state."""
+
+
+def _swap_pending(place: int) -> Any:
+    @inner
+    def swap_pending(state: Any) -> bool:
+        return bool(state.regs[place] != 0)
+
+    return swap_pending
+
+
+@by_type(
+    {each.State: _swap_pending(each.SWAP_PENDING) for each in MODULES if hasattr(each, "SWAP_PENDING")}, default=True
+)
+def is_swapping(state: Any) -> bool:  # noqa: ARG001 - dispatched by type
+    """Return whether a requested exchange is pending."""
+    return False

@@ -10,28 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.golden.engine.rule import Rule
+from vlane.golden.oracle.egress import SELECT, WEIGHT, scheduler_oracle
+from vlane.golden.oracle.oracle import Oracle
 from vlane.schedulers.writes import Write, map_writes
 from vlane.tb.by_name import crosses
-from vlane.tb.machinery.native.packing import places
-from vlane.tb.machinery.native.rows import Field, Words
+from vlane.tb.machinery.native.packing import in_rows
+from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
-from vlane.tb.schedulers.rows_egress import OwnPorts, Ports, Traffic, fill, own_ports
-from vlane.tb.schedulers.surroundings import (
-    COMMON_INPUTS,
-    COMMON_OUTPUTS,
-    INPUT_COUNT,
-    T_LEFT_OUT,
-    T_NOW,
-    T_TABLE,
-    T_WRITE,
-    clear,
-    count_waiting,
-    new_surroundings,
-)
+from vlane.tb.schedulers.rows_egress import Tables, Traffic, fill
+from vlane.tb.schedulers.surroundings import T_LEFT_OUT, T_NOW, T_TABLE, T_WRITE, clear, count_waiting, new_surroundings
 from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
-
-PROGRAM_FIELDS = ("select", "index", "requester", "weight")
-"""Fields of the program port after ``enable``, in the order of a write."""
 
 
 class EgressStimulus(Stimulus):
@@ -39,28 +27,14 @@ class EgressStimulus(Stimulus):
 
     Parameters
     ----------
-    state : NamedTuple
-        State of the golden scheduler.
-    own : OwnPorts
-        Scheduler-specific ports, except its one-word outputs; none by default.
-    data_vls : int
-        Number of data lanes.
-    vl15 : bool
-        Whether there is a VL15 lane.
+    oracle : Oracle
+        Oracle of the scheduler, with its ports in rows.
     writes : array of int64, (tables, writes, 4)
         Tables that phases and rewrites program: one row of ``fields`` per write.
     phases : sequence of Phase
         Phases, in the order in which they run.
-    rules : sequence of Rule
-        Rules to count.
-    outputs_beside : sequence of str
-        Scheduler-specific one-word outputs, in the order of its ``show``.
     seed : int
         Seed of the random choices; equal arguments give equal rows.
-    inputs, outputs : mapping
-        Position of every port in a row.
-    fields : sequence of str
-        Names of the program port's fields.
 
     Raises
     ------
@@ -68,41 +42,16 @@ class EgressStimulus(Stimulus):
         If a phase names a table that does not exist.
     """
 
-    def __init__(
-        self,
-        *,
-        state: Any,
-        own: OwnPorts | None = None,
-        data_vls: int,
-        vl15: bool,
-        writes: NDArray[np.int64],
-        phases: Sequence[Phase],
-        rules: Sequence[Rule],
-        outputs_beside: Sequence[str],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-        fields: Sequence[str] = PROGRAM_FIELDS,
-    ) -> None:
-        super().__init__(phases, rules)
-        self._state = state
+    def __init__(self, oracle: Oracle, *, writes: NDArray[np.int64], phases: Sequence[Phase], seed: int) -> None:
+        super().__init__(phases, oracle.rules)
         if any(phase.table >= len(writes) for phase in phases):
             raise ValueError(
                 f"a phase names a table that does not exist; there are {len(writes)} tables, counted from 0"
             )
+        self._machine = oracle.machine
         self.statistics = [new_statistics() for _ in phases]
-        self._around = new_surroundings(data_vls=data_vls, vl15=vl15, seed=seed)
-        programmed = ["program__enable", *(f"program__{name}" for name in fields), "swap"]
-        used = [*COMMON_INPUTS, *programmed, "behind"]
-        self._ports = Ports(
-            writes=writes,
-            field_bits=np.array([inputs.get(name, _NOWHERE).bits for name in programmed[1:5]], np.int64),
-            given=np.zeros(INPUT_COUNT, np.int64),
-            inputs=places({name: inputs.get(name, _NOWHERE) for name in used}, used),
-            sizes=np.array([inputs["heads__blocks"].word, inputs["heads__blocks"].shift], np.int64),
-            outputs=places(outputs, [*COMMON_OUTPUTS, *outputs_beside]),
-            own=own or own_ports(),
-        )
+        self._around = new_surroundings(oracle.machine, seed)
+        self._tables = Tables(writes, np.ascontiguousarray(oracle.machine.ins[SELECT : WEIGHT + 1, 1]))
 
     @property
     def decisions(self) -> int:
@@ -112,7 +61,7 @@ class EgressStimulus(Stimulus):
     @property
     def programming_cycles(self) -> int:
         """Cycles from the start of a phase that names a table until the table is in force."""
-        return int(self._ports.writes.shape[1]) + 2
+        return int(self._tables.writes.shape[1]) + 2
 
     def _enter(self, index: int) -> None:
         """Restart the waits of a phase. After a wild phase, remove forbidden packets from the queues."""
@@ -147,13 +96,12 @@ class EgressStimulus(Stimulus):
         )
         statistics = self.statistics[index]
         fill(
-            self._state,
+            self._machine._replace(rules=rules),
             self._around,
-            self._ports,
+            self._tables,
             Traffic(chances, phase.wild),
             rows,
             expected,
-            rules,
             self.happened,
             statistics,
         )
@@ -191,7 +139,8 @@ def scheduled(
     phases: Sequence[Phase] = (),
     most_tables: int = 32,
     cycles_each: int = 4000,
-    **given: Any,
+    inputs: Layout,
+    outputs: Layout,
 ) -> EgressStimulus:
     """Return the stimulus that applies every kind of traffic to each of many random tables.
 
@@ -215,8 +164,8 @@ def scheduled(
         Largest number of random tables.
     cycles_each : int
         Cycles of the stimulus per random table.
-    **given
-        Further arguments of ``EgressStimulus``.
+    inputs, outputs : mapping
+        Position of every port in a row.
     """
     source = random.Random(f"{name} {seed} {sorted(parameters.items())}")  # noqa: S311 - stimulus, not secrets
     data_vls, requesters = parameters["data_vls"], parameters["requesters"]
@@ -230,22 +179,18 @@ def scheduled(
     )
     each = max(64, 2 * len(programs[0]), cycles // (8 * len(programs)))
     stimulus = EgressStimulus(
-        data_vls=data_vls,
-        vl15=parameters["vl15"],
-        seed=seed,
+        scheduler_oracle(name, parameters, in_rows(inputs, outputs)),
         writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
         phases=phases or cut(varied(range(len(programs)), each), cycles),
-        **given,
+        seed=seed,
     )
     stimulus.applicable = frozenset() if writes else applicable
     if not writes:
-        watch(stimulus, name, parameters, **given)
+        watch(stimulus, name, parameters, inputs=inputs, outputs=outputs)
     return stimulus
 
 
-def watch(
-    stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout, **_: Any
-) -> None:
+def watch(stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout) -> None:
     """Make a stimulus with random tables count the crosses of its scheduler."""
     module = crosses(name)
     stimulus.watch(
@@ -263,6 +208,3 @@ def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list
         return []
     most = source.choice((requesters, requesters, min(2, requesters), 32))
     return map_writes([source.randrange(most) for _ in range(data_vls)])
-
-
-_NOWHERE = Field(0, 0, 0)

@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 from vlane.egress import ListCode
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
-from vlane.golden.schedulers.heads import Program
-from vlane.tb.machinery.native.packing import put
+from vlane.golden.oracle.egress import (
+    ENABLE,
+    FITS,
+    HOLD,
+    INPUTS,
+    READY,
+    REQUEST,
+    RST,
+    SELECT,
+    SWAP,
+    EgressMachine,
+    vl_of,
+)
 from vlane.tb.schedulers.traffic import CERTAIN, Statistics
 from vlane.units import MAX_PACKET_BLOCKS
-
-COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
-"""Inputs of every egress scheduler except the sizes; the program port and the swap follow in this order."""
-
-COMMON_OUTPUTS = ("grant", "vl", "from_list", "blocks")
-"""Outputs of every egress scheduler."""
-
-(RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP, BEHIND) = range(12)
-INPUT_COUNT = 12
-(GRANT, OUT_VL, OUT_LIST, OUT_BLOCKS) = range(4)
 
 (P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)
 (T_REQUEST, T_FITS, T_BUSY, T_WRITE, T_TABLE, T_NOW, T_CHANCE, T_LEFT_OUT) = range(8)
 
 _BLOCK_BITS = 7
-_WORD_BITS = 64
 _NOTHING, _, _, _VL15 = (int(code) for code in ListCode)
 
 
@@ -46,8 +46,6 @@ class Surroundings(NamedTuple):
         Number of data lanes, and of all lanes, VL15 included.
     blocks : array of int64, (lanes + 1,)
         Sizes of the heads in blocks, plus a spare entry that is 0.
-    packed : array of uint64, (4,)
-        The sizes packed as on the port, 7 bits per lane.
     since : array of int64, (lanes,)
         Cycle in which each head appeared.
     regs : array of int64, (8,)
@@ -60,20 +58,18 @@ class Surroundings(NamedTuple):
     data_vls: int
     lanes: int
     blocks: NDArray[np.int64]
-    packed: NDArray[np.uint64]
     since: NDArray[np.int64]
     regs: NDArray[np.int64]
     bits: NDArray[np.uint64]
 
 
-def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
+def new_surroundings(machine: EgressMachine, seed: int) -> Surroundings:
     """Return empty queues with credit on all lanes and no programming in progress."""
-    lanes = data_vls + vl15
+    lanes = machine.lanes
     surroundings = Surroundings(
-        data_vls,
+        machine.data_vls,
         lanes,
-        np.ones(lanes + 1, np.int64),
-        np.zeros(4, np.uint64),
+        machine.blocks,
         np.zeros(lanes, np.int64),
         np.array([0, (1 << lanes) - 1, 0, -1, 0, 0, 0, 0], np.int64),
         seeded(seed),
@@ -91,19 +87,6 @@ def clear(surroundings: Surroundings) -> None:
     )
     surroundings.blocks[:] = 1
     surroundings.blocks[surroundings.lanes] = 0
-    for lane in range(surroundings.lanes):
-        pack_size(surroundings, lane)
-
-
-@kernel
-def pack_size(surroundings: Surroundings, lane: int) -> None:
-    """Update a lane's size in the packed sizes."""
-    word, bit = lane * _BLOCK_BITS // _WORD_BITS, lane * _BLOCK_BITS % _WORD_BITS
-    size, mask = np.uint64(surroundings.blocks[lane]), np.uint64((1 << _BLOCK_BITS) - 1)
-    surroundings.packed[word] = (surroundings.packed[word] & ~(mask << np.uint64(bit))) | (size << np.uint64(bit))
-    if bit + _BLOCK_BITS > _WORD_BITS:
-        over = np.uint64(_WORD_BITS - bit)
-        surroundings.packed[word + 1] = (surroundings.packed[word + 1] & ~(mask >> over)) | (size >> over)
 
 
 @inner
@@ -120,7 +103,6 @@ def set_head(surroundings: Surroundings, lane: int, blocks: int) -> None:
     surroundings.since[lane] = surroundings.regs[T_NOW]
     surroundings.blocks[lane] = blocks
     surroundings.regs[T_REQUEST] |= 1 << lane
-    pack_size(surroundings, lane)
 
 
 @inner
@@ -167,14 +149,13 @@ def before(
     regs = surroundings.regs
     chance = draw(surroundings.bits)
     regs[T_CHANCE] = chance
-    for port in range(ENABLE, INPUT_COUNT):
+    for port in range(ENABLE, INPUTS):
         given[port] = 0
     if wild:
         every = (1 << surroundings.lanes) - 1
         regs[T_REQUEST], regs[T_FITS] = draw(surroundings.bits) & every, draw(surroundings.bits) & every
         for lane in range(surroundings.lanes):
             surroundings.blocks[lane] = below(surroundings.bits, 1 << _BLOCK_BITS)
-            pack_size(surroundings, lane)
         word = draw(surroundings.bits)
         given[ENABLE] = word & 1
         given[SWAP] = (word >> 1) & 15 == 0
@@ -196,40 +177,6 @@ def before(
     given[REQUEST], given[FITS] = regs[T_REQUEST], regs[T_FITS]
 
 
-@inner
-def put_inputs(
-    surroundings: Surroundings,
-    given: NDArray[np.int64],
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    rows: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Write the shared inputs of a cycle into a row that is 0 at their positions."""
-    for word in range((surroundings.lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
-        rows[cycle, sizes[0] + word] |= surroundings.packed[word] << np.uint64(sizes[1])
-    for port in range(len(places)):
-        if places[port, 2] != 0:  # some schedulers have no program port
-            put(rows, cycle, places, port, given[port])
-
-
-@inner
-def write_of(given: NDArray[np.int64]) -> Program:
-    """Return the write of a cycle. A write in a cycle with a reset is ignored."""
-    enable = given[ENABLE] & (given[RST] == 0)
-    return enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4]
-
-
-@inner
-def vl_of(surroundings: Surroundings, lane: int) -> int:
-    """Return the VL of a lane: with VL15 present, lanes from 15 on have a VL one higher."""
-    if surroundings.lanes > surroundings.data_vls:
-        if lane == surroundings.data_vls:
-            return 15
-        return lane + (lane >= 15)
-    return lane
-
-
 @kernel
 def after(
     surroundings: Surroundings,
@@ -245,7 +192,7 @@ def after(
     if regs[T_BUSY] > 0:
         regs[T_BUSY] -= 1
     if lane >= 0 and given[READY] != 0:
-        vl = vl_of(surroundings, lane)
+        vl = vl_of(surroundings.data_vls, surroundings.lanes, lane)
         stats.decisions[0] += 1
         stats.packets[vl, source] += 1
         stats.blocks[vl, source] += surroundings.blocks[lane]
@@ -274,7 +221,7 @@ def count_waiting(surroundings: Surroundings, stats: Statistics) -> None:
     """Include the heads that are still waiting in the longest waits."""
     for lane in range(surroundings.lanes):
         if (surroundings.regs[T_REQUEST] >> lane) & 1:
-            vl = vl_of(surroundings, lane)
+            vl = vl_of(surroundings.data_vls, surroundings.lanes, lane)
             stats.longest_wait[vl, 0] = max(
                 stats.longest_wait[vl, 0], surroundings.regs[T_NOW] - surroundings.since[lane]
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,10 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
 }
 """Instances by block: ports of one and of several words, every form, with and without a lane map."""
 
+VECTORS = Path(__file__).parent.parent / "data" / "oracle_vectors.npz"
+RECORDED_CYCLES = 300
+"""Cycles recorded for the first instance of each block, in the words of the oracle's ports."""
+
 BY_NAME = 300
 """Number of cycles stepped with named ports."""
 
@@ -208,6 +213,23 @@ def test_ports_are_those_of_the_component(block: str, parameters: Mapping[str, A
 
     assert {(p.name, p.bits) for p in ports if p.is_input} == {(p.name, p.width) for p in made.inputs.values()}
     assert {(p.name, p.bits) for p in ports if not p.is_input} == {(p.name, p.width) for p in made.outputs.values()}
+
+
+@pytest.mark.parametrize("block", [pytest.param(each, marks=[pytest.mark.long] * (each in LATER)) for each in SMALL])
+def test_oracle_repeats_recorded_vectors(block: str) -> None:
+    """Given inputs recorded with a binding of ports written separately, the oracle's outputs are the recorded ones.
+
+    The stimuli of the lockstep take expected outputs from the oracles. The recorded outputs come from golden without
+    an oracle.
+    """
+    made = vlane.oracle(block, **SMALL[block][0])
+    with np.load(VECTORS) as vectors:
+        rows, expected = vectors[f"{block}_given"], vectors[f"{block}_shown"]
+
+    shown = [made.step(**by_name(row, made.inputs)).ports() for row in rows]
+
+    assert len(shown) == RECORDED_CYCLES
+    assert shown == [by_name(row, made.outputs) for row in expected]
 
 
 @each_instance(compiled=True)

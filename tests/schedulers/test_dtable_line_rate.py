@@ -61,7 +61,7 @@ def test_the_qualification_s_tables_name_lanes_that_are_not_there_in_every_place
     parameters = block.parameters(["form=line_rate", "entries=20"], block.mutated)
     stimulus, _, _ = qualification_of("dtable", parameters, 2_000_000)
 
-    writes = stimulus._ports.writes.reshape(-1, 4)
+    writes = stimulus._tables.writes.reshape(-1, 4)
     absent = {(index % 8, lane & ~3) for _, index, lane, weight in writes.tolist() if weight and lane >= 4}
     weights = {weight for *_, weight in writes.tolist()}
     assert parameters["data_vls"] == 4

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.oracle.buffer import BufferMachine, buffer_cycle, buffer_oracle, put_buffer
 from vlane.tb.buffers.vlbuffer import crosses as crosses_vlbuffer
 from vlane.tb.machinery.native.crosses import Happened, note_rules
-from vlane.tb.machinery.native.packing import clear_row, elements, pieces, put
+from vlane.tb.machinery.native.packing import in_rows, pieces, put
 from vlane.tb.machinery.native.rows import Words
 from vlane.tb.machinery.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -62,33 +63,20 @@ class BufferSurroundings(NamedTuple):
     ----------
     owed : array of int64, (vls,)
         Flits still to be written, of packets with a reservation.
-    writes_to : array of int64, (writers,)
-        Lane to which each write port writes.
-    looks_at : array of int64, (readers,)
-        Lane that each read port reads.
-    write_count, read_count : array of int64
-        Number of flits that each port writes or reads in this cycle.
-    write_data : array of int64, (writers, write_flits)
-        Flits, numbered in the order in which they are written.
     moved : array of int64, (1,)
         Flits written so far.
     """
 
     owed: NDArray[np.int64]
-    writes_to: NDArray[np.int64]
-    looks_at: NDArray[np.int64]
-    write_count: NDArray[np.int64]
-    read_count: NDArray[np.int64]
-    write_data: NDArray[np.int64]
     moved: NDArray[np.int64]
 
 
 @kernel
 def _ports(
-    state: golden.VLBufferState, surroundings: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+    machine: BufferMachine, surroundings: BufferSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Choose each port's actions within the contract, and return the reservation (lane, flits)."""
-    vls = state.vls
+    state, vls = machine.state, machine.vls
     reserved_vl, flits = below(bits, vls), 0
     if below(bits, _CERTAIN) < chances[C_RESERVE]:
         flits = 1 + below(bits, state.mtu_flits)
@@ -98,28 +86,28 @@ def _ports(
             flits |= 1 << below(bits, _RESERVE_BITS)  # refused sizes must exercise every bit
         if golden.fits(state, reserved_vl, flits):
             surroundings.owed[reserved_vl] += flits
-    for port in range(len(surroundings.writes_to)):
-        vl = surroundings.writes_to[port]
-        taken = port == 1 and surroundings.writes_to[0] == vl
+    for port in range(len(machine.write_vl)):
+        vl = machine.write_vl[port]
+        taken = port == 1 and machine.write_vl[0] == vl
         if surroundings.owed[vl] == 0 or taken or below(bits, 16) == 0:
             vl = below(bits, vls)
             for _ in range(vls):
-                if surroundings.owed[vl] != 0 and not (port == 1 and surroundings.writes_to[0] == vl):
+                if surroundings.owed[vl] != 0 and not (port == 1 and machine.write_vl[0] == vl):
                     break
                 vl = vl + 1 if vl + 1 < vls else 0
-            surroundings.writes_to[port] = vl
-            taken = port == 1 and surroundings.writes_to[0] == vl
+            machine.write_vl[port] = vl
+            taken = port == 1 and machine.write_vl[0] == vl
         count = 0
         if not taken and below(bits, _CERTAIN) < chances[C_WRITE]:
             count = min(surroundings.owed[vl], 1 + below(bits, state.write_flits))
-        surroundings.write_count[port] = count
+        machine.write_count[port] = count
         surroundings.owed[vl] -= count
-    for port in range(len(surroundings.looks_at)):
+    for port in range(len(machine.read_vl)):
         if below(bits, _CERTAIN) < chances[C_STAY]:
-            surroundings.looks_at[port] = below(bits, vls)
-        other = port == 1 and surroundings.looks_at[0] == surroundings.looks_at[1]
+            machine.read_vl[port] = below(bits, vls)
+        other = port == 1 and machine.read_vl[0] == machine.read_vl[1]
         reads = below(bits, _CERTAIN) < chances[C_READ] and (not other or below(bits, 4) == 0)
-        surroundings.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
+        machine.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
     return reserved_vl, flits
 
 
@@ -140,82 +128,40 @@ def _put_flit(
 
 @kernel
 def _fill(
-    state: golden.VLBufferState,
+    machine: BufferMachine,
     surroundings: BufferSurroundings,
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
     pieces_each: int,
     bits: NDArray[np.uint64],
-    ins: NDArray[np.int64],
-    outs: NDArray[np.int64],
+    data: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
     happened: Happened,
 ) -> None:
-    """Fill one row of inputs and of expected outputs per cycle."""
-    vls, writes, reads = state.vls, state.write_flits, state.read_flits
-    writers, readers = len(surroundings.writes_to), len(surroundings.looks_at)
+    """Draw the inputs of each cycle, and run the oracle for the expected outputs."""
+    state, vls = machine.state, machine.vls
     for cycle in range(len(rows)):
-        clear_row(rows, cycle)
-        clear_row(expected, cycle)
         resets = draw(bits) & 0xFFFF < chances[C_RESET]
         if wild:
             vl, flits = below(bits, 32), below(bits, 4) * below(bits, state.mtu_flits + 3)
             resets = below(bits, 512) == 0
-            for port in range(writers):
-                surroundings.writes_to[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                surroundings.write_count[port] = below(bits, 4)
-            for port in range(readers):
-                surroundings.looks_at[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
-                surroundings.read_count[port] = below(bits, 4)
+            for port in range(len(machine.write_vl)):
+                machine.write_vl[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
+                machine.write_count[port] = below(bits, 4)
+            for port in range(len(machine.read_vl)):
+                machine.read_vl[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
+                machine.read_count[port] = below(bits, 4)
         else:
-            vl, flits = _ports(state, surroundings, chances, bits)
-        for port in range(writers):
-            for index in range(writes):
-                surroundings.write_data[port, index] = draw(bits) & data_mask
-
-        put(rows, cycle, ins, 0, resets)
-        put(rows, cycle, ins, 1, flits)
-        put(rows, cycle, ins, 2, vl)
-        for port in range(writers):
-            put(rows, cycle, ins, 3 + port, surroundings.writes_to[port])
-            put(rows, cycle, ins, 3 + writers + port, surroundings.write_count[port])
-            for index in range(writes):
-                at = 3 + 2 * writers + (port * writes + index) * pieces_each
-                _put_flit(rows, cycle, ins, at, pieces_each, surroundings.write_data[port, index])
-        at = 3 + 2 * writers + writers * writes * pieces_each
-        for port in range(readers):
-            put(rows, cycle, ins, at + port, surroundings.looks_at[port])
-            put(rows, cycle, ins, at + readers + port, surroundings.read_count[port])
-            put(expected, cycle, outs, 2 + port, golden.readable(state, surroundings.looks_at[port]))
-            for index in range(reads):
-                flit = golden.shown(state, surroundings.looks_at[port], index)
-                first = 2 + readers + (port * reads + index) * pieces_each
-                _put_flit(expected, cycle, outs, first, pieces_each, flit)
-        at = 2 + readers + readers * reads * pieces_each
-        for lane in range(vls):
-            put(expected, cycle, outs, at + lane, golden.fits(state, lane, state.mtu_flits))
-            put(expected, cycle, outs, at + vls + lane, state.held[lane])
-            put(expected, cycle, outs, at + 2 * vls + lane, state.used[lane])
-        put(expected, cycle, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
-        discarded = golden.step(
-            state,
-            vl,
-            flits,
-            surroundings.writes_to,
-            surroundings.write_count,
-            surroundings.write_data,
-            surroundings.looks_at,
-            surroundings.read_count,
-            rules,
-        )
-        note_rules(happened, rules, cycle)
-        put(expected, cycle, outs, 1, discarded)
-        surroundings.moved[0] += surroundings.write_count.sum()
+            vl, flits = _ports(machine, surroundings, chances, bits)
+        put_buffer(machine, rows[cycle], resets, vl, flits)
+        for flit in range(len(machine.write_vl) * state.write_flits):
+            _put_flit(rows, cycle, data, flit * pieces_each, pieces_each, draw(bits) & data_mask)
+        buffer_cycle(machine, rows[cycle], expected[cycle])
+        note_rules(happened, machine.rules, cycle)
+        surroundings.moved[0] += machine.write_count.sum()
         if resets:
-            golden.reset(state)
             surroundings.owed[:] = 0
 
 
@@ -244,35 +190,13 @@ class BufferTraffic(Stimulus):
         outputs: Layout,
     ) -> None:
         super().__init__(phases, golden.RULES)
-        vls, writers, readers = (parameters[name] for name in ("vls", "writers", "readers"))
-        writes, reads = parameters["write_flits"], parameters["read_flits"]
-        scalars = [("rst", 1), ("reserve_flits", 1), ("reserve_vl", 1), ("write_vl", writers), ("write_count", writers)]
-        self._ins = np.concatenate(
-            (
-                elements(inputs, scalars),
-                pieces(inputs, "write_data", writers * writes, _FLIT_BITS),
-                elements(inputs, [("read_vl", readers), ("read_count", readers)]),
-            )
+        flits = parameters["writers"] * parameters["write_flits"]
+        self._machine = buffer_oracle(parameters, in_rows(inputs, outputs)).machine
+        self._data, self._pieces = (
+            pieces(inputs, "write_data", flits, _FLIT_BITS),
+            -(-parameters["data_bits"] // _FLIT_BITS),
         )
-        self._outs = np.concatenate(
-            (
-                elements(outputs, [("accepted", 1), ("discarded", 1), ("readable", readers)]),
-                pieces(outputs, "read_data", readers * reads, _FLIT_BITS),
-                elements(outputs, [("room", vls), ("held", vls), ("used", vls)]),
-            )
-        )
-        self._pieces = -(-parameters["data_bits"] // _FLIT_BITS)
-        names = ("vls", "flits", "minimum", "maximum", "mtu_flits", "write_flits", "read_flits")
-        self._state = golden.new_state(**{name: parameters[name] for name in names})
-        self._around = BufferSurroundings(
-            owed=np.zeros(vls, np.int64),
-            writes_to=np.zeros(writers, np.int64),
-            looks_at=np.zeros(readers, np.int64),
-            write_count=np.zeros(writers, np.int64),
-            read_count=np.zeros(readers, np.int64),
-            write_data=np.zeros((writers, writes), np.int64),
-            moved=np.zeros(1, np.int64),
-        )
+        self._around = BufferSurroundings(np.zeros(parameters["vls"], np.int64), np.zeros(1, np.int64))
         self._mask = (1 << min(_FLIT_BITS, parameters["data_bits"])) - 1
         self._bits = seeded(seed)
         self.applicable = applicable(parameters)
@@ -286,25 +210,23 @@ class BufferTraffic(Stimulus):
         """Reset the buffer after a wild phase, because the state of its packets is unknown then."""
         if index and self.phases[index - 1].wild:
             self._around.owed[:] = 0
-            for ports in (self._around.writes_to, self._around.looks_at):
+            for ports in (self._machine.write_vl, self._machine.read_vl):
                 ports[:] = 0
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: BufferPhase = self.phases[index]
         chances = np.array([phase.reserve, phase.write, phase.read, phase.reset, phase.stay], np.int64)
         _fill(
-            self._state,
+            self._machine._replace(rules=rules),
             self._around,
             chances,
             phase.wild,
             self._mask,
             self._pieces,
             self._bits,
-            self._ins,
-            self._outs,
+            self._data,
             rows,
             expected,
-            rules,
             self.happened,
         )
 

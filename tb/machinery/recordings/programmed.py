@@ -20,9 +20,6 @@ from vlane.tb.schedulers.traffic import Phase
 from vlane.tb.switches.ib_switch.stimulus import IBSwitchTraffic
 from vlane.tb.switches.opa_switch.stimulus import OPASwitchTraffic
 from vlane.tb.switches.phases_switch import CERTAIN, SwitchPhase
-from vlane.tb.tables.lft.stimulus import LFTLookups
-from vlane.tb.tables.sc.stimulus import SCLookups
-from vlane.tb.tables.sl2vl.stimulus import SL2VLLookups
 from vlane.tb.tables.stimulus_tables import LookupPhase
 
 _EMPTY = 62
@@ -59,11 +56,12 @@ def _scheduler(name: str) -> Callable[..., Stimulus]:
     return make
 
 
-def _tables(lookups: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
+def _table(name: str) -> Callable[..., Stimulus]:
     def make(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
         writes = min(_LOOKUP_WRITES, settle)
         phases = (LookupPhase(writes, 256), LookupPhase(settle - writes, 0), LookupPhase(cycles, 0))
-        return lookups(parameters, phases=phases, **given)
+        qualified: Callable[..., Stimulus] = stimulus(name).qualified
+        return qualified(parameters, cycles=settle + cycles, phases=phases, **given)
 
     return make
 
@@ -121,9 +119,9 @@ def _switch(traffic: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
 
 _MAKERS: dict[str, Callable[..., Stimulus]] = {
     **{name: _scheduler(name) for name in SCHEDULERS},
-    "sl2vl": _tables(SL2VLLookups),
-    "sc": _tables(SCLookups),
-    "lft": _tables(LFTLookups),
+    "sl2vl": _table("sl2vl"),
+    "sc": _table("sc"),
+    "lft": _table("lft"),
     "credit_opa": _credit_opa,
     "cc_marker": _cc_marker,
     "cc_source": _cc_source,

@@ -6,49 +6,11 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vlane.golden.engine.kernel import inner
 from vlane.golden.schedulers import drr as golden
-from vlane.golden.schedulers.deficit import ACCUMULATED
 from vlane.schedulers.writes import Write, value_writes
-from vlane.tb.machinery.native.packing import elements, put
-from vlane.tb.machinery.native.stimulus import Layout, Stimulus
+from vlane.tb.machinery.native.stimulus import Stimulus
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step, values
-from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, own_ports
 from vlane.tb.schedulers.stimulus_egress import applicable_turn_rules, scheduled
-from vlane.tb.schedulers.surroundings import ENABLE, Surroundings
-
-_OUTPUTS: tuple[str, ...] = ("unreachable", "accumulated")
-UNREACHABLE, LEFT = range(4, 6)
-
-
-@inner
-def _show(
-    state: golden.State,
-    surroundings: Surroundings,
-    ports: Ports,
-    traffic: Traffic,
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Write the expected unreachable requesters, accumulated weight and deficits."""
-    put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
-    put(expected, cycle, ports.outputs, LEFT, state.deficits.regs[ACCUMULATED])
-    for requester in range(len(ports.own.elements)):
-        put(expected, cycle, ports.own.elements, requester, state.deficits.carried[requester])
-
-
-@inner
-def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
-    """Cache the unreachable requesters until the next write."""
-    if renewed or ports.given[ENABLE] != 0:
-        ports.own.kept[0] = golden.unreachable(state)
-
-
-SHOW[golden.State], NOTE[golden.State] = _show, _note
 
 
 def _random_quanta(source: random.Random, count: int) -> list[int]:
@@ -58,7 +20,7 @@ def _random_quanta(source: random.Random, count: int) -> list[int]:
     return [1 << bit for bit in drawn] if kind == "bits" else drawn
 
 
-def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> Stimulus:
+def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
     """Return the stimulus that qualifies deficit round robin by reaching every rule (``run``: see ``scheduled``)."""
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
@@ -66,11 +28,6 @@ def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> 
         parameters,
         lambda source: value_writes(_random_quanta(source, count), count),
         applicable=applicable_turn_rules(golden.RULES, parameters),
-        state=golden.make_state(**parameters),
-        own=own_ports(elements=elements(outputs, [("deficit", count)])),
-        rules=golden.RULES,
-        outputs_beside=_OUTPUTS,
-        outputs=outputs,
         **run,
     )
 

@@ -6,69 +6,33 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import draw
+from vlane.golden.oracle.egress import EgressMachine
 from vlane.golden.schedulers import dtable as golden
 from vlane.golden.schedulers import dtable_line_rate as line_rate
-from vlane.golden.schedulers.deficit import ACCUMULATED
 from vlane.schedulers.dtable import DTable, DTableEntry
+from vlane.schedulers.registry import LINE_RATE
 from vlane.schedulers.writes import ScheduleSelect, Write, entry_writes
-from vlane.tb.machinery.native.packing import elements, places, put
 from vlane.tb.machinery.native.stimulus import Layout
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step
-from vlane.tb.schedulers.dtable.stimulus_line_rate import line_rate_ports
-from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, own_ports
+from vlane.tb.schedulers.dtable.stimulus_line_rate import draw_behind, note_behind
+from vlane.tb.schedulers.rows_egress import DRAW, NOTE, Traffic
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus, applicable_turn_rules, scheduled
-from vlane.tb.schedulers.surroundings import READY, SWAP, Surroundings
+from vlane.tb.schedulers.surroundings import Surroundings
 from vlane.tb.schedulers.traffic import Phase
 from vlane.units import MAX_PACKET_BLOCKS
 
-_OUTPUTS = ("swap_pending", "unreachable", "accumulated")
-_READS = ("read_vl", "read_weight")
-PENDING, UNREACHABLE, LEFT, READ_VL, READ_WEIGHT = range(4, 9)
-_PENDING, _MISSING = range(2)
-
 
 @inner
-def _show(
-    state: golden.State,
-    surroundings: Surroundings,
-    ports: Ports,
-    traffic: Traffic,
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Put the state of the swap, what is unreachable, the accumulated weight, the deficits, and what IB would read."""
-    deficits, own_ports = state.deficits, ports.own
-    own_ports.kept[_PENDING] = state.regs[golden.SWAP_PENDING]
-    put(expected, cycle, ports.outputs, PENDING, own_ports.kept[_PENDING])
-    put(expected, cycle, ports.outputs, UNREACHABLE, own_ports.kept[_MISSING])
-    put(expected, cycle, ports.outputs, LEFT, deficits.regs[ACCUMULATED])
-    for requester in range(len(own_ports.elements)):
-        put(expected, cycle, own_ports.elements, requester, deficits.carried[requester])
-    if len(own_ports.inputs):
+def _draw(state: golden.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+    """Draw the entry that an instance with InfiniBand's tables reads."""
+    if len(machine.own):
         word = draw(surroundings.bits)
-        low, index = word & 1 != 0, (word >> 1) & 63
-        vl, weight = golden.read_ib(state, low, index)
-        put(rows, cycle, own_ports.inputs, 0, low)
-        put(rows, cycle, own_ports.inputs, 1, index)
-        put(expected, cycle, ports.outputs, READ_VL, vl & 15)
-        put(expected, cycle, ports.outputs, READ_WEIGHT, weight)
+        machine.own[0], machine.own[1] = word & 1, (word >> 1) & 63
 
 
-@inner
-def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Keep what is unreachable until the banks are exchanged."""
-    kept, given = ports.own.kept, ports.given
-    if renewed or (given[READY] != 0 and (given[SWAP] != 0 or kept[_PENDING] != 0)):
-        kept[_MISSING] = golden.unreachable(state)
-
-
-SHOW[golden.State], NOTE[golden.State] = _show, _note
+DRAW[golden.State], DRAW[line_rate.State], NOTE[line_rate.State] = _draw, draw_behind, note_behind
 
 
 def _random_table(source: random.Random, requesters: int, entries: int) -> DTable:
@@ -94,39 +58,20 @@ def _random_table(source: random.Random, requesters: int, entries: int) -> DTabl
     return DTable(tuple(listed))  # type: ignore[arg-type]
 
 
-def qualified(parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout, **run: Any) -> EgressStimulus:
+def qualified(parameters: Mapping[str, Any], **run: Any) -> EgressStimulus:
     """Return the stimulus that qualifies a Deficit Table by every rule. See ``scheduled`` for ``run``."""
     data_vls, requesters, entries = (parameters[name] for name in ("data_vls", "requesters", "entries"))
-    form: dict[str, Any]
-    if parameters["form"] == "line_rate":
-        form = {
-            "applicable": line_rate.applicable_rules(has_vl15=parameters["vl15"]),
-            "state": line_rate.make_state(**parameters),
-            "own": line_rate_ports(inputs, data_vls),
-            "rules": line_rate.RULES,
-            "outputs_beside": _OUTPUTS[:2],
-        }
+    if parameters["form"] == LINE_RATE:
+        applicable = line_rate.applicable_rules(has_vl15=parameters["vl15"])
     else:
-        packed = parameters["form"] == "ib"
-        form = {
-            "applicable": applicable_turn_rules(golden.RULES, parameters),
-            "state": golden.make_state(**parameters),
-            "own": own_ports(
-                inputs=places(inputs, ["read_low", "read_index"] if packed else []),
-                elements=elements(outputs, [("deficit", requesters or data_vls)]),
-            ),
-            "rules": golden.RULES,
-            "outputs_beside": (*_OUTPUTS, *_READS) if packed else _OUTPUTS,
-        }
+        applicable = applicable_turn_rules(golden.RULES, parameters)
     return scheduled(
         "dtable",
         parameters,
         lambda source: _random_table(source, requesters or data_vls, entries).padded(entries),
         most_tables=128,
         cycles_each=80 * entries,
-        inputs=inputs,
-        outputs=outputs,
-        **form,
+        applicable=applicable,
         **run,
     )
 

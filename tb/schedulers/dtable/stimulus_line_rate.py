@@ -11,19 +11,12 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bits import has
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.oracle.egress import BEHIND, EgressMachine
 from vlane.golden.schedulers import dtable_line_rate as golden
-from vlane.tb.machinery.native.packing import elements, put
-from vlane.tb.machinery.native.stimulus import Layout
-from vlane.tb.schedulers.rows_egress import NOTE, SHOW, OwnPorts, Ports, Traffic, own_ports
-from vlane.tb.schedulers.surroundings import BEHIND, OUT_BLOCKS, P_IDLE_BITS, P_STALL, Surroundings, draw_size, set_head
+from vlane.tb.schedulers.rows_egress import Traffic
+from vlane.tb.schedulers.surroundings import P_IDLE_BITS, P_STALL, Surroundings, draw_size, set_head
 
-PENDING, UNREACHABLE = range(4, 6)
 _SIZE_VALUES = 128
-
-
-def line_rate_ports(inputs: Layout, data_vls: int) -> OwnPorts:
-    """Return the ports that only this form has."""
-    return own_ports(behind_inputs=elements(inputs, [("behind_blocks", data_vls)]))
 
 
 @inner
@@ -49,33 +42,16 @@ def _show_behind(surroundings: Surroundings, behind: NDArray[np.int64], traffic:
 
 
 @inner
-def _show(
-    state: golden.State,
-    surroundings: Surroundings,
-    ports: Ports,
-    traffic: Traffic,
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Draw the packets behind the heads, and put them with the swap, unreachable lanes and last granted size."""
-    own_ports, given = ports.own, ports.given
-    given[BEHIND] = _show_behind(surroundings, own_ports.behind, traffic)
-    put(expected, cycle, ports.outputs, PENDING, state.regs[golden.SWAP_PENDING])
-    put(expected, cycle, ports.outputs, UNREACHABLE, golden.unreachable(state))
-    put(expected, cycle, ports.outputs, OUT_BLOCKS, state.regs[golden.LAST_BLOCKS])
-    for each in range(len(own_ports.behind)):
-        put(rows, cycle, own_ports.behind_inputs, each, own_ports.behind[each])
+def draw_behind(state: golden.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+    """Draw the packets behind the heads."""
+    machine.seen[BEHIND] = _show_behind(surroundings, machine.behind_blocks, traffic)
 
 
 @inner
-def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - as ``note`` has it
-    """Make the shown packet behind a departed head the new head."""
-    behind = ports.own.behind
-    if 0 <= lane < len(behind):
-        if has(ports.given[BEHIND], lane):
+def note_behind(state: golden.State, machine: EgressMachine, surroundings: Surroundings, lane: int) -> None:
+    """Make the packet behind the head that left the head of its lane, if the hint announced it."""
+    behind = machine.behind_blocks
+    if 0 <= lane < surroundings.data_vls:
+        if has(machine.seen[BEHIND], lane):
             set_head(surroundings, lane, behind[lane])
         behind[lane] = 0
-
-
-SHOW[golden.State], NOTE[golden.State] = _show, _note

@@ -10,27 +10,12 @@ from vlane.golden.schedulers import rr as golden
 from vlane.schedulers.writes import Write
 from vlane.tb.machinery.native.stimulus import Stimulus
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step
-from vlane.tb.schedulers.rows_egress import NOTE, SHOW, note_nothing, show_nothing
 from vlane.tb.schedulers.stimulus_egress import applicable_rules, scheduled
-
-_OUTPUTS: tuple[str, ...] = ()
-
-
-SHOW[golden.State], NOTE[golden.State] = show_nothing, note_nothing
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
     """Return the stimulus that qualifies round robin by reaching every rule (``run``: see ``scheduled``)."""
-    return scheduled(
-        "rr",
-        parameters,
-        lambda _: [],
-        applicable=applicable_rules(golden.RULES, parameters),
-        state=golden.make_state(**parameters),
-        rules=golden.RULES,
-        outputs_beside=_OUTPUTS,
-        **run,
-    )
+    return scheduled("rr", parameters, lambda _: [], applicable=applicable_rules(golden.RULES, parameters), **run)
 
 
 def drawn_writes(_lanes: int, _entries: int, _source: random.Random) -> list[Write]:

@@ -6,46 +6,11 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vlane.golden.engine.kernel import inner
 from vlane.golden.schedulers import scfq as golden
 from vlane.schedulers.writes import Write, value_writes
-from vlane.tb.machinery.native.packing import put
 from vlane.tb.machinery.native.stimulus import Stimulus
 from vlane.tb.schedulers.directed_schedulers import LANES, Scenario, Step, values
-from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic
 from vlane.tb.schedulers.stimulus_egress import applicable_rules, scheduled
-from vlane.tb.schedulers.surroundings import ENABLE, Surroundings
-
-_OUTPUTS: tuple[str, ...] = ("unreachable", "virtual_time")
-UNREACHABLE, NOW = range(4, 6)
-
-
-@inner
-def _show(
-    state: golden.State,
-    surroundings: Surroundings,
-    ports: Ports,
-    traffic: Traffic,
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Write the expected unreachable requesters, and virtual time at the width of a tag."""
-    put(expected, cycle, ports.outputs, UNREACHABLE, ports.own.kept[0])
-    put(expected, cycle, ports.outputs, NOW, state.regs[golden.TIME] & ((1 << state.tag_bits) - 1))
-
-
-@inner
-def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
-    """Cache the unreachable requesters until the next write."""
-    if renewed or ports.given[ENABLE] != 0:
-        ports.own.kept[0] = golden.unreachable(state)
-
-
-SHOW[golden.State], NOTE[golden.State] = _show, _note
 
 
 def _random_reciprocals(source: random.Random, count: int, bits: int) -> list[int]:
@@ -74,9 +39,6 @@ def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
         parameters,
         lambda source: value_writes(_random_reciprocals(source, count, bits), count),
         applicable=applicable(parameters),
-        state=golden.make_state(**parameters),
-        rules=golden.RULES,
-        outputs_beside=_OUTPUTS,
         **run,
     )
 

@@ -3,91 +3,40 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import draw
-from vlane.golden.schedulers import vlarb as golden
+from vlane.golden.oracle.egress import BEHIND, EgressMachine, scheduler_oracle
 from vlane.golden.schedulers import vlarb_line_rate as line_rate
 from vlane.golden.schedulers.vlarb_rules import applicable_rules
 from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
 from vlane.schedulers.writes import ListSelect, Write
-from vlane.tb.machinery.native.packing import put
+from vlane.tb.machinery.native.packing import in_rows
 from vlane.tb.machinery.native.stimulus import Layout, cut
-from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, note_nothing
+from vlane.tb.schedulers.rows_egress import DRAW, Traffic
 from vlane.tb.schedulers.stimulus_egress import EgressStimulus, watch
-from vlane.tb.schedulers.surroundings import BEHIND, OUT_BLOCKS, P_IDLE_BITS, READY, SWAP, Surroundings
+from vlane.tb.schedulers.surroundings import P_IDLE_BITS, Surroundings
 from vlane.tb.schedulers.traffic import Phase
 from vlane.tb.schedulers.vlarb.qualification import qualification
 from vlane.tb.schedulers.vlarb.tables import random_tables
 
-_FIELDS = ("select", "index", "vl", "weight")
-_OUTPUTS = ("swap_pending", "unreachable", "bad_entries")
-PENDING, UNREACHABLE, BAD = range(4, 7)
-_PENDING, _MISSING, _BAD = range(3)
-
 
 @inner
-def _show(
-    state: golden.State,
-    surroundings: Surroundings,
-    ports: Ports,
-    traffic: Traffic,
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Write the expected state of the swap, unreachable lanes, and bad entries."""
-    kept = ports.own.kept
-    kept[_PENDING] = state.regs[golden.SWAP_PENDING]
-    put(expected, cycle, ports.outputs, PENDING, kept[_PENDING])
-    put(expected, cycle, ports.outputs, UNREACHABLE, kept[_MISSING])
-    put(expected, cycle, ports.outputs, BAD, kept[_BAD])
-
-
-@inner
-def _note(state: golden.State, surroundings: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - signature of ``note``
-    """Cache the unreachable lanes and the bad entries until the banks are exchanged."""
-    kept, given = ports.own.kept, ports.given
-    if renewed or (given[READY] != 0 and (given[SWAP] != 0 or kept[_PENDING] != 0)):
-        kept[_MISSING], kept[_BAD] = golden.unreachable(state), golden.bad_entries(state)
-
-
-@inner
-def _show_line_rate(
-    state: line_rate.State,
-    surroundings: Surroundings,
-    ports: Ports,
-    traffic: Traffic,
-    rows: NDArray[np.uint64],
-    expected: NDArray[np.uint64],
-    cycle: int,
-) -> None:
-    """Draw which lanes have a second packet, and write the exact form's outputs and the size granted before."""
+def _draw(state: line_rate.State, machine: EgressMachine, surroundings: Surroundings, traffic: Traffic) -> None:
+    """Draw which lanes have a second packet."""
     saturated = not traffic.wild and traffic.chances[P_IDLE_BITS] == 0
-    ports.given[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw(surroundings.bits))
-    put(expected, cycle, ports.outputs, PENDING, state.regs[line_rate.SWAP_PENDING])
-    put(expected, cycle, ports.outputs, UNREACHABLE, line_rate.unreachable(state))
-    put(expected, cycle, ports.outputs, BAD, line_rate.bad_entries(state))
-    put(expected, cycle, ports.outputs, OUT_BLOCKS, state.regs[line_rate.LAST_BLOCKS])
+    machine.seen[BEHIND] = ((1 << surroundings.data_vls) - 1) & (-1 if saturated else draw(surroundings.bits))
 
 
-SHOW[golden.State], NOTE[golden.State] = _show, _note
-SHOW[line_rate.State], NOTE[line_rate.State] = _show_line_rate, note_nothing
+DRAW[line_rate.State] = _draw
 
 
-class _Form(NamedTuple):
-    """Golden module of a form, and the rules that a table can reach."""
-
-    module: Any
-    applicable: Callable[..., frozenset[str]]
-
-
-_FORMS = {"exact": _Form(golden, applicable_rules), "line_rate": _Form(line_rate, line_rate.applicable_rules)}
+_APPLICABLE = {"exact": applicable_rules, "line_rate": line_rate.applicable_rules}
+"""Function that returns the rules that a table can reach, by form."""
 
 
 class VLArbTraffic(EgressStimulus):
@@ -132,20 +81,12 @@ class VLArbTraffic(EgressStimulus):
         inputs: Layout,
         outputs: Layout,
     ) -> None:
-        module = _FORMS[form].module
-        del parity  # golden has no upsets, and outputs that are not written are 0
+        parameters = {"data_vls": data_vls, "entries": entries, "vl15": vl15, "form": form, "parity": parity}
         super().__init__(
-            state=module.make_state(data_vls=data_vls, entries=entries, vl15=vl15),
-            data_vls=data_vls,
-            vl15=vl15,
-            phases=phases,
-            rules=module.RULES,
-            outputs_beside=_OUTPUTS,
-            seed=seed,
-            inputs=inputs,
-            outputs=outputs,
-            fields=_FIELDS,
+            scheduler_oracle("vlarb", parameters, in_rows(inputs, outputs)),
             writes=np.array([table.padded(entries) for table in tables], np.int64),
+            phases=phases,
+            seed=seed,
         )
 
 
@@ -202,7 +143,7 @@ def planned(
 ) -> VLArbTraffic:
     """Return the stimulus of a plan, with the rules that its tables can reach."""
     traffic = VLArbTraffic(**parameters, tables=tables, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
-    applicable = _FORMS[parameters.get("form", "exact")].applicable
+    applicable = _APPLICABLE[parameters.get("form", "exact")]
     traffic.applicable = frozenset(
         name
         for table in tables
