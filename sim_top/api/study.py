@@ -194,6 +194,7 @@ class Study:
         cores: int = 1,
         scheduler: str | None = None,
         sweep: Mapping[str, Sequence[Any]] | None = None,
+        zipped: Mapping[str, Sequence[Any]] | None = None,
         out: str | Path | None = None,
         resume: bool = False,
         trace: bool = False,
@@ -213,6 +214,8 @@ class Study:
             Address of a dask scheduler, ``tcp://HOST:PORT``, whose workers make the runs.
         sweep : mapping of str to sequence, optional
             Values by dotted key; every combination is run.
+        zipped : mapping of str to sequence, optional
+            Values by dotted key that change together: one point for the first values of all keys, and so on.
         out : str or Path, optional
             Folder that keeps the runs; if omitted, runs are kept in memory only.
         resume : bool
@@ -245,13 +248,14 @@ class Study:
         for name, given, most in (("jobs", jobs, _MOST_JOBS), ("cores", cores, MOST_PARTS)):
             if type(given) is not int or not 1 <= given <= most:
                 raise InputError(name, f"a whole number, 1 to {most}", given)
-        if sweep is not None and not isinstance(sweep, Mapping):
-            raise InputError("sweep", "a mapping of keys to lists of values", type(sweep).__name__)
+        for name, values in (("sweep", sweep), ("zipped", zipped)):
+            if values is not None and not isinstance(values, Mapping):
+                raise InputError(name, "a mapping of keys to lists of values", type(values).__name__)
         if scheduler is not None and jobs > 1:
             raise misplaced("jobs", "with scheduler: its workers set the number of concurrent runs")
         if out is None and (trace or resume):
             raise missing_value("out", "trace and resume need a folder")
-        points = make_sweep(self._file, sweep)
+        points = make_sweep(self._file, sweep, zipped=zipped)
         cluster = Cluster(scheduler) if scheduler is not None else None
         with tempfile.TemporaryDirectory(prefix="vlane-") as scratch:
             folder = Path(scratch if out is None else out)

@@ -37,6 +37,7 @@ VERBS = {
         "block_verbs.upsets": "Flip bits of the block's state, one per run, and classify the effect on its outputs.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
+        "rerun": "Run the study of a results folder again, from the folder alone, and compare all deliveries.",
         "study": "Run a paper's study and compare its figures with the published ones.",
         "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
         "compare": "Compare the runs that are in both results.",

@@ -72,6 +72,10 @@ def simulate(
         list[str] | None,
         typer.Option("--sweep", metavar="K=V,V,...", help="Values of a key to run; repeat for all combinations."),
     ] = None,
+    zips: Annotated[
+        list[str] | None,
+        typer.Option("--zip", metavar="K=V,V,...", help="Values that change together with other --zip."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the folder.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every packet sent by a NIC (Parquet).")] = False,  # noqa: FBT002
     plugin: PluginFiles = None,
@@ -80,9 +84,9 @@ def simulate(
     """Run every load and seed of a study. Exit status 1 if a network deadlocks or a run's process dies twice."""
     start = time.perf_counter()
     load_plugins(plugin)
-    axes = _axes(sweeps or [])
-    asked = _asked(read_study_file(study), changes or [], axes, precision, rate)
-    sweep = make_sweep(asked, axes)
+    axes, zipped = _axes(sweeps or [], "--sweep"), _axes(zips or [], "--zip")
+    asked = _asked(read_study_file(study), changes or [], {**axes, **zipped}, precision, rate)
+    sweep = make_sweep(asked, axes, zipped=zipped)
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
         raise misplaced("--jobs", "with --scheduler: its workers set the number of concurrent runs")
@@ -156,16 +160,16 @@ def _asked(
     return study.with_(changes) if changes else study
 
 
-def _axes(words: list[str]) -> dict[str, list[Any]]:
+def _axes(words: list[str], option: str) -> dict[str, list[Any]]:
     """Return the values of each swept key."""
     axes: dict[str, list[Any]] = {}
     for word in words:
-        key, text = key_and_text(word, "--sweep")
+        key, text = key_and_text(word, option)
         if key in axes:
             raise InputError(
-                f"--sweep {key}", "given once", "twice", problem="is given twice: list all values in one option"
+                f"{option} {key}", "given once", "twice", problem="is given twice: list all values in one option"
             )
-        axes[key] = split_values(text, f"--sweep {key}")
+        axes[key] = split_values(text, f"{option} {key}")
     return axes
 
 

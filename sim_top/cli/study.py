@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ from vlane.documents.files import usable_folder
 from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.paths import build_dir
-from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.options import AsJson, Changes, changes_of
 from vlane.sim_top.cli.plot import asked_rows
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
@@ -23,12 +24,13 @@ from vlane.sim_top.studies.by_name import STUDIES, study_by_name
 from vlane.sim_top.studies.figures import Figure
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.page import Outcome, write_pages
-from vlane.sim_top.studies.paper_study import Case, PaperStudy
+from vlane.sim_top.studies.paper_study import Case, NetworkCase, PaperStudy
 from vlane.sim_top.studies.sitting import Runner, missing_runs, sit
 from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study.simulate import StuckError
+from vlane.sim_top.study.sweep import LISTS
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
-from vlane.study.file import shown_value
+from vlane.study.file import shown_changes, shown_value
 
 app = App()
 
@@ -55,6 +57,7 @@ def study(
         str | None,
         typer.Option(metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT, whose workers make the runs."),
     ] = None,
+    changes: Changes = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the summary.")] = False,  # noqa: FBT002
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of results. [default: build/studies/NAME]")
@@ -77,11 +80,16 @@ def study(
         raise misplaced("--jobs", "with --scheduler: its workers set the number of concurrent runs")
     if scheduler:
         require_extra("scale")
-    cases = made.cases(part, quick)
+    changed = changes_of(changes or [])
+    cases = [_changed(case, changed) for case in made.cases(part, quick)] if changed else made.cases(part, quick)
     chosen = _chosen(cases, only or [])
     if summary:
         usable_folder(summary.parent, option="--summary")
-    folder = usable_folder(out or build_dir("studies", f"{name}-quick" if quick else name), option="--out")
+    if changed:
+        note(f"changed study ({shown_changes(changed)}): the bounds are those of the unchanged study")
+    ending = f"-{hashlib.sha256(repr(sorted(changed.items())).encode()).hexdigest()[:8]}" if changed else ""
+    default = build_dir("studies", f"{name}{'-quick' * quick}{ending}")
+    folder = usable_folder(out or default, option="--out")
     file = summary or folder / "summary.parquet"
     own = made.own_runs.schema if made.own_runs else None
     kept = Summary.read(file, made.columns, made.level_of, measures=made.measures, own=own)
@@ -114,6 +122,22 @@ def study(
         for each in (file, *pages):
             screen.print(str(each), markup=False, soft_wrap=True)
     raise typer.Exit(1 if outcome.holds is False else 0)
+
+
+def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
+    """Return a case with changed keys of its study.
+
+    Raises
+    ------
+    InputError
+        If the runs are not those of a study file, the key is that of loads or seeds, or the changed study is rejected.
+    """
+    for key in changes:
+        if key.startswith(LISTS):
+            raise misplaced(f"--set {key}", "with vlane study, whose cases have their own; choose runs with --only")
+    if not isinstance(case, NetworkCase):
+        raise misplaced("--set", "with a study whose runs have no study file")
+    return replace(case, study=case.study.with_(changes))
 
 
 def _chosen(cases: Sequence[Case], words: list[str]) -> list[Case]:

@@ -26,6 +26,7 @@ from vlane.sim_top.scenario.congestion_settings import flows_held
 from vlane.sim_top.scenario.equipment import fastest_captured
 from vlane.sim_top.scenario.world import World
 from vlane.sim_top.study.checkpoint import Checkpoint
+from vlane.sim_top.study.record import write_record
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
 from vlane.sim_top.study.run_store import TABLES, JoinedPart, RunKey, RunStore
 from vlane.sim_top.study.simulate import RunResult, StuckError, simulate, tables_of
@@ -99,9 +100,12 @@ def run_sweep(
         done[key] = MadeRun(key, result, clocks[key.point])
         told(done[key], len(done), len(wanted))
 
-    with RunStore(out, sweep.study, version=vlane.__version__, model=_model_digest()) as store:
+    with RunStore(out, sweep.study, version=vlane.__version__, model=model_digest()) as store:
         if store.removed:
             remark(f"removed {store.removed} runs made by another version of vlane")
+        if sweep.command:
+            studies = (point.world.study for point in sweep.points)
+            write_record(out, sweep.command, studies, trace=trace, source=model_digest())
         for said in dict.fromkeys(said for point in sweep.points for said in _remarks(point.world)):
             remark(said)
         for key, point in wanted if resume else []:
@@ -238,7 +242,7 @@ def _golden_only(world: World) -> Iterator[str]:
 
 def _checkpoint(out: Path, sweep: Sweep, key: RunKey) -> Checkpoint:
     """Return the checkpoint of a run."""
-    whose = "/".join((sweep.study.digest, key.point, repr(key.load), str(key.seed), vlane.__version__, _model_digest()))
+    whose = "/".join((sweep.study.digest, key.point, repr(key.load), str(key.seed), vlane.__version__, model_digest()))
     return Checkpoint(out / f"{key.stem}.checkpoint", whose)
 
 
@@ -279,7 +283,7 @@ def _kept(store: RunStore, key: RunKey, tables: list[str], remark: Callable[[str
 
 
 @functools.cache
-def _model_digest() -> str:
+def model_digest() -> str:
     """Return a digest of all sources of vlane that determine a run and its results."""
     digest = hashlib.sha256(source_digest().encode())
     own = Path(__file__).resolve().parent.parent

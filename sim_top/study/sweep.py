@@ -18,6 +18,7 @@ from vlane.plugins import digest_of
 from vlane.sim_top.scenario.faults import check_faults
 from vlane.sim_top.scenario.path_checks import check_world
 from vlane.sim_top.scenario.world import World, make_world
+from vlane.sim_top.study.record import Command, named_files
 from vlane.sim_top.study.run_store import RunKey, StudyId
 from vlane.study.file import StudyFile, shown_changes
 from vlane.study.model import plugins_named
@@ -65,10 +66,13 @@ class Sweep:
         Study before any change.
     points : tuple of SweepPoint
         Points with the same parameters, in the order of the given values, the last parameter varying fastest.
+    command : Command or None
+        Study and values, for the record in the folder of results; ``None`` for no record.
     """
 
     study: StudyId
     points: tuple[SweepPoint, ...]
+    command: Command | None = None
 
     @property
     def run_count(self) -> int:
@@ -76,7 +80,13 @@ class Sweep:
         return sum(len(point.runs()) for point in self.points)
 
 
-def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = None, *, name: str = "") -> Sweep:
+def make_sweep(
+    study: StudyFile,
+    values: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    zipped: Mapping[str, Sequence[Any]] | None = None,
+    name: str = "",
+) -> Sweep:
     """Return the points of a study with every combination of some values, each checked as a study of its own.
 
     Parameters
@@ -85,6 +95,9 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
         Study; its changes are parameters of every point, except for loads, seeds and the rate.
     values : mapping of str to sequence
         Values by dotted key; for ``run.loads`` and ``run.seeds`` the list itself.
+    zipped : mapping of str to sequence
+        Values by dotted key that change together: the first values of all keys are one point, and so on. The points are
+        combined with the other values.
     name : str
         File name for the manifest; by default that of the file it was read from.
 
@@ -93,10 +106,12 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
     InputError
         If a key or value is rejected (names both), there are too many points, or two points are the same study.
     """
-    axes = dict(values or {})
-    for key, listed in axes.items():
+    axes, together = dict(values or {}), dict(zipped or {})
+    command = Command(study, dict(axes), dict(together))
+    for key, listed in (*axes.items(), *together.items()):
         _check_axis(key, listed)
-    count = prod(len(listed) for key, listed in axes.items() if key not in LISTS)
+    steps = _steps(axes, together)
+    count = prod(len(listed) for key, listed in axes.items() if key not in LISTS) * max(1, len(steps))
     if count > MOST_POINTS:
         raise InputError(
             "sweep",
@@ -107,17 +122,19 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
     base = study.with_({key: list(axes.pop(key)) for key in LISTS if key in axes})
     points: list[SweepPoint] = []
     digests: dict[str, tuple[Any, ...]] = {}
+    axes |= {_TOGETHER: steps} if together else {}
     for values_of_point in product(*axes.values()):
-        changed = base.with_(dict(zip(axes, values_of_point, strict=True))) if axes else base
+        values_by_key = _flat(dict(zip(axes, values_of_point, strict=True)))
+        changed = base.with_(values_by_key) if axes else base
         with changed.refusals():
             world = make_world(changed.study, changed.base)
             check_world(world)
             check_faults(world)
-            digest = study_digest(changed.study, changed.base, leave_out_rate=RATE not in axes)
+            digest = study_digest(changed.study, changed.base, leave_out_rate=RATE not in {*axes, *together})
         if digest in digests:
             raise _twice(axes, digests[digest], values_of_point)
         digests[digest] = values_of_point
-        is_left_out = {key: _is_list(key) or (key == RATE and key not in axes) for key in changed.changes}
+        is_left_out = {key: _is_list(key) or (key == RATE and key not in {*axes, *together}) for key in changed.changes}
         parameters = {key: value for key, value in changed.changes.items() if not is_left_out[key]}
         plugged = digest_of(plugins_named(changed.study))
         digest = hashlib.sha256((digest + plugged).encode()).hexdigest() if plugged else digest
@@ -126,7 +143,30 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
     with origin.refusals():
         digest = study_digest(origin.study, origin.base)
     file = name or Path(study.document.source).name
-    return Sweep(StudyId(name=Path(file).stem, file=file, digest=digest), tuple(points))
+    return Sweep(StudyId(name=Path(file).stem, file=file, digest=digest), tuple(points), command)
+
+
+_TOGETHER = "zipped"
+"""Name of the axis of values that change together."""
+
+
+def _steps(axes: Mapping[str, Any], together: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return the changes of each step of values that change together."""
+    for key in together:
+        if key in axes:
+            raise InputError(f"zip {key}", "swept once", "twice", problem=": the key is swept twice")
+        if _is_list(key):
+            raise InputError(f"zip {key}", "a key of a point", key, problem=": loads and seeds are runs of each point")
+    lengths = {key: len(listed) for key, listed in together.items()}
+    if len(set(lengths.values())) > 1:
+        got = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+        raise InputError("zip", "equal numbers of values", got, problem=f": the numbers of values differ: {got}")
+    return [dict(zip(together, step, strict=True)) for step in zip(*together.values(), strict=True)]
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of a point, with those of the step instead of the step."""
+    return {key: value for key, value in values.items() if key != _TOGETHER} | values.get(_TOGETHER, {})
 
 
 def _check_axis(key: Any, values: Any) -> None:
@@ -163,19 +203,9 @@ def study_digest(study: Study, base: Path, *, leave_out_rate: bool = True) -> st
     leave_out_rate = leave_out_rate and study.congestion is None
     left_out = {"run": {"loads", "seeds"}, **({"link": {"rate_gbps"}} if leave_out_rate else {})}
     digest = hashlib.sha256(study.model_dump_json(exclude=left_out, exclude_defaults=True).encode())
-    named = [
-        study.scheduler.table,
-        getattr(study.network, "file", None),
-        study.trace and study.trace.file,
-        study.connections and study.connections.file,
-        study.congestion and study.congestion.opensm_conf,
-        *(each.file for each in study.traffic),
-    ]
-    folder = getattr(study.network, "folder", None)
-    files = [base / name for name in named if name]
-    files += sorted(each for each in (base / folder).rglob("*") if each.is_file()) if folder else []
-    for file in files:
-        digest.update(_content_digest(file))
+    for _, files in named_files(study, base):
+        for file in files:
+            digest.update(_content_digest(file))
     return digest.hexdigest()
 
 

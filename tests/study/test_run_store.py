@@ -307,11 +307,11 @@ def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
 
 def test_the_digest_of_the_model_is_of_all_that_makes_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model's digest covers golden's sources."""
-    before = study_runs._model_digest()
-    study_runs._model_digest.cache_clear()
+    before = study_runs.model_digest()
+    study_runs.model_digest.cache_clear()
     monkeypatch.setattr(study_runs, "source_digest", lambda: "another")
 
     assert len(before) == 64
-    after = study_runs._model_digest()
-    study_runs._model_digest.cache_clear()
+    after = study_runs.model_digest()
+    study_runs.model_digest.cache_clear()
     assert after != before

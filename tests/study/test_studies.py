@@ -151,6 +151,19 @@ def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:
     assert "0 of 1 measured figures are within their bounds, 1 figures were not measured" in shown.out
 
 
+def test_set_changes_every_case(tmp_path: Path) -> None:
+    """``--set`` changes the runs of all cases; the loads and seeds of the cases cannot be set."""
+    one = tiny(tmp_path / "one")
+    other = tiny(tmp_path / "other", "--set", "link.flight_cycles=9")
+
+    assert {one.status, other.status} <= {0, 1}
+    assert other.json()["runs"] == one.json()["runs"]
+    digests = [set(rows_of(tmp_path / name)["digest"]) for name in ("one", "other")]
+    assert not digests[0] & digests[1]
+    assert_refused(call("study", "tiny", "--set", "run.seeds=[1]"), "--set run.seeds", "--only")
+    assert_refused(call("study", "e2cm", "--set", "run.cycles=1"), "--set", "no study file")
+
+
 def test_study_resumes_from_a_summary_only(tmp_path: Path) -> None:
     """A study resumes from only a copied summary, without repeating runs."""
     first = tiny(tmp_path / "one", "--only", "room=small", "--only", "seed=1,2").json()

@@ -218,6 +218,18 @@ class Measures(Section):
     )
 
 
+_MOST_SEEDS = 100_000
+
+
+def _seeds_of(text: str) -> range:
+    """Return the numbers of a range FIRST..LAST, both included."""
+    first, dots, last = text.partition("..")
+    is_range = dots and all(word.isascii() and word.isdecimal() for word in (first, last))
+    if not is_range or not 0 <= int(last) - int(first) < _MOST_SEEDS:
+        raise InputError("", f"numbers, or a range FIRST..LAST of at most {_MOST_SEEDS} seeds", text)
+    return range(int(first), int(last) + 1)
+
+
 class Runs(Section):
     """Runs of the study: every load with every seed."""
 
@@ -225,7 +237,7 @@ class Runs(Section):
         [1.0], description="Offered loads in flits per cycle and host, with a run for each."
     )
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 32)]], Field(min_length=1)] = Field(
-        [1], description="Seeds of the traffic, with a run for each load and seed."
+        [1], description='Seeds of the traffic, with a run for each load and seed; "1..30" for 30 of them.'
     )
     cycles: int = Field(50_000, ge=100, le=MAX_CYCLES, description="Cycles of a run including the warm-up.")
     warm_up_cycles: int = Field(10_000, ge=0, description="Cycles before the measurement.")
@@ -249,6 +261,15 @@ class Runs(Section):
         By default, the run measures at most 64 times as many cycles as without.
         """
         return self.most_cycles or min(MAX_CYCLES, self.cycles + 63 * (self.cycles - self.warm_up_cycles))
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _ranges(cls, given: object) -> object:
+        """Return the seeds with each range, such as ``"1..30"``, replaced by its numbers."""
+        words = [given] if isinstance(given, str) else given
+        if not isinstance(words, list) or not any(isinstance(word, str) for word in words):
+            return given
+        return [seed for word in words for seed in (_seeds_of(word) if isinstance(word, str) else [word])]
 
     @field_validator("loads", "seeds")
     @classmethod
