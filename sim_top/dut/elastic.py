@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from vlane.dut_map import ElasticTiming, Last, Strobe
 from vlane.errors import InputError
 from vlane.sim_top.dut.findings import Attempt, Decision, Failure, Sample
-from vlane.sim_top.dut.goldens import Decided, State, StateGolden
+from vlane.sim_top.dut.goldens import Decided, State, StateGolden, reachable_states
 
 MAX_STATES = 64
 """Largest number of states that golden can be in."""
@@ -44,7 +44,8 @@ class Elastic:
     gated : bool
         Whether ``ready`` is driven with a grant only.
     has_reset : bool
-        Whether the comparison begins at the first reset; otherwise it begins at once.
+        Whether the comparison begins at the first reset. Otherwise the comparison begins at once, in any state that
+        golden can reach.
 
     Attributes
     ----------
@@ -93,6 +94,8 @@ class Elastic:
         self.cycles = self.decisions = self.resets = self.loose = self.longest_wait = 0
         self.most_states, self._in_reset = 1, False
         self._restart(-1)
+        if not has_reset:
+            self._states = dict.fromkeys(reachable_states(golden, MAX_STATES), -1)
 
     def _restart(self, now: int) -> None:
         self._states: dict[State, int] = {self._golden.initial: now}  # with the latest cycle used as sampling point

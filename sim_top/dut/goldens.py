@@ -301,6 +301,28 @@ def check_table(block: Block, table: Path | None) -> None:
         raise misplaced("--table", f"with {block.name}, which has no table")
 
 
+def reachable_states(golden: StateGolden, most: int) -> list[State]:
+    """Return all states that some sequence of requests reaches.
+
+    Raises
+    ------
+    InputError
+        If there are more than ``most`` states.
+    """
+    found, waiting = {golden.initial: None}, [golden.initial]
+    while waiting:
+        state = waiting.pop()
+        for requests in range(1 << golden.lanes):
+            after = golden.decide(state, requests).after
+            if after not in found:
+                found[after] = None
+                waiting.append(after)
+        if len(found) > most:
+            problem = f"is missing: without a reset golden may begin in more than {most} states"
+            raise InputError("reset", "given", "missing", problem=problem)
+    return list(found)
+
+
 def reachable_rules(golden: StateGolden, *, idle: bool) -> set[str] | None:
     """Return the rules that decide for some sequence of requests, or ``None`` if the states are too many to search.
 

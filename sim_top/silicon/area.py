@@ -7,7 +7,7 @@ register to register, and pins do not limit the frequency. Cell counts cover onl
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from vlane.sim_top.silicon.critical_path import UNPLACED, Speed
 from vlane.sim_top.silicon.fpga import FAMILIES, SYNTHESIS_SECONDS, place_module
 from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.machinery.native.model import component_ports, to_verilog
+from vlane.tb.machinery.native.rows import Port
 from vlane.tb.machinery.native.yosys import YosysError, run_yosys
 
 _GATES = """read_verilog block.v
@@ -89,20 +90,45 @@ def measure_area(
     RuntimeError, TimeoutExpired
         If a tool fails, or synthesis takes more than half an hour.
     """
+    component = block.make(parameters)
+    text, for_speed = to_verilog(component, block.name), parameters.get("form") == "line_rate"
+    ports = component_ports(component)
+    return measure_verilog(text, block.name, ports, target=target, seeds=seeds, liberty=liberty, for_speed=for_speed)
+
+
+def measure_verilog(
+    text: str,
+    top: str,
+    ports: Sequence[Port],
+    *,
+    target: str,
+    seeds: int,
+    liberty: Liberty | None = None,
+    for_speed: bool = False,
+) -> Area:
+    """Synthesise a module and place it with seeds 1 to ``seeds``. Cached results are reused.
+
+    Parameters
+    ----------
+    text, top : str
+        Verilog of the module, and its name.
+    ports : sequence of Port
+        Ports except the clock ``clk``.
+    target, seeds, liberty
+        As in ``measure_area``.
+    for_speed : bool
+        Whether to map for speed.
+
+    Raises
+    ------
+    InputError, MissingExtraError, RuntimeError, TimeoutExpired
+        As in ``measure_area``.
+    """
     if seeds and target != "gates":
         require_extra("silicon")
-    component = block.make(parameters)
-    text = to_verilog(component, block.name)
     if target == "gates":
-        return _gates(text, block.name, liberty or Liberty.read())
-    placed = place_module(
-        text,
-        block.name,
-        component_ports(component),
-        target=target,
-        seeds=seeds,
-        for_speed=parameters.get("form") == "line_rate",
-    )
+        return _gates(text, top, liberty or Liberty.read())
+    placed = place_module(text, top, ports, target=target, seeds=seeds, for_speed=for_speed)
     return Area(placed.lut, placed.ff, placed.ram, placed.dsp, placed.cells, placed.speed)
 
 

@@ -187,6 +187,20 @@ def test_first_lane_forgotten_order_and_proposals() -> None:
     assert "shows a grant to lane 1; golden: lane 0" in str(judged(checker(proposals="golden"), [sample(3, 0, 2)]))
 
 
+def test_module_without_reset_may_begin_in_any_state() -> None:
+    """Without a reset the first decisions determine golden's state, and later ones must follow from it."""
+
+    def made() -> Elastic:
+        return Elastic(OwnGolden(Turns(), 4), ElasticTiming(mode="elastic"), has_reset=False)
+
+    def first(grants: list[int]) -> Failure | None:
+        check = made()
+        return next((found for grant in grants if (found := check.cycle(sample(15, 1, grant))) is not None), None)
+
+    assert first([4, 8, 1]) is None
+    assert first([4, 1]) is not None
+
+
 def test_bench_is_blamed_for_a_withdrawn_request() -> None:
     """A request that falls before its grant is the bench's fault, unless the map says that requests may fall."""
     falls = [sample(3, 0, 1), sample(1, 0, 1)]

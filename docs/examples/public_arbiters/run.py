@@ -1,61 +1,67 @@
-"""Compare the public arbiters with golden: ``python run.py FOLDER [--seeds N] [--cycles N] [NAME ...]``.
+"""Compare the public arbiters with golden: ``python run.py FOLDER [--seeds N] [--cycles N] [--area] [NAME ...]``.
 
-FOLDER is that of fetch.py. The output is the table of docs/public_arbiters.md.
+FOLDER is that of fetch.py. The output is the table of docs/public_arbiters.md. Every arbiter is compiled once.
 """
 
 import argparse
-import json
-import subprocess
-import sys
+import dataclasses
 import tomllib
 from pathlib import Path
 
+from vlane.dut_map import read_map
+from vlane.dut_policy import read_policy
+from vlane.sim_top.blocks import find_block
+from vlane.sim_top.cli.block_verbs.area_dut import area_of_design
+from vlane.sim_top.dut.closed_run import ClosedRun
+from vlane.sim_top.dut.design import Design
+from vlane.sim_top.dut.open_run import instance_parameters
+from vlane.sim_top.dut.sources import read_sources
+
 HERE = Path(__file__).resolve().parent
-VLANE = [sys.executable, "-m", "vlane"]
 
 
-def command(entry, folder):
-    """Return the options of vlane that name the sources of an arbiter."""
+def sources_of(entry, folder):
+    """Return the sources of an arbiter with their options."""
     at = folder / entry["repository"].replace("/", "+")
-    words = []
-    for file in [*entry["files"]]:
-        words += ["--dut", str(at / file)]
-    for file in entry.get("own", []):
-        words += ["--dut", str(HERE / file)]
-    folders = {str((at / name).parent) for name in entry["includes"] if (at / name).is_file()}
-    for name in sorted(folders | {str(at / each) for each in entry.get("include_folders", [])}):
-        words += ["-I", name]
-    for name in entry.get("defines", []):
-        words += ["-D", name]
-    return [*words, "--top", entry["top"]]
+    folders = {(at / name).parent for name in entry["includes"] if (at / name).is_file()}
+    return read_sources(
+        [*(at / file for file in entry["files"]), *(HERE / file for file in entry.get("own", []))],
+        includes=sorted(folders | {at / name for name in entry.get("include_folders", [])}),
+        defines=entry.get("defines", []),
+    )
 
 
-def compare(name, entry, folder, seed, cycles, *more):
-    """Run one comparison and return its JSON document."""
-    words = [*VLANE, "cosim", entry["block"], *command(entry, folder), "--map", str(HERE / f"{name}.toml")]
-    words += [*more, "--seed", str(seed), "--cycles", str(cycles), "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode not in {0, 1}:
-        raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)
-
-
-def verdicts(name, entry, folder, seeds, cycles):
-    """Return the verdicts of golden and of the policy over all seeds, and the last policy document."""
-    found, held, last = set(), set(), None
+def row(name, entry, folder, seeds, cycles, with_area):
+    """Return the cells of an arbiter: verdicts over all seeds, longest wait, deviation of shares, area and speed."""
+    sources, file = sources_of(entry, folder), HERE / f"{name}.toml"
+    block, given = find_block(entry["block"]), read_map(file)
+    design = Design(sources, entry["top"], given.parameters)
+    parameters = instance_parameters(block, given)
+    table, golden = (HERE / entry[key] if key in entry else None for key in ("table", "golden"))
+    with_golden = (
+        ClosedRun(block, parameters, given, design, cycles, 1, table, golden)
+        if golden or "policy" not in entry
+        else None
+    )
+    policy = read_policy(HERE / entry.get("policy", "measure.toml"))
+    under_policy = ClosedRun(block, parameters, given, design, cycles, 1, policy=policy)
+    found, held, wait, share = [], [], 0, None
     for seed in range(1, seeds + 1):
-        if "golden" in entry or "policy" not in entry:
-            more = [
-                word for key in ("golden", "table") if key in entry for word in (f"--{key}", str(HERE / entry[key]))
-            ]
-            document = compare(name, entry, folder, seed, cycles, *more)
-            found.add(
-                document["verdict"] if document["verdict"] == "agrees" else f"{document['verdict']} (seed {seed})"
-            )
-        policy = HERE / entry.get("policy", "measure.toml")
-        last = compare(name, entry, folder, seed, cycles, "--policy", str(policy))
-        held.add(last["verdict"] if not last["failure"] else f"violation (seed {seed})")
-    return found, held, last
+        if with_golden:
+            result = dataclasses.replace(with_golden, seed=seed).run()
+            found += [] if result.passed else [f"seed {seed}: {result.failure or result.ended}"]
+        result = dataclasses.replace(under_policy, seed=seed).run()
+        held += [] if result.passed else [f"seed {seed}: {result.failure or result.ended}"]
+        worst = {line.name: line.worst for line in result.lines}
+        wait, share = max(wait, worst["wait"]), max(share or 0, worst["shares"]) if "shares" in worst else None
+    against = "" if golden is None else " with an own golden"
+    verdict = "policies only" if with_golden is None else "; ".join(found) or f"agrees{against}"
+    cells = [name, entry["habit"] or "none", verdict, "; ".join(held) or "no violation seen", str(wait)]
+    cells.append("" if share is None else f"{share:g}")
+    if with_area:
+        whole = area_of_design(sources, entry["top"], file, target="ecp5", seeds=1, liberty=None)
+        cells += [str(whole.lut), str(whole.ff), f"{whole.speed.fmax_mhz[0]:.0f}"]
+    return cells
 
 
 def main():
@@ -65,16 +71,15 @@ def main():
     words.add_argument("names", nargs="*")
     words.add_argument("--seeds", type=int, default=10)
     words.add_argument("--cycles", type=int, default=100_000)
+    words.add_argument("--area", action="store_true")
     given = words.parse_args()
-    print("| arbiter | golden | policies | longest wait (services) | deviation of shares |\n|---|---|---|---:|---:|")
+    columns = ["arbiter", "habit", "golden", "policies", "longest wait", "share deviation"]
+    columns += ["LUT", "FF", "MHz"] if given.area else []
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for name, entry in tomllib.loads((HERE / "arbiters.toml").read_text()).items():
-        if given.names and name not in given.names:
-            continue
-        found, held, last = verdicts(name, entry, given.folder, given.seeds, given.cycles)
-        worst = {line["name"]: line["worst"] for line in last["policies"]}
-        golden = ", ".join(sorted(found)) or "policy only"
-        share = worst.get("shares", "")
-        print(f"| {name} | {golden} | {', '.join(sorted(held))} | {worst['wait']} | {share} |", flush=True)
+        if not given.names or name in given.names:
+            cells = row(name, entry, given.folder, given.seeds, given.cycles, given.area)
+            print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

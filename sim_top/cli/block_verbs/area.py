@@ -12,8 +12,10 @@ import typer
 from vlane.errors import InputError, misplaced, unknown_word
 from vlane.extras import require_extra
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED
+from vlane.sim_top.cli.block_verbs.area_dut import area_of_design
 from vlane.sim_top.cli.options import AsJson, Params
 from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.dut.sources import read_sources
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.silicon.area import TARGETS, Area, measure_area
 from vlane.sim_top.silicon.area_nouns import nouns_of
@@ -59,11 +61,23 @@ def area(
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot of the sweep (PNG).")] = None,
     nouns: Annotated[bool, typer.Option("--nouns", help="Show the area of each part of one block (ECP5).")] = False,  # noqa: FBT002
+    dut: Annotated[
+        list[Path] | None,
+        typer.Option("--dut", metavar="FILE", help="Verilog file of your own design, measured alone; repeatable."),
+    ] = None,
+    top: Annotated[str | None, typer.Option(metavar="NAME", help="Top module of --dut.")] = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="Map of --dut with its clock, parameters and constants (TOML)."),
+    ] = None,
+    include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="Include folder of --dut.")] = None,
+    define: Annotated[list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Macro for --dut.")] = None,
+    file_list: Annotated[list[Path] | None, typer.Option("-f", metavar="FILE", help="File list of --dut.")] = None,
     param: Params = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Synthesise blocks and estimate their clock frequency. Results are cached.
+    """Synthesise blocks, or your own design, and estimate the clock frequency. Results are cached.
 
     Exit status 1 if a tool fails for a block or a block does not fit; the other blocks are shown.
     """
@@ -77,6 +91,13 @@ def area(
     library = Liberty.read(liberty) if target == "gates" else None
     if seeds and target != "gates":
         require_extra("silicon")
+    if dut or file_list or top is not None:
+        if blocks or nouns or sweep or plot or param:
+            raise misplaced("BLOCK, --param, --nouns, --sweep and --plot", "with --dut")
+        sources = read_sources(dut or [], lists=file_list or [], includes=include or [], defines=define or [])
+        whole = area_of_design(sources, top, map_file, target=target, seeds=seeds, liberty=library)
+        _show_design(str(top), target, whole, as_json=as_json, markdown=markdown)
+        return
     if nouns:
         given = bool(sweep or plot)
         _nouns(blocks or [], param or [], target, seeds=seeds, given=given, as_json=as_json, markdown=markdown)
@@ -185,11 +206,18 @@ def _show_path(name: str, path: CriticalPath | None) -> None:
     screen.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
-    found = measured.area or _UNMEASURED
+def _show_design(top: str, target: str, found: Area, *, as_json: bool, markdown: bool) -> None:
+    """Print the area of the user's design."""
+    if as_json:
+        emit_json({"target": target, "top": top, **_area_fields(found)})
+        return
+    columns = [">GE", ">GE storage"] if target == "gates" else [">LUT", ">FF", ">RAM", ">DSP", *_SPEED]
+    _show(f"Area for {target}", ["module", *columns], [[top, *_area_cells(target, found)]], markdown=markdown)
+    _show_path(top, found.speed.path)
+
+
+def _area_fields(found: Area) -> dict[str, Any]:
     return {
-        "block": measured.instance.block.name,
-        "parameters": dict(measured.instance.parameters),
         "lut": found.lut,
         "ff": found.ff,
         "ram": found.ram,
@@ -197,10 +225,24 @@ def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> d
         **found.speed.document(),
         "ge": found.ge,
         "ge_storage": found.ge_storage,
+        "cells": dict(found.cells),
+    }
+
+
+def _area_cells(target: str, found: Area) -> list[str]:
+    if target == "gates":
+        return [_number(found.ge), _number(found.ge_storage)]
+    return [*map(_number, (found.lut, found.ff, found.ram, found.dsp)), *_speed(found.speed)]
+
+
+def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
+    return {
+        "block": measured.instance.block.name,
+        "parameters": dict(measured.instance.parameters),
+        **_area_fields(measured.area or _UNMEASURED),
         "decisions_per_cycle": measured.rate,
         "ratio": ratio[0],
         "ratio_without_storage": ratio[1],
-        "cells": dict(found.cells),
     }
 
 
@@ -218,8 +260,7 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
         found, instance = each.area or _UNMEASURED, each.instance
         defaults = instance.block.defaults()
         shown = ", ".join(f"{key}={value}" for key, value in instance.parameters.items() if value != defaults[key])
-        areas = (found.ge, found.ge_storage) if gates else (found.lut, found.ff, found.ram, found.dsp)
-        cells = [*map(_number, areas), *(() if gates else _speed(found.speed))]
+        cells = _area_cells(target, found)
         cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (whole,))]
         rows.append([instance.block.name, shown, *cells, "" if each.rate is None else f"{each.rate:g}"])
     return ["block", "parameters", *counted, ">decisions/cycle"], rows
