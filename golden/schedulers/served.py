@@ -1,8 +1,8 @@
-"""Lanes that a programmed scheduler serves, determined by stepping it."""
+"""Lanes that a programmed scheduler serves, and their shares of a link, determined by stepping it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ _CYCLES_OF_A_TURN = 8
 
 _LONG_ENOUGH = _CYCLES_OF_A_TURN * MAX_ENTRIES + REST_CYCLES
 _READY, _HOLD, _SWAP = True, False, False
+_TURNS = 16
+"""Longest turns of a table over which shares are measured."""
 
 
 def served_lanes(
@@ -49,3 +51,30 @@ def served_lanes(
                 served.add(lane)
                 break
     return served
+
+
+def backlogged_shares(
+    name: str, blocks: Mapping[int, int], *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any
+) -> dict[int, float]:
+    """Return the share of the sent blocks of each data lane if all lanes always have a packet and credit.
+
+    Parameters
+    ----------
+    name, data_vls, writes, **parameters
+        As for ``served_lanes``.
+    blocks : mapping of int to int
+        Size of the packets of each lane, by data lane.
+    """
+    state = new_scheduler(name, data_vls=data_vls, writes=writes, **parameters)
+    rules = np.zeros(module_of(name, parameters.get("form", "")).RULE_COUNT, np.int64)
+    sizes, none = np.zeros(data_vls + 1, np.int64), np.zeros(data_vls + 1, np.int64)
+    for lane, size in blocks.items():
+        sizes[lane] = size
+    lanes = sum(1 << lane for lane in blocks)
+    heads, sent = Heads(lanes, lanes, sizes, 0, none), dict.fromkeys(blocks, 0)
+    for _ in range(_TURNS * _LONG_ENOUGH):
+        lane, _, granted = step(state, heads, _READY, _HOLD, NO_WRITE, _SWAP, rules)
+        if granted:
+            sent[int(lane)] += blocks[int(lane)]
+    whole = sum(sent.values())
+    return {lane: of_lane / whole if whole else 0.0 for lane, of_lane in sent.items()}

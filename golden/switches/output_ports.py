@@ -93,11 +93,14 @@ class LaneCounters:
         Flits and packets sent since the start of the run.
     asked : int
         Cycles between a packet's link request and its start, summed over all packets.
+    contested : int
+        Packets that started while a packet of another VL could have started.
     """
 
     asked: Int64
     flits: Int64
     packets: Int64
+    contested: Int64
 
 
 class OutputPorts(NamedTuple):
@@ -307,7 +310,11 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         sending.fruitless += ready
     heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
     lane = serve(out_ports.bank, port, heads, ready)
-    return NOBODY if lane < 0 else _put_on_link(out_ports, packets, port, lane, cycle)
+    if lane < 0:
+        return NOBODY
+    if can & (can - 1) != 0:
+        out_ports.counters[port, lane].contested += 1
+    return _put_on_link(out_ports, packets, port, lane, cycle)
 
 
 @inner

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 import typer
@@ -27,6 +28,7 @@ from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_fi
 from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError, verdict_of
 from vlane.sim_top.study.study_runs import run_sweep, shown_run
 from vlane.sim_top.study.sweep import RATE, Sweep, make_sweep
+from vlane.sim_top.study.table_effect import BACKLOGGED, effect_remark
 from vlane.sim_top.study.times import timed_document
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
 from vlane.study.file import StudyFile, read_study_file, shown_changes
@@ -198,7 +200,7 @@ def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> li
 
 def _remarks(runs: list[MadeRun], sweep: Sweep) -> list[str]:
     """Return remarks about settings that had no effect in a point of a sweep, and about warm-ups that are too short."""
-    remarks = list(_warm_up_remarks(runs, sweep))
+    remarks = [*_warm_up_remarks(runs, sweep), *_table_remarks(runs, sweep)]
     for point in sweep.points:
         counts = [run.result.congestion for run in runs if run.parameters == point.parameters]
         marked = [each.marked for each in counts if each is not None]
@@ -221,6 +223,16 @@ def _warm_up_remarks(runs: list[MadeRun], sweep: Sweep) -> Iterator[str]:
                 f"{cold[0][1].sl} of {shown_run(cold[0][0].key)}: the window begins in the warm-up; raise "
                 f"run.warm_up_cycles ({run.warm_up_cycles:,}) or run.cycles ({run.cycles:,})"
             )
+
+
+def _table_remarks(runs: list[MadeRun], sweep: Sweep) -> Iterator[str]:
+    """Yield a remark for each point of a sweep whose tables have no choice at backlogged ports."""
+    for point in sweep.points:
+        levels = [level for run in runs if run.parameters == point.parameters for level in run.result.per_sl]
+        busy = [level.table_contested_share for level in levels if level.table_measured_share is not None]
+        remark = effect_remark(point.world, [share for share in busy if share is not None])
+        if remark:
+            yield f"{shown_changes(point.parameters)}: {remark}" if point.parameters else remark
 
 
 def _kept(sweep: Sweep, folder: Path, finished: int) -> str:
@@ -273,9 +285,31 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
     more = [">cycles", "precision"] * with_precision
     columns += [">growth", ">± 95 %", "saturated", *more]
     screen.print(table(title, columns, rows))
+    _print_shares(runs)
     _print_deadlines(runs)
     _print_congestion(runs)
     _print_times(runs, made[0].clock, is_replay=is_replay)
+
+
+def _print_shares(runs: list[RunResult]) -> None:
+    """Print programmed and measured shares of tables, as means over seeds."""
+    found: dict[tuple[float, int], list[PerSL]] = {}
+    for run in runs:
+        for level in run.per_sl:
+            if level.table_contested_share is not None:
+                found.setdefault((run.load, level.sl), []).append(level)
+
+    def mean(levels: list[PerSL], name: str) -> str:
+        values = [value for level in levels if (value := getattr(level, f"table_{name}_share")) is not None]
+        return f"{fmean(values):.1%}" if values else ""
+
+    rows = [
+        [f"{load:g}", str(sl), *(mean(levels, name) for name in ("programmed", "measured", "contested"))]
+        for (load, sl), levels in found.items()
+    ]
+    if rows:
+        title = f"table's shares at outputs busy for {BACKLOGGED:.0%} of the time; contested: starts with a choice"
+        screen.print(table(title, [">load", ">SL", ">programmed", ">measured", ">contested"], rows))
 
 
 def _print_deadlines(runs: list[RunResult]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import resource
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table,
 from vlane.sim_top.study.latencies import PERCENTILES, histogram_table, quantile
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, latency_rises
+from vlane.sim_top.study.table_effect import TableEffect, table_effects
 
 _TRACE_ROWS = 1 << 16
 
@@ -73,6 +74,8 @@ class PerSL:
     fairness : float or None
         Jain's index of the flits received from each host that sends on the level: 1 if all are equal, 1/n if only one
         of n has any; ``None`` without ``measure.sources``.
+    table_programmed_share, table_measured_share, table_contested_share : float or None
+        Effect of a scheduler's table, as in ``TableEffect``; ``None`` without a table.
     """
 
     sl: int
@@ -97,6 +100,9 @@ class PerSL:
     offered_parts: list[float]
     accepted_parts: list[float]
     fairness: float | None = None
+    table_programmed_share: float | None = None
+    table_measured_share: float | None = None
+    table_contested_share: float | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the fields by name. Latencies of a saturated level are ``None``."""
@@ -258,7 +264,8 @@ def _with_waiting(net: Network, packets: Packets) -> Meters:
 
 
 def _result(world: World, net: Network, *, load: float, seed: int, seconds: float) -> RunResult:
-    levels = _levels(world, net.meters)
+    levels, effects = _levels(world, net.meters), table_effects(world, net)
+    levels = [_with_effect(level, effects.get(level.sl)) for level in levels]
     flit_hops = int(net.meters.digest[1])
     between, to_hosts = _utilisations(world, net)
     return RunResult(
@@ -281,6 +288,17 @@ def _result(world: World, net: Network, *, load: float, seed: int, seconds: floa
         per_sl=levels,
         deadlines=deadlines_of(world.connections, net.meters),
         congestion=congestion_of(net),
+    )
+
+
+def _with_effect(level: PerSL, effect: TableEffect | None) -> PerSL:
+    if effect is None:
+        return level
+    return replace(
+        level,
+        table_programmed_share=effect.programmed,
+        table_measured_share=effect.measured,
+        table_contested_share=effect.contested,
     )
 
 
