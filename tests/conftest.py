@@ -143,7 +143,7 @@ def assert_lint_clean(folder: Path, top: str) -> None:
     assert "%Warning" not in said.stderr
 
 
-def call_apart(*arguments: str | Path, cwd: Path = ROOT) -> Called:
+def call_apart(*arguments: str | Path, cwd: Path = ROOT, columns: str = "160") -> Called:
     """Run ``vlane`` in a process of its own, as a user does."""
     done = subprocess.run(
         [sys.executable, "-m", "vlane", *map(str, arguments)],
@@ -151,7 +151,7 @@ def call_apart(*arguments: str | Path, cwd: Path = ROOT) -> Called:
         text=True,
         check=False,
         cwd=cwd,
-        env={**os.environ, "COLUMNS": "160"},
+        env={**os.environ, "COLUMNS": columns},
     )
     return Called(done.returncode, done.stdout, done.stderr)
 

@@ -15,9 +15,12 @@ from vlane.documents.toml_text import toml_document
 from vlane.errors import InputError, misplaced, missing_value, unknown_word
 from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.api.results import Results
+from vlane.sim_top.output.progress import is_watched, progress_shown
 from vlane.sim_top.scenario.faults import check_faults
 from vlane.sim_top.scenario.path_checks import check_world
 from vlane.sim_top.scenario.world import make_world
+from vlane.sim_top.study.result_frames import MadeRun
+from vlane.sim_top.study.run_progress import RunProgress
 from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import make_sweep
@@ -198,6 +201,7 @@ class Study:
         out: str | Path | None = None,
         resume: bool = False,
         trace: bool = False,
+        progress: bool | None = None,
     ) -> Results:
         """Run the study, or each point of a sweep, and return the results.
 
@@ -222,6 +226,9 @@ class Study:
             Whether to reuse finished runs of the folder.
         trace : bool
             Whether each run writes its packets to the folder.
+        progress : bool, optional
+            Whether finished runs and the estimated remaining time are shown on stderr; by default in a terminal and in
+            a notebook.
 
         Raises
         ------
@@ -257,7 +264,12 @@ class Study:
             raise missing_value("out", "trace and resume need a folder")
         points = make_sweep(self._file, sweep, zipped=zipped)
         cluster = Cluster(scheduler) if scheduler is not None else None
-        with tempfile.TemporaryDirectory(prefix="vlane-") as scratch:
+        said, is_shown = RunProgress(points, jobs), is_watched() if progress is None else progress
+
+        def told(run: MadeRun, finished: int, whole: int) -> None:
+            _log.info(said.words(run, finished, whole))
+
+        with tempfile.TemporaryDirectory(prefix="vlane-") as scratch, progress_shown(is_shown=is_shown):
             folder = Path(scratch if out is None else out)
             with self._file.refusals():
                 run_sweep(
@@ -266,7 +278,7 @@ class Study:
                     jobs=jobs,
                     resume=resume,
                     trace=trace,
-                    told=lambda *_: None,
+                    told=told,
                     cluster=cluster,
                     cores=cores,
                     remark=_log.info,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any
 
 import typer
@@ -16,38 +14,25 @@ from vlane.documents.toml_text import split_values
 from vlane.errors import InputError, misplaced
 from vlane.golden.network.division import MOST_PARTS
 from vlane.paths import build_dir
-from vlane.rates import LinkClock, rate_of
+from vlane.rates import rate_of
 from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, changes_of, key_and_text, load_plugins
+from vlane.sim_top.cli.simulate_tables import MOST_ROWS, print_details, print_summary
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
-from vlane.sim_top.output.console import emit_json, note, say, screen, table
+from vlane.sim_top.output.console import emit_json, note, say, screen
 from vlane.sim_top.output.interrupts import Interrupted
 from vlane.sim_top.scenario.congestion_settings import marking_remark
-from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
+from vlane.sim_top.study.run_progress import RunProgress
 from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_files
-from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError, verdict_of
+from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.study_runs import run_sweep, shown_run
 from vlane.sim_top.study.sweep import RATE, Sweep, make_sweep
-from vlane.sim_top.study.table_effect import BACKLOGGED, effect_remark
+from vlane.sim_top.study.table_effect import effect_remark
 from vlane.sim_top.study.times import timed_document
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
 from vlane.study.file import StudyFile, read_study_file, shown_changes
 
 app = App()
-
-_SHOWN_PARTS = ("D/10", "D/2", "D")
-_COUNTS = {
-    "marked": "marked",
-    "fecns": "with FECN",
-    "cnps": "CNPs sent",
-    "becns": "CNPs received",
-    "held": "held back",
-    "lost": "lost",
-    "logged": "logged",
-    "withheld": "blocks withheld",
-}
-"""Column titles of the displayed counts of congestion control."""
-_UNITS = "rates in flits per cycle and host; latencies in cycles; growth of the backlog"
 
 
 @app.command(epilog="Example: vlane simulate sim_top/configs/tree43_ib.toml --sweep buffers.blocks=256,1792 --jobs 2")
@@ -81,6 +66,7 @@ def simulate(
     resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the folder.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every packet sent by a NIC (Parquet).")] = False,  # noqa: FBT002
     plugin: PluginFiles = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also print a row per run and level.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run every load and seed of a study. Exit status 1 if a network deadlocks or a run's process dies twice."""
@@ -96,10 +82,11 @@ def simulate(
         refuse_other_files(out)
     cluster = Cluster(scheduler) if scheduler else None
     finished: list[MadeRun] = []
+    progress = RunProgress(sweep, jobs)
 
     def told(run: MadeRun, count: int, whole: int) -> None:
         finished.append(run)
-        _told(run, count, whole)
+        note(progress.words(run, count, whole))
 
     try:
         with asked.refusals():
@@ -133,7 +120,10 @@ def simulate(
             }
         )
         return
-    _print(runs, is_replay=not sweep.points[0].world.study.traffic)
+    is_replay = not sweep.points[0].world.study.traffic
+    print_summary(runs, is_replay=is_replay, most=None if verbose else MOST_ROWS)
+    if verbose:
+        print_details(runs, is_replay=is_replay)
     for remark in remarks:
         say(remark, style="yellow")
     for file in (folder / RESULTS, *pictures):
@@ -239,12 +229,6 @@ def _kept(sweep: Sweep, folder: Path, finished: int) -> str:
     return f"{finished} of {sweep.run_count} runs are stored in {folder}; continue with --resume"
 
 
-def _told(run: MadeRun, finished: int, whole: int) -> None:
-    result, which = run.result, f"{shown_changes(run.parameters)}, " if run.parameters else ""
-    speed = f"{result.flit_hops_per_second / 1e6:.1f} million flit-hops per second"
-    note(f"{finished} of {whole}: {which}load {result.load!r}, seed {result.seed}, {speed}")
-
-
 def _document(run: MadeRun) -> dict[str, Any]:
     """Return the JSON document of a run, without its time series."""
     clock = {"cycle_ns": run.clock.cycle_ns, "rate_gbps": run.clock.rate_gbps}
@@ -253,132 +237,3 @@ def _document(run: MadeRun) -> dict[str, Any]:
     for level in document["per_sl"]:
         del level["offered_parts"], level["accepted_parts"]
     return timed_document(document, run.clock)
-
-
-def _print(runs: list[MadeRun], *, is_replay: bool) -> None:
-    """Print the tables of each point of the sweep."""
-    for parameters, made in groupby(runs, lambda run: run.parameters):
-        words = [shown_changes(parameters)] * bool(parameters)
-        _print_point(list(made), "; ".join([*words, _UNITS]), is_replay=is_replay)
-
-
-def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
-    runs = [run.result for run in made]
-    with_precision = any(level.precise is not None for run in runs for level in run.per_sl)
-    rows = [
-        [
-            "replay" if is_replay else f"{run.load:g}",
-            str(run.seed),
-            str(level.sl),
-            f"{level.offered:.4f}",
-            f"{level.accepted:.4f}",
-            *_latencies(level),
-            f"{level.backlog_growth:.4f}",
-            f"{level.backlog_growth_ci95:.4f}",
-            verdict_of(level),
-            *[f"{run.cycles:,}", "" if level.precise or level.saturated else "not reached"] * with_precision,
-        ]
-        for run in runs
-        for level in run.per_sl
-    ]
-    columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
-    more = [">cycles", "precision"] * with_precision
-    columns += [">growth", ">± 95 %", "saturated", *more]
-    screen.print(table(title, columns, rows))
-    _print_shares(runs)
-    _print_deadlines(runs)
-    _print_congestion(runs)
-    _print_times(runs, made[0].clock, is_replay=is_replay)
-
-
-def _print_shares(runs: list[RunResult]) -> None:
-    """Print programmed and measured shares of tables, as means over seeds."""
-    found: dict[tuple[float, int], list[PerSL]] = {}
-    for run in runs:
-        for level in run.per_sl:
-            if level.table_contested_share is not None:
-                found.setdefault((run.load, level.sl), []).append(level)
-
-    def mean(levels: list[PerSL], name: str) -> str:
-        values = [value for level in levels if (value := getattr(level, f"table_{name}_share")) is not None]
-        return f"{fmean(values):.1%}" if values else ""
-
-    rows = [
-        [f"{load:g}", str(sl), *(mean(levels, name) for name in ("programmed", "measured", "contested"))]
-        for (load, sl), levels in found.items()
-    ]
-    if rows:
-        title = f"table's shares at outputs busy for {BACKLOGGED:.0%} of the time; contested: starts with a choice"
-        screen.print(table(title, [">load", ">SL", ">programmed", ">measured", ">contested"], rows))
-
-
-def _print_deadlines(runs: list[RunResult]) -> None:
-    """Print the packets of connections that met parts of their deadline D, if any have deadlines."""
-    rows = [
-        [
-            str(run.seed),
-            str(level.sl),
-            f"{level.connections:,}",
-            f"{level.packets:,}",
-            *(f"{level.within[FRACTION_WORDS.index(word)]:.2%}" for word in _SHOWN_PARTS),
-            "above 2" if level.p999 is None else f"{level.p999:.3g}",
-            f"{level.largest:.3g}",
-        ]
-        for run in runs
-        for level in run.deadlines
-    ]
-    if rows:
-        columns = [">seed", ">SL", ">connections", ">packets", *(f">within {word}" for word in _SHOWN_PARTS)]
-        title = "packets within fractions of their deadline D; latencies divided by D"
-        screen.print(table(title, [*columns, ">99.9 % below", ">largest"], rows))
-
-
-def _print_congestion(runs: list[RunResult]) -> None:
-    """Print the counts of congestion control for runs with it."""
-    rows = [
-        [
-            f"{run.load:g}",
-            str(run.seed),
-            *(f"{getattr(run.congestion, name):,}" for name in _COUNTS),
-            f"{run.congestion.cnp_share:.2%}",
-        ]
-        for run in runs
-        if run.congestion is not None
-    ]
-    if rows:
-        columns = [">load", ">seed", *(f">{words}" for words in _COUNTS.values()), ">CNP share"]
-        screen.print(table("congestion control: packets since the start of the run", columns, rows))
-
-
-def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) -> None:
-    """Print rates in Gb/s and latencies in ns."""
-    rows = [
-        [
-            "replay" if is_replay else f"{run.load:g}",
-            str(run.seed),
-            str(level.sl),
-            f"{clock.gbps(level.offered):.2f}",
-            f"{clock.gbps(level.accepted):.2f}",
-            *_latencies(level, clock.cycle_ns),
-        ]
-        for run in runs
-        for level in run.per_sl
-    ]
-    columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
-    title = (
-        f"rates in Gb/s per host, latencies in ns; {clock.cycle_ns:g} ns per cycle on links of {clock.rate_gbps:g} Gb/s"
-    )
-    screen.print(table(title, columns, rows))
-
-
-def _latencies(level: PerSL, unit: float = 1) -> list[str]:
-    """Return mean, interval, p50, p99 and maximum of latency in cycles times ``unit``, or "grows" if saturated."""
-    if level.saturated:
-        return ["grows", "", "", "", ""]
-    means = [level.latency_mean_cycles, level.latency_ci95_cycles]
-    ranks = [level.latency_p50_cycles, level.latency_p99_cycles, level.latency_max_cycles]
-    return [*(_shown(each, ".1f", unit) for each in means), *(_shown(each, ".0f", unit) for each in ranks)]
-
-
-def _shown(value: float | None, form: str, unit: float) -> str:
-    return "" if value is None else format(value * unit, form)

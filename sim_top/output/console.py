@@ -16,6 +16,7 @@ from vlane.shown import encodable, harmless
 from vlane.sim_top.output.streams import OutputError
 
 _FILE_WIDTH = 120
+_MOST_WIDTH = 10_000
 
 _terminal = sys.stdout is not None and sys.stdout.isatty()
 screen = Console(highlight=False, width=None if _terminal or "COLUMNS" in os.environ else _FILE_WIDTH)
@@ -53,6 +54,31 @@ def complain(line: str) -> None:
     with contextlib.suppress(OutputError):
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
+
+
+def show(made: Table) -> None:
+    """Write a table at its full width, also if the terminal is narrower, so that no digit is cut."""
+    needed = screen.measure(made, options=screen.options.update(max_width=_MOST_WIDTH)).maximum
+    Console(highlight=False, width=max(screen.width, needed)).print(made)
+
+
+def plain_table(columns: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the lines of a table without borders, at its full width; ``>`` marks columns to align right.
+
+    Examples
+    --------
+    >>> plain_table([">load", "word"], [["0.5", "yes"], ["0.25", ""]])
+    ['load  word', ' 0.5  yes', '0.25']
+    """
+    names = [column.lstrip(">") for column in columns]
+    widths = [max(len(row[place]) for row in (names, *rows)) for place in range(len(names))]
+    return [
+        "  ".join(
+            cell.rjust(width) if column.startswith(">") else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        ).rstrip()
+        for row in (names, *rows)
+    ]
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:

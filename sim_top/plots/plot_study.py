@@ -66,6 +66,7 @@ def _picture(runs: list[RunResult], title: str, clock: LinkClock) -> Figure:
         axes.grid(visible=True, alpha=0.3)
         if measure.is_latency:
             _draw_strip(axes, curves)
+        axes.set_xlim(*_ends(curves))
         _draw_units(axes, measure, clock)
     points = [it for level in points_of(runs, MEASURES[0]).values() for it in level]
     marks: list[Any] = panels[2].get_legend_handles_labels()[0]
@@ -89,6 +90,13 @@ def _picture(runs: list[RunResult], title: str, clock: LinkClock) -> Figure:
     figure.legend(handles=[*keys, bands], loc="outside lower center", ncols=1, frameon=False, fontsize="small")
     figure.suptitle(title, parse_math=False)
     return figure
+
+
+def _ends(curves: dict[int, list[Point]]) -> tuple[float, float]:
+    """Return the ends of the x axis: all loads, with a margin."""
+    loads = sorted({it.load for points in curves.values() for it in points})
+    margin = 0.06 * (loads[-1] - loads[0]) or 0.1 * loads[0]
+    return loads[0] - margin, loads[-1] + margin
 
 
 def _draw_level(axes: Axes, points: list[Point], measure: Measure, number: int, label: str) -> None:
@@ -123,15 +131,16 @@ def _draw_units(axes: Axes, measure: Measure, clock: LinkClock) -> None:
     if measure.is_latency:
         low, high = axes.get_ylim()
         ticks = _round_ticks(low * unit, min(high, 2 * max(axes.get_yticks(), default=high)) * unit)
-        right.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        right.set_yticks(ticks, [f"{tick:.4g}" for tick in ticks])
         right.minorticks_off()
 
 
 def _round_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten within a range."""
+    """Return 1, 2 and 5 times powers of ten within a range; the ends of the range if these are fewer than two."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
     ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
-    return [tick for tick in ticks if low <= tick <= high]
+    inside = [tick for tick in ticks if low <= tick <= high]
+    return inside if len(inside) > 1 else [low, high]
 
 
 def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
@@ -142,7 +151,7 @@ def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
     axes.set_yscale("log")
     ticks = _round_ticks(*axes.get_ylim())
     low, high = (math.log10(limit) for limit in axes.get_ylim())
-    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_yticks(ticks, [f"{tick:.4g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_ylim(10**low, 10**high)
     places = strip_places(curves)

@@ -18,8 +18,8 @@ from typing import Any
 from vlane.golden.engine.kernel import source_digest
 from vlane.sim_top.scenario.world import World
 from vlane.sim_top.studies.paper_study import Case, DescribedCase, NetworkCase, PaperStudy, RowsOfRun
-from vlane.sim_top.studies.progress import Progress
 from vlane.sim_top.studies.summary import RunId, Summary
+from vlane.sim_top.study.progress import Progress
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RunKey, StudyId
 from vlane.sim_top.study.study_runs import run_sweep, shown_run

@@ -27,6 +27,7 @@ from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
 from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
 from vlane.sim_top.study.latencies import PERCENTILES, histogram_table, quantile
+from vlane.sim_top.study.progress import Heartbeat
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, latency_rises
 from vlane.sim_top.study.table_effect import TableEffect, table_effects
@@ -208,10 +209,11 @@ def simulate(
     if keeping is not None and isinstance(network, OneCore) and keeping.resume(network):
         while changes and changes[0].cycle < made.clock[NOW]:
             changes.popleft()
-    _run_on(world, network, changes, frames, keeping)
+    heart = Heartbeat(f"load {load!r}, seed {seed}")
+    _run_on(world, network, changes, frames, keeping, heart)
     while not _is_enough(world, network):
         lengthen(network)
-        _run_on(world, network, changes, frames, keeping)
+        _run_on(world, network, changes, frames, keeping, heart)
     net, packets = network.whole()
     take_waiting(net, packets)
     result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
@@ -226,21 +228,28 @@ def simulate(
 
 
 def _run_on(
-    world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame], keeping: Checkpoint | None
+    world: World,
+    network: Running,
+    changes: deque[Change],
+    frames: list[pl.DataFrame],
+    keeping: Checkpoint | None,
+    heart: Heartbeat,
 ) -> None:
     """Run to the end of the measurement window. Deliveries are appended whenever the record is full."""
     end = int(network.meters()[0].window[1])
     while True:
         until = end
-        if keeping is not None and isinstance(network, OneCore):
+        if isinstance(network, OneCore):
+            heart.beat(int(network.net.clock[NOW]), end)
             until = min(end, int(network.net.clock[NOW]) + max(1, AT_A_TIME // len(world.topology.hosts)))
         reason = network.run_to(until, changes)
         if reason == STUCK:
             raise StuckError(_waiting_chain(world, *network.whole()))
         if reason == DONE and until == end:
             return
-        if reason == DONE and keeping is not None and isinstance(network, OneCore):
-            keeping.save_now_and_then(network)
+        if reason == DONE and isinstance(network, OneCore):
+            if keeping is not None:
+                keeping.save_now_and_then(network)
         else:
             frames.extend(delivery_table(world, meters) for meters in network.meters())
 

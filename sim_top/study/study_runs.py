@@ -18,19 +18,20 @@ import vlane
 from vlane.credits.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import misplaced
 from vlane.golden.engine.kernel import source_digest
+from vlane.golden.network.cores import running
 from vlane.golden.network.division import check_parts
 from vlane.golden.topologies.topology import End, Topology
 from vlane.rates import NAMED_RATES, rate_of
 from vlane.sim_top.output.console import note
 from vlane.sim_top.scenario.congestion_settings import flows_held
 from vlane.sim_top.scenario.equipment import fastest_captured
-from vlane.sim_top.scenario.world import World
+from vlane.sim_top.scenario.world import World, make_network
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.record import write_record
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
 from vlane.sim_top.study.run_store import TABLES, JoinedPart, RunKey, RunStore
 from vlane.sim_top.study.simulate import RunResult, StuckError, simulate, tables_of
-from vlane.sim_top.study.sweep import Sweep
+from vlane.sim_top.study.sweep import Sweep, SweepPoint
 from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
 from vlane.study.file import shown_changes
 from vlane.study.packet_trace import trace_remarks
@@ -131,6 +132,8 @@ def run_sweep(
             for key, point in wanted
             if key not in done
         ]
+        if jobs > 1 and len(tasks) > 1 and not cluster:
+            _compile_once([point for point in sweep.points if any(key not in done for key in point.runs())])
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
         with contextlib.closing(making):
             for key, result, tables in making:
@@ -147,6 +150,25 @@ def run_sweep(
                 joined[name].append((key, which, clocks[key.point]))
         store.keep_results(levels, runs, joined)
     return results
+
+
+def _compile_once(points: list[SweepPoint]) -> None:
+    """Compile golden for each kind of network before processes would do so at the same time."""
+    kinds: dict[str, SweepPoint] = {}
+    for point in points:
+        study = point.world.study
+        parts = (
+            study.switch,
+            study.scheduler.name,
+            study.scheduler.parameters,
+            study.link.credits,
+            point.world.data_vls,
+        )
+        more = (study.congestion is None, study.connections is None, study.network.topology, study.measure)
+        kinds.setdefault(repr((*parts, *more)), point)
+    for point in kinds.values():
+        run = point.runs()[0]
+        running(make_network(point.world, load=run.load, seed=run.seed), cores=1).warm()
 
 
 def shown_run(key: RunKey) -> str:

@@ -175,7 +175,7 @@ def test_a_study_shows_times_at_its_rate_or_at_that_of_the_command(study: Path, 
     table = pl.read_parquet(tmp_path / "out" / "results.parquet")
     assert table["latency_mean_ns"].to_list() == pytest.approx([each * 8 for each in table["latency_mean_cycles"]])
     assert table["run_simulated_ns"].to_list() == [24_000] * 2
-    assert "rates in Gb/s per host, latencies in ns; 8 ns per cycle on links of 64 Gb/s" in shown.out
+    assert "a cycle is 8 ns, 1 flit per cycle is 64 Gb/s" in shown.out
 
 
 @pytest.mark.parametrize(

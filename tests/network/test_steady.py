@@ -408,7 +408,7 @@ def test_the_screen_shows_no_latency_of_a_saturated_level(tmp_path: Path) -> Non
         .replace("seeds = [1, 2]", "seeds = [1]")
         .replace("share = 0.5\nbytes", "share = 0.5\nhot_share = 1.0\nhot_hosts = [0]\nbytes")
     )
-    shown = call_apart("simulate", study, "--out", tmp_path / "out")
+    shown = call_apart("simulate", study, "--out", tmp_path / "out", "--verbose")
     document = call("simulate", study, "--out", tmp_path / "precise", "--precision", "0.2", "--json").json()
 
     assert shown.status == 0, shown.err
@@ -416,6 +416,7 @@ def test_the_screen_shows_no_latency_of_a_saturated_level(tmp_path: Path) -> Non
     (run,) = document["runs"]
     assert run["saturated"] is True
     saturated = sum(level["saturated"] for level in run["per_sl"])
-    assert len(rows) == 2 * saturated > 0
-    assert ["yes" in row for row in rows] == [True] * saturated + [False] * saturated  # in cycles, then in ns
+    assert len(rows) == 3 * saturated > 0
+    # in the summary, then in cycles, then in ns
+    assert ["yes" in row for row in rows] == [True] * 2 * saturated + [False] * saturated
     assert all("precise" in level and "accepted_parts" not in level for level in run["per_sl"])

@@ -212,6 +212,6 @@ def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:
 
 def test_the_screen_names_a_replay(tmp_path: Path) -> None:
     """The text output of a replay shows each level in cycles and in time."""
-    called = call_apart("simulate", ROOT / "sim_top" / "configs" / "replay_incast.toml", "--out", tmp_path)
+    called = call_apart("simulate", ROOT / "sim_top" / "configs" / "replay_incast.toml", "--out", tmp_path, "--verbose")
 
-    assert sum("replay " in line for line in called.out.splitlines()) == 2 * 2
+    assert sum("replay " in line for line in called.out.splitlines()) == 3 * 2

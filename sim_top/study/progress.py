@@ -1,11 +1,15 @@
-"""Estimate of the remaining time of a study's sitting."""
+"""Estimate of the remaining time of runs, and signs of life of a long run."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+_log = logging.getLogger("vlane.study")
+BEAT_SECONDS = 5.0
+"""Longest time without a line of progress."""
 _TAKEN = 0.3
 """Fraction of its CPU time within which a run must appear to count as reused."""
 
@@ -84,3 +88,27 @@ def shown_time(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+
+
+class Heartbeat:
+    """Lines of progress of one run, at least every five seconds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the run.
+    now : callable
+        Returns the time in seconds.
+    """
+
+    def __init__(self, name: str, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._name, self._now = name, now
+        self._start = self._said = now()
+
+    def beat(self, cycle: int, end: int) -> None:
+        """Log the share of the cycles that are done and the remaining time, if the last line is old enough."""
+        at = self._now()
+        if at - self._said >= BEAT_SECONDS and cycle > 0:
+            left = shown_time((at - self._start) * (end - cycle) / cycle)
+            _log.info("%s: cycle %s of %s, about %s left", self._name, f"{cycle:,}", f"{end:,}", left)
+            self._said = at
