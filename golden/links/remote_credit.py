@@ -25,36 +25,6 @@ def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
 
 
 @inner
-def _receive_nothing(rooms: Rooms, end: int, cycle: int) -> None:
-    """Do nothing: returns take effect when they arrive."""
-
-
-@inner
-def _send_nothing(rooms: Rooms, end: int, to: int, cycle: int, flight: int) -> None:
-    """Do nothing: credit returns need no FCPs."""
-
-
-@inner
-def _load_nothing(limits: FCPLimits, end: int) -> None:
-    """Do nothing."""
-
-
-@inner
-def _never(rooms: Rooms, end: int, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
-    return False
-
-
-@inner
-def _no(rooms: Rooms) -> bool:  # noqa: ARG001 - one signature for all types
-    return False
-
-
-@inner
-def _no_period(rooms: Rooms) -> int:  # noqa: ARG001 - one signature for all types
-    return 0
-
-
-@inner
 def _period(limits: FCPLimits) -> int:
     return limits.period
 
@@ -79,22 +49,19 @@ def _most_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
     return limits.most
 
 
-@inner
-def _drop_nothing(rooms: Rooms, end: int, until: int) -> None:
-    """Do nothing: returns are never lost."""
-
-
-@by_type({Rooms: _no_period, FCPLimits: _period})
+@by_type({FCPLimits: _period}, default=True)
 def fcp_period(remote: Any) -> int:
     """Return the period of FCPs in cycles.
 
     The period is 0 with credit returns, which need no FCPs.
     """
+    return 0
 
 
-@by_type({Rooms: _no, FCPLimits: limits.uses_sideband})
+@by_type({FCPLimits: limits.uses_sideband}, default=True)
 def uses_sideband(remote: Any) -> bool:
     """Return whether flow-control packets use a sideband instead of the link."""
+    return False
 
 
 @by_type({Rooms: room.fits, FCPLimits: limits.allows})
@@ -117,7 +84,7 @@ def came_free(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Count freed blocks: in the remote buffer with returns, in the port's own input buffer with FCPs."""
 
 
-@by_type({Rooms: _receive_nothing, FCPLimits: limits.receive_fcps})
+@by_type({FCPLimits: limits.receive_fcps}, default=True)
 def receive_fcps(remote: Any, end: int, cycle: int) -> None:
     """Apply the limits of the FCPs that are valid in a cycle."""
 
@@ -132,22 +99,23 @@ def most_taken(remote: Any) -> NDArray[np.int64]:
     """Return the maximum number of blocks in use in the remote buffers, as known to the senders, by port and VL."""
 
 
-@by_type({Rooms: _drop_nothing, FCPLimits: limits.drop_fcps})
+@by_type({FCPLimits: limits.drop_fcps}, default=True)
 def drop_fcps(remote: Any, end: int, until: int) -> None:
     """Mark the flow-control packets that a port sends before a cycle as lost."""
 
 
-@by_type({Rooms: _never, FCPLimits: limits.is_due})
+@by_type({FCPLimits: limits.is_due}, default=True)
 def fcp_due(remote: Any, end: int, cycle: int) -> bool:
     """Return whether an FCP of any VL is due in a cycle."""
+    return False
 
 
-@by_type({Rooms: _send_nothing, FCPLimits: limits.send_fcp})
+@by_type({FCPLimits: limits.send_fcp}, default=True)
 def send_fcp(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
     """Send the next due FCP."""
 
 
-@by_type({Rooms: room.load_rooms, FCPLimits: _load_nothing})
+@by_type({Rooms: room.load_rooms}, default=True)
 def load_remote(remote: Any, end: int) -> None:
     """Prefetch the credits of a sender.
 

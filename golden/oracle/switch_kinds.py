@@ -68,19 +68,15 @@ def stamped(switches: Any, header: Any, stamp: int) -> Any:
 
 
 @inner
-def _no_channel(switches: Any, header: Any) -> int:
-    return 0
-
-
-@inner
 def _channel(switches: OPASwitches, header: Any) -> int:
     low, top = header >> _LANE, header >> _CHANNEL_TOP & np.uint64(1)
     return int(low | top << np.uint64(4))
 
 
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_channel), OPASwitches: _channel})
+@by_type({OPASwitches: _channel}, default=True)
 def channel_of(switches: Any, header: Any) -> int:
     """Return the channel in a header, or 0 for switches without channels."""
+    return 0
 
 
 @inner
@@ -162,19 +158,9 @@ def restore_switches(switches: Any, initial: Any) -> None:
     """
 
 
-@inner
-def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
-    """Do nothing: freed blocks are returned at once."""
-
-
-@by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
+@by_type({FCPLimits: count_freed}, default=True)
 def count_returned(remote: Any, port: int, lane: int, blocks: int) -> None:
     """Add blocks that left an input buffer in the previous cycle to the port's flow-control limit."""
-
-
-@inner
-def _send_no_fcp(remote: Rooms, machine: SwitchMachine, port: int, cycle: int) -> bool:
-    return False
 
 
 @inner
@@ -188,9 +174,10 @@ def _send_fcp(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int) 
     return True
 
 
-@by_type({Rooms: _send_no_fcp, FCPLimits: _send_fcp})
+@by_type({FCPLimits: _send_fcp}, default=True)
 def send_fcp(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
     """Send a due flow-control packet if the port is free and return whether one is sent."""
+    return False
 
 
 @inner

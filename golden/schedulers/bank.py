@@ -41,16 +41,11 @@ def _constant(value: Any) -> Callable[[Bank], Any]:
     return constant
 
 
-@inner
-def _nothing(bank: Bank, port: int) -> None:
-    """Do nothing."""
-
-
 _MODULE_OF = {module.State: module for module in MODULES}
 _STEPS = {module.State: module.step for module in MODULES}
 _LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODULES}
 # most states span a few cache lines, which the hardware prefetcher loads; only tables need a software prefetch
-_LOADS = {module.State: getattr(module, "load_ahead", _nothing) for module in MODULES}
+_LOADS = {module.State: module.load_ahead for module in MODULES if hasattr(module, "load_ahead")}
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
 
 
@@ -58,7 +53,6 @@ def _know(module: Any) -> None:
     """Register a plug-in scheduler's functions under its state type."""
     if module.State not in _STEPS:
         _STEPS[module.State] = module.step
-        _LOADS[module.State] = _nothing
         _LOOKS_BEHIND[module.State] = _constant(module.LOOKS_BEHIND)
         _RESTS_AFTER[module.State] = _constant(module.REST_CYCLES)
 
@@ -170,7 +164,7 @@ def looks_behind(bank: Bank) -> bool:
     """
 
 
-@by_type(_LOADS)
+@by_type(_LOADS, default=True)
 def load_tables(bank: Bank, port: int) -> None:
     """Prefetch the tables that a decision of a port's scheduler reads."""
 

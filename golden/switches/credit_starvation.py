@@ -134,23 +134,14 @@ def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
 
 
 @inner
-def _not(starvation: Unstarved) -> bool:  # noqa: ARG001 - one signature for all types
-    return False
-
-
-@inner
-def _so(starvation: Starvation) -> bool:  # noqa: ARG001 - one signature for all types
+def _so(starvation: Starvation) -> bool:
     return True
 
 
-@by_type({Unstarved: _not, Starvation: _so})
-def starves(starvation: Any) -> bool:  # type: ignore[empty-body]
+@by_type({Starvation: _so}, default=True)
+def starves(starvation: Any) -> bool:
     """Return whether credit starvation is modelled."""
-
-
-@inner
-def _not_waiting(starvation: Unstarved, port: int, lane: int, blocks: int) -> None:
-    """Do nothing: no credit starvation."""
+    return False
 
 
 @inner
@@ -158,14 +149,9 @@ def _waiting(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
     starvation.lane[port, lane].waiting += blocks
 
 
-@by_type({Unstarved: _not_waiting, Starvation: _waiting})
+@by_type({Starvation: _waiting}, default=True)
 def note_waiting(starvation: Any, port: int, lane: int, blocks: int) -> None:
     """Count a packet queued on a VL, in the first cycle in which it may be granted."""
-
-
-@inner
-def _not_granted(starvation: Unstarved, port: int, lane: int, blocks: int) -> None:
-    """Do nothing: no credit starvation."""
 
 
 @inner
@@ -175,14 +161,9 @@ def _granted(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
     lane_state.going += blocks
 
 
-@by_type({Unstarved: _not_granted, Starvation: _granted})
+@by_type({Starvation: _granted}, default=True)
 def note_grant(starvation: Any, port: int, lane: int, blocks: int) -> None:
     """Count a packet of a VL that is granted, or begins to be dropped, in this cycle."""
-
-
-@inner
-def _does_not_cross(starvation: Unstarved, port: int, lane: int, packet: Packet, since: int) -> None:
-    """Do nothing: no credit starvation."""
 
 
 @inner
@@ -198,7 +179,7 @@ def _crosses(starvation: Starvation, port: int, lane: int, packet: Packet, since
     port_state.ahead = min(since - 1 - packet.arrived, packet.flits)
 
 
-@by_type({Unstarved: _does_not_cross, Starvation: _crosses})
+@by_type({Starvation: _crosses}, default=True)
 def crosses(starvation: Any, port: int, lane: int, packet: Packet, since: int) -> None:
     """Register the packet that crosses from cycle ``since`` on.
 

@@ -126,23 +126,14 @@ def new_faster_ib_switches(
 
 
 @inner
-def _one_pass(switches: IBSwitches) -> int:  # noqa: ARG001 - one signature for all types
-    return 1
-
-
-@inner
 def _passes(switches: FasterIBSwitches) -> int:
     return switches.iterations
 
 
-@by_type({IBSwitches: _one_pass, FasterIBSwitches: _passes})
+@by_type({FasterIBSwitches: _passes}, default=True)
 def iterations_of(switches: Any) -> int:
     """Return the number of allocation passes per cycle, a constant for default switches."""
-
-
-@inner
-def _usual_speed(switches: IBSwitches) -> int:  # noqa: ARG001 - one signature for all types
-    return SPEED
+    return 1
 
 
 @inner
@@ -150,9 +141,10 @@ def _own_speed(switches: FasterIBSwitches) -> int:
     return switches.speed
 
 
-@by_type({IBSwitches: _usual_speed, FasterIBSwitches: _own_speed})
+@by_type({FasterIBSwitches: _own_speed}, default=True)
 def speed_of(switches: Any) -> int:
     """Return the maximum number of flits that cross from one input per cycle, a constant for default switches."""
+    return SPEED
 
 
 @inner

@@ -96,58 +96,36 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
 
 
 @inner
-def _all_of_it(switches: Any, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - one signature for all types
+def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:
+    return 1, 1
+
+
+@by_type({FlitSwitches: _one_block}, default=True)
+def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
+    """Return the flits and blocks of input-buffer space that a grant of this packet frees."""
     return field.flits, field.blocks
 
 
 @inner
-def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - one signature for all types
-    return 1, 1
-
-
-@by_type({**dict.fromkeys((*_TOGETHER, *_ONE_BY_ONE), _all_of_it), FlitSwitches: _one_block})
-def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
-    """Return the flits and blocks of input-buffer space that a grant of this packet frees."""
-
-
-@inner
-def _one_at_a_time(switches: Any) -> bool:  # noqa: ARG001 - one signature for all types
-    return False
-
-
-@inner
-def _at_the_same_time(switches: Any) -> bool:  # noqa: ARG001 - one signature for all types
+def _at_the_same_time(switches: Any) -> bool:
     return True
 
 
-@by_type(
-    {
-        **dict.fromkeys((IBSwitches, FasterIBSwitches, FifoSwitches, FlitSwitches, OPASwitches), _one_at_a_time),
-        **dict.fromkeys(_PER_VL, _at_the_same_time),
-    }
-)
+@by_type(dict.fromkeys(_PER_VL, _at_the_same_time), default=True)
 def vls_apart(switches: Any) -> bool:
     """Return whether packets of several VLs of one input can cross at the same time."""
+    return False
 
 
-@inner
-def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
-    """Do nothing: the switch has no central buffers."""
-
-
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_centre), OPASwitches: opa_switch.store})
+@by_type({OPASwitches: opa_switch.store}, default=True)
 def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Append a packet to its queue in a central buffer."""
 
 
-@inner
-def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - one signature for all types
-    return 0
-
-
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_buffers), OPASwitches: opa_switch.central_buffers})
+@by_type({OPASwitches: opa_switch.central_buffers}, default=True)
 def central_buffers(switches: Any) -> int:
     """Return the number of central buffers per switch, or 0 for InfiniBand switches."""
+    return 0
 
 
 @inner
@@ -160,24 +138,16 @@ def central_heads(switches: Any) -> NDArray[np.int64]:
     """Return the head packet of each central-buffer queue as an array (buffers, VLs), or -1 for none."""
 
 
-@inner
-def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG001 - one signature for all types
+@by_type({OPASwitches: opa_switch.buffer_between}, default=True)
+def buffer_between(switches: Any, port: int, output: int) -> int:
+    """Return the central buffer between an input and an output, or -1 for none."""
     return -1
 
 
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _never_between), OPASwitches: opa_switch.buffer_between})
-def buffer_between(switches: Any, port: int, output: int) -> int:
-    """Return the central buffer between an input and an output, or -1 for none."""
-
-
-@inner
-def _one_channel(switches: Any) -> int:  # noqa: ARG001 - one signature for all types
-    return 1
-
-
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _one_channel), OPASwitches: opa_switch.channels})
+@by_type({OPASwitches: opa_switch.channels}, default=True)
 def channels_of(switches: Any) -> int:
     """Return the number of channels that the switch tables distinguish."""
+    return 1
 
 
 @inner

@@ -85,23 +85,14 @@ def new_marking(markers: Markers, *, ports: int, by_inputs: bool) -> Marking:
 
 
 @inner
-def _does_not(marking: Unmarked) -> bool:  # noqa: ARG001 - one signature for all types
-    return False
-
-
-@inner
-def _does(marking: Marking) -> bool:  # noqa: ARG001 - one signature for all types
+def _does(marking: Marking) -> bool:
     return True
 
 
-@by_type({Unmarked: _does_not, Marking: _does})
-def marks(marking: Any) -> bool:  # type: ignore[empty-body]
+@by_type({Marking: _does}, default=True)
+def marks(marking: Any) -> bool:
     """Return whether outputs mark."""
-
-
-@inner
-def _no_grant(marking: Unmarked, port: int, lane: int, blocks: int, since: int) -> None:
-    """Do nothing: no marking."""
+    return False
 
 
 @inner
@@ -111,16 +102,9 @@ def _grant(marking: Marking, port: int, lane: int, blocks: int, since: int) -> N
         lane_state.changed, lane_state.granted = since, blocks
 
 
-@by_type({Unmarked: _no_grant, Marking: _grant})
+@by_type({Marking: _grant}, default=True)
 def note_grant(marking: Any, port: int, lane: int, blocks: int, since: int) -> None:
     """Report reserved output-buffer space of a VL, for a packet that requests the link from ``since`` on."""
-
-
-@inner
-def _not_queued(
-    marking: Unmarked, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
-) -> None:
-    """Do nothing: no marking."""
 
 
 @inner
@@ -129,16 +113,9 @@ def _queued(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane:
         joined(marking.inputs, inputs, packets, port, lane, packet, cycle)
 
 
-@by_type({Unmarked: _not_queued, Marking: _queued})
+@by_type({Marking: _queued}, default=True)
 def note_queued(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     """Report a packet queued at an input, on its incoming VL, in the first cycle in which it may be granted."""
-
-
-@inner
-def _not_taken(
-    marking: Unmarked, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
-) -> None:
-    """Do nothing: no marking."""
 
 
 @inner
@@ -147,14 +124,9 @@ def _taken(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: 
         left(marking.inputs, inputs, packets, port, lane, packet, cycle + 1)
 
 
-@by_type({Unmarked: _not_taken, Marking: _taken})
+@by_type({Marking: _taken}, default=True)
 def note_taken(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     """Report a packet removed from its input queue by a grant in this cycle."""
-
-
-@inner
-def _not_starved(marking: Unmarked, port: int, lane: int) -> None:
-    """Do nothing: no marking."""
 
 
 @inner
@@ -163,14 +135,9 @@ def _starved(marking: Marking, port: int, lane: int) -> None:
         starve(marking.markers, port, lane)
 
 
-@by_type({Unmarked: _not_starved, Marking: _starved})
+@by_type({Marking: _starved}, default=True)
 def note_starved(marking: Any, port: int, lane: int) -> None:
     """Report that the head of a VL lacks credit in a cycle in which the link is free."""
-
-
-@inner
-def _no_pause(marking: Unmarked, port: int, cycle: int, until: int) -> None:
-    """Do nothing: no marking."""
 
 
 @inner
@@ -180,7 +147,7 @@ def _pause(marking: Marking, port: int, cycle: int, until: int) -> None:
         marking.idle_from[port] = until
 
 
-@by_type({Unmarked: _no_pause, Marking: _pause})
+@by_type({Marking: _pause}, default=True)
 def note_pause(marking: Any, port: int, cycle: int, until: int) -> None:
     """Report that the link is neither free nor idle from ``cycle`` to before ``until`` (NCC-5)."""
 
@@ -208,11 +175,6 @@ class Start(NamedTuple):
 
 
 @inner
-def _never(marking: Unmarked, port: int, lane: int, start: Start, cycle: int) -> bool:  # noqa: ARG001 - one signature for all types
-    return False
-
-
-@inner
 def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> bool:
     if port >= len(marking.idle_from):
         return False
@@ -228,6 +190,7 @@ def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> 
     return marked
 
 
-@by_type({Unmarked: _never, Marking: _if_so})
-def is_marked(marking: Any, port: int, lane: int, start: Start, cycle: int) -> bool:  # type: ignore[empty-body]
+@by_type({Marking: _if_so}, default=True)
+def is_marked(marking: Any, port: int, lane: int, start: Start, cycle: int) -> bool:
     """Report a packet start to the marker and return whether the packet is marked."""
+    return False

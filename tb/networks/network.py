@@ -199,12 +199,7 @@ def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) ->
             hardware.back[place, credit_return.lane] += credit_return.blocks
 
 
-@inner
-def _no_returns_due(remote: FCPLimits, net: Network, hardware: Hardware, cycle: int) -> None:
-    """Do nothing, because credits travel in flow-control packets."""
-
-
-@by_type({Rooms: _returns_due, FCPLimits: _no_returns_due})
+@by_type({Rooms: _returns_due}, default=True)
 def _look_at_returns(remote: RemoteCredit, net: Network, hardware: Hardware, cycle: int) -> None:
     """Record the credits arriving without delay in this cycle."""
 

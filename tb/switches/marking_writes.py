@@ -12,7 +12,7 @@ from vlane.congestion.marking_write import PORT_BITS
 from vlane.golden.congestion.markers import set_marking_rate, set_port_element, set_threshold, set_victim_mask
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.random_bits import below, draw
-from vlane.golden.switches.marking import Marking, Unmarked
+from vlane.golden.switches.marking import Marking
 from vlane.tb.machinery.native.packing import put
 from vlane.tb.switches.surroundings_switch import (
     W_FIVE,
@@ -63,11 +63,6 @@ def draw_marking(surroundings: SwitchSurroundings, slot: int, bits: NDArray[np.u
 
 
 @inner
-def _nothing(marking: Unmarked, surroundings: SwitchSurroundings, cycle: int) -> None:
-    """Do nothing: no output marks."""
-
-
-@inner
 def _apply(marking: Marking, surroundings: SwitchSurroundings, cycle: int) -> None:
     slot, markers = cycle % 4, marking.markers
     write = surroundings.written[slot]
@@ -87,7 +82,7 @@ def _apply(marking: Marking, surroundings: SwitchSurroundings, cycle: int) -> No
             )
 
 
-@by_type({Unmarked: _nothing, Marking: _apply})
+@by_type({Marking: _apply}, default=True)
 def apply_marking(marking: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
     """Apply the settings written in a cycle to golden's markers (IBS-M3)."""
 

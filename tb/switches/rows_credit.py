@@ -31,33 +31,19 @@ _LOST = 8
 
 
 @inner
-def _of_returns(remote: Rooms, switches: Any) -> int:  # noqa: ARG001 - the type is sufficient
+def _of_returns(remote: Rooms, switches: Any) -> int:
     return 1 if vls_apart(switches) else 2
 
 
-@inner
-def _of_limits(remote: FCPLimits, switches: Any) -> int:  # noqa: ARG001 - the type is sufficient
+@by_type({Rooms: _of_returns}, default=True)
+def fields(remote: Any, switches: Any) -> int:
+    """Return the number of row elements for credits, per port and direction."""
     return 3
 
 
-@by_type({Rooms: _of_returns, FCPLimits: _of_limits})
-def fields(remote: Any, switches: Any) -> int:
-    """Return the number of row elements for credits, per port and direction."""
-
-
-@inner
-def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
-    """Do nothing: returns are sent at once."""
-
-
-@by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
+@by_type({FCPLimits: count_freed}, default=True)
 def count_returned(remote: Any, port: int, lane: int, blocks: int) -> None:
     """Count blocks that left an input's buffer in the previous cycle."""
-
-
-@inner
-def _send_no_fcp(remote: Rooms, surroundings: SwitchSurroundings, port: int, cycle: int) -> bool:  # noqa: ARG001 - signature of the other variant
-    return False
 
 
 @inner
@@ -71,9 +57,10 @@ def _send_fcp(remote: FCPLimits, surroundings: SwitchSurroundings, port: int, cy
     return True
 
 
-@by_type({Rooms: _send_no_fcp, FCPLimits: _send_fcp})
+@by_type({FCPLimits: _send_fcp}, default=True)
 def send_fcp(remote: Any, surroundings: SwitchSurroundings, port: int, cycle: int) -> bool:
     """Send a due flow-control packet from a free port, and return whether one was sent."""
+    return False
 
 
 @inner
@@ -234,7 +221,7 @@ def show_received(
 
 @inner
 def _show_returned(
-    remote: Rooms,  # noqa: ARG001 - dispatch by type
+    remote: Rooms,
     surroundings: SwitchSurroundings,
     port: int,
     slot: int,

@@ -63,13 +63,6 @@ def freed_before(starvation: Any, surroundings: SwitchSurroundings, port: int, s
 
 
 @inner
-def _hold_nothing(
-    starvation: Unstarved, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]
-) -> None:
-    """Do nothing: all freed blocks are returned."""
-
-
-@inner
 def _hold(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     speed = surroundings.out_ports.returns.speed
     for port in range(len(surroundings.tx)):
@@ -83,7 +76,7 @@ def _hold(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int, 
         rules[WITHHELD] += starvation.port[port].withheld != before
 
 
-@by_type({Unstarved: _hold_nothing, Starvation: _hold})
+@by_type({Starvation: _hold}, default=True)
 def hold(starvation: Any, surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Withhold freed blocks at the inputs, and schedule their returns for the next cycle (IBS-K2 to IBS-K5)."""
 
@@ -98,11 +91,6 @@ def draw_starvation(surroundings: SwitchSurroundings, slot: int, bits: NDArray[n
     write[W_THREE] = below(bits, 1 << SHIFT_BITS)
     write[W_FOUR] = below(bits, 1 << MULTIPLIER_BITS) if below(bits, 32) == 0 else below(bits, _SHORT)
     surroundings.rows[slot] = draw(bits) | draw(bits)
-
-
-@inner
-def _nothing(starvation: Unstarved, surroundings: SwitchSurroundings, cycle: int) -> None:
-    """Do nothing: no input withholds credits."""
 
 
 @inner
@@ -122,7 +110,7 @@ def _apply(starvation: Starvation, surroundings: SwitchSurroundings, cycle: int)
             set_return(starvation, number, write[W_TWO], write[W_FOUR] >> write[W_THREE])
 
 
-@by_type({Unstarved: _nothing, Starvation: _apply})
+@by_type({Starvation: _apply}, default=True)
 def apply_starvation(starvation: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
     """Apply the settings written in a cycle to golden's inputs (IBS-K6)."""
 

@@ -300,6 +300,12 @@ def _chosen(state: Any, more: int) -> int:
     """Dispatch on the type of the first argument."""
 
 
+@by_type({Other: _length_of}, default=True)
+def _chosen_or_more(state: Any, more: int) -> int:  # noqa: ARG001 - dispatched by type
+    """Dispatch on the type of the first argument; its own body serves other types."""
+    return 7 * more
+
+
 def _closure(step: int) -> Any:
     @inner
     def stepped(number: int) -> int:
@@ -328,6 +334,7 @@ def _order(state: Outer, out: NDArray[np.int64]) -> None:
     out[7] = row[0]
     out[8] = _by_five(1) * 100 + _by_seven(1)
     out[9] = _chosen(state, 1) + _chosen(Other(row), 1)
+    out[10] = 100 * _chosen_or_more(state, 3) + _chosen_or_more(Other(row), 2)
 
 
 @kernel
