@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vlane.fabric.options.findings import Scratch
-from vlane.fabric.options.lines import Options
+from vlane.fabric.options.lines import Options, new_options
 from vlane.fabric.options.notes import ROW_NUMBERS, Notes
 from vlane.fabric.options.rules import FAULT_NUMBERS
 from vlane.fabric.options.words import PHRASES, PREAMBLE
+from vlane.golden.schedulers.bank import RULE_COUNT
 from vlane.golden.schedulers.by_name import module_of
 from vlane.schedulers.registry import IB_ARBITER, SCHEDULERS
 from vlane.schedulers.vlarb import MAX_ENTRIES, VL15
-from vlane.schedulers.vlarb_service import SHARE_CASES, LaneService
-from vlane.schedulers.vlarb_shares import ShareTable
+from vlane.schedulers.vlarb_service import SHARE_CASES, LaneService, new_lane_service
+from vlane.schedulers.vlarb_shares import ShareTable, new_share_table
 from vlane.tables.sl2vl import SL_COUNT
 from vlane.units import MAX_DATA_VLS
 
@@ -93,20 +93,20 @@ class PageMemory(NamedTuple):
     scratch: Scratch
     share_table: ShareTable
     service: LaneService
-    high_vl: NDArray[np.int64]
-    high_weight: NDArray[np.int64]
-    low_vl: NDArray[np.int64]
-    low_weight: NDArray[np.int64]
-    row: NDArray[np.int64]
-    lanes: NDArray[np.int64]
-    facts: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    order: NDArray[np.int32]
-    sources: NDArray[np.int32]
-    sent: NDArray[np.int64]
-    shown: NDArray[np.int64]
-    rules: NDArray[np.int64]
+    high_vl: Any
+    high_weight: Any
+    low_vl: Any
+    low_weight: Any
+    row: Any
+    lanes: Any
+    facts: Any
+    blocks: Any
+    weights: Any
+    order: Any
+    sources: Any
+    sent: Any
+    shown: Any
+    rules: Any
 
 
 def new_state(name: str) -> Any:
@@ -119,23 +119,15 @@ def new_state(name: str) -> Any:
 
 def new_memory() -> PageMemory:
     """Return the memory at the start of the page. Only the first arrays have contents."""
-    text = np.zeros(len(PREAMBLE) + MOST_BYTES, np.uint8)
-    text[: len(PREAMBLE)] = np.frombuffer(PREAMBLE, np.uint8)
-    columns = (np.zeros(_MOST_OPTIONS, np.int32) for _ in range(9))
-    slots = np.zeros(2 * _MOST_OPTIONS, np.int32)
-    notes = Notes(
-        np.frombuffer(PHRASES, np.uint8).copy(),
-        np.zeros(_NOTE_BYTES, np.uint8),
-        np.zeros(ROW_NUMBERS * _MOST_NOTES, np.int32),
-        _numbers(2),
-    )
+    text = _bytes(PREAMBLE + bytes(MOST_BYTES))
+    notes = Notes(_bytes(PHRASES), _bytes(bytes(_NOTE_BYTES)), _small_numbers(ROW_NUMBERS * _MOST_NOTES), _numbers(2))
     return PageMemory(
         arbiter=new_state(IB_ARBITER),
-        options=Options(text, *columns, slots, _numbers(3)),
+        options=new_options(text, _MOST_OPTIONS, _small_numbers),
         notes=notes,
         scratch=Scratch(_numbers(2 * MAX_ENTRIES), _numbers(SL_COUNT), _numbers(FAULT_NUMBERS * _MOST_FAULTS)),
-        share_table=ShareTable(*(_numbers(MAX_ENTRIES) for _ in range(4)), *(_numbers(LANES) for _ in range(3))),
-        service=LaneService(*(_numbers(LANES) for _ in range(3)), _numbers(2 * SHARE_CASES), _numbers(2)),
+        share_table=new_share_table(_numbers),
+        service=new_lane_service(_numbers),
         high_vl=_numbers(MAX_ENTRIES),
         high_weight=_numbers(MAX_ENTRIES),
         low_vl=_numbers(MAX_ENTRIES),
@@ -145,13 +137,21 @@ def new_memory() -> PageMemory:
         facts=_numbers(SETS_KIND + 1),
         blocks=_numbers(LANES),
         weights=_numbers(LANES),
-        order=np.zeros(MOST_PACKETS, np.int32),
-        sources=np.zeros(MOST_PACKETS, np.int32),
+        order=_small_numbers(MOST_PACKETS),
+        sources=_small_numbers(MOST_PACKETS),
         sent=_numbers(LANES),
         shown=_numbers(BUSY + 1),
-        rules=_numbers(max(module_of(name).RULE_COUNT for name in SCHEDULERS)),
+        rules=_numbers(RULE_COUNT),
     )
 
 
-def _numbers(count: int) -> NDArray[np.int64]:
+def _numbers(count: int) -> Any:
     return np.zeros(count, np.int64)
+
+
+def _small_numbers(count: int) -> Any:
+    return np.zeros(count, np.int32)
+
+
+def _bytes(data: bytes) -> Any:
+    return np.frombuffer(data, np.uint8).copy()

@@ -8,8 +8,9 @@ from math import inf
 
 from vlane.fabric.dumps.opensm_conf import OpenSMConf
 from vlane.fabric.model import Fabric, Kind, Port
-from vlane.schedulers.vlarb import VL15, VLArbTable
-from vlane.schedulers.vlarb_service import NO_BOUND, SHARE_CASES, LaneService, measure_lane
+from vlane.fabric.options.lines import zeros
+from vlane.schedulers.vlarb import VLArbTable
+from vlane.schedulers.vlarb_service import NO_BOUND, measure_lane, new_lane_service
 from vlane.tables.sl2vl import VL_DROP
 from vlane.units import mtu_blocks
 
@@ -159,7 +160,7 @@ def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tupl
     used = sorted({lane for each in lanes.values() for lane in each if lane < data_vls})
     senders, shares, waits = sum(1 << lane for lane in used), {}, {}
     for lane in used:
-        service = LaneService(*([0] * (VL15 + 1) for _ in range(3)), [0] * (2 * SHARE_CASES), [0] * 2)
+        service = new_lane_service(zeros)
         measure_lane(service, *table.columns(), senders, lane, mtu_blocks(mtu))
         sent, whole = service.shares[::2], service.shares[1::2]
         shares[lane] = [part / most if most else 0.0 for part, most in zip(sent, whole, strict=True)]

@@ -278,3 +278,23 @@ def test_a_capture_without_tables_is_refused(tmp_path: Path) -> None:
     shutil.copytree(DATA / "two_switch", fabric)
     (fabric / "smpquery-vlarb.txt").unlink()
     assert_refused(call("vlarb", "explain", "--fabric", fabric), "--fabric", "smpquery-vlarb.txt")
+
+
+def test_a_table_without_options_is_explained(tmp_path: Path) -> None:
+    """Lines high, low, limit and sl2vl are a table; an unbounded limit and whole packets are remarked."""
+    done = explained_options(
+        tmp_path, "high 0:64\nlow 1:1,2:64\nlimit 255\nsl2vl 0,1,2\n", "--mtu", "4096", "--vls", "4"
+    )
+
+    (ports,) = done["ports"]
+    assert (ports["high"], ports["low"], ports["limit_of_high_priority"]) == ([[0, 64]], [[1, 1], [2, 64]], 255)
+    assert [level["share"] for level in ports["levels"]] == [1, 0, 0]
+    assert [each["code"] for each in done["remarks"]] == ["SL2VL_SHORT", "STARVATION", "WEIGHT_BELOW_MTU"]
+
+
+def test_a_table_next_to_options_is_ignored(tmp_path: Path) -> None:
+    """Given any QoS option, OpenSM's rules hold: the lines high and low have no effect."""
+    done = explained_options(tmp_path, f"{OPTIONS}high 5:64\nlimit 255\n", "--vls", "8")
+
+    assert done["ports"][0]["high"] == [[0, 64]]
+    assert done["ports"][0]["limit_of_high_priority"] == 4

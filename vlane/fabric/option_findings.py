@@ -9,7 +9,7 @@ from vlane.fabric.dumps.opensm_conf import PLACE, OpenSMConf, Option
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Kind
 from vlane.fabric.options import findings
-from vlane.fabric.options.lines import OPTIONS
+from vlane.fabric.options.lines import OPTIONS, zeros
 from vlane.fabric.options.notes import BYTES, ROW_NUMBERS, ROWS, Notes
 from vlane.fabric.options.rules import FAULT_NUMBERS
 from vlane.fabric.options.table_findings import starvation_note, weights_note
@@ -57,8 +57,9 @@ def starvation_findings(where: str, table: VLArbTable, vls: int) -> list[Finding
 
 def share_findings(where: str, table: VLArbTable, *, mtu: int, vls: int) -> list[Finding]:
     """Find lists with shares that differ from the weights because ports with ``vls`` lanes send whole packets."""
-    notes, (*lists, _) = new_notes(1, _SHARE_BYTES), table.columns()
-    weights_note(*lists, mtu, mtu_blocks(mtu), vls, notes, new_share_table())
+    notes, (high_vl, high_weight, low_vl, low_weight, _) = new_notes(1, _SHARE_BYTES), table.columns()
+    blocks, shares = mtu_blocks(mtu), new_share_table(zeros)
+    weights_note(high_vl, high_weight, low_vl, low_weight, mtu, blocks, vls, notes, shares)
     return _table_findings(where, notes)
 
 
@@ -79,13 +80,13 @@ def shortened(text: str, most: int = 60) -> str:
 
 def found_notes(notes: Notes) -> list[tuple[Phrase, int, str, str]]:
     """Return sentence, line, name of the option and message of each finding."""
-    made, data, start = [], bytes(notes.out[: notes.used[BYTES]]), 0
+    every, made, data, start = tuple(Phrase), [], bytes(notes.out[: notes.used[BYTES]]), 0
     for row in range(notes.used[ROWS]):
         phrase, line, name_end, end = notes.rows[ROW_NUMBERS * row : ROW_NUMBERS * (row + 1)]
         name, message = (
             harmless(part.decode("utf-8", "surrogateescape")) for part in (data[start:name_end], data[name_end:end])
         )
-        made.append((Phrase(phrase), line, name, message))
+        made.append((every[phrase], line, name, message))
         start = end
     return made
 

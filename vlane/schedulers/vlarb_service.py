@@ -8,10 +8,10 @@ decisions (VLA-n), ``docs/vlarb_waits.md`` derives the waits, ``docs/vlarb_expla
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from typing import NamedTuple
 
-from vlane.schedulers.vlarb import LIMIT_UNBOUNDED
+from vlane.schedulers.vlarb import LIMIT_UNBOUNDED, VL15
 
 NO_BOUND = -1
 """Longest wait of a VL without a bound."""
@@ -329,6 +329,12 @@ class LaneService(NamedTuple):
     sent: MutableSequence[int]
     shares: MutableSequence[int]
     wait: MutableSequence[int]
+
+
+def new_lane_service(make: Callable[[int], MutableSequence[int]]) -> LaneService:
+    """Return memory for the service of a lane; ``make`` returns a sequence of a number of zeros."""
+    lanes = VL15 + 1
+    return LaneService(make(lanes), make(lanes), make(lanes), make(2 * SHARE_CASES), make(2))
 
 
 SHARE_CASES = 3

@@ -5,7 +5,7 @@ All functions but ``lane_shares`` and ``nearest_list`` use the compiler's subset
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from typing import NamedTuple
 
 from vlane.schedulers.vlarb import MAX_ENTRIES, MAX_WEIGHT, VL15, VLArbEntry
@@ -69,10 +69,17 @@ class ShareTable(NamedTuple):
     near: MutableSequence[int]
 
 
-def new_share_table() -> ShareTable:
-    """Return an empty table."""
-    entries, lanes = ([0] * MAX_ENTRIES for _ in range(4)), ([0] * _LANES for _ in range(3))
-    return ShareTable(*entries, *lanes)
+def new_share_table(make: Callable[[int], MutableSequence[int]]) -> ShareTable:
+    """Return an empty table; ``make`` returns a sequence of a number of zeros."""
+    return ShareTable(
+        vl=make(MAX_ENTRIES),
+        weight=make(MAX_ENTRIES),
+        packets=make(MAX_ENTRIES),
+        nearest=make(MAX_ENTRIES),
+        meant=make(_LANES),
+        given=make(_LANES),
+        near=make(_LANES),
+    )
 
 
 def packets_of(weight: int, blocks: int) -> int:
@@ -254,7 +261,7 @@ def nearest_list(entries: Sequence[VLArbEntry], blocks: int) -> NearestList:
 
 
 def _table_of(entries: Sequence[VLArbEntry], blocks: int) -> tuple[ShareTable, int]:
-    table = new_share_table()
+    table = new_share_table(lambda count: [0] * count)
     vls, weights = [entry.vl for entry in entries], [entry.weight for entry in entries]
     return table, fill_shares(table, vls, weights, _LANES, blocks)
 

@@ -25,7 +25,18 @@ from vlane.errors import InputError
 from vlane.fabric.dumps.opensm_numbers import strtol, strtoul
 from vlane.fabric.model import Kind
 from vlane.fabric.options import rules
-from vlane.fabric.options.lines import KNOWN, LINE_BYTES, LONG_LINES, NONE, OPTIONS, Options, has_names, read_options
+from vlane.fabric.options.lines import (
+    KNOWN,
+    LINE_BYTES,
+    LONG_LINES,
+    NONE,
+    OPTIONS,
+    Options,
+    has_names,
+    new_options,
+    read_options,
+    zeros,
+)
 from vlane.fabric.options.words import (
     ADAPTERS,
     NAMES,
@@ -223,8 +234,7 @@ class OpenSMConf:
         """Options for the functions of ``vlane.fabric.options``, OpenSM's defaults included."""
         data = PREAMBLE + self.text
         pieces = data.count(b"\n") + len(data) // LINE_BYTES + 2
-        columns = ([0] * pieces for _ in range(9))
-        options = Options(data, *columns, [NONE] * (2 * pieces), [0] * 3)
+        options = new_options(data, pieces, zeros)
         read_options(options, len(PREAMBLE), len(data))
         return options
 

@@ -7,7 +7,7 @@ rules and OpenSM's functions.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from typing import NamedTuple
 
 LINE_BYTES = 1022
@@ -61,6 +61,39 @@ class Options(NamedTuple):
     long_lines: MutableSequence[int]
     slots: MutableSequence[int]
     counts: MutableSequence[int]
+
+
+def new_options(text: Sequence[int], most: int, make: Callable[[int], MutableSequence[int]]) -> Options:
+    """Return memory for the options of a text.
+
+    Parameters
+    ----------
+    text : sequence of int
+        Bytes of the preamble and of the file.
+    most : int
+        Largest number of options.
+    make : callable
+        Function that returns a sequence of a number of zeros.
+    """
+    return Options(
+        text=text,
+        name_from=make(most),
+        name_to=make(most),
+        value_from=make(most),
+        value_to=make(most),
+        line=make(most),
+        first=make(most),
+        before=make(most),
+        last=make(most),
+        long_lines=make(most),
+        slots=make(2 * most),
+        counts=make(3),
+    )
+
+
+def zeros(count: int) -> MutableSequence[int]:
+    """Return a list of zeros."""
+    return [0] * count
 
 
 def read_options(options: Options, preamble: int, size: int) -> None:
