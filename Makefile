@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate coverage soak evidence nightly bench area netlist verilog fabric page page-tests docs linkcheck pages pins clean
+.PHONY: help env cosim cocotb tools test long live-conf budget check formal opinions stuck plants mutate coverage soak evidence nightly bench elastic area netlist verilog fabric page page-tests docs linkcheck pages pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,10 @@ evidence: $(READY)  ## a billion compared cycles of arbiters and credits, switch
 
 nightly: $(READY)  ## four random instances of every block with a seed that is printed
 	@echo "seed $(SEED)"; for block in $(BLOCKS); do $(VLANE) soak $$block --points 4 --cycles 200000 --seed $(SEED) || exit 1; done
+
+elastic: $(READY)  ## elastic comparison: plants, ten seeds, slack of windows (see docs/elastic.md)
+	@$(PYTHON) -m pytest -q -m "slow or long" tests/lockstep/test_elastic.py
+	@$(PYTHON) bench/slack.py
 
 bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py

@@ -282,7 +282,7 @@ def _mode_of(given: Any) -> str:
 def _of_its_mode(given: Any) -> Any:
     """Reject keys of ``[timing]`` that belong to the other mode."""
     if isinstance(given, dict):
-        kinds = {"elastic": ElasticTiming, "lockstep": Timing}
+        kinds: dict[str, type[BaseModel]] = {"elastic": ElasticTiming, "lockstep": Timing}
         mode = _mode_of(given)
         other = "lockstep" if mode == "elastic" else "elastic"
         for key in given:

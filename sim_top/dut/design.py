@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from vlane.errors import InputError, closest
+from vlane.sim_top.dut.interfaces import FLAT, flattened
 from vlane.sim_top.dut.sources import Sources, verilog_of_vhdl
 from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.model import CompiledModel, compile_library
@@ -126,7 +127,7 @@ class Design:
     given : Sources or tuple of Path
         Files in reading order, with options.
     top : str
-        Name of the module.
+        Name of the module, or of its wrapper if a port is an interface.
     parameters : mapping
         Parameters of the module; omitted parameters take their defaults.
 
@@ -193,11 +194,20 @@ class Design:
         """Files in reading order."""
         return self.sources.files
 
+    @property
+    def module(self) -> str:
+        """Name of the module that the user named."""
+        return self.top.removesuffix(FLAT)
+
     def _read(self) -> str:
         """Read the files, add library files of missing modules, and return the generated header's ports."""
         while True:
             text = verilog_of_vhdl(self.sources, self.top)
             object.__setattr__(self, "text", self._preprocessed() if text is None else text)
+            flat = flattened(self.text, self.module)
+            if flat is not None:
+                object.__setattr__(self, "text", f"{self.text}\n{flat[0]}")
+                object.__setattr__(self, "top", flat[1])
             try:
                 return self._elaborated()
             except InputError as error:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.lockstep.elastic_designs import closed
 from vlane.dut_map import ElasticTiming, Last, StartUp, Strobe, Timing
 from vlane.dut_policy import Policy, read_policy
 from vlane.errors import InputError
 from vlane.sim_top.blocks import find_block
+from vlane.sim_top.cli.main import app
 from vlane.sim_top.dut.elastic import Elastic
 from vlane.sim_top.dut.findings import Failure, Sample
 from vlane.sim_top.dut.goldens import (
@@ -385,6 +388,39 @@ def test_registered_arbiter_agrees_and_its_planted_bugs_are_found(tmp_path: Path
     assert good.unreachable == ["idle", "held", "vl15_first"]
     assert [name for name, failure in found.items() if failure is None] == []
     assert 5 <= len(seen) < len(REGISTERED)
+
+
+@pytest.mark.slow
+def test_command_explains_the_difference_and_writes_a_wave(tmp_path: Path) -> None:
+    """The command reports states, requests and rule of a wrong decision, and a wave with golden's signals."""
+    bug = 1 + REGISTERED.index("turn-skips-a-lane")
+    closed(tmp_path, "registered", "turn-skips-a-lane")
+    (tmp_path / "policy.toml").write_text("wait = 3\n")
+    words = ["cosim", "rr", "--dut", str(tmp_path / "registered.sv"), "--top", "registered"]
+    words += ["--map", str(tmp_path / "map.toml"), "--cycles", "3000"]
+
+    called = CliRunner().invoke(app, [*words, "--waves", str(tmp_path / "wave.fst"), "--json"])
+    text = CliRunner().invoke(app, words)
+    policy = CliRunner().invoke(app, [*words, "--policy", str(tmp_path / "policy.toml"), "--json"])
+
+    assert f"bug = {bug}" in (tmp_path / "map.toml").read_text()
+    found = json.loads(called.stdout)
+    assert (called.exit_code, found["verdict"], found["mode"]) == (1, "difference", "elastic")
+    last = found["failure"]["decisions"][-1]
+    assert last["attempts"][0]["rules"] == ["RR-1"]
+    assert last["winner"] != last["attempts"][0]["winner"]
+    assert found["before"][-1]["cycle"] == found["failure"]["cycle"]
+    assert "decisions, with golden's answer for each state and sampling point" in text.stdout
+    wave = next(file for file in (tmp_path / "wave.vcd", tmp_path / "wave.fst") if file.is_file())
+    shown = Path(f"{wave}.gtkw").read_text()
+    assert "golden.mismatch" in shown
+    assert "TOP.registered.req[3:0]" in shown
+    assert "variable_add golden.winner" in Path(f"{wave}.surfer").read_text()
+    if wave.suffix == ".vcd":
+        vcd = wave.read_text()
+        assert f"#{10 * found['failure']['cycle']}\n" in vcd
+        assert vcd.count("1golden2\n") == 1
+    assert (policy.exit_code, json.loads(policy.stdout)["verdict"]) == (1, "violation")
 
 
 @pytest.mark.slow

@@ -18,6 +18,8 @@ from vlane.sim_top.dut.follower import Follower, OneRow
 from vlane.sim_top.dut.lockstep import ForeignRun
 from vlane.sim_top.dut.schedule import batches
 from vlane.sim_top.dut.wiring import Wiring
+from vlane.tb.arbiters.plants import FOLDER
+from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
 
 RR, RR_MAP = example("rr_arb.sv"), example("rr_arb.toml")
 WRR, WRR_MAP = example("wrr_arb.sv"), example("wrr_arb.toml")
@@ -175,6 +177,64 @@ def test_the_bench_of_the_documentation_passes(tmp_path: Path) -> None:
     assert int(said[1]) > 1000
     assert int(said[2]) == 3004
     assert int(said[3]) > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("simulator", "inner"),
+    [
+        pytest.param("verilator", "0", marks=pytest.mark.long),
+        ("verilator", "1"),
+        pytest.param("icarus", "0", marks=pytest.mark.long),
+        pytest.param("icarus", "1", marks=pytest.mark.long),
+    ],
+)
+def test_elastic_scoreboard_agrees_in_top_and_inner_instances(simulator: str, inner: str, tmp_path: Path) -> None:
+    """A held, registered arbiter agrees in each simulator, as top module and as instance inside the top module."""
+    if not simulator_installed(simulator):
+        pytest.skip(f"{simulator} is not installed")
+    given = FOLDER / "registered.toml"
+
+    done = run_bench(tmp_path, simulator, inner, given)
+
+    said = re.search(r"(\d+) decisions, (\d+) resets", done.stdout)
+    assert said is not None, done.stdout[-3000:] + done.stderr[-1000:]
+    assert done.stdout.count(" PASS ") == 1
+    assert int(said[1]) > 300
+    assert int(said[2]) == 1
+
+
+def run_bench(where: Path, simulator: str, inner: str, given: Path) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "BUILD": str(where),
+        "SOURCE": str(FOLDER / "registered.sv"),
+        "CYCLES": "1000",
+        "PYTHONPATH": str(Path(__file__).parent.parent.parent),
+    }
+    runner = Path(__file__).parent / "benches" / "run.py"
+    command = [sys.executable, "-m", "vlane.sim_top.with_verilator", sys.executable, str(runner)]
+    return subprocess.run(
+        [*command, simulator, inner, str(given)],
+        env=environment,
+        cwd=where,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_elastic_scoreboard_fails_with_a_wrong_order(tmp_path: Path) -> None:
+    """Given a map that says another lane is first, the bench fails and names golden's answer."""
+    (tmp_path / "wrong.toml").write_text(
+        (FOLDER / "registered.toml").read_text().replace("latency = 1", "latency = 1\nfirst = 2")
+    )
+
+    done = run_bench(tmp_path, "verilator", "1", tmp_path / "wrong.toml")
+
+    assert re.search(r"ScoreboardError: cycle [\d,]+: grant \d; golden: state", done.stdout)
 
 
 @pytest.mark.slow
