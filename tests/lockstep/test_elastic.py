@@ -414,7 +414,7 @@ def test_command_explains_the_difference_and_writes_a_wave(tmp_path: Path) -> No
     wave = next(file for file in (tmp_path / "wave.vcd", tmp_path / "wave.fst") if file.is_file())
     shown = Path(f"{wave}.gtkw").read_text()
     assert "golden.mismatch" in shown
-    assert "TOP.registered.req[3:0]" in shown
+    assert "TOP.req[3:0]" in shown
     assert "variable_add golden.winner" in Path(f"{wave}.surfer").read_text()
     if wave.suffix == ".vcd":
         vcd = wave.read_text()

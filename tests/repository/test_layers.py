@@ -127,6 +127,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "machinery/plants": set(),
         "machinery/proofs": {"machinery/native"},
         "machinery/synthesis": {"machinery/native", "machinery/proofs"},
+        "arbiters": set(),
         "by_name": {"machinery/native", "machinery/plants"},
         "machinery/cocotb_benches": {"machinery/native", "by_name"},
         "tables": MACHINERY,
