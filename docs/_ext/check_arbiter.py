@@ -1,4 +1,4 @@
-"""Open ``arbiter.html`` in Chromium and compare it with the command (``make page-tests``); results are stored."""
+"""Open ``arbiter.html`` in Chromium, compare it with the command, and store the result (``make page-tests``)."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _link(browser: Chromium, failed: Failures) -> None:
 
 
 def _screens(browser: Chromium, axe: str, failed: Failures) -> str:
-    """Look at every size and scheme, with axe-core; return the version of axe-core."""
+    """Check every size and scheme with axe-core, and return the version of axe-core."""
     for size in SIZES:
         for scheme in ("light", "dark"):
             browser.prefer(scheme)

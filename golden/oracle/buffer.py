@@ -132,7 +132,7 @@ def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> 
 
 @inner
 def put_buffer(machine: BufferMachine, given: NDArray[np.uint64], resets: int, vl: int, flits: int) -> None:
-    """Write the inputs of a cycle to words: a reset, a reservation, and ports in ``machine``; no data."""
+    """Write the inputs of a cycle to words, without data: a reset, a reservation, and ports in ``machine``."""
     ins, writers, readers = machine.ins, len(machine.write_vl), len(machine.read_vl)
     clear(given)
     write(given, ins, 0, resets)

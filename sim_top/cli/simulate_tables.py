@@ -93,7 +93,7 @@ def _summary_rows(made: list[MadeRun], *, is_replay: bool) -> Iterator[list[str]
 
 
 def _mean_latencies(levels: list[PerSL]) -> list[str]:
-    """Return mean, interval and p99 over seeds; "grows" if the level is saturated with any seed."""
+    """Return mean, interval and p99 over seeds, or "grows" if the level is saturated with any seed."""
     if any(level.saturated for level in levels):
         return ["grows", "", ""]
     means = [level.latency_mean_cycles for level in levels if level.latency_mean_cycles is not None]

@@ -63,7 +63,7 @@ def show(made: Table) -> None:
 
 
 def plain_table(columns: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table without borders, at its full width; ``>`` marks columns to align right.
+    """Return the lines of a table without borders, at full width. ``>`` marks columns to align right.
 
     Examples
     --------

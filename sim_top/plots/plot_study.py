@@ -136,7 +136,7 @@ def _draw_units(axes: Axes, measure: Measure, clock: LinkClock) -> None:
 
 
 def _round_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten within a range; the ends of the range if these are fewer than two."""
+    """Return 1, 2 and 5 times powers of ten within a range, or the range's ends if there are fewer than two."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
     ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
     inside = [tick for tick in ticks if low <= tick <= high]

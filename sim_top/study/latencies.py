@@ -21,7 +21,7 @@ def quantiles(
     least: NDArray[np.int64],
     most: NDArray[np.int64],
 ) -> pl.Series:
-    """Return the latency of rank ceil(``share`` x packets) of each histogram; null without packets.
+    """Return the latency of rank ceil(``share`` x packets) of each histogram, or null without packets.
 
     The value is the middle of the rank's bin, limited to the shortest and the longest latency, so its error is at most
     half a bin, 1.6 %. The first and the last rank are exact.

@@ -50,7 +50,7 @@ class Command:
 
 
 def named_files(study: Study, base: Path) -> list[tuple[str, list[Path]]]:
-    """Return the names of files in a study with their files; a folder has all its files."""
+    """Return the names of files in a study with their files. A folder stands for all files in the folder."""
     names = [
         study.scheduler.table,
         getattr(study.network, "file", None),
@@ -172,7 +172,7 @@ def _plugin(folder: Path, origin: Origin) -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    """Return the commit of a checkout of vlane; ``None`` for an installed release."""
+    """Return the commit of a checkout of vlane, or ``None`` for an installed release."""
     git = Path(__file__).resolve().parents[2] / ".git"
     try:
         head = (git / "HEAD").read_text(encoding="utf-8").strip()

@@ -409,7 +409,7 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
 
 
 def verdict_of(level: PerSL) -> str:
-    """Return the verdict on a level's saturation as a word for tables; empty for a steady level."""
+    """Return the verdict on a level's saturation as a word for tables, empty for a steady level."""
     if not level.warmed_up:
         return "cannot tell"
     return "yes" if level.saturated else "" if level.decided else "undecided"

@@ -72,7 +72,7 @@ class Backlog:
 
 
 def half_width(values: list[float]) -> float | None:
-    """Return half the width of Student's 95 % interval of the mean of independent values; ``None`` for fewer than 2.
+    """Return half the width of Student's 95 % interval of independent values' mean, or ``None`` for fewer than 2.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class TableEffect:
 
 
 def table_effects(world: World, net: Network) -> dict[int, TableEffect]:
-    """Return the effect of the tables on each level; empty if the scheduler has none or there is one level."""
+    """Return the effect of the tables on each level, empty without tables or with a single level."""
     lanes = _lanes_of_levels(world)
     if find_scheduler(world.settings.scheduler).section is None or len(lanes) < 2:
         return {}
@@ -80,7 +80,7 @@ def _lanes_of_levels(world: World) -> dict[int, list[int]]:
 
 
 def _programmed(world: World, lanes: dict[int, list[int]]) -> dict[int, float]:
-    """Return the programmed share of each level; empty if ports have tables of their own."""
+    """Return the programmed share of each level, empty if ports have different tables."""
     settings = world.settings
     if settings.of_port:
         return {}

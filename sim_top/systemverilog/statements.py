@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Signal, Value
 from amaranth.hdl._ast import Assign, Concat, Operator, Part, Slice, Switch, SwitchValue
 
-from vlane.sim_top.systemverilog.nodes import Net, Node, cond, const, cut, operator, zext
+from vlane.sim_top.systemverilog.nodes import Node, cond, const, cut, operator, zext
 from vlane.sim_top.systemverilog.values import Translator, UnwritableError, looked_up, matches
 
 

@@ -15,7 +15,7 @@ from vlane.sim_top.systemverilog.expressions import WIDTH, Expressions, constant
 from vlane.sim_top.systemverilog.memories import memory_body
 from vlane.sim_top.systemverilog.nodes import Net
 from vlane.sim_top.systemverilog.sources import method_of, shown_place
-from vlane.sim_top.systemverilog.statements import Case, If, Repeat, Set, Statement
+from vlane.sim_top.systemverilog.statements import Case, If, Set, Statement
 
 _COMMENT = 105
 

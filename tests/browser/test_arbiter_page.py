@@ -253,7 +253,7 @@ def test_any_text_gives_a_verdict(page: PageModule, text: str) -> None:
 
 @NEEDS_COMPILER
 def test_two_builds_are_equal(module: wasm.Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given an empty cache and another folder, a second build writes the same bytes; the module imports nothing."""
+    """Given an empty cache and another folder, a second build writes the same bytes, and the module imports nothing."""
     monkeypatch.setattr(wasm, "cache_dir", lambda _: tmp_path)
 
     again = wasm.compile_module()

@@ -302,7 +302,7 @@ def _chosen(state: Any, more: int) -> int:
 
 @by_type({Other: _length_of}, default=True)
 def _chosen_or_more(state: Any, more: int) -> int:  # noqa: ARG001 - dispatched by type
-    """Dispatch on the type of the first argument; its own body serves other types."""
+    """Dispatch on the type of the first argument. The function's body serves all other types."""
     return 7 * more
 
 

@@ -159,7 +159,7 @@ def test_diagnostic_with_the_commas_of_a_row_is_passed(capture_copy: Any) -> Non
 
 
 def test_replaced_descriptions_of_nodes_differ_only_if_they_do(capture_copy: Any) -> None:
-    """Given a topology appended to itself, no node differs; a changed rate is one difference."""
+    """Given a topology appended to itself, no node differs, and a changed rate is one difference."""
     file = capture_copy("two_switch") / "ibnetdiscover.txt"
     text = file.read_text()
     file.write_text(text + text)

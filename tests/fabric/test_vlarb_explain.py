@@ -281,7 +281,7 @@ def test_a_capture_without_tables_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_table_without_options_is_explained(tmp_path: Path) -> None:
-    """Lines high, low, limit and sl2vl are a table; an unbounded limit and whole packets are remarked."""
+    """Lines high, low, limit and sl2vl are read as a table. An unbounded limit and whole packets are remarked."""
     done = explained_options(
         tmp_path, "high 0:64\nlow 1:1,2:64\nlimit 255\nsl2vl 0,1,2\n", "--mtu", "4096", "--vls", "4"
     )

@@ -164,7 +164,7 @@ def test_random_walk_gets_no_interval() -> None:
 
 
 def test_rising_latency_is_noticed() -> None:
-    """A latency that rises in the first quarter of the window shows a short warm-up; constant noise does not.
+    """A latency that rises in the first quarter of the window shows a short warm-up, and constant noise does not.
 
     The test is one-sided at 1 %: at most 3 of 100 runs without a rise are reported.
     """

@@ -66,7 +66,7 @@ def test_histograms_hold_every_packet(results: tuple[Results, pl.DataFrame]) -> 
 
 
 def test_saturated_level_has_no_latency_in_tables(tmp_path: Path) -> None:
-    """Latencies of a saturated level are null in ``results.parquet`` and ``flows.parquet``; those of others are not."""
+    """Latencies of saturated levels, and of no others, are null in ``results.parquet`` and ``flows.parquet``."""
     study = Study.from_dict(
         {
             "network": {"topology": "dumbbell", "left": 3, "right": 2},

@@ -1,4 +1,4 @@
-"""Screen output of ``vlane simulate``: summary, narrow terminals, progress; and marks of pictures."""
+"""Screen output of ``vlane simulate`` (summary, narrow terminals, progress) and marks of pictures."""
 
 from __future__ import annotations
 

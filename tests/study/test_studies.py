@@ -152,7 +152,7 @@ def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:
 
 
 def test_set_changes_every_case(tmp_path: Path) -> None:
-    """``--set`` changes the runs of all cases; the loads and seeds of the cases cannot be set."""
+    """``--set`` changes the runs of all cases. The loads and seeds of the cases cannot be set."""
     one = tiny(tmp_path / "one")
     other = tiny(tmp_path / "other", "--set", "link.flight_cycles=9")
 

@@ -34,7 +34,7 @@ def test_programmed_shares_are_those_of_the_weights() -> None:
 
 
 def test_table_that_cannot_act_is_reported() -> None:
-    """With the default crossbar few starts have a choice; a crossbar port per VL gives the table its effect."""
+    """With the default crossbar few starts have a choice. A crossbar port per VL gives the table its effect."""
     study = Study.from_dict(CONTENT)
     plain, per_vl = (each.run().levels.sort("sl") for each in (study, study.with_(PER_VL)))
 

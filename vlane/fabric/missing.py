@@ -34,7 +34,7 @@ _LISTED, _MOST = 6, 9
 
 
 def missing_findings(missing: list[Missing]) -> list[Finding]:
-    """Return a warning for each missing part. A long list of codes is shortened; ``Missing.codes`` has all."""
+    """Return a warning for each missing part. Long lists of codes are shortened, and ``Missing.codes`` has all."""
     return [Finding("NOT_CHECKED", each.what, _message(each), each.ports) for each in missing]
 
 

@@ -332,7 +332,7 @@ class LaneService(NamedTuple):
 
 
 def new_lane_service(make: Callable[[int], MutableSequence[int]]) -> LaneService:
-    """Return memory for the service of a lane; ``make`` returns a sequence of a number of zeros."""
+    """Return memory for the service of a lane. ``make`` returns a sequence of zeros of a given length."""
     lanes = VL15 + 1
     return LaneService(make(lanes), make(lanes), make(lanes), make(2 * SHARE_CASES), make(2))
 

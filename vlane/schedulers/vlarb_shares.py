@@ -70,7 +70,7 @@ class ShareTable(NamedTuple):
 
 
 def new_share_table(make: Callable[[int], MutableSequence[int]]) -> ShareTable:
-    """Return an empty table; ``make`` returns a sequence of a number of zeros."""
+    """Return an empty table. ``make`` returns a sequence of zeros of a given length."""
     return ShareTable(
         vl=make(MAX_ENTRIES),
         weight=make(MAX_ENTRIES),

@@ -1,8 +1,8 @@
-"""br_arb_weighted_rr: lanes with credit go first; without any such request every lane gets its weight."""
+"""br_arb_weighted_rr: lanes with credit go first, and without such requests every lane gets its weight."""
 
 
 class AccumulatedCredit:
-    """Weights 1, 2, 3 and 4; at most 7 credits."""
+    """Weights 1, 2, 3 and 4, and at most 7 credits."""
 
     weights, most = (1, 2, 3, 4), 7
     initial = (3, (0, 0, 0, 0))

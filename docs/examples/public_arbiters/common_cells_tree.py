@@ -1,8 +1,8 @@
-"""cc_rr_arb_tree with FairArb: a tree whose nodes prefer the pointer; the pointer goes to the next requester."""
+"""cc_rr_arb_tree with FairArb: a tree whose nodes prefer the pointer, which moves to the next requester."""
 
 
 class FairTree:
-    """Four lanes; the state is the pointer."""
+    """Four lanes. The state is the pointer."""
 
     initial = 0
 

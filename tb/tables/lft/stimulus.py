@@ -73,6 +73,6 @@ DRAW[LFTMachine] = _draw
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies the look-up; ``run``: see ``qualified_table``."""
+    """Return the stimulus that qualifies the look-up. See ``qualified_table`` for ``run``."""
     never = {"no_such_port"} if parameters["ports"] == 254 else set()
     return qualified_table("lft", lft_oracle, parameters, parameters["lookups"], never, **run)

@@ -56,6 +56,6 @@ DRAW[SCMachine] = _draw
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies the maps; ``run``: see ``qualified_table``."""
+    """Return the stimulus that qualifies the maps. See ``qualified_table`` for ``run``."""
     never = {"no_such_lane"} if parameters["data_vls"] == 31 else set()
     return qualified_table("sc", sc_oracle, parameters, parameters["ports"], never, **run)

@@ -54,7 +54,7 @@ DRAW[SL2VLMachine] = _draw
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies the mapping; ``run``: see ``qualified_table``."""
+    """Return the stimulus that qualifies the mapping. See ``qualified_table`` for ``run``."""
     never = {
         name
         for name, absent in (("invalid", parameters["data_vls"] == 15), ("no_such_output", parameters["outputs"] == 64))

@@ -245,7 +245,7 @@ class OpenSMConf:
 
     @property
     def long_lines(self) -> tuple[int, ...]:
-        """Numbers of lines longer than OpenSM's buffer; OpenSM parses the rest as another line."""
+        """Numbers of lines longer than OpenSM's buffer. OpenSM parses the rest as a further line."""
         return tuple(self.parsed.long_lines[: self.parsed.counts[LONG_LINES]])
 
     @cached_property
