@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.blocks import component as component
     from vlane.sim_top.api.fabric import Fabric as Fabric
     from vlane.sim_top.api.fabric import FabricReport as FabricReport
-    from vlane.sim_top.api.oracle import oracle as oracle
     from vlane.sim_top.api.plugins import Routes as Routes
     from vlane.sim_top.api.plugins import Topology as Topology
     from vlane.sim_top.api.plugins import load_plugin as load_plugin
@@ -29,35 +28,36 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.tables import Tables as Tables
     from vlane.sim_top.api.tables import plan_dtable as plan_dtable
     from vlane.sim_top.api.tables import read_tables as read_tables
+    from vlane.sim_top.oracles.oracle import oracle as oracle
 
 __version__ = "0.1.0"
 _INTERFACE = {
-    "blocks": "blocks",
-    "component": "blocks",
-    "Routes": "plugins",
-    "Topology": "plugins",
-    "load_plugin": "plugins",
-    "pattern": "plugins",
-    "routing": "plugins",
-    "scheduler": "plugins",
-    "sl_rows": "plugins",
-    "topology": "plugins",
-    "up_down": "plugins",
-    "Fabric": "fabric",
-    "FabricReport": "fabric",
-    "Comparison": "results",
-    "Results": "results",
-    "StuckError": "study",
-    "Study": "study",
-    "WorkerLostError": "study",
-    "InputError": "tables",
-    "Tables": "tables",
-    "plan_dtable": "tables",
-    "read_tables": "tables",
-    "oracle": "oracle",
-    "Scoreboard": "scoreboard",
+    "blocks": "api.blocks",
+    "component": "api.blocks",
+    "Routes": "api.plugins",
+    "Topology": "api.plugins",
+    "load_plugin": "api.plugins",
+    "pattern": "api.plugins",
+    "routing": "api.plugins",
+    "scheduler": "api.plugins",
+    "sl_rows": "api.plugins",
+    "topology": "api.plugins",
+    "up_down": "api.plugins",
+    "Fabric": "api.fabric",
+    "FabricReport": "api.fabric",
+    "Comparison": "api.results",
+    "Results": "api.results",
+    "StuckError": "api.study",
+    "Study": "api.study",
+    "WorkerLostError": "api.study",
+    "InputError": "api.tables",
+    "Tables": "api.tables",
+    "plan_dtable": "api.tables",
+    "read_tables": "api.tables",
+    "oracle": "oracles.oracle",
+    "Scoreboard": "api.scoreboard",
 }
-"""Modules of ``sim_top/api``, by name of the Python interface."""
+"""Modules below ``sim_top``, by name of the Python interface."""
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface
 
 
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib  # noqa: PLC0415
 
-    return getattr(importlib.import_module(f"vlane.sim_top.api.{_INTERFACE[name]}"), name)
+    return getattr(importlib.import_module(f"vlane.sim_top.{_INTERFACE[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -51,8 +51,8 @@ class Interface(_Generated):
         """Return a heading for each module, and what its docstrings say of the names."""
         lines: list[str] = []
         for module in dict.fromkeys(vlane._INTERFACE.values()):
-            about = inspect.getdoc(importlib.import_module(f"vlane.sim_top.api.{module}")) or ""
-            lines += [f"## {module.replace('_', ' ').capitalize()}", "", about.partition("\n\n")[0], ""]
+            about = inspect.getdoc(importlib.import_module(f"vlane.sim_top.{module}")) or ""
+            lines += [f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "", about.partition("\n\n")[0], ""]
             lines += ["```{eval-rst}", ".. py:currentmodule:: vlane"]
             for name in (name for name, place in vlane._INTERFACE.items() if place == module):
                 kind = "class" if inspect.isclass(getattr(vlane, name)) else "function"

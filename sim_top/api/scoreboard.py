@@ -14,7 +14,6 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from vlane.dut_map import DutMap, ElasticTiming, read_map
 from vlane.errors import InputError
-from vlane.sim_top.api.oracle import oracle
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.dut.closed_run import closed_wiring, elastic_of, golden_of
 from vlane.sim_top.dut.elastic_follower import ElasticFollower
@@ -26,6 +25,7 @@ from vlane.sim_top.dut.open_run import instance_parameters, same_names
 from vlane.sim_top.dut.own_oracle import OwnOracle
 from vlane.sim_top.dut.signals import Signals
 from vlane.sim_top.dut.wiring import Wiring
+from vlane.sim_top.oracles.oracle import oracle
 from vlane.tb.machinery.native.rows import Port
 
 __all__ = ["Scoreboard", "ScoreboardError"]

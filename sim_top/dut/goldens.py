@@ -15,8 +15,8 @@ from vlane.errors import InputError, misplaced
 from vlane.golden.schedulers.by_name import module_of
 from vlane.schedulers.programs import program_writes, read_program
 from vlane.schedulers.registry import SCHEDULERS
-from vlane.sim_top.api.oracle import Oracle, oracle
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.oracles.oracle import Oracle, oracle
 
 State = Any
 """Hashable state of a golden model."""

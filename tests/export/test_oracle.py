@@ -20,8 +20,8 @@ from vlane.golden.oracle.ports import Port, word_count
 from vlane.packets.lrh import LocalRouteHeader
 from vlane.schedulers.dtable import DTable
 from vlane.schedulers.vlarb import VLArbTable
-from vlane.sim_top.api.oracle import Oracle
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.oracles.oracle import Oracle
 from vlane.switches.switch_programs import lft_writes, top_write
 from vlane.tables.sl2vl import SL2VLRow
 from vlane.tb.machinery.native.model import component_ports

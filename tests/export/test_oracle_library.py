@@ -21,8 +21,8 @@ from tests.conftest import ROOT, assert_refused, call
 from tests.export.test_oracle import SMALL, recorded
 from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.ports import word_count
-from vlane.sim_top.api.oracle import Oracle
 from vlane.sim_top.export.oracle_text import package
+from vlane.sim_top.oracles.oracle import Oracle
 from vlane.tb.machinery.native import verilator
 
 _CHUNK = 4096

@@ -161,7 +161,8 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "plots": {"output", "scenario", "study"},
         "studies": {"output", "scenario", "study"},
         "systemverilog": set(),
-        "dut": {"output", "blocks"},
+        "oracles": set(),
+        "dut": {"output", "blocks", "oracles"},
         "silicon": {"output", "blocks", "dut"},
         "export": {"output", "blocks", "systemverilog"},
         "cosim": {"output", "blocks", "scenario", "study"},
@@ -178,6 +179,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
             "silicon",
             "export",
             "cosim",
+            "oracles",
             "dut",
         },
         "cli": {

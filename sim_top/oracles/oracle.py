@@ -17,7 +17,7 @@ from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.image import laid_out
 from vlane.golden.oracle.ports import Port, word_count
 from vlane.parameters import refused_parameter
-from vlane.sim_top.api.programs import Writes, cycles_of
+from vlane.sim_top.oracles.programs import Writes, cycles_of
 
 __all__ = ["Decision", "Oracle", "oracle"]
 
