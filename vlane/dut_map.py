@@ -64,7 +64,10 @@ class Timing(_Section):
 
     mode: Annotated[
         Literal["lockstep", "elastic"],
-        Field(description="Comparison: lockstep compares every answer, elastic every decision."),
+        Field(
+            description="Comparison: lockstep compares every answer, elastic every decision.",
+            json_schema_extra={"enum": ["lockstep"]},  # the other word belongs to the other form of [timing]
+        ),
     ] = "lockstep"
     latency: Annotated[int, Field(ge=0, le=MAX_LATENCY, description="Cycles from inputs to the answering outputs.")] = 0
     every: Annotated[

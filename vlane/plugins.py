@@ -122,7 +122,7 @@ def register(kind: str, name: str, made: Callable[..., Any], reserved: Iterable[
     """
     what = f"{kind} {name!r}" if isinstance(name, str) else kind
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
-        raise InputError(f"name of a {kind}", "a word of letters, digits and _, not beginning with a digit", name)
+        raise InputError(f"name of a {kind}", "letters, digits and _, starting with a letter or _", name)
     origin = _loading[-1] if _loading else Origin("module", getattr(made, "__module__", "") or "__main__")
     if name in set(reserved):
         problem = ": vlane itself uses this name; choose another name"

@@ -52,7 +52,12 @@ class Interface(_Generated):
         lines: list[str] = []
         for module in dict.fromkeys(vlane._INTERFACE.values()):
             about = inspect.getdoc(importlib.import_module(f"vlane.sim_top.{module}")) or ""
-            lines += [f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "", about.partition("\n\n")[0], ""]
+            lines += [
+                f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}",
+                "",
+                about.partition("\n\n")[0],
+                "",
+            ]
             lines += ["```{eval-rst}", ".. py:currentmodule:: vlane"]
             for name in (name for name, place in vlane._INTERFACE.items() if place == module):
                 kind = "class" if inspect.isclass(getattr(vlane, name)) else "function"

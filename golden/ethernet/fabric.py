@@ -55,9 +55,7 @@ class Fabric:
         for switch, row in enumerate(self.hops):
             wrong = [hop for hop in row if (self.nodes + switch, hop) not in beside]
             if wrong or len(row) != self.nodes:
-                raise InputError(
-                    "hops", f"rows with a neighbour of the switch per node (switch {switch})", wrong or len(row)
-                )
+                raise InputError(f"hops of switch {switch}", "one neighbour of the switch per node", wrong or len(row))
 
     def channels(self) -> list[Cable]:
         """Return both directions of every cable as (from, to, Mb/s).

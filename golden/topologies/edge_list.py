@@ -58,13 +58,14 @@ class _Edges:
             of_hosts = [name for name in names if name in declared]
             if len(of_hosts) == 2:
                 problem = f"connects two hosts, {names[0]} and {names[1]}"
-                raise self._refusal("cable", "one with a switch", " ".join(names), number, problem)
+                raise self._refusal("cable", "one with a switch", " ".join(names), line=number, problem=problem)
             if not of_hosts:
                 cables.append((self._port_of(names[0]), self._port_of(names[1])))
                 continue
             (host,) = of_hosts
             if host in hosts:
-                raise self._refusal("host", "without a cable", host, number, f"{host} already has a cable above")
+                problem = f"{host} already has a cable above"
+                raise self._refusal("host", "one without a cable", host, line=number, problem=problem)
             hosts[host] = self._port_of(names[names[0] == host])
         in_order = sorted(hosts, key=lambda name: (len(name), name))
         self._check_connected(cables)
@@ -81,7 +82,7 @@ class _Edges:
         except InputError as error:
             raise error.at(str(self._path)) from None
 
-    def _refusal(self, field: str, must: str, got: str, line: int = 0, problem: str = "") -> InputError:
+    def _refusal(self, field: str, must: str, got: str, *, line: int = 0, problem: str = "") -> InputError:
         return InputError(field, must, got, problem=problem, source=str(self._path), line=line)
 
     def _declared(self) -> set[str]:
@@ -97,7 +98,9 @@ class _Edges:
         for number, pattern in self.patterns:
             matching = {name for name in names if fnmatchcase(name, pattern)}
             if not matching:
-                raise self._refusal("host", "a name or pattern of cabled nodes", pattern, number)
+                raise self._refusal(
+                    "host", "the name of a node with a cable, or a pattern of such names", pattern, line=number
+                )
             found |= matching
         return found
 

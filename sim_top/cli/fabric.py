@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, misplaced, unknown_word
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import FabricReport, check_fabric
 from vlane.fabric.coverage import extent_of
@@ -148,7 +148,7 @@ def _form(form: str, *, as_json: bool) -> Format:
     if form not in list(Format):
         raise unknown_word("--format", list(Format), form)
     if as_json and form not in (Format.TEXT, Format.JSON):
-        raise InputError("--json", f"left out with --format {form}", "given")
+        raise misplaced("--json", f"with --format {form}")
     return Format.JSON if as_json else Format(form)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.documents.files import write_whole
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced, missing_value
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.dumps.opensm_conf import OpenSMConf, read_opensm_conf
 from vlane.fabric.finding import Finding
@@ -69,12 +69,12 @@ def explain_tables(
 ) -> None:
     """Explain the share of a full link, the rate and the longest wait of each service level."""
     if conf is None and fabric is None:
-        raise InputError("OPENSM_CONF or --fabric", "given", "left out")
+        raise missing_value("OPENSM_CONF", "name an options file, or a capture with --fabric")
     if conf is not None and fabric is not None:
-        raise InputError("--fabric", "left out with OPENSM_CONF", str(fabric))
+        raise misplaced("--fabric", "with OPENSM_CONF: give one of them")
     for option, value, known in (("--mtu", mtu, MTUS), ("--vls", vls, OP_VLS[1:])):
         if value is not None and fabric is not None:
-            raise InputError(option, "left out with --fabric, which says it of every port", value)
+            raise misplaced(option, "with --fabric: the capture has the value of each port")
         if value is not None and value not in known:
             raise InputError(option, f"one of {', '.join(map(str, known))}", value)
     clock = LinkClock(rate_of(rate, "--rate"))

@@ -319,7 +319,7 @@ class Elastic:
             problem = (
                 f": golden can be in more than {MAX_STATES} states in cycle {self.cycles - 1}; use a smaller window"
             )
-            raise InputError("timing.latency", "a smaller window", "", problem=problem)
+            raise InputError("timing.latency", "a smaller window", self._timing.latency, problem=problem)
 
     def _failed(self, now: int, kind: str, text: str, expected: int | None = None) -> Failure:
         return Failure(now, kind, text, [self._told(each) for each in self._recent], expected)

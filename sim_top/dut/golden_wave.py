@@ -139,7 +139,7 @@ def _as_fst(converter: str, wave: str) -> bytes:
         )
         if done.returncode or not made.is_file():
             problem = f": vcd2fst failed: {done.stderr.strip()[-200:]}"
-            raise InputError("--waves", "a name that ends in .vcd", "", problem=problem)
+            raise InputError("--waves", "a name that ends in .vcd", "another name", problem=problem)
         return made.read_bytes()
 
 

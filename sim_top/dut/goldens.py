@@ -239,7 +239,12 @@ class OwnGolden:
         ]
         problem = f"({state!r}, {requests:0{self.lanes}b}) raised {type(error).__name__}: {error}"
         return InputError(
-            "decide", "without errors", "", problem=problem, source=self._source, line=max(lines[-1:], default=0)
+            "decide",
+            "without errors",
+            type(error).__name__,
+            problem=problem,
+            source=self._source,
+            line=max(lines[-1:], default=0),
         )
 
     def shown(self, state: State) -> str:
@@ -278,7 +283,8 @@ def read_own_golden(file: Path, lanes: int) -> OwnGolden:
     ]
     if len(classes) != 1:
         names = ", ".join(each.__name__ for each in classes) or "none"
-        raise InputError("--golden", "a file with one class that has decide", names, source=source)
+        problem = f"must define exactly one class with a method decide; found: {names}"
+        raise InputError("--golden", "a file with one class that has decide", names, source=source, problem=problem)
     try:
         model = classes[0]()
     except Exception as error:

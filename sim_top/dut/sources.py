@@ -82,7 +82,7 @@ def read_sources(
     for option, kind in (("-I", "include"), ("-y", "library")):
         for name in found[kind]:
             if not Path(name).is_dir():
-                raise InputError(option, "an existing folder", name)
+                raise InputError(option, "an existing folder", name, problem=f": no such folder: {name}")
     for define in found["define"]:
         name = define.partition("=")[0]
         if not name.isidentifier():
@@ -96,7 +96,8 @@ def read_sources(
 def _listed(file: Path, base: Path, depth: int) -> Iterator[tuple[str, str]]:
     """Yield (kind, value) of a file list: files, ``+incdir+``, ``+define+``, -I, -D, -y, -v, -f and -F."""
     if depth > _MOST_DEEP:
-        raise InputError("-f", f"nested at most {_MOST_DEEP} deep", "deeper", source=str(file))
+        problem = f": files are nested more than {_MOST_DEEP} deep"
+        raise InputError("-f", f"nested at most {_MOST_DEEP} deep", "deeper", source=str(file), problem=problem)
     kinds = {"-I": "include", "-D": "define", "-y": "library", "-v": "file"}
     for number, line in enumerate(whole_text(file, "file list").splitlines(), 1):
         try:
@@ -115,7 +116,9 @@ def _listed(file: Path, base: Path, depth: int) -> Iterator[tuple[str, str]]:
             elif option in kinds or option in {"-f", "-F"}:
                 value = value or next(waiting, "")
                 if not value:
-                    raise InputError(option, "followed by a value", "nothing", source=str(file), line=number)
+                    raise InputError(
+                        option, "followed by a value", "nothing", source=str(file), line=number, problem="needs a value"
+                    )
                 if option in {"-f", "-F"}:
                     nested = Path(_at(value, base, "file"))
                     yield from _listed(nested, nested.parent if option == "-F" else base, depth + 1)

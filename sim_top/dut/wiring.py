@@ -32,14 +32,12 @@ class Wiring(Connections):
             wanted = np.array([value >> bit & 1 for bit in range(port.bits)], np.uint8)
             given = bits_of_rows(rows)[:, port.first : port.first + port.bits]
             words = "is constant in the design, but the traffic drives"
-            self._refuse_first(("absent", name), given != wanted, words, rows, cycle)
+            self._check_bits(("absent", name), given != wanted, words, rows, cycle)
         for name, places in self._resized:
             over = bits_of_rows(rows)[:, places] != 0
-            self._refuse_first(("inputs", name), over, "is too narrow: the traffic drives", rows, cycle)
+            self._check_bits(("inputs", name), over, "is too narrow: the traffic drives", rows, cycle)
 
-    def _refuse_first(
-        self, path: tuple[str, str], bits: NDArray[np.bool_], words: str, rows: Words, cycle: int
-    ) -> None:
+    def _check_bits(self, path: tuple[str, str], bits: NDArray[np.bool_], words: str, rows: Words, cycle: int) -> None:
         """Reject the first row with a wrong bit."""
         wrong = np.flatnonzero(bits.any(axis=1))
         if len(wrong):

@@ -39,7 +39,10 @@ def as_fabric(topology: Topology, routes: Routes, *, data_vls: int) -> Fabric:
     bits = [(int(count) - 1).bit_length() for count in routes.lids[:, 1]]
     following = max(int(first) + (1 << lmc) for first, lmc in zip(routes.lids[:, 0], bits, strict=True))
     if following + topology.switches > FIRST_MULTICAST:
-        raise InputError("network", f"one of less than {FIRST_MULTICAST} LIDs", following + topology.switches)
+        problem = f": {following + topology.switches} LIDs exceed the limit of {FIRST_MULTICAST - 1}"
+        raise InputError(
+            "network", f"one with at most {FIRST_MULTICAST - 1} LIDs", following + topology.switches, problem=problem
+        )
     nodes: dict[int, Node] = {}
     for switch in range(topology.switches):
         name = topology.switch_names[switch] if topology.switch_names else f"S{switch}"

@@ -66,7 +66,7 @@ def _of_numbers(name: str, rest: str, seed: int) -> Topology:
             raise InputError("switches times ports", f"at most {_MOST}", first * ports)
         return topologies.irregular(first, ports=ports, hosts=hosts, seed=seed)
     if max((first, *others)) > _MOST:
-        raise InputError("--topology", f"given with numbers up to {_MOST}", f"{name}:{rest}")
+        raise InputError("--topology", f"a network with numbers up to {_MOST}", f"{name}:{rest}")
     if name == "torus":
         return topologies.torus(tuple(map(int, texts)), hosts=others[0] if others else 1)
     if name == "tree":

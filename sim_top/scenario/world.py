@@ -206,16 +206,16 @@ def _check_connected(
     """Reject connections of missing hosts, from a host to itself, and on SLs without a VL."""
     hosts = f"0 to {len(topology.hosts) - 1}"
 
-    def refuse(name: str, must: str, column: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
+    def check_column(name: str, must: str, column: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
         for at in np.flatnonzero(wrong)[:1].tolist():
             source = study.connections.file if study.connections else ""
             raise InputError(name, must, int(column[at]), source=source, line=at + 2)
 
     for name, column in (("source", listed.source), ("destination", listed.target)):
-        refuse(name, hosts, column, column >= len(topology.hosts))
-    refuse("destination", "different from the source", listed.target, listed.target == listed.source)
+        check_column(name, hosts, column, column >= len(topology.hosts))
+    check_column("destination", "different from the source", listed.target, listed.target == listed.source)
     dropped = routes.nic_vl[listed.source, listed.sl] >= lanes
-    refuse("sl", "an SL with a VL (link.vl_of_sl, link.data_vls)", listed.sl, dropped)
+    check_column("sl", "an SL with a VL (link.vl_of_sl, link.data_vls)", listed.sl, dropped)
 
 
 def _levels(study: Study, replayed: NDArray[np.int64], listed: CbrList) -> dict[int | str, int]:

@@ -87,7 +87,7 @@ def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str
         name, colon, own = word.partition(":")
         block = find_block(name)
         if colon and not own:
-            raise InputError("BLOCK", "BLOCK or BLOCK:K=V,K=V", word)
+            raise InputError("BLOCK", "NAME or NAME:K=V,K=V", word)
         mine = [part for part in own.split(",") if part]
         of_mine = {part.partition("=")[0] for part in mine}
         given = [*(part for part in param if part.partition("=")[0] not in of_mine), *mine]

@@ -34,7 +34,7 @@ def synthesisable(design: Design, clock: str, constants: Mapping[str, int]) -> t
     inputs = {port.name: port for port in design.ports if port.is_input}
     for name in (clock, *constants):
         if name not in inputs:
-            raise InputError("--map", f"inputs of {design.top} ({', '.join(inputs)})", name)
+            raise InputError("--map", f"a map of inputs of {design.top} ({', '.join(inputs)})", name)
     free = tuple(port for port in design.ports if port.name != clock and port.name not in constants)
     text = f"{design.text}\n{_wrapper(design, clock, constants, free)}"
     script = f"read_slang -j 1 --top {TOP} design.sv\nproc\nflatten\nopt_clean\nwrite_verilog -noattr plain.v\n"

@@ -63,7 +63,12 @@ class Translator:
 
     def _translated(self, value: Value, width: int) -> Node:
         size, signed = len(value), value.shape().signed
-        if width != size and self._uses[id(value)] > 1 and isinstance(value, Operator) and value.operator in _ARITHMETIC:
+        if (
+            width != size
+            and self._uses[id(value)] > 1
+            and isinstance(value, Operator)
+            and value.operator in _ARITHMETIC
+        ):
             whole = self.of(value)
             return (sext if signed else zext)(whole, width) if width > size else make("bits", width, (whole,), 0)
         if isinstance(value, Const):

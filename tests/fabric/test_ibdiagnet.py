@@ -174,8 +174,8 @@ def test_tables_of_db_csv_mean_what_portinfo_says(tmp_path: Path) -> None:
         ("0x0a2,1,0x0b1,2\n", "0x0a2,1,0x0c1,2\n", "NodeGuid2 must be a GUID of table NODES, not 0x0c1"),
         ("0x0b1,1,0x0a1,1\n", "0x0b1,3,0x0a1,1\n", "PortNum1 must be 1 to 2, not 3"),
         ("0x0a1,1,3,1,2", "0x0a1,1,3,9,2", "LMC must be 0 to 7, not 9"),
-        ("0x0a1,1,3,1,2", "0x0a1,1,3,1", "row of table PORTS must be 10 columns, not 9 columns"),
-        ("PortNum1,", "Port1,", "table LINKS must be given with columns PortNum1, not without"),
+        ("0x0a1,1,3,1,2", "0x0a1,1,3,1", "number of cells in a row of table PORTS must be 10, not 9"),
+        ("PortNum1,", "Port1,", "table LINKS has no column PortNum1"),
     ],
 )
 def test_impossible_rows_of_db_csv_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:

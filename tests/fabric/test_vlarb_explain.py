@@ -182,7 +182,7 @@ def test_what_opensm_reads_otherwise_is_remarked_once(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ([], ["OPENSM_CONF or --fabric"]),
-        (["{conf}", "--fabric", "x"], ["--fabric", "left out with OPENSM_CONF"]),
+        (["{conf}", "--fabric", "x"], ["--fabric", "cannot be used with OPENSM_CONF"]),
         (["{conf}", "--mtu", "1500"], ["--mtu", "2048", "1500"]),
         (["{conf}", "--vls", "3"], ["--vls", "15", "3"]),
         (["{conf}.none"], ["opensm.conf.none"]),

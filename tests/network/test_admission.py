@@ -102,8 +102,8 @@ def test_the_deadline_of_a_path() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"path": ()}, "path must be at least one port, each once"),
-        ({"path": (1, 1)}, "path must be at least one port, each once"),
+        ({"path": ()}, "path must be a list of at least one port without repetitions"),
+        ({"path": (1, 1)}, "path must be a list of at least one port without repetitions"),
         ({"load": 0}, "load must be above 0, up to 1"),
         ({"load": 1.5}, "load must be above 0, up to 1"),
         ({"distance": 65}, "distance must be 1 to 64"),

@@ -92,8 +92,8 @@ def test_a_bounded_lane_of_a_list_leaves_the_rest_to_the_others(tmp_path: Path) 
         ("at_most = 1.5", ["level.0.at_most", "above 0, at most 1"]),
         ("at_most = 0", ["level.0.at_most", "above 0"]),
         ("at_most_gbps = 101", ["level.0.at_most_gbps", "at most 100"]),
-        ("at_most = 0.5\nat_most_gbps = 50", ["level.0.at_most_gbps", "left out if at_most is given"]),
-        ("burst_packets = 3", ["level.0.burst_packets", "left out unless at_most is given"]),
+        ("at_most = 0.5\nat_most_gbps = 50", ["level.0.at_most_gbps", "cannot be used with at_most"]),
+        ("burst_packets = 3", ["level.0.burst_packets", "cannot be used without at_most"]),
         ("at_most = 0.5\nburst_packets = 0", ["level.0.burst_packets", "1"]),
     ],
 )

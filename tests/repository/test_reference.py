@@ -34,7 +34,7 @@ def accepts(kind: str, content: dict[str, Any]) -> bool:
     text = json.dumps(schema_of(kind)).replace("_$]", r"_\\x24]")  # this validator takes each $ for the end
     schema = {key: value for key, value in json.loads(text).items() if key != "$schema"}  # a draft it does not know
     try:
-        fastjsonschema.compile(schema)(content)
+        fastjsonschema.compile(schema, use_default=False)(content)
     except fastjsonschema.JsonSchemaValueException:
         return False
     return True

@@ -81,7 +81,7 @@ def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArr
     is_wrong = whole.is_null() | (whole < least) | (whole > most)
     if column.dtype.is_float():
         is_wrong |= column != column.round()
-    _refuse_first(column, is_wrong, f"a whole number, {least} to {most}", path, first_line=2)
+    _check_cells(column, is_wrong, f"a whole number, {least} to {most}", path, first_line=2)
     return whole.to_numpy()
 
 
@@ -99,17 +99,18 @@ def numbers(
     number = column.cast(pl.Float64, strict=False)
     is_wrong = number.is_null() | ~number.is_finite() | (number < least) | (number > most)
     must = f"a number, at least {least:g}" if most == inf else f"a number, {least:g} to {most:.0f}"
-    _refuse_first(column, is_wrong, must, path, first_line=first_line)
+    _check_cells(column, is_wrong, must, path, first_line=first_line)
     return number.to_numpy()
 
 
 def _check_type(column: pl.Series, path: Path) -> None:
     """Reject a Parquet column that is not numeric. A CSV column may be text."""
     if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
-        raise InputError(column.name, "a column of numbers", f"of type {column.dtype}", source=str(path))
+        raise InputError(column.name, "a column of numbers", f"one of type {column.dtype}", source=str(path))
 
 
-def _refuse_first(column: pl.Series, is_wrong: pl.Series, must: str, path: Path, *, first_line: int) -> None:
+def _check_cells(column: pl.Series, is_wrong: pl.Series, must: str, path: Path, *, first_line: int) -> None:
+    """Reject the first wrong cell of a column."""
     wrong = np.flatnonzero(is_wrong.fill_null(value=True).to_numpy())
     if len(wrong):
         at = int(wrong[0])

@@ -65,16 +65,18 @@ class TextFile:
                     rest += tail
                     if len(rest) > _PIECE:
                         self.line += 1
-                        self.refuse("line", f"at most {_PIECE} bytes", "longer")
+                        self.refuse(
+                            "line", f"at most {_PIECE} bytes", "longer", problem=f"is longer than {_PIECE} bytes"
+                        )
                 if rest:
                     yield _lines(rest)
         except OSError as error:
             reason, source = error.strerror or "unreadable", str(self.path)
             raise InputError("file", "readable", reason, source=source, problem=f"cannot be read: {reason}") from None
 
-    def refuse(self, field: str, must: str, got: object) -> NoReturn:
-        """Raise an error about the line read last."""
-        raise InputError(field, must, got, source=str(self.path), line=self.line)
+    def refuse(self, field: str, must: str, got: object, *, problem: str = "") -> NoReturn:
+        """Raise an ``InputError`` about the line read last."""
+        raise InputError(field, must, got, source=str(self.path), line=self.line, problem=problem)
 
     def number(self, field: str, text: str, least: int, most: int) -> int:
         """Return a number of the current line, decimal or 0x.
@@ -141,7 +143,8 @@ def whole_text(path: Path, what: str) -> str:
         reason = "invalid file name"
         raise InputError(what, "readable", reason, source=str(path), problem=f"cannot be read: {reason}") from None
     if len(data) > _MOST_BYTES:
-        raise InputError(what, f"at most {_MOST_BYTES} bytes", "larger", source=str(path))
+        problem = f"is larger than {_MOST_BYTES} bytes"
+        raise InputError(what, f"at most {_MOST_BYTES} bytes", "larger", source=str(path), problem=problem)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -160,8 +160,9 @@ class _Files:
         raise InputError(
             "fabric",
             f"a folder with a file of nodes and cables ({', '.join(TOPOLOGY)})",
-            "a folder without such a file",
+            "a folder without these files",
             source=str(self.folder),
+            problem=f": no file of nodes and cables; expected one of {', '.join(TOPOLOGY)}",
         )
 
     def first(self, readers: dict[str, Callable[[Path], T]]) -> T | None:
@@ -201,14 +202,16 @@ def _check_folder(folder: Path) -> None:
         has_topology = is_folder and any((folder / name).is_file() for name in TOPOLOGY)
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or "unreadable"
-        raise InputError("fabric", "a readable folder", said, source=str(folder)) from None
+        problem = f": cannot read the folder: {said}"
+        raise InputError("fabric", "a readable folder", said, source=str(folder), problem=problem) from None
     if not is_folder:
         got = "a file" if folder.exists() else "no such folder"
         problem = "is a file, not a folder" if folder.exists() else "does not exist"
         raise InputError("fabric", "a folder", got, problem=problem, source=str(folder))
     if not has_topology:
-        must = f"a folder with {TOPOLOGY[0]} or another file of nodes and cables ({', '.join(TOPOLOGY[1:])})"
-        raise InputError("fabric", must, "a folder without such a file", source=str(folder))
+        must = f"a folder with a file of nodes and cables ({', '.join(TOPOLOGY)})"
+        problem = f": no file of nodes and cables; expected one of {', '.join(TOPOLOGY)}"
+        raise InputError("fabric", must, "a folder without these files", source=str(folder), problem=problem)
 
 
 def _rename(fabric: Fabric, files: _Files, names: Path | None) -> None:

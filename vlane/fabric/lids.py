@@ -71,9 +71,8 @@ class LidBook:
             far = self._nodes[at.guid].links.get(step)
             if far is None:
                 name = self._nodes[at.guid].name or hex(at.guid)
-                dump.refuse(
-                    "directed route", f"along cables of {self._source}", f"{route}: {name} port {step} has none"
-                )
+                must, problem = f"along cables of {self._source}", f"{route}: no cable at {name} port {step}"
+                dump.refuse("directed route", must, route, problem=problem)
             at = far
         node = self._nodes[at.guid]
         if node.kind is Kind.SWITCH:

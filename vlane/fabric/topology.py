@@ -103,4 +103,5 @@ def check_cables(nodes: Mapping[int, Node], lines: Mapping[Port, int], path: Pat
             continue
         if far.guid not in nodes or nodes[far.guid].links.get(far.number) != here:
             cable = f"cable to {far.guid:#x} port {far.number}"
-            raise InputError(cable, "described from both ends", "one end", source=str(path), line=at)
+            problem = "is described from one end only"
+            raise InputError(cable, "described from both ends", "one end", source=str(path), line=at, problem=problem)

@@ -81,7 +81,7 @@ class Admission:
         if not 0 < load <= 1:
             raise InputError("load", "above 0, up to 1", load)
         if not path or len(set(path)) < len(path):
-            raise InputError("path", "at least one port, each once", list(path))
+            raise InputError("path", "a list of at least one port without repetitions", list(path))
         above, below = load.as_integer_ratio()
         weight = -(-above * _WHOLE // below)
         lists = [self._list(port) for port in path]

@@ -87,7 +87,9 @@ def plan_table(request: TableRequest) -> TablePlan:
     """
     total = sum((level.bandwidth for level in request.sls), Fraction(0))
     if total > 1:
-        raise request.refusal("sl", "of bandwidths that are at most 1 in all", f"1 + {float(total - 1):g}")
+        got = f"1 + {float(total - 1):g}"
+        problem = f": the bandwidths sum to {got}; the sum must be at most 1"
+        raise request.refusal("sl", "given with bandwidths whose sum is at most 1", got, problem=problem)
     places = _place(request)
     most_w = _largest_w(request)
     k = _find_k(request, most_w)
@@ -124,9 +126,10 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
             need = request.entries // level.distance
             raise request.refusal(
                 "distance",
-                f"one with enough free entries ({sum(free)} are free)",
-                f"{level.distance}, which takes {need}",
-                level,
+                f"a distance that needs at most {sum(free)} entries",
+                f"{level.distance}, which needs {need}",
+                level=level,
+                problem=f": distance {level.distance} needs {need} entries, but only {sum(free)} are free",
             )
         places[level.sl] = tuple(wanted)
         for place in wanted:
@@ -154,9 +157,9 @@ def _find_k(request: TableRequest, most: Fraction) -> Fraction:
             why = "given" if request.k is not None else f"the largest that weights of {request.form} entries allow"
             raise request.refusal(
                 "bandwidth",
-                f"at least phi_min = {must:.5f}, with k = {float(k):g}, {why}",
+                f"at least phi_min = {must:.5f} (k = {float(k):g}, {why})",
                 f"{float(wide.bandwidth):g}",
-                wide,
+                level=wide,
             )
         k += _STEP
     if k > most:
@@ -195,10 +198,9 @@ def _find_w(request: TableRequest, k: Fraction, weights: dict[int, int], most: F
             must = float(w / k / high.distance)
             raise request.refusal(
                 "bandwidth",
-                f"at most phi_max = {must:.5f}, and no entry's weight above w x GMTU, with w = {float(w):g} and "
-                f"k = {float(k):g}",
+                f"at most phi_max = {must:.5f}, so no weight exceeds w x GMTU (w = {float(w):g}, k = {float(k):g})",
                 f"{float(high.bandwidth):g}",
-                high,
+                level=high,
             )
         w += _STEP
     return w

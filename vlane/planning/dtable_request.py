@@ -96,7 +96,8 @@ class TableRequest:
             if value is not None and value <= 0:
                 raise self.refusal(name, "above 0", shown_exact(value))
         if not self.sls:
-            raise self.refusal("sl", "given, one section per service level", "missing")
+            problem = "is missing: give one section [[dtable_plan.sl]] per service level"
+            raise self.refusal("sl", "given once per service level", "missing", problem=problem)
         self._check_levels()
 
     def _check_levels(self) -> None:
@@ -104,27 +105,29 @@ class TableRequest:
         seen: dict[int, str] = {}
         for level in self.sls:
             if not 1 <= len(level.name) <= _NAME_LENGTH or not level.name.isprintable():
-                raise self.refusal("name", f"1 to {_NAME_LENGTH} printable characters", level.name, level)
+                raise self.refusal("name", f"1 to {_NAME_LENGTH} printable characters", level.name, level=level)
             if level.name in seen.values():
-                raise self.refusal("name", "given once", level.name, level)
+                raise self.refusal("name", "unique", level.name, level=level)
             if not 0 <= level.sl <= most:
-                raise self.refusal("sl", f"0 to {most}", level.sl, level)
+                raise self.refusal("sl", f"0 to {most}", level.sl, level=level)
             if level.sl in seen:
-                raise self.refusal("sl", f"different from that of {seen[level.sl]}", level.sl, level)
+                raise self.refusal("sl", f"a service level that {seen[level.sl]} does not use", level.sl, level=level)
             seen[level.sl] = level.name
             if not 2 <= level.distance <= self.entries or level.distance & (level.distance - 1):
-                raise self.refusal("distance", f"a power of two, 2 to {self.entries}", level.distance, level)
+                raise self.refusal("distance", f"a power of two, 2 to {self.entries}", level.distance, level=level)
             if not 1 <= level.mtu_blocks <= self.gmtu_blocks:
-                raise self.refusal("mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks, level)
+                raise self.refusal("mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks, level=level)
             if not 0 < level.bandwidth <= 1:
-                raise self.refusal("bandwidth", "above 0, at most 1", shown_exact(level.bandwidth), level)
+                raise self.refusal("bandwidth", "above 0 and at most 1", shown_exact(level.bandwidth), level=level)
 
-    def refusal(self, field: str, must: str, got: object, level: ServiceLevel | None = None) -> InputError:
+    def refusal(
+        self, field: str, must: str, got: object, *, level: ServiceLevel | None = None, problem: str = ""
+    ) -> InputError:
         """Return the error about a field of the request or of a level."""
         if level is not None:
             place = next(place for place, each in enumerate(self.sls) if each is level)
             field = f"sl.{place}.{field}" + (f" of {level.name}" if field != "name" else "")
-        return InputError(f"dtable_plan.{field}", must, got, source=self.source)
+        return InputError(f"dtable_plan.{field}", must, got, source=self.source, problem=problem)
 
 
 class _Level(BaseModel):

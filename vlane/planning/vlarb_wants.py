@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vlane.documents.document import read_document
 from vlane.documents.refusal import checked
-from vlane.errors import InputError
+from vlane.errors import InputError, misplaced
 from vlane.planning.exact import Exact, shown_exact
 from vlane.rates import LinkClock, rate_of
 from vlane.tables.sl2vl import SL_COUNT
@@ -146,12 +146,12 @@ def read_wants(path: Path) -> Wants:
 
 def _wanted(place: int, level: _Level, gbps: float) -> Wanted:
     if level.share is not None and level.rate_gbps is not None:
-        raise InputError(f"level.{place}.rate_gbps", "left out if share is given", shown_exact(level.rate_gbps))
+        raise misplaced(f"level.{place}.rate_gbps", "with share")
     if level.share is not None and not 0 < level.share <= 1:
-        raise InputError(f"level.{place}.share", "above 0, at most 1", shown_exact(level.share))
+        raise InputError(f"level.{place}.share", "above 0 and at most 1", shown_exact(level.share))
     if level.rate_gbps is not None and not 0 < level.rate_gbps <= Fraction(gbps):
         raise InputError(
-            f"level.{place}.rate_gbps", f"above 0, at most {gbps:g}, the link's", shown_exact(level.rate_gbps)
+            f"level.{place}.rate_gbps", f"above 0 and at most {gbps:g}, the link rate", shown_exact(level.rate_gbps)
         )
     if level.wait_us is not None and level.wait_us <= 0:
         raise InputError(f"level.{place}.wait_us", "above 0", shown_exact(level.wait_us))
@@ -165,12 +165,11 @@ def _wanted(place: int, level: _Level, gbps: float) -> Wanted:
 def _at_most(place: int, level: _Level, gbps: float, share: Fraction | None, field: str) -> Fraction | None:
     """Return the upper bound of a level as a share of the link."""
     if level.at_most is not None and level.at_most_gbps is not None:
-        got = shown_exact(level.at_most_gbps)
-        raise InputError(f"level.{place}.at_most_gbps", "left out if at_most is given", got)
+        raise misplaced(f"level.{place}.at_most_gbps", "with at_most")
     name, given = ("at_most", level.at_most) if level.at_most_gbps is None else ("at_most_gbps", level.at_most_gbps)
     if given is None:
         if level.burst_packets is not None:
-            raise InputError(f"level.{place}.burst_packets", "left out unless at_most is given", level.burst_packets)
+            raise misplaced(f"level.{place}.burst_packets", "without at_most")
         return None
     whole = Fraction(1) if name == "at_most" else Fraction(gbps)
     if not 0 < given <= whole:
@@ -185,4 +184,5 @@ def _at_most(place: int, level: _Level, gbps: float, share: Fraction | None, fie
 def _check_once(levels: tuple[Wanted, ...]) -> None:
     for place, each in enumerate(levels):
         if each.sl in {earlier.sl for earlier in levels[:place]}:
-            raise InputError(f"level.{place}.sl", "given once", each.sl)
+            problem = f": SL {each.sl} already has a [[level]] above"
+            raise InputError(f"level.{place}.sl", "another SL", each.sl, problem=problem)

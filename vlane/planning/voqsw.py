@@ -105,7 +105,7 @@ def plan_voqsw(
     members = [layers.path == layer for layer in range(len(layers.sls))]
     parts = [tuples.of(some) for some in members] if len(members) > 1 else [tuples]
     if search != "growth" and len(parts) > 1:
-        raise InputError("--search", f"growth with {len(parts)} layers", search)
+        raise InputError("--search", f"growth if the network has {len(parts)} layers", search)
     considered, least = len(tuples.weight), max(map(least_levels, parts))
     chosen = [assign_sls(part, considered) for part in parts]
     if search == "colouring":
@@ -165,7 +165,8 @@ def lanes_left(count: int, aside: tuple[int, ...]) -> tuple[int, ...]:
 def _left(option: str, count: int, whole: int, aside: tuple[int, ...]) -> tuple[int, ...]:
     left = [number for number in range(whole) if number not in aside]
     if not left:
-        raise InputError(option.replace("--", "--aside-"), f"fewer than all {whole}", "all")
+        problem = f"sets all {whole} aside; leave at least one"
+        raise InputError(option.replace("--", "--aside-"), f"at most {whole - 1} numbers", "all", problem=problem)
     if not 1 <= count <= len(left):
         without = f", as {', '.join(map(str, sorted(aside)))} of {whole} are set aside" if aside else ""
         raise InputError(option, f"1 to {len(left)}{without}", count)

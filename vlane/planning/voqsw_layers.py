@@ -44,7 +44,9 @@ class Layers:
             If there are fewer levels than layers.
         """
         if levels < len(self.sls):
-            raise InputError("--sls", f"at least {len(self.sls)}, the number of layers against credit loops", levels)
+            raise InputError(
+                "--sls", f"at least {len(self.sls)}, the number of layers that prevent credit loops", levels
+            )
         return levels // len(self.sls)
 
     def lanes_of_each(self, vls: tuple[int, ...]) -> Ints:
@@ -57,7 +59,7 @@ class Layers:
         """
         size = len(vls) // self.groups
         if not size:
-            raise InputError("--vls", f"at least {self.groups}, the number of VLs used against credit loops", len(vls))
+            raise InputError("--vls", f"at least {self.groups}, the number of VLs that prevent credit loops", len(vls))
         return np.array(vls[: size * self.groups], np.int64).reshape(self.groups, size)
 
     def group_of_hops(self, paths: Paths) -> Ints:

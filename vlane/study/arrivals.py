@@ -103,7 +103,7 @@ def _rows(
                 file.refuse("header", ",".join(needed) + (f"[,{optional}]" if optional else ""), line.strip())
             continue
         if len(cells) != len(header):
-            file.refuse("row", f"{len(header)} columns", f"{len(cells)} columns")
+            file.refuse("number of cells in the row", str(len(header)), len(cells))
         count += 1
         row = {name: file.number(name, cell, *limits[name]) for name, cell in zip(header, cells, strict=True)}
         if row["vl"] == VL15 and not vl15:

@@ -98,7 +98,7 @@ class Traffic(Section):
             raise InputError("bytes", f"1 to {MAX_PACKET_BYTES}, or [least, most]", self.bytes)
         if self.hot_share and not self.hot_hosts:
             if "hot_hosts" in given:
-                raise InputError("hot_hosts", "a list of hosts with hot_share", "an empty list")
+                raise InputError("hot_hosts", "a non-empty list of hosts with hot_share", "an empty list")
             raise missing_value("hot_hosts", "it is required with hot_share")
         if self.load is not None and "share" in given:
             raise misplaced("share", "with load")

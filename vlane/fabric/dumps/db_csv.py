@@ -113,7 +113,9 @@ def read_db_csv(path: Path, remarks: Remarks | None = None) -> DbCsv:
     except InputError as error:
         dump.leave_out(error)
     if not reader.made.tables:
-        raise InputError("file", f"a db_csv with a table {', '.join(_COLUMNS)}", "without tables", source=str(path))
+        problem = f": none of the tables {', '.join(_COLUMNS)} found; expected a db_csv of ibdiagnet"
+        must = f"a db_csv with the tables {', '.join(_COLUMNS)}"
+        raise InputError("file", must, "a file without them", source=str(path), problem=problem)
     return reader.made
 
 
@@ -213,7 +215,9 @@ class _Reader:
         if missing:
             table, self._table = self._table, ""
             self.made.tables.discard(table)
-            self._dump.refuse(f"table {table}", f"given with columns {', '.join(missing)}", "without")
+            names = ", ".join(missing)
+            must, problem = f"a table with columns {names}", f"has no column {names}"
+            self._dump.refuse(f"table {table}", must, "one without them", problem=problem)
         self._places = tuple(names.get(name.lower(), -1) for name in wanted)
         self._width = line.count(",") + 1
 
@@ -224,7 +228,7 @@ class _Reader:
         else:
             cells = line.split(",")
         if len(cells) != self._width:
-            self._dump.refuse(f"row of table {self._table}", f"{self._width} columns", f"{len(cells)} columns")
+            self._dump.refuse(f"number of cells in a row of table {self._table}", str(self._width), len(cells))
         columns = zip(_COLUMNS[self._table], self._places, strict=True)
         return {name: cells[place].strip() if place >= 0 else "" for name, place in columns}
 
@@ -243,7 +247,8 @@ class _Reader:
             made.device = device_of(made.name, number(row["DeviceID"]) or 0)
         before = self.made.nodes.setdefault(guid, made)
         if before != made:
-            self._dump.refuse(f"node {guid:#x}", "described equally in every row", row["NodeDesc"])
+            problem = f": type, ports or description ({row['NodeDesc']}) differ from an earlier row"
+            self._dump.refuse(f"node {guid:#x}", "described as in its earlier row", row["NodeDesc"], problem=problem)
 
     def _end(self, row: dict[str, str], guid_name: str, port_name: str, least: int) -> tuple[Node, int]:
         guid = self._number(row, guid_name, 0, (1 << 64) - 1)
@@ -257,7 +262,7 @@ class _Reader:
         if (node.kind is Kind.SWITCH) == (port == 0) and lid_of(self._number(row, "LID", 0, 0xFFFF)) is not None:
             lid, lmc = self._number(row, "LID", 1, MAX_LID), self._number(row, "LMC", 0, 7) if row["LMC"] else 0
             if node.lids.setdefault(port, lid) != lid:
-                self._dump.refuse("LID", f"{node.lids[port]} (another row of the port)", lid)
+                self._dump.refuse("LID", f"{node.lids[port]}, as in another row of the port", lid)
             node.lmc[port] = lmc
         width = self._known(row, "LinkWidthActv", _WIDTHS)
         speed = _SPEEDS.get(number(row["LinkSpeedActv"]) or 0, "")
@@ -281,5 +286,7 @@ class _Reader:
         entry = VLArbEntry(self._number(row, "VL", 0, 15), self._number(row, "Weight", 0, 255))
         entries = self._lists.setdefault(Port(node.guid, port), {"high": [], "low": []})[name]
         if len(entries) == MAX_ENTRIES:
-            self._dump.refuse(f"{name} list of {node.name} port {port}", f"at most {MAX_ENTRIES} entries", "more")
+            place = f"{name} list of {node.name} port {port}"
+            problem = f"has more than {MAX_ENTRIES} entries"
+            self._dump.refuse(place, f"a list of at most {MAX_ENTRIES} entries", "longer", problem=problem)
         entries.append(entry)

@@ -67,7 +67,11 @@ def read_ibnetdiscover(path: Path, remarks: Remarks | None = None) -> Topology:
             dump.refuse("line", "a node, a port or a header of ibnetdiscover", text)
     if not reader.nodes:
         raise InputError(
-            "content", "an ibnetdiscover dump with at least one node", "a file without nodes", source=str(path)
+            "content",
+            "an ibnetdiscover dump with at least one node",
+            "a file without nodes",
+            source=str(path),
+            problem=": no node found; expected the output of ibnetdiscover",
         )
     reader.end()
     check_cables(reader.nodes, reader.lines, path)
@@ -116,7 +120,7 @@ class _Reader:
         if node.kind is not Kind.SWITCH and comment is not None:
             lid = re.match(r"\s*lid ([0-9]{1,9})(?:\s+lmc ([0-9]{1,9}))?", comment)
             if not lid:
-                dump.refuse("comment", "the lid and the lmc of an adapter port", comment.strip())
+                dump.refuse("comment", "the LID and LMC of an adapter port, such as lid 4 lmc 0", comment.strip())
             self._set_lid(node, number, lid.group(1), lid.group(2) or "0")
         self.lines[Port(node.guid, number)] = dump.line
 

@@ -63,7 +63,9 @@ def read_lfts(path: Path, remarks: Remarks | None = None) -> dict[int, bytes]:
     except InputError as error:
         dump.leave_out(error)
     if not reader.tables:
-        raise InputError("file", "a dump with at least one forwarding table", "a file without tables", source=str(path))
+        problem = ": no forwarding table found; expected the output of dump_lfts or dump_fts"
+        must = "a dump with at least one forwarding table"
+        raise InputError("file", must, "a file without tables", source=str(path), problem=problem)
     return reader.tables
 
 
@@ -134,7 +136,8 @@ class _Reader:
     def end(self) -> None:
         """Close the last table."""
         if self.is_open and self._is_counted:
-            self._dump.refuse("last table", "closed by a count of LIDs", "truncated")
+            problem = "is truncated: the count of LIDs that closes a table is missing"
+            self._dump.refuse("last table", "closed by a count of LIDs", "truncated", problem=problem)
         self._close("")
 
     def _open(self, guid: int, start: int, *, is_counted: bool) -> None:
@@ -164,7 +167,7 @@ class _Reader:
         if self.is_open:
             self._store()
         elif not self._ignored:
-            self._dump.refuse("count of LIDs", "preceded by a table", count)
+            self._dump.refuse("count of LIDs", "preceded by a table", count, problem=": no table precedes this line")
         self.is_open = self._ignored = False
 
     def _store(self) -> None:

@@ -39,13 +39,17 @@ def read_net_dump(path: Path, remarks: Remarks | None = None) -> Topology:
         elif text.startswith("#") and "IB#" in text:
             reader.columns = [cell.strip() for cell in text.split(" :")]
             if missing := [name for name in _COLUMNS if name not in reader.columns]:
-                dump.refuse("columns", f"{', '.join(_COLUMNS)} and others", f"without {', '.join(missing)}")
+                names = ", ".join(missing)
+                must = f"a row with the columns {', '.join(_COLUMNS)}"
+                dump.refuse("heading", must, f"one without {names}", problem=f"has no column {names}")
         elif text.startswith("#") or dump.is_noise(line):
             continue
         else:
             reader.row(text)
     if not reader.nodes:
-        raise InputError("content", "a net_dump with at least one switch", "a file without switches", source=str(path))
+        problem = ": no switch found; expected a net_dump of ibdiagnet"
+        must = "a net_dump with at least one switch"
+        raise InputError("content", must, "a file without switches", source=str(path), problem=problem)
     reader.join()
     return Topology(reader.nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 

@@ -305,7 +305,8 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
     """
     conf = opensm_options(path.name, "\n".join(TextFile(path)))
     if not has_names(conf.parsed):
-        raise InputError("file", "an OpenSM options file", "a file without options", source=str(path))
+        problem = ": no OpenSM option found; expected an OpenSM options file"
+        raise InputError("file", "an OpenSM options file", "a file without options", source=str(path), problem=problem)
     return conf
 
 

@@ -59,8 +59,8 @@ def read_path_csv(path: Path, remarks: Remarks | None = None) -> PathSLs:
             slid, dlid, sl = (header.index(name) for name in _COLUMNS)
             sls.restart()
         else:
-            must, got = f"{len(header)} columns", f"{len(cells)} columns"
-            dump.leave_out(InputError("row", must, got, source=str(path), line=dump.line))
+            place = {"source": str(path), "line": dump.line}
+            dump.leave_out(InputError("number of cells in the row", str(len(header)), len(cells), **place))  # type: ignore[arg-type]
     return sls.sls
 
 
@@ -68,7 +68,9 @@ def _check_header(dump: Dump, header: list[str], line: str) -> None:
     if len(set(header)) != len(header):
         dump.refuse("header", "a CSV row without repeated names", line)
     if missing := [name for name in _COLUMNS if name not in header]:
-        dump.refuse("header", f"a CSV row with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}")
+        names = ", ".join(missing)
+        must = f"a CSV row with {', '.join(_COLUMNS)}"
+        dump.refuse("header", must, f"a row without {names}", problem=f"has no column {names}")
 
 
 class _PathSLs:
@@ -156,8 +158,9 @@ class _Saquery:
         if record is None:
             return
         if missing := [name for name in _COLUMNS if name not in record]:
-            must, got = f"complete, with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}"
-            self._dump.refuse("path record above", must, got)
+            names = ", ".join(missing)
+            must, problem = f"complete, with {', '.join(_COLUMNS)}", f"has no {names}"
+            self._dump.refuse("path record above", must, f"without {names}", problem=problem)
         before = self.sls.put(record["slid"], record["dlid"], record["sl"])
         if before != NO_SL:
             pair = f"pair {record['slid']} to {record['dlid']}"

@@ -75,7 +75,12 @@ def read_portinfo(path: Path, lids: LidBook, remarks: Remarks | None = None) -> 
     reader.finish()
     if not reader.infos:
         raise InputError(
-            "file", "a PortInfo dump with OperVLs", "a file without OperVLs", source=str(path), line=dump.line
+            "file",
+            "a PortInfo dump with OperVLs",
+            "a file without OperVLs",
+            source=str(path),
+            line=dump.line,
+            problem=": no OperVLs found; expected the output of smpquery portinfo",
         )
     return reader.infos
 

@@ -75,7 +75,14 @@ def read_opensm_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = None)
                 _reopen(rows, lids, dump, line)
     if rows.is_open:
         dump.leave_out(
-            InputError("section", "closed by a line of dashes", "truncated", source=str(path), line=dump.line)
+            InputError(
+                "section",
+                "closed by a line of dashes",
+                "truncated",
+                source=str(path),
+                line=dump.line,
+                problem="is truncated: the closing line of dashes is missing",
+            )
         )
     return rows.tables
 
@@ -131,7 +138,9 @@ def read_smpquery_sl2vl(path: Path, lids: LidBook, remarks: Remarks | None = Non
     except InputError as error:
         dump.leave_out(error)
     if not rows.is_used:
-        raise InputError("file", "a dump with at least one SL2VL table", "a file without tables", source=str(path))
+        problem = ": no SL2VL table found; expected the output of smpquery sl2vl"
+        must = "a dump with at least one SL2VL table"
+        raise InputError("file", must, "a file without tables", source=str(path), problem=problem)
     return rows.tables
 
 
@@ -164,7 +173,8 @@ def read_slvl(path: Path, nodes: dict[int, Node], remarks: Remarks | None = None
         except InputError as error:
             dump.leave_out(error)
     if not tables:
-        raise InputError("file", "a dump with SL2VL rows", "a file without rows", source=str(path))
+        problem = ": no SL2VL row found; expected a node GUID, two ports and eight bytes of lanes in each line"
+        raise InputError("file", "a dump with SL2VL rows", "a file without rows", source=str(path), problem=problem)
     return tables
 
 
@@ -219,7 +229,7 @@ class _Rows:
         """End the block before the next heading. A block without rows is an error."""
         if self.is_open and not self._block:
             self.is_open = False
-            self.dump.refuse("table", "followed by rows", "empty")
+            self.dump.refuse("table", "followed by rows", "empty", problem="has no rows")
         if self.is_open:
             self.store()
 
@@ -243,7 +253,7 @@ class _Rows:
     def _number(self, lanes: str) -> int:
         vls = lanes.split(self.between)
         if len(vls) != _SLS:
-            self.dump.refuse("row", f"{_SLS} lanes", f"{len(vls)} lanes")
+            self.dump.refuse("number of lanes in the row", str(_SLS), len(vls))
         row = tuple(self.dump.number(f"VL of SL{sl}", vl, 0, 15) for sl, vl in enumerate(vls))
         self._known[lanes] = number = self.tables.number_of(row)
         return number

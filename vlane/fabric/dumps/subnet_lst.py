@@ -56,7 +56,9 @@ def read_subnet_lst(path: Path, remarks: Remarks | None = None) -> Topology:
         if found["state"] in _UP:
             _link(dump, nodes, found)
     if not nodes:
-        raise InputError("content", "a subnet list with at least one cable", "a file without cables", source=str(path))
+        problem = ": no cable found; expected a subnet list (subnet.lst)"
+        must = "a subnet list with at least one cable"
+        raise InputError("content", must, "a file without cables", source=str(path), problem=problem)
     return Topology(nodes, notes=(f"{path.name} has no LMC: one LID per port is assumed",))
 
 
@@ -79,7 +81,9 @@ def _end(dump: Dump, nodes: dict[int, Node], found: re.Match[str], number: int) 
         dump.refuse("Ports", f"1 to {MAX_PORT:#x}", field("ports"))
     node = nodes.setdefault(guid, Node(guid, kind, field("name"), ports))
     if (node.kind, node.ports) != (kind, ports):
-        dump.refuse(f"node {guid:#x}", "described equally in every line", f"{field('kind')} Ports:{field('ports')}")
+        got = f"{field('kind')} with {ports} ports"
+        problem = f": {got} here, but another kind or number of ports in an earlier line"
+        dump.refuse(f"node {guid:#x}", "described as in its earlier line", got, problem=problem)
     if kind is Kind.CA:
         node.device = device_of(node.name, int(field("device")[:4], 16))
     port = int(field("port"), 16)
@@ -88,8 +92,10 @@ def _end(dump: Dump, nodes: dict[int, Node], found: re.Match[str], number: int) 
     lid = lid_of(int(field("lid"), 16))
     if lid is not None:
         at = 0 if kind is Kind.SWITCH else port
-        if lid > MAX_LID or node.lids.setdefault(at, lid) != lid:
-            dump.refuse("LID", f"1 to {MAX_LID:#x}, equal in all lines of the port", field("lid"))
+        if lid > MAX_LID:
+            dump.refuse("LID", f"1 to {MAX_LID:#x}", field("lid"))
+        if node.lids.setdefault(at, lid) != lid:
+            dump.refuse("LID", f"{node.lids[at]:#x}, as in an earlier line of the port", field("lid"))
     return Port(guid, port)
 
 

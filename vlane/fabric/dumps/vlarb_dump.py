@@ -74,8 +74,7 @@ class _Tables:
             return
         for name, cap in table.caps.items():
             if len(table.lists[name]) != cap:
-                must, got = f"{cap} entries", f"{len(table.lists[name])} entries"
-                self.dump.refuse(f"{name} list of the table above", must, got)
+                self.dump.refuse(f"length of the {name} list above", str(cap), len(table.lists[name]))
         made = ProgrammedVLArb(
             tuple(table.lists["High"]), tuple(table.lists["Low"]), table.caps["High"], table.caps["Low"]
         )
@@ -96,11 +95,11 @@ class _Tables:
             self._cells[what, cells] = values
         if what == "VL":
             if table.vls and table.vls != values:
-                self.dump.refuse("row", "a row of weights below a row of VLs", "another row of VLs")
+                self.dump.refuse("row below a row of VLs", "a row of weights", "another row of VLs")
             table.vls = values
             return
         if len(values) != len(table.vls):
-            self.dump.refuse("row of weights", f"of length {len(table.vls)}, like the row of VLs", len(values))
+            self.dump.refuse("number of weights", f"{len(table.vls)}, the number of VLs in the row above", len(values))
         table.lists[table.current] += map(VLArbEntry, table.vls, values)
         table.vls = ()
 
@@ -149,7 +148,8 @@ def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = Non
     try:
         tables.finish()
         if asked and dump.diagnostics == diagnostics:
-            dump.refuse("last query", "followed by tables", "truncated")
+            problem = "has no tables: the file is truncated"
+            dump.refuse("last query", "followed by tables", "truncated", problem=problem)
     except InputError as error:
         dump.leave_out(error)
     if not tables.by_port:
@@ -159,5 +159,6 @@ def read_smpquery_vlarb(path: Path, lids: LidBook, remarks: Remarks | None = Non
             "a file without tables",
             source=str(path),
             line=dump.line,
+            problem=": no arbitration table found; expected the output of smpquery vlarb",
         )
     return tables.by_port

@@ -42,7 +42,9 @@ def write_dumps(fabric: Fabric, folder: Path, names: tuple[str, ...] = (), *, op
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(option, "a writable folder", error.strerror or "unwritable", source=str(folder)) from None
+        reason = error.strerror or "unwritable"
+        problem = f": cannot write the folder: {reason}"
+        raise InputError(option, "a writable folder", reason, source=str(folder), problem=problem) from None
     written = []
     for name in names or DUMPS:
         text = "".join(DUMPS[name](fabric))
