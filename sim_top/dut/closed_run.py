@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vlane.dut_map import DutMap, ElasticTiming, Whole
 from vlane.dut_policy import Policy
 from vlane.errors import misplaced
+from vlane.schedulers.registry import SCHEDULERS
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.closed_loop import ClosedLoop
 from vlane.sim_top.dut.design import Design, ForeignModel, stdout_elsewhere
@@ -39,8 +40,6 @@ from vlane.sim_top.dut.wiring import Wiring
 from vlane.tb.machinery.native.rows import Words
 
 _CHUNK = 8192
-_EXACT_ONLY = "scfq"
-"""Scheduler whose states are too many for a window of sampling points."""
 _DEFAULTS = {"heads__fits": Whole(each=1), "heads__blocks": Whole(each=1), "hold_data": Whole(value=0)}
 """Inputs of a scheduler that are absent unless the map names them."""
 _TABLE_INPUTS = ("program__", "swap")
@@ -272,7 +271,7 @@ def golden_of(
     Raises
     ------
     InputError
-        If the table or the golden is rejected, or a window is given for ``scfq``.
+        If the table or the golden is rejected, or the scheduler has too many states for a window.
     """
     given, lanes = wiring.map, len(wiring.lanes.by_vl)
     timing = given.timing
@@ -283,7 +282,8 @@ def golden_of(
         golden = read_own_golden(golden_file, lanes)
     else:
         check_table(block, table)
-        if block.name == _EXACT_ONLY and isinstance(timing, ElasticTiming) and timing.window[0] != timing.window[1]:
+        is_window = isinstance(timing, ElasticTiming) and timing.window[0] != timing.window[1]
+        if is_window and not SCHEDULERS[block.name].has_few_states:
             raise given.refusal(("timing", "latency"), f"one number for {block.name}", timing.latency)
         packed = wiring.absent["heads__blocks"]
         port = wiring.inputs.ports["heads__blocks"]

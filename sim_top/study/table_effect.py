@@ -17,6 +17,7 @@ from vlane.golden.schedulers.served import backlogged_shares
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.schedulers.plugged import find_scheduler
 from vlane.sim_top.scenario.world import World
+from vlane.switches.switch_kinds import SWITCH_KINDS
 from vlane.units import blocks_of
 
 BACKLOGGED = 0.75
@@ -115,11 +116,13 @@ def effect_remark(world: World, contested: Sequence[float]) -> str:
     """
     if not contested or max(contested) >= FEW_CHOICES:
         return ""
-    crossbar = world.study.switch.crossbar
+    switch = world.study.switch
+    forms = SWITCH_KINDS[switch.kind].forms
+    by_lane = next((form.crossbar for form in forms if form.vls_apart), switch.crossbar)
     words = f"{max(contested):.1%} of the decisions at backlogged ports had packets of two levels"
     key = (
-        'the crossbar takes one packet at a time from an input; set switch.crossbar = "per_vl"'
-        if crossbar != "per_vl" and world.study.switch.kind == "ib"
+        f'the crossbar takes one packet at a time from an input; set switch.crossbar = "{by_lane}"'
+        if switch.crossbar != by_lane
         else "raise switch.speed, or buffers.blocks"
     )
     return f"the table of {world.settings.scheduler} hardly acts: at most {words}; {key}"

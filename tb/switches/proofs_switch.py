@@ -92,7 +92,7 @@ class SwitchWiringProperties(Properties):
     def _look_up(self, m: Module, number: int) -> None:
         s, claim = self.switch, self.claim
         port, table = s.inputs[number], s.table
-        found, unknown = table.port[number], table.drop[number]
+        found, unknown = table.out_port[number], table.drop[number]
         claim(m, "look-up", table.dlid[number] == port.header[_DLID])
         claim(m, "look-up", port.output + 1 == found, when=(found != 0) & (found <= s.ports))
         cause, away = Value.cast(port.cause), self._mapped_away(number)

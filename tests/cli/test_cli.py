@@ -295,7 +295,7 @@ def test_bad_table_file_is_refused(old: str, new: str, words: list[str], table: 
     [
         (["cosim", "nothing"], ["BLOCK", "vlarb", "nothing"]),
         (["cosim", "vlarb", "--fabric", "tests"], ["ibnetdiscover.txt"]),
-        (["cosim", "vlarb", "--fabric", "nowhere"], ["nowhere", "folder"]),
+        (["cosim", "vlarb", "--fabric", "nowhere"], ["nowhere", "does not exist"]),
         (["cosim", "vlarb", "--engine", "magic"], ["--engine", "native, cocotb", "magic"]),
         (["cosim", "vlarb", "--simulator", "icarus"], ["--simulator"]),
         (["cosim", "vlarb", "--cycles", "0"], ["--cycles"]),

@@ -73,8 +73,8 @@ def test_every_verb_refuses_unknown_options(verb: str) -> None:
     given += ["x" for each in command.params if each.required and not each.opts[0].startswith("-")]
 
     assert_refused(call(*words, *given, "--jsn"), "--jsn: unknown option (see `vlane ", "did you mean --json?")
-    told = refusal(call(*words, *given, "--zzz", "--json"))
-    assert (told["field"], told["got"], told["did_you_mean"]) == ("--zzz", "unknown", None)
+    told = refusal(call(*words, *given, "--qqqq", "--json"))
+    assert (told["field"], told["got"], told["did_you_mean"]) == ("--qqqq", "unknown", None)
     if given:
         told = refusal(call(*words, "--json"))
         assert told["got"] == "missing"

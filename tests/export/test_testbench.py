@@ -361,7 +361,7 @@ def test_a_recording_begins_with_a_reset_and_writes_memories_before_it_compares(
     """A recording resets the block, writes its memories, resets again and only then compares."""
     made = recorded("sl2vl", bus=False)
     rst, enable = (made.inputs[name].get(made.rows[: made.first]) for name in ("rst", "program__enable"))
-    rows = made.inputs["output"]
+    rows = made.inputs["out_port"]
     assert list(rst[:4]) == [1, 1, 1, 1]
     assert len(set(rows.get(made.rows[:4]).tolist())) > 1  # other inputs are random
     assert int((enable & (rst == 0)).sum()) == 8  # one row for each output

@@ -40,10 +40,12 @@ MAY_NAME: dict[str, set[str]] = {
     "sim_top/cli/main.py": {"dtable", "vlarb"},
     "sim_top/studies/by_name.py": {"dtable"},
     "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
+    "tb/arbiters/plants.py": {"rr", "wrr"},
+    "bench/slack.py": {"drr", "rr", "vlarb", "wrr"},
     "Makefile": {IB_ARBITER},
 }
 """Shared files that may name schedulers: the registry, the command groups of tables, studies that compare
-schedulers, the main job."""
+schedulers, the arbiters of the elastic comparison, the main job."""
 
 ENTRIES = list(SCHEDULERS.values())
 OF_A_LAYER = re.compile(r"vlane\.(golden|hdl|tb)\.schedulers\b")

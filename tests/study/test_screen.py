@@ -66,7 +66,9 @@ def test_long_run_shows_signs_of_life(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_progress_of_a_program_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_of_a_program_is_shown_on_request(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """``Study.run`` shows finished runs and the remaining time on stderr with ``progress=True``, otherwise nothing."""
     study = Study.from_dict(
         {
@@ -75,6 +77,7 @@ def test_progress_of_a_program_is_shown_on_request(capsys: pytest.CaptureFixture
             "run": {"loads": [0.1, 0.2], "cycles": 600, "warm_up_cycles": 100},
         }
     )
+    monkeypatch.setattr(logging.getLogger("vlane"), "handlers", [])  # commands of other tests show messages
     study.run()
     assert capsys.readouterr().err == ""
     study.run(progress=True)

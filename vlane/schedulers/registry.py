@@ -82,6 +82,8 @@ class Scheduler:
     patience : int
         Largest number of decisions without a grant to a waiting lane with credits before the lane counts as never
         served; new tags where tags are made one per cycle.
+    has_few_states : bool
+        Whether golden's states are few enough to be listed for a window of sampling points.
     in_switch : mapping
         Parameters of a switch's instances, except lanes, entries and form.
     full_size, mutated : mapping
@@ -101,6 +103,7 @@ class Scheduler:
     swaps: bool = False
     name_field: str = "requester"
     patience: int = 0
+    has_few_states: bool = True
     in_switch: Mapping[str, Any] = field(default_factory=dict)
     full_size: Mapping[str, Any] = field(default_factory=dict)
     mutated: Mapping[str, Any] = field(default_factory=dict)
@@ -238,6 +241,7 @@ SCHEDULERS = {
             switch_registers=scfq.switch_registers,
             weight_write=scfq.weight_write,
             patience=MAX_REQUESTERS,
+            has_few_states=False,
             in_switch={"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
             full_size=_FULL_SIZE,
             mutated=_MUTATED,

@@ -56,8 +56,8 @@ PLANTS = (
         "below-the-minimum",
         "A CCTI equal to CCTI_Min counts as above it, so timers lower it.",
         _TELLS,
-        "exceeds(state.ccti, level.minimum),",
-        "state.ccti >= level.minimum,",
+        "above = exceeds(state.ccti, level.minimum)",
+        "above = state.ccti >= level.minimum",
     ),
     Plant(
         "visit-after-a-becn",
