@@ -150,7 +150,7 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
     [
         (("cosim", "rr", "--plugin", "nope.py"), "--plugin applies only to `vlane cosim network`"),
         (("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"), "--param requesters is given twice"),
-        (("area", "rr:"), "BLOCK must be BLOCK or BLOCK:K=V,K=V, not rr:"),
+        (("area", "rr:"), "BLOCK must be NAME or NAME:K=V,K=V, not rr:"),
         (("area", "rr", "--seeds", "9999999999"), "--seeds must be 0 to 1000"),
         (("area", "rr", "--sweep", "requesters=2,2"), "distinct values"),
         (("area", "rr", "--sweep", "requesters=2,3", "--plot", "p.foo"), "ending in .png"),

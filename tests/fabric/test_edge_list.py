@@ -55,7 +55,7 @@ def test_hosts_are_declared_by_name_or_pattern(declared: str, tmp_path: Path) ->
             "leaf1 gpu-01\nleaf1 H2\nleaf1 leaf2\nleaf2 leaf3\nleaf3 leaf1\n",
             "such as host NAME NAME, or host gpu-* (names with one cable: gpu-01, H2)",
         ),
-        ("host gpu-* node7\nleaf1 gpu-01\n", "net.txt:1: host must be a name or pattern of cabled nodes"),
+        ("host gpu-* node7\nleaf1 gpu-01\n", "net.txt:1: host must be the name of a node with a cable"),
         ("host H1\nleaf1 H1\n", "hosts must be at least 2, not 1"),
     ],
 )

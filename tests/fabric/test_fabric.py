@@ -380,7 +380,7 @@ def test_cable_described_from_one_end_is_refused(capture_copy: Any) -> None:
     folder = capture_copy("two_switch")
     edit(folder / "ibnetdiscover.txt", '[6]\t"S-0000000000200001"[6]\t\t# "S1" lid 3 4xSDR\n', "")
 
-    with pytest.raises(InputError, match="both ends") as refused:
+    with pytest.raises(InputError, match="described from one end only") as refused:
         read_ibnetdiscover(folder / "ibnetdiscover.txt")
 
     assert refused.value.line == 14

@@ -248,7 +248,7 @@ def test_directed_routes_name_the_same_ports_as_lids(file: str, form: str, captu
     ("heading", "words"),
     [
         ("DR path slid 0; dlid 0; 0,1", "directed route must be from a known node"),
-        ("Lid 2 DR path slid 2; dlid 65535; 0,4", "S0 port 4 has none"),
+        ("Lid 2 DR path slid 2; dlid 65535; 0,4", "no cable at S0 port 4"),
         ("Lid 0", "LID must be an assigned LID"),
         ("Lid 77", "LID must be assigned to a port in ibnetdiscover.txt, not 77"),
     ],

@@ -251,7 +251,7 @@ def test_subnet_list_is_checked(old: str, new: str, words: str, tmp_path: Path) 
         with pytest.raises(InputError, match=words):
             read_subnet_lst(tmp_path / "opensm-subnet.lst")
     elif "DWN" in new:
-        with pytest.raises(InputError, match="at least one cable"):
+        with pytest.raises(InputError, match="no cable found"):
             read_subnet_lst(tmp_path / "opensm-subnet.lst")
     else:
         assert 1 not in read_subnet_lst(tmp_path / "opensm-subnet.lst").nodes[0x100002].lids

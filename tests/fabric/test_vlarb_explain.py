@@ -181,12 +181,12 @@ def test_what_opensm_reads_otherwise_is_remarked_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["OPENSM_CONF or --fabric"]),
+        ([], ["OPENSM_CONF is missing"]),
         (["{conf}", "--fabric", "x"], ["--fabric", "cannot be used with OPENSM_CONF"]),
         (["{conf}", "--mtu", "1500"], ["--mtu", "2048", "1500"]),
         (["{conf}", "--vls", "3"], ["--vls", "15", "3"]),
         (["{conf}.none"], ["opensm.conf.none"]),
-        (["--fabric", str(DATA / "two_switch"), "--mtu", "2048"], ["--mtu", "left out with --fabric"]),
+        (["--fabric", str(DATA / "two_switch"), "--mtu", "2048"], ["--mtu", "cannot be used with --fabric"]),
     ],
 )
 def test_bad_uses_of_options_are_one_line(arguments: list[str], words: list[str], tmp_path: Path) -> None:

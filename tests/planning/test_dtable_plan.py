@@ -76,7 +76,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
     ("old", "new", "words"),
     [
         ("bandwidth = 0.094", "bandwidth = 0.0001", ("bandwidth of NC", "at least phi_min", "k = 7", "0.0001")),
-        ("bandwidth = 0.094", "bandwidth = 0.2", ("dtable_plan.sl ", "at most 1 in all")),
+        ("bandwidth = 0.094", "bandwidth = 0.2", ("dtable_plan.sl: ", "must be at most 1")),
         ("distance = 4\n", "distance = 2\n", ("distance of VI", "only 0 are free")),
         ("distance = 4\n", "distance = 3\n", ("distance of VO", "a power of two")),
         ("# k = 0.5", "k = 0.4", ("bandwidth of NC", "at least phi_min", "given")),

@@ -376,7 +376,7 @@ def test_too_few_levels_or_lanes_for_the_layers_are_refused() -> None:
     assert_refused(call("voqsw", "--fabric", folder, "--sls", "1"), "--sls must be at least 2", "not 1")
     assert_refused(call("voqsw", "--fabric", folder, "--vls", "1"), "--vls must be at least 2", "not 1")
     assert_refused(
-        call("voqsw", "--fabric", folder, "--vls", "4", "--search", "largest"), "--search must be growth with 2 layers"
+        call("voqsw", "--fabric", folder, "--vls", "4", "--search", "largest"), "--search must be growth if the network has 2 layers"
     )
 
 
@@ -453,7 +453,7 @@ def test_a_study_runs_on_what_is_written(tmp_path: Path) -> None:
         (["--topology", "irregular:8", "--aside-sls", "16"], ["--aside-sls must be numbers from 0 to 15", "not 16"]),
         (["--topology", "irregular:8", "--search", "all"], ["--search must be one of growth, largest, colo"]),
         (["--topology", "irregular:8", "--rest", "spred"], ["--rest must be one of", "did you mean spread?"]),
-        (["--fabric", "tests"], ["fabric must be a folder with ibnetdiscover.txt"]),
+        (["--fabric", "tests"], ["no file of nodes and cables; expected one of ibnetdiscover.txt"]),
         (
             ["--fabric", str(DATA / "irregular_s1"), "--vls", "9"],
             ["--vls uses VL 8, but some ports run only VL 0 to 7"],
