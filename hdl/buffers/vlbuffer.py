@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from vlane.buffers.vlbuffer import MAX_FLITS, VLBufferParameters
-from vlane.hdl.common.select import equals, one_of
-from vlane.hdl.credits.room_rule import beyond
-from vlane.hdl.credits.room_rule import fits as within_room
+from vlane.hdl.buffers.admission import Admission
+from vlane.hdl.common.select import chosen, equals, one_of
 
 __all__ = ["VLBuffer"]
 
@@ -91,18 +93,33 @@ class VLBuffer(wiring.Component):
                 "used": Out(counters),
             }
         )
+        self.seen_now = [Signal(range(p.read_flits + 1), name=f"seen_{vl}") for vl in range(p.vls)]
+        """By lane: flits that a reading port shows, the smaller of those held and ``read_flits``."""
         self.held_now = [Signal(self.counts, name=f"held_{vl}") for vl in range(p.vls)]
         self.takes = [Signal(_COUNT_BITS, name=f"takes_{port}") for port in range(p.readers)]
-        self.used_now = [Signal(self.counts, name=f"used_{vl}") for vl in range(p.vls)]
+        self.admission = Admission(
+            vls=p.vls,
+            minimum=p.minimum,
+            maximum=p.maximum,
+            shared=p.flits - p.vls * p.minimum,
+            largest=p.mtu_flits,
+            readers=p.readers,
+            read_flits=p.read_flits,
+        )
+        self.used_now = self.admission.used_now
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         reads = self._reads(m)
-        gained = self._reserve(m, reads)
-        writes = self._writes(m, gained)
+        gains = self._reserve(m, reads)
+        writes = self._writes(m, gains)
         for vl in range(self.vls):
             m.d.comb += [self.held[vl].eq(self.held_now[vl]), self.used[vl].eq(self.used_now[vl])]
-            m.d.sync += self.held_now[vl].eq(self.held_now[vl] - reads[vl] + sum(w[vl] for w in writes))
+            written = sum(w[vl] for w in writes)
+            m.d.sync += [
+                self.held_now[vl].eq(self.held_now[vl] - reads[vl] + written),
+                self.seen_now[vl].eq(self._seen_next(self.held_now[vl], reads[vl], written, len(writes))),
+            ]
         if self.form == "static":
             self._partition(m, reads, writes)
         else:
@@ -114,28 +131,41 @@ class VLBuffer(wiring.Component):
 
         If several ports remove flits of one lane, only the first of them does.
         """
-        taken = []
-        free = (1 << self.vls) - 1
         looks = [Signal(self.vls, name=f"looks_{port}") for port in range(self.readers)]
-        counts = self.takes
+        free: list[Value] = [Const(1)] * self.vls
+        leaving = [Signal(_COUNT_BITS, name=f"leaving_{vl}") for vl in range(self.vls)]
+        removed: list[list[Value]] = [[] for _ in range(self.vls)]
+        seen = self.seen_now
         for port in range(self.readers):
-            held = one_of(looks[port], self.held_now)
-            seen = Signal(range(self.read_flits + 1), name=f"seen_{port}")
-            asked = self.read_count[port]
+            asked, taken = self.read_count[port], []
             m.d.comb += [
                 looks[port].eq(Cat(equals(self.read_vl[port], vl) for vl in range(self.vls))),
-                seen.eq(Mux(held < self.read_flits, held, self.read_flits)),
-                self.readable[port].eq(seen),
-                counts[port].eq(Mux((looks[port] & free).any(), Mux(asked < seen, asked, seen), 0)),
+                self.readable[port].eq(one_of(looks[port], seen)),
             ]
-            free = free & ~Mux(counts[port].any(), looks[port], 0)
+            for vl in range(self.vls):
+                takes = Signal(_COUNT_BITS, name=f"takes_{port}_{vl}")
+                m.d.comb += takes.eq(Mux(looks[port][vl] & free[vl], Mux(asked < seen[vl], asked, seen[vl]), 0))
+                free[vl] = free[vl] & ~takes.any()
+                taken.append(takes)
+                removed[vl].append(takes)
+            m.d.comb += self.takes[port].eq(reduce(or_, taken))
         for vl in range(self.vls):
-            leaving = Signal(_COUNT_BITS, name=f"leaving_{vl}")
-            m.d.comb += leaving.eq(sum(Mux(look[vl], count, 0) for look, count in zip(looks, counts, strict=True)))
-            taken.append(leaving)
-        return taken
+            m.d.comb += leaving[vl].eq(reduce(or_, removed[vl]))
+        return leaving
 
-    def _writes(self, m: Module, gained: list[Value]) -> list[Signal]:
+    def _seen_next(self, held: Value, leaving: Value, written: Value, most: int) -> Value:
+        """Return how many flits of a lane are shown in the next cycle. The late counts only select among results."""
+
+        def shown(change: int) -> Value:
+            return Cat(held >= max(0, count - change) for count in range(1, self.read_flits + 1))
+
+        after = [
+            chosen(leaving, [shown(count - gone) for gone in range(self.read_flits + 1)]) for count in range(most + 1)
+        ]
+        levels = chosen(written, after)
+        return sum(levels[place] for place in range(self.read_flits))
+
+    def _writes(self, m: Module, gains: list[Value]) -> list[Signal]:
         """Return the lane of each written flit as a one-hot value, or 0 if the flit is discarded."""
         kept: list[Signal] = []
         comes: list[Signal] = []
@@ -145,42 +175,34 @@ class VLBuffer(wiring.Component):
             coming = Signal(name=f"comes_{place}")
             m.d.comb += coming.eq(self.write_count[port] > index)
             for vl in range(self.vls):
-                before = self.held_now[vl] + sum(other[vl] for other in kept)
                 named = coming & equals(self.write_vl[port], vl)
-                m.d.comb += lane[vl].eq(named & (before < self.used_now[vl] + gained[vl]))
+                m.d.comb += lane[vl].eq(named & self._has_place(vl, gains[vl], [other[vl] for other in kept]))
             kept.append(lane)
             comes.append(coming)
         m.d.comb += self.discarded.eq(sum(coming & ~lane.any() for coming, lane in zip(comes, kept, strict=True)))
         return kept
 
-    def _reserve(self, m: Module, reads: list[Signal]) -> list[Value]:
-        """Reserve flits within the lane's maximum and the shared space, and return the reserved flits by lane.
+    def _has_place(self, vl: int, gains: Value, before: list[Value]) -> Value:
+        """Return whether a lane has reserved space for a flit, behind other flits of the cycle.
 
-        The shared space is the storage beyond all lanes' minimums.
+        A lane never holds more than it reserved, so it has space for the first flit of the cycle if it gains any.
         """
-        pool = self.flits - self.vls * self.minimum
-        excess = [beyond(used, self.minimum) for used in self.used_now]
-        in_pool = range(max(1, pool) + 1)
-        shared = Signal(in_pool)
-        m.d.comb += shared.eq(sum(excess))
-        fits = Signal(self.vls)
-        gains: list[Value] = []
-        for vl, used in enumerate(self.used_now):
-            others = Signal(in_pool, name=f"others_{vl}")
-            m.d.comb += [
-                others.eq(shared - excess[vl]),
-                self.room[vl].eq(self._within(used + self.mtu_flits, others, pool)),
-                fits[vl].eq(equals(self.reserve_vl, vl) & self._within(used + self.reserve_flits, others, pool)),
-            ]
-            gained = Signal(self.counts, name=f"gained_{vl}")
-            m.d.comb += gained.eq(Mux(fits[vl], self.reserve_flits, 0))
-            gains.append(gained)
-            m.d.sync += used.eq(used - reads[vl] + gained)
-        m.d.comb += self.accepted.eq(fits.any() & self.reserve_flits.any())
-        return gains
+        held, used = self.held_now[vl], self.used_now[vl]
+        if not before:
+            return gains | (held < used)
+        return held + sum(before) < used + Mux(gains, self.reserve_flits, 0)
 
-    def _within(self, after: Value, others: Value, pool: int) -> Value:
-        return within_room(after, others, minimum=self.minimum, maximum=self.maximum, shared=pool)
+    def _reserve(self, m: Module, reads: list[Signal]) -> list[Value]:
+        """Reserve flits for a packet and return, by lane, whether it gains the flits in this cycle."""
+        m.submodules.admission = admission = self.admission
+        m.d.comb += [
+            admission.reserve_flits.eq(self.reserve_flits),
+            admission.reserve_vl.eq(self.reserve_vl),
+            self.accepted.eq(admission.accepted),
+            self.room.eq(admission.room),
+            *(admission.leaving[vl].eq(reads[vl]) for vl in range(self.vls)),
+        ]
+        return list(admission.gains)
 
     def _looked_at(self, port: int, values: list[Signal]) -> Value:
         return one_of((equals(self.read_vl[port], vl) for vl in range(self.vls)), values)
@@ -287,24 +309,19 @@ class VLBuffer(wiring.Component):
         newest = Signal(slot)
         recycled = Memory(shape=slot_shape(self.flits), depth=self.flits, init=[])
         m.submodules.recycled = recycled
+        free = self._next_free(m, recycled, fresh, oldest, len(writes))
         places: list[Signal] = []
         taken: Value = Const(0, 1)
         for number, lane in enumerate(writes):
             place = Signal(slot, name=f"place_{number}")
-            reader = recycled.read_port(domain="comb")
-            unused = Signal(range(self.flits + len(writes) + 1), name=f"unused_{number}")
-            m.d.comb += [
-                unused.eq(fresh + taken),
-                reader.addr.eq(_modulo(oldest + Mux(unused > self.flits, unused - self.flits, 0), self.flits)),
-                place.eq(Mux(unused < self.flits, unused, reader.data)),
-            ]
+            m.d.comb += place.eq(chosen(taken, free[: number + 1]))
             places.append(place)
             taken = taken + lane.any()
-        from_fresh = Mux(taken < self.flits - fresh, taken, self.flits - fresh)
-        m.d.sync += [
-            fresh.eq(fresh + from_fresh),
-            oldest.eq(_modulo(oldest + (taken - from_fresh)[: len(newest)], self.flits)),
-        ]
+        counts = range(len(writes) + 1)
+        unused = [Mux(fresh > self.flits - count, self.flits, fresh + count) for count in counts]
+        reused = [Mux(fresh > self.flits - count, fresh + count - self.flits, 0) for count in counts]
+        behind = [_modulo(oldest + again, self.flits) for again in reused]
+        m.d.sync += [fresh.eq(chosen(taken, unused)), oldest.eq(chosen(taken, behind))]
         given: Value = Const(0, 1)
         for leaves, place in freed:
             writer = recycled.write_port()
@@ -316,6 +333,20 @@ class VLBuffer(wiring.Component):
             given = given + leaves
         m.d.sync += newest.eq(_modulo(newest + given, self.flits))
         return places
+
+    def _next_free(self, m: Module, recycled: Memory, fresh: Signal, oldest: Signal, count: int) -> list[Signal]:
+        """Return the next free slots. They depend only on registers, so writes only select among them."""
+        found = []
+        for number in range(count):
+            reader, slot = recycled.read_port(domain="comb"), Signal(range(self.flits), name=f"free_{number}")
+            unused = Signal(range(self.flits + count + 1), name=f"unused_{number}")
+            m.d.comb += [
+                unused.eq(fresh + number),
+                reader.addr.eq(_modulo(oldest + Mux(unused > self.flits, unused - self.flits, 0), self.flits)),
+                slot.eq(Mux(unused < self.flits, unused, reader.data)),
+            ]
+            found.append(slot)
+        return found
 
     def _show(self, m: Module, port: int, index: int, flit: Value) -> None:
         there = self.readable[port] > index

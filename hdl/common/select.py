@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Mux, Value
+from amaranth.hdl import Cat, Const, Mux, Value
 
 
 def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
     """Return the value whose select bit is set, or 0. At most one bit may be set."""
     return reduce(or_, (Mux(bit, Value.cast(value), 0) for bit, value in zip(chosen, values, strict=True)))
+
+
+def chosen(index: Value, values: Sequence[Value]) -> Value:
+    """Return ``values[index]``, or 0 past the end. Only the selection depends on the index, which may come late."""
+    return one_of((equals(index, number) for number in range(len(values))), values) if len(values) > 1 else values[0]
+
+
+def any_of(bits: Iterable[Value]) -> Value:
+    """Return whether any bit is set: 0 without bits."""
+    return Cat(*bits, Const(0, 1)).any()
 
 
 def number_of(chosen: Value) -> Value:

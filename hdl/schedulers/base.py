@@ -123,8 +123,12 @@ class Scheduler(wiring.Component):
             m.d.comb += [
                 self.grant.eq(1),
                 self.vl.eq(one_of(lane_wins, numbers)),
-                self.blocks.eq(one_of(lane_wins, (self.heads.blocks[lane] for lane in range(self.data_vls)))),
+                self.blocks.eq(self.winner_blocks(lane_wins)),
             ]
+
+    def winner_blocks(self, lane_wins: Signal) -> Value:
+        """Return the size of the granted data packet, given its lane as a one-hot value."""
+        return one_of(lane_wins, (self.heads.blocks[lane] for lane in range(self.data_vls)))
 
     def _map(self, m: Module, able: Value, lane_wins: Signal) -> None:
         """Select the lane that each requester offers: one of its able lanes, round robin from the lane sent last."""

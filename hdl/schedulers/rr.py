@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In
 
-from vlane.hdl.common.list_search import ListSearch
-from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
+from vlane.hdl.common.round_robin import RoundRobin
+from vlane.hdl.schedulers.base import BLOCKS_SHAPE, Scheduler, ScheduleSignature
 from vlane.schedulers.rr import RRParameters
 
 __all__ = ["COMPONENT", "RR"]
@@ -46,24 +46,26 @@ class RR(Scheduler):
         self.parameters = p = parameters
         members: dict[str, object] = {"program": In(ScheduleSignature(1))} if p.requesters else {}
         super().__init__(parameters, members)
-        self.search = ListSearch(self.requesters)
-        self.last = Signal(range(self.requesters), init=self.requesters - 1)
+        self.turns = RoundRobin(self.requesters, BLOCKS_SHAPE.width)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.search = search = self.search
+        m.submodules.turns = turns = self.turns
         self.frame(m)
         self.note_winner(m)
         m.d.comb += [
-            search.eligible.eq(self.active),
-            search.pointer.eq(self.last),
-            search.weight_left.eq(0),
-            self.winner.eq(search.chosen),
-            self.sends.eq(search.found),
+            turns.eligible.eq(self.active),
+            turns.served.eq(self.ready & self.decides & turns.found),
+            *(turns.values[requester].eq(self.sizes[requester]) for requester in range(self.requesters)),
+            self.winner.eq(turns.chosen),
+            self.sends.eq(turns.found),
         ]
-        with m.If(self.ready & self.decides & search.found):
-            m.d.sync += self.last.eq(search.entry)
         return m
+
+    def winner_blocks(self, _lane_wins: Signal) -> Value:
+        """Return the size of the chosen requester's packet, which passes the selection in parallel."""
+        size: Value = self.turns.value
+        return size
 
 
 COMPONENT = RR

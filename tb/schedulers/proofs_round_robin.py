@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from amaranth.hdl import Assume, Fragment, Module, Value
+from amaranth.hdl import Assume, Module, Value
 
-from vlane.tb.machinery.proofs.inside import inside
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.schedulers.proofs_turns import Turns, at_most_one
 from vlane.tb.tables.proofs_tables import at, constant
@@ -44,12 +43,12 @@ class RoundRobinProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, t, claim = self.m, self.turns, self.claim
-        m.submodules.turns = fragment = Fragment.get(t, None)
+        m.submodules.turns = t
         account = Turns(m, "turns", list(t.eligible))
         m.d.comb += Assume(~t.served | t.eligible.any())
         served = t.chosen & t.served.replicate(t.count)
         account.serve(served)
-        claim(m, "turn-moves", account.is_at(inside(fragment, "last")))
+        claim(m, "turn-moves", account.is_behind(t.behind))
         claim(m, "turn", t.chosen == account.expected, when=t.eligible.any())
         claim(m, "turn-one", (t.found == t.eligible.any()) & (t.chosen.any() == t.found) & at_most_one(t.chosen))
         passed, bounded = account.wait(self.watched, at(t.eligible, self.watched), served)

@@ -54,6 +54,13 @@ class Turns:
         """Return whether a component's last place equals the model's, and is a valid place."""
         return (last == self.last) & (self.last < self.count)
 
+    def is_behind(self, mask: Value) -> Value:
+        """Return whether a component's mask contains the places after the model's last one, and no other place.
+
+        If nothing is after the last place, the search starts at place 0.
+        """
+        return (mask == Cat(self.last < each for each in range(self.count))) & (self.last < self.count)
+
     def serve(self, served: Value) -> None:
         """Update the model with the place served by the component in this cycle, one-hot or 0."""
         for each in range(self.count):

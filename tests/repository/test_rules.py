@@ -27,6 +27,7 @@ from packaging.requirements import Requirement
 
 import vlane
 from vlane.families import FAMILY_OF
+from vlane.hdl.buffers.admission import Admission
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.list_search import ListSearch
@@ -318,6 +319,8 @@ PARTS = [
     PairTurns(4, 4),
     RequestAges(4),
     RoundRobin(2),
+    RoundRobin(5, 3),
+    Admission(vls=2, minimum=2, maximum=4, shared=2, largest=2, readers=1, read_flits=1),
     WritePort(2),
     _SIZES.room(returned=3, behind=True),
     SizeQueue(depth=3, largest=2),

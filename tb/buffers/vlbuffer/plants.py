@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from vlane.tb.machinery.plants.plant import Plant
 
-_BUFFER = "hdl/buffers/vlbuffer.py"
+_BUFFER, _ADMISSION = "hdl/buffers/vlbuffer.py", "hdl/buffers/admission.py"
 PLANTS = (
     Plant(
         "reserves-one-flit",
         "A packet reserves one flit, whatever its size.",
-        _BUFFER,
-        "m.d.comb += gained.eq(Mux(fits[vl], self.reserve_flits, 0))",
-        "m.d.comb += gained.eq(Mux(fits[vl], 1, 0))",
+        _ADMISSION,
+        "grown.eq(used + self.reserve_flits),",
+        "grown.eq(used + 1),",
     ),
     Plant(
         "minimum-given-away",
         "The minimums of other lanes are given away.",
         _BUFFER,
-        "pool = self.flits - self.vls * self.minimum",
-        "pool = self.flits - self.minimum",
+        "shared=p.flits - p.vls * p.minimum,",
+        "shared=p.flits - p.minimum,",
     ),
     Plant(
         "read-lost-when-reserving",
         "A flit that is read in a cycle in which its lane reserves does not free its space.",
-        _BUFFER,
-        "m.d.sync += used.eq(used - reads[vl] + gained)",
-        "m.d.sync += used.eq(Mux(gained.any(), used + gained, used - reads[vl]))",
+        _ADMISSION,
+        "used.eq(used_then - leaving),",
+        "used.eq(Mux(gains, used_then, used_then - leaving)),",
     ),
     Plant(
         "two-ports-remove",
         "Two ports that remove flits of one lane in a cycle both do so.",
         _BUFFER,
-        "free = free & ~Mux(counts[port].any(), looks[port], 0)",
-        "free = free & ~Mux(counts[port].any(), 0, 0)",
+        "free[vl] = free[vl] & ~takes.any()",
+        "free[vl] = Const(1)",
         instance="small-two-ports",
     ),
     Plant(
         "own-room-too-late",
         "Flits of a packet are discarded in the cycle in which its space is reserved.",
         _BUFFER,
-        "m.d.comb += lane[vl].eq(named & (before < self.used_now[vl] + gained[vl]))",
-        "m.d.comb += lane[vl].eq(named & (before < self.used_now[vl]))",
+        "return gains | (held < used)",
+        "return held < used",
     ),
     Plant(
         "first-of-an-emptied-lane",
@@ -77,10 +77,25 @@ PLANTS = (
     Plant(
         "room-for-one-flit",
         "The output ``room`` is asserted when one more flit fits, instead of a largest packet.",
-        _BUFFER,
-        "self.room[vl].eq(self._within(used + self.mtu_flits, others, pool)),",
-        "self.room[vl].eq(self._within(used + 1, others, pool)),",
+        _ADMISSION,
+        "Mux(self.accepted, reduced + count >= self.largest, space + count >= self.largest)",
+        "Mux(self.accepted, reduced + count >= 1, space + count >= 1)",
         instance="small-two-ports",
+    ),
+    Plant(
+        "returned-to-the-minimum",
+        "A flit leaving in the cycle in which its lane exceeds its minimum is not returned to the shared space.",
+        _ADMISSION,
+        "share.eq(Mux(gains, self._above(grown, leaving), self._above(used, leaving))),",
+        "share.eq(self._above(used, leaving)),",
+        instance="small-two-ports",
+    ),
+    Plant(
+        "shown-too-late",
+        "A flit written into an empty lane is shown one cycle late.",
+        _BUFFER,
+        "levels = chosen(written, after)",
+        "levels = after[0]",
     ),
     Plant(
         "static-read-does-not-wrap",

@@ -35,6 +35,8 @@ class VLBufferProperties(Properties):
         "discarded": "The flits discarded in a cycle are those written without a lane or without reserved space.",
         "readable": "A read port shows the oldest flits of its lane, as many as it has positions; the other "
         "positions are 0.",
+        "totals": "The registered space of a lane is its unused minimum and the shared flits that no lane has "
+        "reserved; the registered number of visible flits follows from those held.",
     }
 
     def __init__(self, buffer: Any) -> None:
@@ -75,6 +77,7 @@ class VLBufferProperties(Properties):
         room = RoomAccount(b.flits, b.minimum, b.maximum)
         m.d.comb += [promised.eq(room.promised(b.used)), asks.eq(b.reserve_flits != 0)]
         self.claim(m, "storage", promised <= b.flits)
+        claim_totals(self, m, b, b.used, promised)
         fits = []
         for vl in range(b.vls):
             fits.append((b.reserve_vl == vl) & room.fits(b.used[vl], b.reserve_flits, promised))
@@ -125,6 +128,24 @@ class VLBufferProperties(Properties):
                 self.claim(m, "readable", flit == 0, when=b.readable[port] <= index)
 
 
+def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, promised: Value) -> None:
+    """Claim that the running totals of a buffer equal sums over its lanes.
+
+    Parameters
+    ----------
+    used : sequence of Value
+        By lane: reserved flits.
+    promised : Value
+        Flits that are reserved, or kept free for a lane's minimum.
+    """
+    admission = buffer.admission
+    for vl in range(buffer.vls):
+        unused, held = admission.unused[vl], buffer.held_now[vl]
+        least = Mux(used[vl] < buffer.minimum, buffer.minimum - used[vl], 0)
+        properties.claim(m, "totals", (unused == least) & (admission.space[vl] == least + buffer.flits - promised))
+        properties.claim(m, "totals", buffer.seen_now[vl] == Mux(held < buffer.read_flits, held, buffer.read_flits))
+
+
 class QueueProperties(Properties):
     """Check the buffer against a model with a queue of registers for each lane, for every input sequence.
 
@@ -143,6 +164,7 @@ class QueueProperties(Properties):
         "bounds": VLBufferProperties.statements["bounds"],
         "lists": "The flits of a lane are in the slots of its linked list, in order, or in consecutive slots of its "
         "own part.",
+        "totals": VLBufferProperties.statements["totals"],
         "own-place": "Each slot of a shared storage either belongs to one flit, is free once, or has not been used "
         "since reset.",
     }
@@ -165,6 +187,7 @@ class QueueProperties(Properties):
         for output, value in account.outputs:
             self.claim(m, "order", output == value)
         self.claim(m, "storage", account.promised <= b.flits)
+        claim_totals(self, m, b, account.used, account.promised)
         for held, used in zip(account.held, account.used, strict=True):
             self.claim(m, "bounds", (used <= b.maximum) & (held <= used))
         if b.form == "shared":

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from vlane.tb.machinery.plants.plant import Plant
 
-_RR, _BASE, _SEARCH = "hdl/schedulers/rr.py", "hdl/schedulers/base.py", "hdl/common/list_search.py"
+_RR, _BASE, _TURNS = "hdl/schedulers/rr.py", "hdl/schedulers/base.py", "hdl/common/round_robin.py"
 PLANTS = (
     Plant(
         "never-advances",
         "The turn never advances: the search always begins behind the last requester.",
-        _RR,
-        "m.d.sync += self.last.eq(search.entry)",
-        "m.d.sync += self.last.eq(self.last)",
+        _TURNS,
+        "with m.If(self.served):",
+        "with m.If(self.served & ~self.served):",
     ),
     Plant(
         "advances-while-not-ready",
         "The turn advances for a grant that does not start.",
         _RR,
-        "with m.If(self.ready & self.decides & search.found):",
-        "with m.If(self.decides & search.found):",
+        "turns.served.eq(self.ready & self.decides & turns.found),",
+        "turns.served.eq(self.decides & turns.found),",
     ),
     Plant(
         "stays-with-the-last",
         "The requester served last is served again while it can send.",
-        _RR,
-        "search.weight_left.eq(0),",
-        "search.weight_left.eq(1),",
+        _TURNS,
+        "before[number] | (selected[number] & any_of(first[:place]))",
+        "before[number] | (selected[number] & any_of(first[: place + 1]))",
     ),
     Plant(
         "hold-is-ignored",
@@ -36,10 +36,10 @@ PLANTS = (
     ),
     Plant(
         "first-after-a-round",
-        "When the search wraps, requester 0 is skipped if another one can send.",
-        _SEARCH,
-        "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible)))),",
-        "self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible & current)))),",
+        "When the search wraps, nobody is chosen but requesters after the one served last.",
+        _TURNS,
+        "m.d.comb += first.eq(Mux(later.any(), _lowest(later), _lowest(here)))",
+        "m.d.comb += first.eq(Mux(later.any(), _lowest(later), _lowest(later)))",
     ),
     Plant(
         "lanes-past-14-skip-vl15",

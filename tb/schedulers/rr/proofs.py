@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from vlane.tb.machinery.proofs.properties import Instance
 from vlane.tb.schedulers.proofs_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties
@@ -25,7 +25,8 @@ class RRProperties(SchedulerProperties):
     }
 
     def state(self) -> Signal:
-        return self.scheduler.last
+        behind: Signal = self.scheduler.turns.behind
+        return behind
 
     def _own(self, m: Module) -> None:
         s, claim = self.scheduler, self.claim
@@ -35,7 +36,8 @@ class RRProperties(SchedulerProperties):
         for requester in range(s.requesters):
             with m.If(served & s.winner[requester]):
                 m.d.sync += last.eq(requester)
-        claim(m, "last-served", (s.last == last) & (s.last < s.requesters))
+        behind = Cat(last < requester for requester in range(s.requesters))
+        claim(m, "last-served", (s.turns.behind == behind) & (last < s.requesters))
         claim(m, "work-conserving", s.grant == s.active.any(), when=s.decides)
         can, wins = at(list(s.active), self.watched), at(list(s.winner), self.watched)
         place, winning = (Signal(range(s.requesters + 1), name=name) for name in ("place", "winning"))

@@ -46,8 +46,8 @@ PLANTS = (
         "turns-never-advance",
         "The round robins of the allocation never advance: the search always begins with the first requester.",
         _TURNS,
-        "m.d.sync += last.eq(search.entry)",
-        "m.d.sync += last.eq(last)",
+        "with m.If(self.served):",
+        "with m.If(self.served & ~self.served):",
         instance="allocation",
     ),
     Plant(

@@ -91,7 +91,7 @@ class OPAAllocatorProperties(Properties):
         turns, given = Turns(m, part, eligible), Signal(len(eligible), name=f"{part}_served")
         m.d.comb += given.eq(served)
         turns.serve(given)
-        self.claim(m, "turns-move", turns.is_at(inside(self.fragment, "last", part)))
+        self.claim(m, "turns-move", turns.is_behind(inside(self.fragment, "behind", part)))
         chosen = Signal(len(eligible), name=f"{part}_chosen")
         m.d.comb += chosen.eq(self._chosen(part))
         self.claim(m, name, chosen == turns.expected, when=Cat(eligible).any())

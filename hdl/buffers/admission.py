@@ -1,0 +1,156 @@
+"""Admission of packets to a buffer that lanes share: reservations, and the space that is left."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from vlane.hdl.common.select import chosen, equals, one_of
+from vlane.hdl.credits.room_rule import beyond
+
+_VL_BITS = 5
+_COUNT_BITS = 2
+_PACKET_BITS = 10
+
+
+class Admission(wiring.Component):
+    """Reserve space for packets by the admission rule of ``room_rule.py``, with running totals instead of sums.
+
+    Latency 0. Reservations and freed flits count from the next cycle on. The space of each lane is in registers, so no
+    sum over the lanes lies on a path, and ``room`` is a register. Freed flits come late in a cycle, because a scheduler
+    decides about them: they only select among results that were computed without them. Reset empties the buffer.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+    minimum, maximum : int
+        Flits guaranteed to each lane, and the most that a lane may reserve.
+    shared : int
+        Flits beyond the minimums.
+    largest : int
+        Flits of the largest packet.
+    readers, read_flits : int
+        Number of lanes from which flits may leave in one cycle, and flits that may leave each of them.
+
+    Members
+    -------
+    reserve_flits, reserve_vl : In(10), In(5)
+        Flits to reserve (0 for none), and their lane.
+    accepted : Out(1)
+        The reservation succeeds.
+    gains : Out(vls)
+        The lane for which flits are reserved in this cycle, one-hot.
+    leaving : In(ArrayLayout(2, vls))
+        By lane: flits that are freed in this cycle.
+    room : Out(vls)
+        Lanes in which the largest packet can be reserved.
+    used : Out(ArrayLayout(range(maximum + 1), vls))
+        By lane: reserved flits.
+    """
+
+    latency = 0
+
+    def __init__(
+        self, *, vls: int, minimum: int, maximum: int, shared: int, largest: int, readers: int, read_flits: int
+    ) -> None:
+        self.vls, self.minimum, self.maximum, self.largest = vls, minimum, maximum, largest
+        self.readers, self.read_flits = readers, read_flits
+        super().__init__(
+            {
+                "reserve_flits": In(_PACKET_BITS),
+                "reserve_vl": In(_VL_BITS),
+                "accepted": Out(1),
+                "gains": Out(vls),
+                "leaving": In(data.ArrayLayout(_COUNT_BITS, vls)),
+                "room": Out(vls),
+                "used": Out(data.ArrayLayout(range(maximum + 1), vls)),
+            }
+        )
+        most = minimum + shared
+        self.used_now = [Signal(range(maximum + 1), name=f"used_{vl}") for vl in range(vls)]
+        self.unused = [Signal(range(minimum + 1), init=minimum, name=f"unused_{vl}") for vl in range(vls)]
+        """By lane: flits of the minimum that are not reserved."""
+        self.space = [Signal(range(most + 1), init=most, name=f"space_{vl}") for vl in range(vls)]
+        """By lane: unused flits of the minimum, and shared flits that no lane has reserved."""
+        self.room_now = [Signal(init=largest <= min(maximum, most), name=f"room_{vl}") for vl in range(vls)]
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        asked, size = Signal(self.vls), self.reserve_flits
+        used, space, unused = (Signal.like(by_lane[0]) for by_lane in (self.used_now, self.space, self.unused))
+        asked_state = ((used, self.used_now), (space, self.space), (unused, self.unused))
+        growth, returned = Signal(_PACKET_BITS), Signal(range(self.readers * self.read_flits + 1))
+        m.d.comb += [
+            asked.eq(Cat(equals(self.reserve_vl, vl) for vl in range(self.vls))),
+            *(of_asked.eq(one_of(asked, by_lane)) for of_asked, by_lane in asked_state),
+            growth.eq(beyond(size, unused)),
+            self.accepted.eq(asked.any() & size.any() & (used + size <= self.maximum) & (size <= space)),
+        ]
+        shares = [self._lane(m, vl, asked[vl], Mux(asked[vl], size, growth), returned) for vl in range(self.vls)]
+        m.d.comb += returned.eq(reduce(or_, shares) if self.readers == 1 else sum(shares))
+        return m
+
+    def _lane(self, m: Module, vl: int, is_asked: Value, growth: Value, returned: Value) -> Signal:
+        """Update a lane's reservations and return the flits that it returns to the shared space.
+
+        Parameters
+        ----------
+        growth : Value
+            Flits by which the packet of this cycle, if it is accepted, reduces the lane's space.
+        returned : Value
+            Flits that all lanes return to the shared space in this cycle.
+        """
+        used, space, leaving, gains = self.used_now[vl], self.space[vl], self.leaving[vl], self.gains[vl]
+        grown, reduced = Signal(_PACKET_BITS + 1, name=f"grown_{vl}"), Signal.like(space, name=f"reduced_{vl}")
+        used_then, space_then = Signal.like(used, name=f"used_then_{vl}"), Signal.like(space, name=f"space_then_{vl}")
+        share, freed = Signal(_COUNT_BITS, name=f"share_{vl}"), Signal.like(returned, name=f"freed_{vl}")
+        left_minimum = Signal.like(self.unused[vl], name=f"unused_then_{vl}")
+        m.d.comb += [
+            self.used[vl].eq(used),
+            self.room[vl].eq(self.room_now[vl]),
+            gains.eq(is_asked & self.accepted),
+            grown.eq(used + self.reserve_flits),
+            reduced.eq(space - growth),
+            used_then.eq(Mux(gains, grown, used)),
+            space_then.eq(Mux(self.accepted, reduced, space)),
+            left_minimum.eq(Mux(used_then - leaving < self.minimum, self.minimum - used_then + leaving, 0)),
+            share.eq(Mux(gains, self._above(grown, leaving), self._above(used, leaving))),
+            freed.eq(returned + leaving - share),
+        ]
+        m.d.sync += [
+            used.eq(used_then - leaving),
+            space.eq(space_then + freed),
+            self.unused[vl].eq(left_minimum),
+            self.room_now[vl].eq(
+                chosen(
+                    leaving,
+                    [
+                        Mux(gains, grown <= self._most + count, used <= self._most + count)
+                        for count in range(self.read_flits + 1)
+                    ],
+                )
+                & chosen(
+                    freed,
+                    [
+                        Mux(self.accepted, reduced + count >= self.largest, space + count >= self.largest)
+                        for count in range(self.readers * self.read_flits + 1)
+                    ],
+                )
+            ),
+        ]
+        return share
+
+    @property
+    def _most(self) -> int:
+        """Largest number of reserved flits of a lane that may reserve another largest packet."""
+        return self.maximum - self.largest
+
+    def _above(self, used: Value, leaving: Value) -> Value:
+        """Return how many of the leaving flits are reserved beyond the minimum."""
+        excess = beyond(used, self.minimum)
+        return Mux(leaving < excess, leaving, excess)
