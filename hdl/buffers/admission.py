@@ -81,10 +81,14 @@ class Admission(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        asked, size = Signal(self.vls), self.reserve_flits
-        used, space, unused = (Signal.like(by_lane[0]) for by_lane in (self.used_now, self.space, self.unused))
+        size = self.reserve_flits
+        asked = Signal(self.vls)
+        used = Signal.like(self.used_now[0], name="used")
+        space = Signal.like(self.space[0], name="space")
+        unused = Signal.like(self.unused[0], name="unused")
         asked_state = ((used, self.used_now), (space, self.space), (unused, self.unused))
-        growth, returned = Signal(_PACKET_BITS), Signal(range(self.readers * self.read_flits + 1))
+        growth = Signal(_PACKET_BITS)
+        returned = Signal(range(self.readers * self.read_flits + 1))
         m.d.comb += [
             asked.eq(Cat(equals(self.reserve_vl, vl) for vl in range(self.vls))),
             *(of_asked.eq(one_of(asked, by_lane)) for of_asked, by_lane in asked_state),
@@ -106,10 +110,13 @@ class Admission(wiring.Component):
             Flits that all lanes return to the shared space in this cycle.
         """
         used, space, leaving, gains = self.used_now[vl], self.space[vl], self.leaving[vl], self.gains[vl]
-        grown, reduced = Signal(_PACKET_BITS + 1, name=f"grown_{vl}"), Signal.like(space, name=f"reduced_{vl}")
-        used_then, space_then = Signal.like(used, name=f"used_then_{vl}"), Signal.like(space, name=f"space_then_{vl}")
-        share, freed = Signal(_COUNT_BITS, name=f"share_{vl}"), Signal.like(returned, name=f"freed_{vl}")
-        left_minimum = Signal.like(self.unused[vl], name=f"unused_then_{vl}")
+        grown = Signal(_PACKET_BITS + 1, name=f"grown_{vl}")
+        reduced = Signal.like(space, name=f"reduced_{vl}")
+        used_then = Signal.like(used, name=f"used_then_{vl}")
+        space_then = Signal.like(space, name=f"space_then_{vl}")
+        share = Signal(_COUNT_BITS, name=f"share_{vl}")
+        freed = Signal.like(returned, name=f"freed_{vl}")
+        unused_then = Signal.like(self.unused[vl], name=f"unused_then_{vl}")
         m.d.comb += [
             self.used[vl].eq(used),
             self.room[vl].eq(self.room_now[vl]),
@@ -118,14 +125,14 @@ class Admission(wiring.Component):
             reduced.eq(space - growth),
             used_then.eq(Mux(gains, grown, used)),
             space_then.eq(Mux(self.accepted, reduced, space)),
-            left_minimum.eq(Mux(used_then - leaving < self.minimum, self.minimum - used_then + leaving, 0)),
+            unused_then.eq(Mux(used_then - leaving < self.minimum, self.minimum - used_then + leaving, 0)),
             share.eq(Mux(gains, self._above(grown, leaving), self._above(used, leaving))),
             freed.eq(returned + leaving - share),
         ]
         m.d.sync += [
             used.eq(used_then - leaving),
             space.eq(space_then + freed),
-            self.unused[vl].eq(left_minimum),
+            self.unused[vl].eq(unused_then),
             self.room_now[vl].eq(
                 chosen(
                     leaving,

@@ -67,8 +67,10 @@ class RoundRobin(wiring.Component):
             if self.value_bits:
                 each = [self.values[index] for index in range(group.start, group.stop)]
                 values.append(_picked(number_of(first), each))
-        selected, ahead, before = (Signal(len(groups), name=name) for name in ("selected", "ahead", "before"))
-        able = Signal(len(groups), name="able")
+        selected = Signal(len(groups))
+        ahead = Signal(len(groups))
+        before = Signal(len(groups))
+        able = Signal(len(groups))
         m.d.comb += [
             ahead.eq(Cat(turns)),
             able.eq(Cat(there)),
