@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Generic, TypeVar, get_type_hints, overload
 
@@ -72,4 +73,15 @@ def new_records(kind: type[R], *counts: int) -> Records[R]:
     hidden = [name for name, _ in fields if hasattr(np.record, name)]
     if hidden:
         raise TypeError(f"fields of {kind.__name__} are hidden by attributes of numpy's records: {', '.join(hidden)}")
-    return Records(np.zeros(counts, np.dtype((np.record, fields))), kind.__name__)
+    return Records(_aligned(counts, np.dtype((np.record, fields))), kind.__name__)
+
+
+def _aligned(counts: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return zeroed records that start at a cache line, so that one of 2**n bytes lies in as few lines as possible."""
+    size = math.prod(counts) * dtype.itemsize
+    memory = np.zeros(size + _CACHE_LINE, np.uint8)
+    first = -memory.ctypes.data % _CACHE_LINE
+    return memory[first : first + size].view(dtype).reshape(counts)
+
+
+_CACHE_LINE = 64

@@ -66,6 +66,8 @@ class Rooms(NamedTuple):
         Buffer size minus all minima, for the first and the second buffer size.
     others : int
         Index of the first buffer of the second size.
+    divided : bool
+        Every lane's minimum equals its maximum, so that no lane takes shared space and ``beyond`` stays 0.
     """
 
     bounds: Records[Bounds]
@@ -73,13 +75,15 @@ class Rooms(NamedTuple):
     beyond: Records[Taken]
     shared: tuple[int, int]
     others: int
+    divided: bool
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of ``blocks`` blocks."""
     lanes = len(minimum)
     taken, beyond = new_records(TakenByLane, buffers, lanes), new_records(Taken, buffers)
-    rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, (blocks - sum(minimum), 0), buffers)
+    shared, divided = (blocks - sum(minimum), 0), minimum == maximum
+    rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, shared, buffers, divided)
     rooms.bounds["minimum"][0], rooms.bounds["maximum"][0] = minimum, maximum
     return rooms
 
@@ -87,7 +91,8 @@ def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: t
 def with_others(rooms: Rooms, first: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return the buffers with a different size from buffer ``first`` on."""
     rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
-    return rooms._replace(shared=(rooms.shared[0], blocks - sum(minimum)), others=first)
+    shared = (rooms.shared[0], blocks - sum(minimum))
+    return rooms._replace(shared=shared, others=first, divided=rooms.divided and minimum == maximum)
 
 
 @inner
@@ -100,6 +105,8 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     """Return whether a buffer has space for ``blocks`` more blocks of a lane."""
     size = _size_of(rooms, buffer)
     bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
+    if rooms.divided:
+        return before + blocks <= bounds.maximum
     in_use = rooms.beyond[buffer].blocks
     return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
 
@@ -114,9 +121,11 @@ def load_rooms(rooms: Rooms, buffer: int) -> None:
 @inner
 def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Occupy blocks, which must fit."""
-    least, taken = rooms.bounds[_size_of(rooms, buffer), lane].minimum, rooms.taken[buffer, lane]
+    taken = rooms.taken[buffer, lane]
     after = taken.blocks + blocks
-    rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
+    if not rooms.divided:
+        least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
+        rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
     taken.blocks = after
     taken.most = max(taken.most, after)
 
@@ -124,7 +133,9 @@ def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
 @inner
 def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Free occupied blocks."""
-    least, taken = rooms.bounds[_size_of(rooms, buffer), lane].minimum, rooms.taken[buffer, lane]
+    taken = rooms.taken[buffer, lane]
     after = taken.blocks - blocks
-    rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
+    if not rooms.divided:
+        least = rooms.bounds[_size_of(rooms, buffer), lane].minimum
+        rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
     taken.blocks = after

@@ -197,7 +197,8 @@ class ManyCores:
         """Return the merged network and its packets in their current state, without the calendars of the parts."""
         nets, pools = zip(*self._parts, strict=True)
         first = pools[0]
-        packets = first._replace(chain=first.chain.held_in(first.chain.array.copy()), regs=np.zeros_like(first.regs))
+        pool = first.pool.held_in(first.pool.array.copy())
+        packets = first._replace(pool=pool, chain=pool, regs=np.zeros_like(first.regs))
         set_free(packets, np.concatenate([free_packets(pool) for pool in pools]))
         packets.regs[IN_USE] = sum(int(pool.regs[IN_USE]) for pool in pools)
         net = self._net._replace(
@@ -218,17 +219,16 @@ class ManyCores:
         """
         pools = [pool for _, pool in self._parts]
         free, pool = np.concatenate([free_packets(each) for each in pools]), pools[0].pool
-        origin, chain = pools[0].origin, pools[0].chain
-        count = len(pool)
+        origin, count = pools[0].origin, len(pool)
         if 2 * len(free) < count or now - self._dealt_at < _SELDOM:
             more = packets_for(self._net, 2 * count + self._net.staged.size)
-            more.pool[:count], more.origin[:count], more.chain[:count] = pool, origin, chain
+            more.pool[:count], more.origin[:count] = pool, origin
             free = np.concatenate([free, np.arange(count, len(more.pool))])
-            pool, origin, chain = more.pool, more.origin, more.chain
+            pool, origin = more.pool, more.origin
         self._dealt_at = now
         dealt = []
         for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
-            packets = each._replace(pool=pool, origin=origin, chain=chain)
+            packets = each._replace(pool=pool, origin=origin, chain=pool)
             set_free(packets, share)
             net.border.part_state[OWNED] = packets.regs[IN_USE] + len(share)
             dealt.append((net, packets))

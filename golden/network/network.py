@@ -28,12 +28,18 @@ from vlane.golden.switches.credit_starvation import (
     starves,
 )
 from vlane.golden.switches.inputs import ROUTED, bit_of, load_input, word_of
-from vlane.golden.switches.kinds import allocate, comes_free, receive, store
+from vlane.golden.switches.kinds import allocate, ask_on_arrival, comes_free, list_waiting, one_arrival, receive, store
 from vlane.golden.switches.marking import note_queued, note_taken
-from vlane.golden.switches.output_ports import cycles_on_link, queue_packet, send_due_fcp, start_packet
+from vlane.golden.switches.output_ports import (
+    cycles_on_link,
+    queue_packet,
+    send_due_fcp,
+    start_packet,
+    start_unqueued,
+    starts_on_arrival,
+)
 from vlane.golden.switches.packets import (
     AHEAD,
-    EVENTS,
     IN_USE,
     NOBODY,
     RETURNED,
@@ -53,6 +59,8 @@ from vlane.golden.switches.packets import (
 )
 from vlane.golden.switches.port_visits import fcp_may_become_due, is_at_rest, list_free, load_heads, load_port
 from vlane.golden.topologies.wiring import NOWHERE, nic_of_end
+
+_BEFORE_ALLOCATION = (TO_INPUT, TO_SINK, TO_CENTRE)
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Reasons for stopping: requested cycle reached, packet pool empty, no movement for ``patience`` cycles, trace full."""
@@ -107,8 +115,8 @@ def _apply_immediate_credits(net: Network, cycle: int) -> None:
 
 @inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
-    """Execute the packet events of this cycle."""
-    for event in range(EVENTS):
+    """Execute the packet events of this cycle, except requests for a link, which follow the allocation."""
+    for event in _BEFORE_ALLOCATION:
         packet = take_due(packets, cycle, event)
         near = ahead = packet if are_many(net.out_ports.queues) else NOBODY
         for step in range(2 * AHEAD):
@@ -147,11 +155,9 @@ def _handle_event(net: Network, packets: Packets, packet: int, event: int, cycle
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
         receive(net.switches, packets, place, packet, cycle)
+        ask_on_arrival(net.switches, net.out_ports, packet, place, lane, cycle)
         note_queued(net.out_ports.marking, net.switches.inputs, packets, place, lane, packet, cycle)
         note_waiting(net.out_ports.starvation, place, lane, packets.pool[packet].blocks)
-    elif event == TO_OUTPUT:
-        queue_packet(net.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
-        _wake(net, place)
     elif event == TO_CENTRE:
         store(net.switches, packets, place, packet)
     else:
@@ -242,10 +248,63 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
 
 
 @inner
+def _is_awake(net: Network, port: int) -> bool:
+    inputs = net.switches.inputs
+    return net.awake[word_of(inputs, port)] & bit_of(inputs, port) != 0
+
+
+@inner
+def _request_links(net: Network, packets: Packets, count: int, cycle: int) -> int:
+    """Execute the link requests of a cycle and return the length of the list of ports to visit.
+
+    A packet that reaches an idle port starts at once or waits; the port needs no other visit in this cycle. Other
+    packets are queued, and their ports join the list.
+    """
+    out_ports = net.out_ports
+    at_once = starts_on_arrival(out_ports) and one_arrival(net.switches)
+    packet = take_due(packets, cycle, TO_OUTPUT)
+    near = ahead = packet if are_many(out_ports.queues) else NOBODY
+    for step in range(2 * AHEAD):
+        ahead = next_ahead(packets, ahead)
+        if step >= AHEAD:
+            near = _foresee(net, packets, near, TO_OUTPUT)
+    while packet != NOBODY:
+        ahead = next_ahead(packets, ahead)
+        near = _foresee(net, packets, near, TO_OUTPUT)
+        following = packets.chain[packet].next
+        port = int(packets.chain[packet].place)
+        is_asleep = not _is_awake(net, port)
+        is_decided = at_once and is_asleep and out_ports.free_from[port] <= cycle
+        if is_decided and start_unqueued(out_ports, packets, port, packet, cycle):
+            _leave(net, packets, port, packet, cycle)
+            if not is_at_rest(out_ports, port):
+                _wake(net, port)
+        else:
+            queue_packet(out_ports, packets, port, packets.pool[packet].lane, packet, cycle)
+            _wake(net, port)
+            if is_asleep and not is_decided:
+                net.busy[count] = port
+                count += 1
+        packet = following
+    return count
+
+
+@inner
+def _leave(net: Network, packets: Packets, port: int, packet: int, cycle: int) -> None:
+    """Send a started packet to the far end of its cable."""
+    out_ports = net.out_ports
+    net.clock[MOVED] = cycle
+    packets.pool[packet].lane = out_ports.sending[port].lane
+    flits = packets.pool[packet].flits
+    depart(net, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits)
+
+
+@inner
 def _send(net: Network, packets: Packets, cycle: int) -> None:
-    """Run the egress schedulers of the awake ports."""
+    """Execute the link requests of a cycle and run the egress schedulers of the awake ports."""
     out_ports, inputs = net.out_ports, net.switches.inputs
     count = list_members(net.awake, inputs.word_bits, net.busy)
+    count = _request_links(net, packets, count, cycle)
     count = list_free(out_ports, net.busy, count, cycle)
     last = count - 2 * AHEAD if are_many(out_ports.queues) else 0
     for index in range(count):
@@ -259,12 +318,8 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
         packet = start_packet(out_ports, packets, port, cycle, is_free)
         if is_free and is_at_rest(out_ports, port) and not fcp_may_become_due(out_ports, port, cycle):
             net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)
-        if packet == NOBODY:
-            continue
-        net.clock[MOVED] = cycle
-        packets.pool[packet].lane = out_ports.sending[port].lane
-        flits = packets.pool[packet].flits
-        depart(net, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits)
+        if packet != NOBODY:
+            _leave(net, packets, port, packet, cycle)
 
 
 @inner
@@ -297,6 +352,7 @@ def run_cycle(net: Network, packets: Packets) -> None:
         _wake_all(net)
     _apply_immediate_credits(net, cycle)
     _return_credits(net.out_ports.starvation, net, cycle)
+    list_waiting(net.switches)
     _events(net, packets, cycle)
     _switch(net, packets, cycle)
     sweep(net.pacing, cycle - 1)

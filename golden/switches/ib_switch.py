@@ -68,6 +68,8 @@ class IBSwitches(NamedTuple):
         Scratch of a cycle: VL that each input picked.
     asked : array of int64, (all ports,)
         Scratch of a cycle: requested outputs.
+    regs : array of int64, (2,)
+        Scratch of a cycle: length of ``candidate_ports``, -1 before it is listed; length of ``asked``.
     """
 
     inputs: Inputs
@@ -76,6 +78,11 @@ class IBSwitches(NamedTuple):
     candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+(LISTED, ASKED) = range(2)
+_UNLISTED = -1
 
 
 class FasterIBSwitches(NamedTuple):
@@ -85,7 +92,7 @@ class FasterIBSwitches(NamedTuple):
 
     Parameters
     ----------
-    inputs, tables, output, candidate_ports, choice, asked
+    inputs, tables, output, candidate_ports, choice, asked, regs
         Fields of ``IBSwitches``.
     iterations : int
         Number of allocation passes per cycle (IBS-I1).
@@ -99,6 +106,7 @@ class FasterIBSwitches(NamedTuple):
     candidate_ports: NDArray[np.int64]
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
+    regs: NDArray[np.int64]
     iterations: int
     speed: int
 
@@ -115,7 +123,7 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
         np.zeros(total, np.int64),
         np.zeros(total, np.int64),
     )
-    return IBSwitches(inputs, tables, output, candidate_ports, choice, asked)
+    return IBSwitches(inputs, tables, output, candidate_ports, choice, asked, np.array([_UNLISTED, 0]))
 
 
 def new_faster_ib_switches(
@@ -176,16 +184,60 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
     grants : Records of Grant, (at least all ports,)
         Output: the grants.
     """
-    inputs, count = switches.inputs, 0
-    left = list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)
+    inputs, count, asked = switches.inputs, 0, switches.regs[ASKED]
+    if switches.regs[LISTED] == _UNLISTED:
+        list_waiting(switches)
+    left = switches.regs[LISTED]
+    switches.regs[LISTED], switches.regs[ASKED] = _UNLISTED, 0
     for iteration in range(iterations_of(switches)):
         left = list_ready(inputs, switches.candidate_ports, left, cycle)
         moves = iteration == 0
-        asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
+        asked, left, count = _inputs_ask(switches, out_ports, packets, left, asked, moves, cycle, grants, count)
         count = _outputs_grant(switches, out_ports, packets, asked, moves, cycle, grants, count)
         if asked == left:  # every request was granted
             break
+        asked = 0
     return count
+
+
+@inner
+def list_waiting(switches: Any) -> None:
+    """List the inputs with a packet."""
+    inputs = switches.inputs
+    switches.regs[LISTED] = list_members(inputs.waiting, inputs.word_bits, switches.candidate_ports)
+
+
+@inner
+def ask_on_arrival(switches: IBSwitches, out_ports: OutputPorts, packet: int, port: int, lane: int, cycle: int) -> None:
+    """Run the first allocation stage of an input for a packet that just arrived, if the input was empty (IBS-2).
+
+    The inputs that waited before are listed. An input with more packets is among them, and a busy one cannot ask.
+    """
+    inputs = switches.inputs
+    if inputs.queues.filled[port].lanes != 1 << lane or inputs.queues.queue[port, lane].head != packet:
+        return
+    if inputs.port[port].busy > cycle:
+        return
+    head = inputs.first[port, lane]
+    if head.output == DROPPED:
+        switches.candidate_ports[switches.regs[LISTED]] = port
+        switches.regs[LISTED] += 1
+        return
+    local = local_port(inputs, port)
+    to = port - local + head.output
+    if switches.output[to].busy <= cycle and room_for_largest(out_ports, to, head.lane, cycle):
+        switches.regs[ASKED] = _ask(switches, port, local, lane, to, switches.regs[ASKED])
+
+
+@inner
+def _ask(switches: Any, port: int, local: int, lane: int, to: int, asked: int) -> int:
+    """Request an output for an input's VL and return the new number of requested outputs (IBS-2)."""
+    chooser = switches.output[to]
+    switches.choice[port] = lane
+    switches.asked[asked] = to
+    asked += chooser.nearest == 0
+    chooser.nearest = max(int(chooser.nearest), turn_of(switches.inputs, local, chooser.last_input))
+    return asked
 
 
 @inner
@@ -194,6 +246,7 @@ def _inputs_ask(
     out_ports: OutputPorts,
     packets: Packets,
     inputs_left: int,
+    asked: int,
     moves: bool,  # noqa: FBT001 - kernels take positional arguments only
     cycle: int,
     grants: Records[Grant],
@@ -206,11 +259,13 @@ def _inputs_ask(
 
     Parameters
     ----------
+    asked : int
+        Number of outputs that packets requested on arrival.
     moves : bool
         A drop moves the round-robin pointer (IBS-I2).
     """
-    inputs, outputs = switches.inputs, switches.output
-    asked, asking, last = 0, 0, inputs_left - AHEAD if are_many(inputs.queues) else 0
+    inputs = switches.inputs
+    asking, last = 0, inputs_left - AHEAD if are_many(inputs.queues) else 0
     for index in range(inputs_left):
         if index < last:
             ahead = switches.candidate_ports[index + AHEAD]
@@ -228,13 +283,8 @@ def _inputs_ask(
                 inputs.port[port].last_lane = last_lane
             count += 1
             continue
-        switches.choice[port] = lane
         local = local_port(inputs, port)
-        to = port - local + output
-        switches.asked[asked] = to
-        chooser = outputs[to]
-        asked += chooser.nearest == 0
-        chooser.nearest = max(int(chooser.nearest), turn_of(inputs, local, chooser.last_input))
+        asked = _ask(switches, port, local, lane, port - local + output, asked)
         if iterations_of(switches) > 1:
             switches.candidate_ports[asking] = port
             asking += 1

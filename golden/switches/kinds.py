@@ -95,6 +95,16 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
     """
 
 
+@by_type({IBSwitches: ib_switch.list_waiting}, default=True)
+def list_waiting(switches: Any) -> None:
+    """List the inputs with a packet before the packets of a cycle arrive, if ``ask_on_arrival`` needs the list."""
+
+
+@by_type({IBSwitches: ib_switch.ask_on_arrival}, default=True)
+def ask_on_arrival(switches: Any, out_ports: OutputPorts, packet: int, port: int, lane: int, cycle: int) -> None:
+    """Let a packet that arrived at an empty input on a VL request its output, after ``list_waiting``."""
+
+
 @inner
 def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:
     return 1, 1
@@ -114,6 +124,17 @@ def _at_the_same_time(switches: Any) -> bool:
 @by_type(dict.fromkeys(_PER_VL, _at_the_same_time), default=True)
 def vls_apart(switches: Any) -> bool:
     """Return whether packets of several VLs of one input can cross at the same time."""
+    return False
+
+
+@inner
+def _one_arrival(switches: Any) -> bool:
+    return True
+
+
+@by_type(dict.fromkeys((*_TOGETHER, FifoSwitches, FlitSwitches), _one_arrival), default=True)
+def one_arrival(switches: Any) -> bool:
+    """Return whether at most one packet per cycle reaches an output port from the crossbar."""
     return False
 
 

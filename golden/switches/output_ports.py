@@ -47,6 +47,8 @@ _PACE_BITS = 16
 FULL_PACE = 1 << _PACE_BITS
 """Pace of a link that carries one flit per cycle."""
 
+_READY = True
+
 
 class Sending:
     """The packet that a port is sending, or sent last.
@@ -314,7 +316,7 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         return NOBODY
     if can & (can - 1) != 0:
         out_ports.counters[port, lane].contested += 1
-    return _put_on_link(out_ports, packets, port, lane, cycle)
+    return _start_head(out_ports, packets, port, lane, cycle)
 
 
 @inner
@@ -348,17 +350,53 @@ def _fitting_heads(
 
 
 @inner
-def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int, cycle: int) -> int:
-    """Start the head packet of a VL and return it.
+def starts_on_arrival(out_ports: OutputPorts) -> bool:
+    """Return whether a packet may start in the decision of an otherwise idle port, without a queue.
 
-    The packet consumes credits, is marked if due, and enters the statistics.
+    A scheduler that looks behind the heads is stepped in every cycle, and a flow-control packet may precede.
     """
-    sending = out_ports.sending[port]
+    return not looks_behind(out_ports.bank) and fcp_period(out_ports.remote) == 0
+
+
+@inner
+def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: int, cycle: int) -> bool:
+    """Run a cycle of an idle port that one packet reaches, and return whether the packet starts (IBS-6, IBS-7).
+
+    The port has no other packet, its scheduler is at rest, and the link is free.
+    """
+    field = packets.pool[packet]
+    field.asks = cycle
+    settle(out_ports.returns, out_ports.remote, port, cycle)
+    lane = int(field.lane)
+    if not still_fits(out_ports.remote, port, lane, field.blocks):
+        out_ports.head[port, lane].waited += 1
+        note_starved(out_ports.marking, port, lane)
+        return False
+    out_ports.sending[port].fruitless = 0
+    out_ports.sizes[0, lane] = field.blocks
+    heads = Heads(1 << lane, 1 << lane, out_ports.sizes[0], 0, out_ports.sizes[1])
+    if serve(out_ports.bank, port, heads, _READY) < 0:
+        return False
+    _put_on_link(out_ports, packets, port, lane, packet, cycle)
+    return True
+
+
+@inner
+def _start_head(out_ports: OutputPorts, packets: Packets, port: int, lane: int, cycle: int) -> int:
+    """Start the head packet of a VL and return it."""
     packet = pop(packets, out_ports.queues, port, lane)
     following = packets.chain[packet].next
-    blocks = packets.pool[packet].blocks
     if following != NOBODY:
         out_ports.head[port, lane].blocks = packets.pool[following].blocks
+    _put_on_link(out_ports, packets, port, lane, packet, cycle)
+    return packet
+
+
+@inner
+def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    """Start a packet: it consumes credits, is marked if due, and enters the statistics."""
+    sending = out_ports.sending[port]
+    blocks = packets.pool[packet].blocks
     take_remote(out_ports.remote, port, lane, blocks)
     _settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
@@ -378,4 +416,3 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     counters.packets += 1
     counters.asked += cycle - packets.pool[packet].asks
     counters.flits += flits
-    return packet

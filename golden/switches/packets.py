@@ -44,10 +44,14 @@ _SLOTS = 1024
 
 
 class Packet:
-    """Packet fields that switches and links use.
+    """Packet fields that switches and links use, in one cache line.
 
     Parameters
     ----------
+    next : int
+        Next packet in the same list.
+    place : int
+        Port or buffer of the next event.
     blocks, flits : int
         Packet size in blocks and in flits.
     dlid, sl, lane, channel : int
@@ -65,8 +69,12 @@ class Packet:
         Cycle in which the head reached the switch. In a packet that a NIC holds: see ``pacing.next_flow``.
     asks : int
         Cycle from which the packet requests the link. In a packet that a NIC holds: see ``pacing.last_of_flow``.
+    unused_a, unused_b, unused_c : int
+        Nothing: they make the record as long as a cache line.
     """
 
+    next: Int32
+    place: Int32
     arrived: Int64
     asks: Int64
     dlid: Int32
@@ -79,6 +87,9 @@ class Packet:
     hops: Int16
     event: Int16
     bth: Int16
+    unused_a: Int16
+    unused_b: Int64
+    unused_c: Int64
 
 
 class Origin:
@@ -109,21 +120,6 @@ class Origin:
     psn: Int32
 
 
-class Chain:
-    """List links of a packet, separate from ``Packet`` for cache locality.
-
-    Parameters
-    ----------
-    next : int
-        Next packet in the same list.
-    place : int
-        Port or buffer of the next event.
-    """
-
-    next: Int32
-    place: Int32
-
-
 class Packets(NamedTuple):
     """The packet pool and the calendar.
 
@@ -133,8 +129,8 @@ class Packets(NamedTuple):
         Packets.
     origin : Records of Origin, (packets,)
         Origin of each packet.
-    chain : Records of Chain, (packets,)
-        List links of each packet.
+    chain : Records of Packet, (packets,)
+        ``pool`` under the name that list operations use.
     slot : array of int32, (cycles * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
@@ -143,7 +139,7 @@ class Packets(NamedTuple):
 
     pool: Records[Packet]
     origin: Records[Origin]
-    chain: Records[Chain]
+    chain: Records[Packet]
     slot: NDArray[np.int32]
     regs: NDArray[np.int64]
 
@@ -194,12 +190,9 @@ class Queues(NamedTuple):
 def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar that covers 1024 + ``ahead`` cycles or more."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
+    pool = new_records(Packet, count)
     packets = Packets(
-        new_records(Packet, count),
-        new_records(Origin, count),
-        new_records(Chain, count),
-        np.full(slots << _EVENT_BITS, NOBODY, np.int32),
-        np.zeros(2, np.int64),
+        pool, new_records(Origin, count), pool, np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64)
     )
     packets.chain["next"] = [*range(1, count), NOBODY]
     return packets
@@ -209,7 +202,7 @@ def grown(packets: Packets, count: int) -> Packets:
     """Return a copy of the pool with ``count`` packets, more than before. Packets in use keep their numbers."""
     more = new_packets(count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
     old = len(packets.pool)
-    more.pool[:old], more.origin[:old], more.chain[:old] = packets.pool, packets.origin, packets.chain
+    more.pool[:old], more.origin[:old] = packets.pool, packets.origin
     more.chain[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
