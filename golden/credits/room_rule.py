@@ -37,3 +37,13 @@ def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared
     """
     after = before + more
     return after <= maximum and in_use + grown(before, after, minimum) <= shared
+
+
+@inner
+def missing(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> int:
+    """Return a lower bound of the amount that must be freed before ``more`` fits; 0 or less if it fits.
+
+    The parameters are those of ``fits``.
+    """
+    after = before + more
+    return max(after - maximum, in_use + grown(before, after, minimum) - shared)

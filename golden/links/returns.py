@@ -15,7 +15,7 @@ from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.links.remote_credit import came_free
 
-_NEVER = 1 << 60
+NEVER = 1 << 60
 
 
 class Moving:
@@ -198,7 +198,7 @@ def _settle_row(returns: Returns, remote: Any, end: int, number: int, cycle: int
     row = returns.row[number]
     if cycle < row.due:
         return
-    row.due = _NEVER
+    row.due = NEVER
     while row.count > 0:
         packet = returns.packet[number, row.oldest]
         elapsed = cycle - packet.since + 1
@@ -215,6 +215,20 @@ def _settle_row(returns: Returns, remote: Any, end: int, number: int, cycle: int
             return
         row.count -= 1
         row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1) if row.count > 0 else 0
+
+
+@inner
+def earliest_return(returns: Returns, end: int, cycle: int, blocks: int) -> int:
+    """Return the first cycle by which ``blocks`` blocks of a port may be free, as of its last ``settle``.
+
+    A row frees at most a block per flit that crosses in a cycle. Space that is freed at once is not considered.
+    """
+    earliest, each_cycle = NEVER, returns.rows * returns.speed
+    for number in range(end * returns.rows, (end + 1) * returns.rows):
+        row = returns.row[number]
+        if row.count > 0:
+            earliest = min(earliest, max(int(row.due), cycle + (blocks + each_cycle - 1) // each_cycle))
+    return earliest
 
 
 @inner

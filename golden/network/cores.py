@@ -10,14 +10,14 @@ import numpy as np
 
 from vlane.golden.engine.barrier import meet
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.links.returns import begin
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_stretch, merged_meters
-from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle
+from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, run, run_cycle, wake_all_up
 from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_CREDITS, OF_PACKETS, OWNED, TURN, box_of
 from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
 from vlane.golden.network.state import Network
+from vlane.golden.switches.output_ports import return_space
 from vlane.golden.switches.packets import IN_USE, TO_INPUT, Packets, free_packets, schedule, set_free
 
 _GOES_ON = -1
@@ -71,17 +71,8 @@ def _take_letters(net: Network, packets: Packets) -> None:
             schedule(packets, letter.packet, letter.cycle, TO_INPUT, letter.place)
         for place in range(part.letters[box, OF_CREDITS]):
             credit = part.credits[box, place]
-            begin(
-                net.out_ports.returns,
-                net.out_ports.remote,
-                credit.end,
-                now,
-                credit.since,
-                credit.lane,
-                credit.flits,
-                credit.blocks,
-                credit.ahead,
-            )
+            size = (credit.flits, credit.blocks)
+            return_space(net.out_ports, credit.end, now, credit.since, credit.lane, size, credit.ahead)
         part.letters[box, OF_PACKETS] = part.letters[box, OF_CREDITS] = 0
 
 
@@ -99,6 +90,7 @@ def run_part(net: Network, packets: Packets, end: int) -> int:
         reason = _why_not(net, end)
         part.part_state[TURN] ^= 1
         if reason >= 0:
+            wake_all_up(net)
             return reason
         until = min(net.clock[NOW] + part.window, end)
         while net.clock[NOW] < until:

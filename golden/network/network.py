@@ -10,7 +10,7 @@ from typing import Any
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.links.remote_credit import came_free, fcp_period
-from vlane.golden.links.returns import begin, begin_at_once, forget_coming, places_coming
+from vlane.golden.links.returns import begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
 from vlane.golden.network.meters import count_delivery, count_loss
@@ -32,11 +32,15 @@ from vlane.golden.switches.kinds import allocate, ask_on_arrival, comes_free, li
 from vlane.golden.switches.marking import note_queued, note_taken
 from vlane.golden.switches.output_ports import (
     cycles_on_link,
+    fall_asleep,
+    may_sleep,
     queue_packet,
+    return_space,
     send_due_fcp,
     start_packet,
     start_unqueued,
     starts_on_arrival,
+    wake_up,
 )
 from vlane.golden.switches.packets import (
     AHEAD,
@@ -88,7 +92,7 @@ def _return_credit(
     if is_foreign(net.border, credit_receiver):
         post_credit(net.border, credit_receiver, since, lane, size[0], size[1], ahead)
         return
-    begin(net.out_ports.returns, net.out_ports.remote, credit_receiver, cycle, since, lane, size[0], size[1], ahead)
+    return_space(net.out_ports, credit_receiver, cycle, since, lane, size, ahead)
     if credit_receiver == end:
         _wake(net, credit_receiver)
 
@@ -108,6 +112,7 @@ def _apply_immediate_credits(net: Network, cycle: int) -> None:
     for place in places_coming(returns, cycle):
         credit_return = returns.at_once[place]
         came_free(remote, credit_return.end, credit_return.lane, credit_return.blocks)
+        net.out_ports.sleep[credit_return.end].until = 0
         if fcp_period(remote) != 0:
             _wake(net, credit_return.end)
     forget_coming(returns, cycle)
@@ -154,8 +159,8 @@ def _handle_event(net: Network, packets: Packets, packet: int, event: int, cycle
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
-        receive(net.switches, packets, place, packet, cycle)
-        ask_on_arrival(net.switches, net.out_ports, packet, place, lane, cycle)
+        if receive(net.switches, packets, place, packet, cycle):
+            ask_on_arrival(net.switches, net.out_ports, place, lane, cycle)
         note_queued(net.out_ports.marking, net.switches.inputs, packets, place, lane, packet, cycle)
         note_waiting(net.out_ports.starvation, place, lane, packets.pool[packet].blocks)
     elif event == TO_CENTRE:
@@ -273,16 +278,17 @@ def _request_links(net: Network, packets: Packets, count: int, cycle: int) -> in
         near = _foresee(net, packets, near, TO_OUTPUT)
         following = packets.chain[packet].next
         port = int(packets.chain[packet].place)
-        is_asleep = not _is_awake(net, port)
-        is_decided = at_once and is_asleep and out_ports.free_from[port] <= cycle
+        is_idle = not _is_awake(net, port)
+        is_decided = at_once and is_idle and out_ports.free_from[port] <= cycle
         if is_decided and start_unqueued(out_ports, packets, port, packet, cycle):
             _leave(net, packets, port, packet, cycle)
             if not is_at_rest(out_ports, port):
                 _wake(net, port)
         else:
             queue_packet(out_ports, packets, port, packets.pool[packet].lane, packet, cycle)
+            out_ports.sleep[port].until = 0
             _wake(net, port)
-            if is_asleep and not is_decided:
+            if is_idle and not is_decided:
                 net.busy[count] = port
                 count += 1
         packet = following
@@ -307,12 +313,14 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
     count = _request_links(net, packets, count, cycle)
     count = list_free(out_ports, net.busy, count, cycle)
     last = count - 2 * AHEAD if are_many(out_ports.queues) else 0
+    sleeps = may_sleep(out_ports) and len(net.outside) == 0
     for index in range(count):
         if index < last:
             load_port(out_ports, net.busy[index + 2 * AHEAD])
             load_heads(out_ports, packets, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]
+        wake_up(out_ports, port, cycle)
         sends_fcp = send_due_fcp(out_ports, port, cable.peer, cycle, cable.flight)
         is_free = not sends_fcp and out_ports.free_from[port] <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
@@ -320,6 +328,8 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
             net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)
         if packet != NOBODY:
             _leave(net, packets, port, packet, cycle)
+        elif sleeps and is_free:
+            fall_asleep(out_ports, port, cycle)
 
 
 @inner
@@ -328,6 +338,14 @@ def _wake_all(net: Network) -> None:
     for end in range(len(net.wiring.cable)):
         if net.wiring.cable[end].peer != NOWHERE:
             _wake(net, end)
+
+
+@inner
+def wake_all_up(net: Network) -> None:
+    """Wake the sleeping ports of this part, so that all counts are up to date."""
+    for end in range(len(net.wiring.cable)):
+        if not is_foreign(net.border, end):
+            wake_up(net.out_ports, end, net.clock[NOW])
 
 
 @inner
@@ -374,4 +392,5 @@ def run(net: Network, packets: Packets, end: int) -> int:
     while reason < 0:
         run_cycle(net, packets)
         reason = why_not(net, packets, end)
+    wake_all_up(net)
     return reason

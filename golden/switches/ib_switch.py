@@ -24,10 +24,12 @@ from vlane.golden.switches.inputs import (
     switch_of,
     turn_of,
 )
-from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
+from vlane.golden.switches.output_ports import OutputPorts, retry_cycle, room_for_largest, take_in
 from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, are_many, load_first
 from vlane.golden.switches.vl_tables import VLTables
 from vlane.switches.switch_kinds import INFINIBAND
+
+NEVER = 1 << 60
 
 SPEED = INFINIBAND.inner_flits
 """Maximum number of flits that cross from one input per cycle."""
@@ -157,8 +159,11 @@ def speed_of(switches: Any) -> int:
 
 @inner
 def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -> int:
-    """Return the VL that an input picks, -1 for none (IBS-2)."""
-    inputs = switches.inputs
+    """Return the VL that an input picks, -1 for none (IBS-2).
+
+    An input without a choice sleeps until an output may be free or have space.
+    """
+    inputs, retry = switches.inputs, NEVER
     first = switch_of(inputs, port) << inputs.port_bits
     left = inputs.queues.filled[port].lanes
     last = inputs.port[port].last_lane
@@ -168,10 +173,15 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -
         if head.output == DROPPED:
             return lane
         to = first + head.output
-        if switches.output[to].busy <= cycle and room_for_largest(out_ports, to, head.lane, cycle):
-            return lane
+        free_from = switches.output[to].busy
+        if free_from <= cycle:
+            if room_for_largest(out_ports, to, head.lane, cycle):
+                return lane
+            free_from = retry_cycle(out_ports, to, head.lane, cycle)
+        retry = min(retry, free_from)
         left &= ~(1 << lane)
         last = lane
+    inputs.port[port].retry = retry
     return -1
 
 
@@ -208,14 +218,12 @@ def list_waiting(switches: Any) -> None:
 
 
 @inner
-def ask_on_arrival(switches: IBSwitches, out_ports: OutputPorts, packet: int, port: int, lane: int, cycle: int) -> None:
-    """Run the first allocation stage of an input for a packet that just arrived, if the input was empty (IBS-2).
+def ask_on_arrival(switches: IBSwitches, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
+    """Run the first allocation stage of an input for the packet that just arrived at it, its only one (IBS-2).
 
-    The inputs that waited before are listed. An input with more packets is among them, and a busy one cannot ask.
+    The inputs that waited before are listed. A busy input cannot ask in this cycle.
     """
     inputs = switches.inputs
-    if inputs.queues.filled[port].lanes != 1 << lane or inputs.queues.queue[port, lane].head != packet:
-        return
     if inputs.port[port].busy > cycle:
         return
     head = inputs.first[port, lane]

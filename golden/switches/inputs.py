@@ -48,11 +48,14 @@ class InputPort:
     ----------
     busy : int
         First cycle in which the input takes part in allocation again.
+    retry : int
+        Earliest cycle in which a request that failed can succeed; 0 after a new first packet.
     last_lane : int
         VL granted last.
     """
 
     busy: Int64
+    retry: Int64
     last_lane: Int32
 
 
@@ -210,8 +213,11 @@ def drop_cause(packet: Packet) -> int:
 
 
 @inner
-def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found: LookUp, cycle: int) -> None:
-    """Append a routed packet to its input queue, in the first cycle in which it may take part in allocation (IBS-1)."""
+def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found: LookUp, cycle: int) -> bool:
+    """Append a routed packet to its input queue, in the first cycle in which it may take part in allocation (IBS-1).
+
+    Return whether the input had no other packet.
+    """
     switch, field = switch_of(inputs, port), packets.pool[packet]
     arrived_on = field.lane
     output, lane, channel = found
@@ -219,9 +225,12 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found
         inputs.drops[switch, lane] += 1  # a dropped packet has its drop cause in place of a lane
     field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
     field.hops += 1
+    was_empty = inputs.queues.filled[port].lanes == 0
     if push(packets, inputs.queues, port, arrived_on, packet):
         _note_first(inputs, packets, port, arrived_on, packet)
+        inputs.port[port].retry = 0
     inputs.waiting[word_of(inputs, port)] |= bit_of(inputs, port)
+    return was_empty
 
 
 @inner
@@ -232,12 +241,13 @@ def _note_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: 
 
 @inner
 def list_ready(inputs: Inputs, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Remove busy inputs from the first ``count`` list entries and return the number that remain."""
+    """Remove busy and sleeping inputs from the first ``count`` list entries and return the number that remain."""
     left = 0
     for index in range(count):
         port = ports[index]
         ports[left] = port
-        left += inputs.port[port].busy <= cycle
+        state = inputs.port[port]
+        left += max(state.busy, state.retry) <= cycle
     return left
 
 

@@ -101,7 +101,7 @@ def list_waiting(switches: Any) -> None:
 
 
 @by_type({IBSwitches: ib_switch.ask_on_arrival}, default=True)
-def ask_on_arrival(switches: Any, out_ports: OutputPorts, packet: int, port: int, lane: int, cycle: int) -> None:
+def ask_on_arrival(switches: Any, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
     """Let a packet that arrived at an empty input on a VL request its output, after ``list_waiting``."""
 
 
@@ -172,11 +172,14 @@ def channels_of(switches: Any) -> int:
 
 
 @inner
-def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
-    """Route a packet and queue it at the input, in the first cycle in which it takes part in allocation (IBS-1)."""
+def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> bool:
+    """Route a packet and queue it at the input, in the first cycle in which it takes part in allocation (IBS-1).
+
+    Return whether the input had no other packet.
+    """
     field = packets.pool[packet]
     found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
-    queue_routed(switches.inputs, packets, port, packet, found, cycle)
+    return queue_routed(switches.inputs, packets, port, packet, found, cycle)
 
 
 def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:

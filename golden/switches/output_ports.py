@@ -18,18 +18,20 @@ from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,
     fcp_period,
+    missing,
     receive_fcps,
     send_fcp,
     still_fits,
     uses_sideband,
 )
 from vlane.golden.links.remote_credit import take as take_remote
-from vlane.golden.links.returns import Returns, settle, whole_blocks
+from vlane.golden.links.returns import NEVER, Returns, begin, earliest_return, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
+from vlane.golden.links.room import missing as missing_blocks
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.credit_starvation import Unstarved
-from vlane.golden.switches.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
+from vlane.golden.switches.marking import Start, Unmarked, is_marked, marks, note_grant, note_pause, note_starved
 from vlane.golden.switches.packets import (
     BECN,
     FECN,
@@ -86,6 +88,24 @@ class Head:
     blocks: Int16
 
 
+class Sleep:
+    """Sleep of a port whose heads all lack credit.
+
+    Parameters
+    ----------
+    until : int
+        First cycle in which a head may have credit; 0 if the port is not asleep.
+    since : int
+        Cycle of the last decision.
+    lanes : int
+        Bit mask of the VLs that wait; 0 if the port is not asleep.
+    """
+
+    until: Int64
+    since: Int64
+    lanes: Int64
+
+
 class LaneCounters:
     """Counters of one VL of a port.
 
@@ -128,6 +148,8 @@ class OutputPorts(NamedTuple):
         First cycle in which each link is free.
     sending : Records of Sending, (ports,)
         Packet on each link.
+    sleep : Records of Sleep, (ports,)
+        Sleep of each port.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
     pace : array of int64, (ports,) or (0,)
@@ -149,6 +171,7 @@ class OutputPorts(NamedTuple):
     bank: Bank
     free_from: NDArray[np.int64]
     sending: Records[Sending]
+    sleep: Records[Sleep]
     largest: NDArray[np.int64]
     pace: NDArray[np.int64]
     counters: Records[LaneCounters]
@@ -179,6 +202,7 @@ def new_output_ports(
         bank=bank,
         free_from=np.zeros(ports, np.int64),
         sending=new_records(Sending, ports),
+        sleep=new_records(Sleep, ports),
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
         counters=new_records(LaneCounters, ports, lanes),
@@ -223,6 +247,17 @@ def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: i
     """Return whether the output buffer has space for ``blocks`` blocks at the start of a cycle."""
     _settle_buffer(out_ports, port, cycle)
     return fits(out_ports.buffer, port, lane, blocks)
+
+
+@inner
+def retry_cycle(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> int:
+    """Return the earliest cycle in which a full output buffer may have space for the lane's largest packet.
+
+    A link of full speed frees at most one block per cycle.
+    """
+    if len(out_ports.pace) != 0:
+        return cycle + 1
+    return cycle + max(1, missing_blocks(out_ports.buffer, port, lane, out_ports.largest[lane]))
 
 
 @inner
@@ -356,6 +391,51 @@ def starts_on_arrival(out_ports: OutputPorts) -> bool:
     A scheduler that looks behind the heads is stepped in every cycle, and a flow-control packet may precede.
     """
     return not looks_behind(out_ports.bank) and fcp_period(out_ports.remote) == 0
+
+
+@inner
+def may_sleep(out_ports: OutputPorts) -> bool:
+    """Return whether ports without credit need no visits: a visit would change only the counts of waits."""
+    return starts_on_arrival(out_ports) and not marks(out_ports.marking)
+
+
+@inner
+def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
+    """Let a port sleep if all heads lack credit after its decision, until one may have credit (``docs/engine.md``)."""
+    lanes, least = out_ports.queues.filled[port].lanes, NEVER
+    if lanes == 0 or out_ports.sending[port].fruitless < rests_after(out_ports.bank):
+        return
+    left = lanes
+    while left != 0:
+        lane = lowest(left)
+        left &= left - 1
+        least = min(least, missing(out_ports.remote, port, lane, out_ports.head[port, lane].blocks))
+    if least > 0:
+        sleep = out_ports.sleep[port]
+        sleep.lanes, sleep.since = lanes, cycle
+        sleep.until = earliest_return(out_ports.returns, port, cycle, least)
+
+
+@inner
+def wake_up(out_ports: OutputPorts, port: int, cycle: int) -> None:
+    """Wake a port before its decision of a cycle, and count the waits of the cycles since it fell asleep."""
+    sleep = out_ports.sleep[port]
+    left = sleep.lanes
+    while left != 0:
+        lane = lowest(left)
+        left &= left - 1
+        out_ports.head[port, lane].waited += cycle - 1 - sleep.since
+    sleep.lanes = sleep.until = 0
+
+
+@inner
+def return_space(
+    out_ports: OutputPorts, end: int, cycle: int, since: int, lane: int, size: tuple[int, int], ahead: int
+) -> None:
+    """Start to free the space of ``size`` (flits, blocks) that a port tracks, from cycle ``since`` on."""
+    begin(out_ports.returns, out_ports.remote, end, cycle, since, lane, size[0], size[1], ahead)
+    sleep = out_ports.sleep[end]
+    sleep.until = min(sleep.until, since)
 
 
 @inner

@@ -37,7 +37,7 @@ def load_heads(out_ports: OutputPorts, packets: Packets, port: int) -> None:
 
 @inner
 def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycle: int) -> int:
-    """Remove ports whose busy link leaves them no work in a cycle from the first ``count`` list entries.
+    """Remove sleeping ports, and ports whose busy link leaves them no work, from the first ``count`` list entries.
 
     Return the number of ports that remain.
     """
@@ -47,7 +47,7 @@ def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycl
     for index in range(count):
         port = ports[index]
         ports[left] = port
-        left += out_ports.free_from[port] <= cycle
+        left += max(out_ports.free_from[port], out_ports.sleep[port].until) <= cycle
     return left
 
 

@@ -200,7 +200,7 @@ COMMON = {
     "switches.centre": "last_input link_busy read written",
     "switches.centre.queues": "filled queue",
     "switches.centre.rooms": "beyond bounds taken",
-    "out_ports": "counters free_from head largest sending",
+    "out_ports": "counters free_from head largest sending sleep",
     "out_ports.bank": "regs",
     "out_ports.bank.lanes": "lane last owner",
     "out_ports.buffer": "beyond bounds taken",
