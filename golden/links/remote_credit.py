@@ -69,14 +69,10 @@ def still_fits(remote: Any, end: int, lane: int, blocks: int) -> bool:
     """Return whether there is credit for a packet of ``blocks`` blocks."""
 
 
-@inner
-def _unknown(limits: FCPLimits, end: int, lane: int, blocks: int) -> int:  # noqa: ARG001 - one signature for all types
-    return 0
-
-
-@by_type({Rooms: room.missing, FCPLimits: _unknown})
+@by_type({Rooms: room.missing}, default=True)
 def missing(remote: Any, end: int, lane: int, blocks: int) -> int:
     """Return a lower bound of the blocks that must become free before a packet has credit; 0 if none is known."""
+    return 0
 
 
 @by_type({Rooms: room.take, FCPLimits: limits.count_sent})
