@@ -190,7 +190,7 @@ class ManyCores:
         nets, pools = zip(*self._parts, strict=True)
         first = pools[0]
         pool = first.pool.held_in(first.pool.array.copy())
-        packets = first._replace(pool=pool, chain=pool, regs=np.zeros_like(first.regs))
+        packets = first._replace(pool=pool, regs=np.zeros_like(first.regs))
         set_free(packets, np.concatenate([free_packets(pool) for pool in pools]))
         packets.regs[IN_USE] = sum(int(pool.regs[IN_USE]) for pool in pools)
         net = self._net._replace(
@@ -220,7 +220,7 @@ class ManyCores:
         self._dealt_at = now
         dealt = []
         for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
-            packets = each._replace(pool=pool, origin=origin, chain=pool)
+            packets = each._replace(pool=pool, origin=origin)
             set_free(packets, share)
             net.border.part_state[OWNED] = packets.regs[IN_USE] + len(share)
             dealt.append((net, packets))

@@ -131,7 +131,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
         while packet != NOBODY:
             ahead = next_ahead(packets, ahead)
             near = _foresee(net, packets, near, event)
-            following = packets.chain[packet].next
+            following = packets.pool[packet].next
             _handle_event(net, packets, packet, event, cycle)
             packet = following
 
@@ -144,19 +144,19 @@ def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
     """
     if packet == NOBODY:
         return NOBODY
-    place = int(packets.chain[packet].place)
+    place = int(packets.pool[packet].place)
     if event == TO_INPUT:
         load_input(net.switches.inputs, place, packets.pool[packet].dlid)
     elif event == TO_OUTPUT:
         load_queues(net.out_ports.queues, place)
     elif event == TO_SINK:
         load_origin(packets, packet)
-    return int(packets.chain[packet].next)
+    return int(packets.pool[packet].next)
 
 
 @inner
 def _handle_event(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
-    place = int(packets.chain[packet].place)
+    place = int(packets.pool[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
         if receive(net.switches, packets, place, packet, cycle):
@@ -276,8 +276,8 @@ def _request_links(net: Network, packets: Packets, count: int, cycle: int) -> in
     while packet != NOBODY:
         ahead = next_ahead(packets, ahead)
         near = _foresee(net, packets, near, TO_OUTPUT)
-        following = packets.chain[packet].next
-        port = int(packets.chain[packet].place)
+        following = packets.pool[packet].next
+        port = int(packets.pool[packet].place)
         is_idle = not _is_awake(net, port)
         is_decided = at_once and is_idle and out_ports.free_from[port] <= cycle
         if is_decided and start_unqueued(out_ports, packets, port, packet, cycle):

@@ -248,9 +248,9 @@ def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, h
     waiting_state = pacing.waiting[nic, number]
     waiting_state.packets += 1
     pacing.counts[nic, HELD] += 1
-    packets.chain[packet].next = NOBODY
+    packets.pool[packet].next = NOBODY
     if head != NOBODY:
-        packets.chain[last_of_flow(packets, head)].next = packet
+        packets.pool[last_of_flow(packets, head)].next = packet
         _set_last_of_flow(packets, head, packet)
     else:
         _set_last_of_flow(packets, packet, packet)
@@ -284,7 +284,7 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
     Move the flow's next packet to the end of the list.
     """
     waiting_state = pacing.waiting[nic, number]
-    following, behind, last = (next_flow(packets, head), int(packets.chain[head].next), last_of_flow(packets, head))
+    following, behind, last = (next_flow(packets, head), int(packets.pool[head].next), last_of_flow(packets, head))
     if before == NOBODY:
         waiting_state.first = following
     else:
@@ -305,7 +305,7 @@ def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> N
     while head != NOBODY:
         packet, head = head, next_flow(packets, head)
         while packet != NOBODY:
-            behind = int(packets.chain[packet].next)
+            behind = int(packets.pool[packet].next)
             free(packets, packet)
             packet = behind
     waiting_state.first = waiting_state.last = NOBODY

@@ -156,7 +156,7 @@ def _events(machine: SwitchMachine, cycle: int) -> None:
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
-            following = packets.chain[packet].next
+            following = packets.pool[packet].next
             _handle_event(machine, packet, event, cycle)
             packet = following
 
@@ -164,7 +164,7 @@ def _events(machine: SwitchMachine, cycle: int) -> None:
 @inner
 def _handle_event(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
     packets = machine.state.packets
-    place = int(packets.chain[packet].place)
+    place = int(packets.pool[packet].place)
     if event == TO_INPUT:
         receive(machine.switches, packets, place, packet, cycle)
         if packets.pool[packet].output == golden_inputs.DROPPED:

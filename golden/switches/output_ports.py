@@ -316,7 +316,7 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
 
     Store its size in ``sizes``.
     """
-    following = packets.chain[out_ports.queues.queue[port, lane].head].next
+    following = packets.pool[out_ports.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False
     size = packets.pool[following].blocks
@@ -465,7 +465,7 @@ def start_unqueued(out_ports: OutputPorts, packets: Packets, port: int, packet: 
 def _start_head(out_ports: OutputPorts, packets: Packets, port: int, lane: int, cycle: int) -> int:
     """Start the head packet of a VL and return it."""
     packet = pop(packets, out_ports.queues, port, lane)
-    following = packets.chain[packet].next
+    following = packets.pool[packet].next
     if following != NOBODY:
         out_ports.head[port, lane].blocks = packets.pool[following].blocks
     _put_on_link(out_ports, packets, port, lane, packet, cycle)

@@ -129,8 +129,6 @@ class Packets(NamedTuple):
         Packets.
     origin : Records of Origin, (packets,)
         Origin of each packet.
-    chain : Records of Packet, (packets,)
-        ``pool`` under the name that list operations use.
     slot : array of int32, (cycles * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
@@ -139,7 +137,6 @@ class Packets(NamedTuple):
 
     pool: Records[Packet]
     origin: Records[Origin]
-    chain: Records[Packet]
     slot: NDArray[np.int32]
     regs: NDArray[np.int64]
 
@@ -190,11 +187,9 @@ class Queues(NamedTuple):
 def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar that covers 1024 + ``ahead`` cycles or more."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
-    pool = new_records(Packet, count)
-    packets = Packets(
-        pool, new_records(Origin, count), pool, np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64)
-    )
-    packets.chain["next"] = [*range(1, count), NOBODY]
+    calendar, regs = np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64)
+    packets = Packets(new_records(Packet, count), new_records(Origin, count), calendar, regs)
+    packets.pool["next"] = [*range(1, count), NOBODY]
     return packets
 
 
@@ -203,7 +198,7 @@ def grown(packets: Packets, count: int) -> Packets:
     more = new_packets(count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
     old = len(packets.pool)
     more.pool[:old], more.origin[:old] = packets.pool, packets.origin
-    more.chain[count - 1].next = packets.regs[FREE]
+    more.pool[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
     return more
@@ -211,7 +206,7 @@ def grown(packets: Packets, count: int) -> Packets:
 
 def free_packets(packets: Packets) -> NDArray[np.int64]:
     """Return the numbers of the free packets in allocation order."""
-    found, packet, following = [], int(packets.regs[FREE]), packets.chain["next"].tolist()
+    found, packet, following = [], int(packets.regs[FREE]), packets.pool["next"].tolist()
     while packet != NOBODY:
         found.append(packet)
         packet = following[packet]
@@ -220,8 +215,8 @@ def free_packets(packets: Packets) -> NDArray[np.int64]:
 
 def set_free(packets: Packets, numbers: NDArray[np.int64]) -> None:
     """Replace the list of free packets by the given numbers (at least one)."""
-    packets.chain["next"][numbers[:-1]] = numbers[1:]
-    packets.chain["next"][numbers[-1]] = NOBODY
+    packets.pool["next"][numbers[:-1]] = numbers[1:]
+    packets.pool["next"][numbers[-1]] = NOBODY
     packets.regs[FREE] = numbers[0]
 
 
@@ -243,7 +238,7 @@ def new_queues(ports: int, lanes: int) -> Queues:
 def spare(packets: Packets) -> int:
     """Allocate a packet from the pool, which must have a free one."""
     packet = packets.regs[FREE]
-    packets.regs[FREE] = packets.chain[packet].next
+    packets.regs[FREE] = packets.pool[packet].next
     packets.regs[IN_USE] += 1
     return packet
 
@@ -251,7 +246,7 @@ def spare(packets: Packets) -> int:
 @inner
 def free(packets: Packets, packet: int) -> None:
     """Return a packet to the pool."""
-    packets.chain[packet].next = packets.regs[FREE]
+    packets.pool[packet].next = packets.regs[FREE]
     packets.regs[FREE] = packet
     packets.regs[IN_USE] -= 1
 
@@ -260,9 +255,8 @@ def free(packets: Packets, packet: int) -> None:
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
     """Schedule an event of a packet for a later cycle, which the calendar must cover."""
     slot = _slot(packets, cycle, event)
-    packets.pool[packet].event = event
-    chain = packets.chain[packet]
-    chain.place, chain.next = place, packets.slot[slot]
+    field = packets.pool[packet]
+    field.event, field.place, field.next = event, place, packets.slot[slot]
     packets.slot[slot] = packet
 
 
@@ -291,7 +285,7 @@ def next_ahead(packets: Packets, packet: int) -> int:
     """Return the next packet of a list, or ``NOBODY``, and prefetch its record."""
     if packet == NOBODY:
         return NOBODY
-    following = int(packets.chain[packet].next)
+    following = int(packets.pool[packet].next)
     prefetch(packets.pool, following)
     return following
 
@@ -303,7 +297,6 @@ def load_first(packets: Packets, queues: Queues, port: int) -> None:
     if lanes != 0:
         packet = queues.queue[port, lowest(lanes)].head
         prefetch(packets.pool, packet)
-        prefetch(packets.chain, packet)
 
 
 @inner
@@ -323,13 +316,13 @@ def load_queues(queues: Queues, port: int) -> None:
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Append a packet to a queue and return whether the queue was empty."""
     queue = queues.queue[port, lane]
-    packets.chain[packet].next = NOBODY
+    packets.pool[packet].next = NOBODY
     first = queue.head == NOBODY
     if first:
         queue.head = packet
         queues.filled[port].lanes |= 1 << lane
     else:
-        packets.chain[queue.tail].next = packet
+        packets.pool[queue.tail].next = packet
     queue.tail = packet
     return first
 
@@ -339,7 +332,7 @@ def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Remove the head packet of a non-empty queue and return it."""
     queue = queues.queue[port, lane]
     packet = queue.head
-    following = packets.chain[packet].next
+    following = packets.pool[packet].next
     queue.head = following
     if following == NOBODY:
         queues.filled[port].lanes &= ~(1 << lane)

@@ -123,7 +123,7 @@ def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
         packet = int(heads[end, lane])
         while packet != NOBODY:
             asked[end, lane] += net.clock[NOW] - packets.pool[packet].asks
-            packet = int(packets.chain[packet].next)
+            packet = int(packets.pool[packet].next)
     return asked
 
 

@@ -120,7 +120,7 @@ def _events(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int6
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
-            following = packets.chain[packet].next
+            following = packets.pool[packet].next
             _handle_event(surroundings, packet, event, cycle, rules)
             packet = following
 
@@ -130,7 +130,7 @@ def _handle_event(
     surroundings: SwitchSurroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]
 ) -> None:
     packets = surroundings.packets
-    place = int(packets.chain[packet].place)
+    place = int(packets.pool[packet].place)
     if event == TO_INPUT:
         lane = int(packets.pool[packet].lane)
         receive(surroundings.switches, packets, place, packet, cycle)

@@ -427,7 +427,7 @@ def test_packets_in_queues_are_those_that_wait() -> None:
             packet = int(queue["head"])
             while packet != NOBODY:
                 counted += 1
-                packet = int(packets.chain[packet].next)
+                packet = int(packets.pool[packet].next)
 
     sent = net.out_ports.counters
     assert packets.regs[IN_USE] == 0
