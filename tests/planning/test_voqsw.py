@@ -376,7 +376,8 @@ def test_too_few_levels_or_lanes_for_the_layers_are_refused() -> None:
     assert_refused(call("voqsw", "--fabric", folder, "--sls", "1"), "--sls must be at least 2", "not 1")
     assert_refused(call("voqsw", "--fabric", folder, "--vls", "1"), "--vls must be at least 2", "not 1")
     assert_refused(
-        call("voqsw", "--fabric", folder, "--vls", "4", "--search", "largest"), "--search must be growth if the network has 2 layers"
+        call("voqsw", "--fabric", folder, "--vls", "4", "--search", "largest"),
+        "--search must be growth if the network has 2 layers",
     )
 
 
