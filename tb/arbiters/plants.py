@@ -12,7 +12,7 @@ ARBITERS = {"sticky": "rr", "registered": "rr", "weighted": "wrr"}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Bug of one line of SystemVerilog.
+    """Bug of one changed line of SystemVerilog, and at most one added register.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ class Change:
         Original line without indentation; it occurs exactly once in the file.
     instead : str
         Line that replaces it.
+    register, update : str, optional
+        Declaration and clocked assignment of a register that the bug adds.
     """
 
     arbiter: str
@@ -33,6 +35,8 @@ class Change:
     statement: str
     line: str
     instead: str
+    register: str = ""
+    update: str = ""
 
     def text(self) -> str:
         """Return the arbiter with this bug.
@@ -45,7 +49,12 @@ class Change:
         text = source(self.arbiter)
         if text.count(self.line) != 1:
             raise ValueError(f"{self.arbiter}.sv must contain the line once: {self.line}")
-        return text.replace(self.line, self.instead)
+        changed = text.replace(self.line, self.instead)
+        if not self.register:
+            return changed
+        ports, body = changed.removesuffix("endmodule\n").split(");\n", 1)
+        update = f"  always_ff @(posedge clk) {self.update};\nendmodule\n"
+        return f"{ports});\n  {self.register};\n{body}{update}"
 
 
 def source(arbiter: str) -> str:

@@ -12,15 +12,19 @@ from vlane.sim_top.blocks import find_block
 from vlane.sim_top.dut.closed_run import ClosedRun
 from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.open_run import instance_parameters
+from vlane.tb.arbiters.later_plants import LATER_PLANTS
 from vlane.tb.arbiters.plants import ARBITERS, FOLDER, PLANTS, source
 
 _PORT = re.compile(r"(input|output) +logic *(\[3:0\]|\[1:0\])? *(\w+)")
+
+BUGS = {name: [each for each in (*PLANTS, *LATER_PLANTS) if each.arbiter == name] for name in ARBITERS}
+"""Planted bugs of each arbiter, of both sets. Bug n of the model is element n - 1."""
 
 
 @cache
 def variants(arbiter: str) -> str:
     """Return a module with the arbiter and its bugs, of which the input ``bug`` selects one (0 for none)."""
-    texts = [source(arbiter), *(each.text() for each in PLANTS if each.arbiter == arbiter)]
+    texts = [source(arbiter), *(each.text() for each in BUGS[arbiter])]
     ports = _PORT.findall(texts[0].partition(");")[0])
     declared = ", ".join(f"{way} logic {bits} {name}" for way, bits, name in ports)
     lines, chosen = [], {name: [] for way, _, name in ports if way == "output"}
@@ -54,7 +58,7 @@ def closed(
     policy: Policy | None = None,
 ) -> ClosedRun:
     """Return a run of an arbiter, with the bug of this name, under its own map with changed texts."""
-    names = ["", *(each.name for each in PLANTS if each.arbiter == arbiter)]
+    names = ["", *(each.name for each in BUGS[arbiter])]
     design, file = where / f"{arbiter}.sv", where / "map.toml"
     design.write_text(variants(arbiter))
     text = (FOLDER / f"{arbiter}.toml").read_text() + f"\n[constants]\nbug = {names.index(bug)}\n"
