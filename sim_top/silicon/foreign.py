@@ -11,6 +11,8 @@ from vlane.tb.machinery.native.yosys import YosysError, run_yosys
 
 TOP = "vlane_dut"
 """Name of the module around the design."""
+_CLEANED = "proc\nflatten\nchformal -remove\ndelete t:$print\nopt_clean\n"
+"""Commands that flatten a design and remove immediate assertions and prints: neither is hardware."""
 _SECONDS = 600
 
 
@@ -29,15 +31,11 @@ def synthesisable(design: Design, clock: str, constants: Mapping[str, int]) -> t
     Raises
     ------
     InputError
-        If the clock or a constant is no input, or yosys rejects the design.
+        If yosys rejects the design.
     """
-    inputs = {port.name: port for port in design.ports if port.is_input}
-    for name in (clock, *constants):
-        if name not in inputs:
-            raise InputError("--map", f"a map of inputs of {design.top} ({', '.join(inputs)})", name)
     free = tuple(port for port in design.ports if port.name != clock and port.name not in constants)
     text = f"{design.text}\n{_wrapper(design, clock, constants, free)}"
-    script = f"read_slang -j 1 --top {TOP} design.sv\nproc\nflatten\nopt_clean\nwrite_verilog -noattr plain.v\n"
+    script = f"read_slang -j 1 --ignore-assertions --top {TOP} design.sv\n{_CLEANED}write_verilog -noattr plain.v\n"
     try:
         folder = run_yosys("area", {"design.sv": text}, script, result="plain.v", seconds=_SECONDS)
     except YosysError as error:

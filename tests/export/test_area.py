@@ -257,6 +257,55 @@ def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: P
     assert theirs.ge == pytest.approx(ours.ge, rel=0.05)
 
 
+COUNTER = """module counter(input logic clk, input logic reset, input logic up, output logic [3:0] count);
+  always_ff @(posedge clk) begin
+    if (reset) count <= '0; else if (up) count <= count + 1'b1;
+    if (up) $display("%d", count);
+    assert (!(reset && up));
+  end
+  assert property (@(posedge clk) disable iff (reset) up |-> count < 15);
+endmodule
+module delayed(input logic clk, output logic late);
+  always @(posedge clk) #5 late <= ~late;
+endmodule
+"""
+
+
+def test_a_design_of_the_user_is_measured_without_its_assertions(tmp_path: Path) -> None:
+    """Given a counter with assertions and prints, its registers are counted, and a tied input costs none."""
+    design, given = tmp_path / "counter.sv", tmp_path / "map.toml"
+    design.write_text(COUNTER)
+    given.write_text('clock = "clk"\n[constants]\nup = 0\nreset = 1\n[outputs]\nvl = "count"\n')
+    words = ("area", "--dut", str(design), "--top", "counter", "--target", "ice40", "--seeds", "0", "--json")
+
+    whole, tied = call(*words), call(*words, "--map", str(given))
+
+    assert (whole.status, tied.status) == (0, 0), whole.err + tied.err
+    assert whole.json()["ff"] == 4
+    assert whole.json()["lut"] >= 4
+    assert tied.json()["lut"] < whole.json()["lut"]
+
+
+def test_bad_input_with_a_design_of_the_user_is_refused(tmp_path: Path) -> None:
+    """Wrong files, modules, clocks and constants are refused with the place of the fault."""
+    design, given = tmp_path / "counter.sv", tmp_path / "map.toml"
+    design.write_text(COUNTER)
+    words = ("area", "--dut", str(design), "--seeds", "0", "--top")
+
+    for clock, constant, said in (
+        ("clk", "upp = 1", "map.toml:3: constants.upp: upp is not an input of counter (clk, reset, up)"),
+        ("clk", "up = 4", "map.toml:3: constants.up must be below 2 for a port of 1 bit, not 4"),
+        ("count", "up = 1", "map.toml:1: clock must be an input of counter"),
+    ):
+        given.write_text(f'clock = "{clock}"\n[constants]\n{constant}\n[outputs]\nvl = "count"\n')
+        assert_refused(call(*words, "counter", "--map", str(given)), said)
+    assert_refused(call(*words[:-1]), "--top is missing")
+    assert_refused(call("area", "--top", "counter"), "--dut is missing")
+    assert_refused(call(*words, "count"), "--top", "did you mean counter?")
+    assert_refused(call(*words, "counter", "--param", "data_vls=2"), "--param", "with --dut")
+    assert_refused(call(*words, "delayed"), "counter.sv", "timing control")
+
+
 def test_bad_input_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.lib"
     empty.write_text("library (none) { }\n")

@@ -95,7 +95,11 @@ def area(
         if blocks or nouns or sweep or plot or param:
             raise misplaced("BLOCK, --param, --nouns, --sweep and --plot", "with --dut")
         sources = read_sources(dut or [], lists=file_list or [], includes=include or [], defines=define or [])
-        whole = area_of_design(sources, top, map_file, target=target, seeds=seeds, liberty=library)
+        try:
+            whole = area_of_design(sources, top, map_file, target=target, seeds=seeds, liberty=library)
+        except (RuntimeError, TimeoutExpired) as error:
+            note(f"synthesis failed: {error}")
+            raise typer.Exit(1) from None
         _show_design(str(top), target, whole, as_json=as_json, markdown=markdown)
         return
     if nouns:

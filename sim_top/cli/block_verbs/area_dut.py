@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vlane.dut_map import read_map
-from vlane.errors import InputError, missing_value
+from vlane.dut_map import DutMap, read_map
+from vlane.errors import InputError, closest, missing_value
 from vlane.sim_top.dut.design import Design
+from vlane.sim_top.dut.ports import shown_bits
 from vlane.sim_top.dut.sources import Sources
 from vlane.sim_top.silicon.area import Area, measure_verilog
 from vlane.sim_top.silicon.foreign import TOP, synthesisable
@@ -41,10 +42,26 @@ def area_of_design(
         raise missing_value("--top", "name the top module of --dut")
     given = read_map(map_file) if map_file else None
     design = Design(sources, top, given.parameters if given else {})
-    clock = given.clock.port if given else _clock_of(design)
-    constants = {name: value for name, value in given.constants.items() if "[" not in name} if given else {}
+    clock, constants = _tied(design, given) if given else (_clock_of(design), {})
     text, ports = synthesisable(design, clock, constants)
     return measure_verilog(text, TOP, ports, target=target, seeds=seeds, liberty=liberty)
+
+
+def _tied(design: Design, given: DutMap) -> tuple[str, dict[str, int]]:
+    """Return the clock and the constants of whole ports that a map names."""
+    inputs = {port.name: port.bits for port in design.ports if port.is_input}
+    constants = {name: value for name, value in given.constants.items() if "[" not in name}
+    known = f"an input of {design.top} ({', '.join(inputs)})"
+    if given.clock.port not in inputs:
+        raise given.refusal(("clock",), known, given.clock.port, meant=closest(given.clock.port, inputs))
+    for name, value in constants.items():
+        if name not in inputs:
+            problem = f": {name} is not {known}"
+            raise given.refusal(("constants", name), known, name, problem=problem, meant=closest(name, inputs))
+        if value >> inputs[name]:
+            must = f"below {1 << inputs[name]} for a port of {shown_bits(inputs[name])}"
+            raise given.refusal(("constants", name), must, value)
+    return given.clock.port, constants
 
 
 def _clock_of(design: Design) -> str:
