@@ -41,7 +41,7 @@ def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared
 
 @inner
 def missing(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> int:
-    """Return a lower bound of the amount that must be freed before ``more`` fits; 0 or less if it fits.
+    """Return a lower bound of the amount that must be freed before ``more`` fits, at most 0 if ``more`` fits now.
 
     The parameters are those of ``fits``.
     """

@@ -32,15 +32,12 @@ from vlane.golden.switches.kinds import allocate, ask_on_arrival, comes_free, li
 from vlane.golden.switches.marking import note_queued, note_taken
 from vlane.golden.switches.output_ports import (
     cycles_on_link,
-    fall_asleep,
-    may_sleep,
     queue_packet,
     return_space,
     send_due_fcp,
     start_packet,
     start_unqueued,
     starts_on_arrival,
-    wake_up,
 )
 from vlane.golden.switches.packets import (
     AHEAD,
@@ -61,6 +58,7 @@ from vlane.golden.switches.packets import (
     schedule,
     take_due,
 )
+from vlane.golden.switches.port_sleep import fall_asleep, may_sleep, wake_up
 from vlane.golden.switches.port_visits import fcp_may_become_due, is_at_rest, list_free, load_heads, load_port
 from vlane.golden.topologies.wiring import NOWHERE, nic_of_end
 

@@ -102,7 +102,7 @@ def list_waiting(switches: Any) -> None:
 
 @by_type({IBSwitches: ib_switch.ask_on_arrival}, default=True)
 def ask_on_arrival(switches: Any, out_ports: OutputPorts, port: int, lane: int, cycle: int) -> None:
-    """Let a packet that arrived at an empty input on a VL request its output, after ``list_waiting``."""
+    """Request the output of a packet that arrived at an empty input on a VL, after ``list_waiting``."""
 
 
 @inner

@@ -18,20 +18,19 @@ from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,
     fcp_period,
-    missing,
     receive_fcps,
     send_fcp,
     still_fits,
     uses_sideband,
 )
 from vlane.golden.links.remote_credit import take as take_remote
-from vlane.golden.links.returns import NEVER, Returns, begin, earliest_return, settle, whole_blocks
+from vlane.golden.links.returns import Returns, begin, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.links.room import missing as missing_blocks
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.credit_starvation import Unstarved
-from vlane.golden.switches.marking import Start, Unmarked, is_marked, marks, note_grant, note_pause, note_starved
+from vlane.golden.switches.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
 from vlane.golden.switches.packets import (
     BECN,
     FECN,
@@ -391,41 +390,6 @@ def starts_on_arrival(out_ports: OutputPorts) -> bool:
     A scheduler that looks behind the heads is stepped in every cycle, and a flow-control packet may precede.
     """
     return not looks_behind(out_ports.bank) and fcp_period(out_ports.remote) == 0
-
-
-@inner
-def may_sleep(out_ports: OutputPorts) -> bool:
-    """Return whether ports without credit need no visits: a visit would change only the counts of waits."""
-    return starts_on_arrival(out_ports) and not marks(out_ports.marking)
-
-
-@inner
-def fall_asleep(out_ports: OutputPorts, port: int, cycle: int) -> None:
-    """Let a port sleep if all heads lack credit after its decision, until one may have credit (``docs/engine.md``)."""
-    lanes, least = out_ports.queues.filled[port].lanes, NEVER
-    if lanes == 0 or out_ports.sending[port].fruitless < rests_after(out_ports.bank):
-        return
-    left = lanes
-    while left != 0:
-        lane = lowest(left)
-        left &= left - 1
-        least = min(least, missing(out_ports.remote, port, lane, out_ports.head[port, lane].blocks))
-    if least > 0:
-        sleep = out_ports.sleep[port]
-        sleep.lanes, sleep.since = lanes, cycle
-        sleep.until = earliest_return(out_ports.returns, port, cycle, least)
-
-
-@inner
-def wake_up(out_ports: OutputPorts, port: int, cycle: int) -> None:
-    """Wake a port before its decision of a cycle, and count the waits of the cycles since it fell asleep."""
-    sleep = out_ports.sleep[port]
-    left = sleep.lanes
-    while left != 0:
-        lane = lowest(left)
-        left &= left - 1
-        out_ports.head[port, lane].waited += cycle - 1 - sleep.since
-    sleep.lanes = sleep.until = 0
 
 
 @inner

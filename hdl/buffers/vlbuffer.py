@@ -157,7 +157,8 @@ class VLBuffer(wiring.Component):
         """Return how many flits of a lane are shown in the next cycle. The late counts only select among results."""
 
         def shown(change: int) -> Value:
-            return Cat(held >= max(0, count - change) for count in range(1, self.read_flits + 1))
+            least = [count - change for count in range(1, self.read_flits + 1)]
+            return Cat(held >= each if each > 0 else Const(1) for each in least)
 
         after = [
             chosen(leaving, [shown(count - gone) for gone in range(self.read_flits + 1)]) for count in range(most + 1)

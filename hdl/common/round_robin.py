@@ -18,7 +18,7 @@ class RoundRobin(wiring.Component):
     """Round-robin selection within the cycle. After reset, requester 0 is first.
 
     The turn is a mask of the requesters after the one served last. Requesters stand in groups of four. Each group
-    chooses on its own: its first eligible requester of the mask, or else its first eligible one. This choice is right
+    chooses on its own: its first eligible requester of the mask, or else its first eligible one. The choice is right
     whenever the group is selected, because only the group of the requester served last has requesters on both sides
     of the turn. The first group with an eligible requester of the mask is selected, or else the first group with any.
     A value per requester passes through the same groups while they are being selected.

@@ -179,7 +179,10 @@ def test_an_installed_plugin_that_fails_is_named(tmp_path: Path, monkeypatch: py
             ("pattern 'tornado': vlane itself uses this name",),
         ),
         (RR.replace('"mine"', '"vlarb"'), ("scheduler 'vlarb': vlane itself uses this name",)),
-        ('import vlane\n@vlane.pattern("a b")\ndef f(h, t): return 0\n', ("name of a pattern must be a word",)),
+        (
+            'import vlane\n@vlane.pattern("a b")\ndef f(h, t): return 0\n',
+            ("name of a pattern must be letters, digits and _",),
+        ),
         ('import vlane\n@vlane.pattern("x")\n@vlane.pattern("x")\ndef f(h, t): return 0\n', ("is registered twice",)),
         ('import vlane\n@vlane.topology("x")\ndef f(routing: int): ...\n', ("parameter routing of topology x",)),
         ('import vlane\n@vlane.topology("x")\ndef f(k): ...\n', ("parameter k of topology x has no type annotation",)),

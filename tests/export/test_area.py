@@ -181,10 +181,9 @@ def test_a_picture_of_numbers_that_begin_with_none(tmp_path: Path) -> None:
 
 
 def test_submodules_are_counted_separately() -> None:
-    shape = ("--param", "vls=2", "--param", "flits=8", "--param", "minimum=2", "--param", "maximum=4")
-    assert call("area", "vlbuffer", *shape, "--param", "mtu_flits=2", "--nouns", "--json").json()["nouns"] == []
+    assert call("area", "sl2vl", "--param", "inputs=2", "--nouns", "--json").json()["nouns"] == []
     found = call("area", "rr", *SMALL, "--nouns", "--json").json()["nouns"]
-    assert [(noun["name"], noun["instances"]) for noun in found] == [("search", 1)]
+    assert [(noun["name"], noun["instances"]) for noun in found] == [("turns", 1)]
     assert found[0]["lut"] > 0
     assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
     assert found[0]["median_fmax_mhz"] is None
@@ -198,7 +197,7 @@ def test_submodules_are_placed_with_seeds() -> None:
 
     assert part["fmax_mhz"] == [part["median_fmax_mhz"]]
     assert f"| {part['median_fmax_mhz']} | 0.0 | {part['critical_path']['levels']} |" in shown[2]
-    assert shown[3].startswith("search, seed 1: ")
+    assert shown[3].startswith("turns, seed 1: ")
 
 
 def test_memory_with_too_many_ports_is_counted_separately() -> None:

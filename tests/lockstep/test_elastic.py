@@ -290,7 +290,7 @@ def test_block_golden_decides_like_its_oracle() -> None:
             r"a lane that requests \(0001\)",
         ),
         ("class A:\n    initial = []\n    def decide(self, s, r):\n        return 0, s\n", "hashable"),
-        ("class A:\n    pass\n", "one class that has decide, not none"),
+        ("class A:\n    pass\n", "exactly one class with a method decide; found: none"),
         ("def broken(:\n", r"golden.py:1: --golden: "),
         ("import absent_module\n", r"golden.py:1: --golden: ModuleNotFoundError"),
     ],

@@ -22,7 +22,7 @@ def faulty(instance: str) -> FaultyDesign:
 
 
 def test_every_output_and_every_register_is_held_at_both_values() -> None:
-    """Given round robin without a map, the faults are four outputs and the pointer, at 0 and at 1 each."""
+    """Given round robin without a map, the faults are four outputs and the turn, at 0 and at 1 each."""
     signals = {(fault.module, fault.signal.rpartition(".")[2]) for fault in faulty("small").faults}
 
     assert signals == {
@@ -30,7 +30,7 @@ def test_every_output_and_every_register_is_held_at_both_values() -> None:
         ("", "vl"),
         ("", "from_list"),
         ("", "blocks"),
-        ("hdl/schedulers/rr.py", "pointer"),
+        ("hdl/common/round_robin.py", "behind"),
     }
     assert len(faulty("small").faults) == 10
 

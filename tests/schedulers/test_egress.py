@@ -92,7 +92,7 @@ def test_unserved_packets_are_left_behind(table: Path, tmp_path: Path) -> None:
         ("cycle,vl,bytes\n1,16,64\n", [":2:", "vl", "0 to 15", "16"]),
         ("cycle,vl,bytes\n1,0,0\n", [":2:", "bytes", "1 to 4224", "0"]),
         ("cycle,vl,bytes\n1,0,5000\n", [":2:", "bytes", "5000"]),
-        ("cycle,vl,bytes\n1,0\n", [":2:", "3 columns"]),
+        ("cycle,vl,bytes\n1,0\n", [":2:", "number of cells in the row must be 3, not 2"]),
         ("cycle,vl\n1,0\n", [":1:", "header"]),
         ("cycle,vl,bytes\n1,x,64\n", [":2:", "vl", "x"]),
         ("", ["empty"]),

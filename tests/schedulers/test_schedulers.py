@@ -14,10 +14,12 @@ from vlane.golden.schedulers import drr, rr, scfq
 from vlane.golden.schedulers.bank import REST_CYCLES, RULE_COUNT
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import NO_WRITE, Heads
+from vlane.hdl.common.round_robin import RoundRobin
 from vlane.hdl.schedulers.drr import DRR
 from vlane.hdl.schedulers.dtable import DTable
 from vlane.hdl.schedulers.rr import RR
 from vlane.hdl.schedulers.scfq import SCFQ
+from vlane.schedulers.rr import RRParameters
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.by_name import directed_schedulers, stimulus
 from vlane.tb.machinery.proofs.prove import prove
@@ -49,13 +51,21 @@ def test_cocotb_bench_agrees(name: str) -> None:
     assert_bench_agrees(name, PARAMETERS[name], tests=len(scenarios_of(name)) + 1)
 
 
-class PassingOver(RR):
-    """Round robin that always starts the search at requester 0."""
+class Unmoved(RoundRobin):
+    """Selection whose turn never moves."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
-        m.d.sync += self.last.eq(self.requesters - 1)
+        m.d.sync += self.behind.eq(0)
         return m
+
+
+class PassingOver(RR):
+    """Round robin that always starts the search at requester 0."""
+
+    def __init__(self, parameters: RRParameters) -> None:
+        super().__init__(parameters)
+        self.turns = Unmoved(self.requesters, len(self.turns.value))
 
 
 class Hoarding(DRR):

@@ -16,10 +16,16 @@ import pytest
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
+from tests.network.networks import IDENTITY, made
 from vlane.egress import ListCode
 from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import kernel
+from vlane.golden.network.network import run
+from vlane.golden.network.runs import packets_for
+from vlane.golden.switches.packets import EVENTS, NOBODY, Packets, packets_in_use
+from vlane.golden.topologies.routing import dmodk
+from vlane.golden.topologies.topology import tree
 from vlane.hdl.schedulers.block_budget import BlockBudget
 from vlane.hdl.schedulers.dtable_line_rate import LineRateDTable
 from vlane.hdl.schedulers.lane_account import LaneAccount
@@ -341,3 +347,44 @@ def test_list_members() -> None:
     assert numbers[:count].tolist() == [int(each) for row in rows for each in row["numbers that stay"].split()]
     for row, held in zip(rows, sets, strict=True):
         assert row["members"] == members(int(held))
+
+
+_EVENTS = ("TO_INPUT", "TO_OUTPUT", "TO_SINK", "TO_CENTRE")
+
+
+def _place_of(packets: Packets, packet: int, now: int) -> str:
+    """Return the next event of a packet with its place and cycle, or the input whose queue holds the packet."""
+    field = packets.pool[packet]
+    for later in range(now + 1, now + 10):
+        for event, name in enumerate(_EVENTS):
+            listed = int(packets.slot[((later & (len(packets.slot) // EVENTS - 1)) * EVENTS) + event])
+            while listed != NOBODY:
+                if listed == packet:
+                    return f"{name} {int(field.place)} in {later}"
+                listed = int(packets.pool[listed].next)
+    return f"queued at {int(field.place)}"
+
+
+def test_packets() -> None:
+    """The worked trace of two packets equals golden's calendar and links at the end of each cycle."""
+    one_switch = tree(2, 1)
+    net = made(
+        one_switch,
+        dmodk(one_switch, IDENTITY),
+        lanes=1,
+        trace=[(0, 0, 1, 0, 192), (1, 1, 1, 0, 64)],
+        cycles=20,
+        largest=3,
+    )
+    packets = packets_for(net, 1 << 10)
+    rows = trace("engine.md", "packets")
+
+    for cycle, row in enumerate(rows):
+        run(net, packets, cycle + 1)
+
+        used = packets_in_use(packets)
+        held = [_place_of(packets, each, cycle) if each in used else "" for each in (0, 1)]
+        assert number(row["cycle"]) == cycle
+        assert [row[f"packet {each}"].replace("delivered", "") for each in (0, 1)] == held, row
+        assert [number(row[f"port {each}"]) for each in (4, 5, 1)] == net.out_ports.free_from[[4, 5, 1]].tolist()
+    assert net.meters.trace[:2, 6].tolist() == [9, 10]

@@ -72,7 +72,7 @@ def main():
     words.add_argument("--seeds", type=int, default=10)
     words.add_argument("--cycles", type=int, default=100_000)
     words.add_argument("--area", action="store_true")
-    given = words.parse_args()
+    given = words.parse_intermixed_args()
     columns = ["arbiter", "habit", "golden", "policies", "longest wait", "share deviation"]
     columns += ["LUT", "FF", "MHz"] if given.area else []
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
