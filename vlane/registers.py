@@ -96,16 +96,16 @@ class Setting(_OfMember):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Entries that write a program port. Entry number and value select the written data.
+    """Array of entries. Writing an entry writes a program port once, with fields of the entry number and of the value.
 
     Parameters
     ----------
     name, meaning : str
         Name and description.
     program : str
-        Program port, whose ``enable`` is asserted for one cycle.
+        Program port. A write of an entry's last word asserts its ``enable`` for one cycle.
     fields : tuple of BitField
-        Fields of the value, in one word or two; a write of the higher word writes both.
+        Fields of an entry's value, which has one word or two. The lower word is stored until the higher is written.
     index : tuple of BitField
         Fields of the entry number.
     fixed : mapping of str to int
@@ -126,12 +126,12 @@ class Window:
 
     @property
     def entry_words(self) -> int:
-        """Words per entry, 1 or 2."""
+        """Number of words per entry, 1 or 2."""
         return -(-max(part.low + part.bits for part in self.fields) // _WORD_BITS)
 
     @property
     def words(self) -> int:
-        """Words of the window."""
+        """Number of words of all entries."""
         return self.entries * self.entry_words
 
 

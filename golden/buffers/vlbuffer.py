@@ -61,8 +61,12 @@ class VLBufferState(NamedTuple):
         number of flits per writing and per reading port and cycle.
     ring : array of int64, (vls, maximum)
         Flits of each lane.
-    first, held, used : array of int64, (vls,)
-        Index of the oldest flit; number of stored flits; number of reserved flits, including stored ones.
+    first : array of int64, (vls,)
+        Index of the oldest flit.
+    held : array of int64, (vls,)
+        Number of stored flits.
+    used : array of int64, (vls,)
+        Number of reserved flits, including stored ones.
     """
 
     vls: int
@@ -153,8 +157,10 @@ def step(
 
     Parameters
     ----------
-    reserve_vl, reserve_flits : int
-        Lane and size of the packet for which space is reserved; size 0 for none.
+    reserve_vl : int
+        Lane of the packet for which space is reserved.
+    reserve_flits : int
+        Size of this packet in flits; 0 if no space is reserved.
     write_vl, write_count : array of int64, (writers,)
         Lane and number of flits of each writing port.
     write_data : array of int64, (writers, write_flits)

@@ -168,10 +168,14 @@ class Inputs(NamedTuple):
 
     Parameters
     ----------
-    asks, asked : array of int64, (4,)
-        Injection request, DLID, SL and blocks: presented in this cycle; taking effect in this cycle.
-    tells, told : array of int64, (3,)
-        BECN, DLID and SL: presented in this cycle; taking effect in this cycle.
+    asks : array of int64, (4,)
+        Injection request, DLID, SL and blocks at the inputs in this cycle.
+    asked : array of int64, (4,)
+        The same inputs of the previous cycle, which take effect in this cycle.
+    tells : array of int64, (3,)
+        BECN, DLID and SL at the inputs in this cycle.
+    told : array of int64, (3,)
+        The same inputs of the previous cycle, which take effect in this cycle.
     written : array of int64, (11,)
         enable, select, index, port_mode, limit, timer, increase, trigger, minimum, shift, multiplier.
     shown : array of int64, (SHOWN_CYCLES + 1, 9)

@@ -91,8 +91,10 @@ class Decision(NamedTuple):
     ----------
     over, root, victim : bool
         The packet's lane is over, is a root, is a victim.
-    eligible, mark : bool
-        The packet is counted; the packet is marked.
+    eligible : bool
+        The packet is counted.
+    mark : bool
+        The packet is marked.
     """
 
     over: bool

@@ -75,8 +75,10 @@ class Sweep:
     ----------
     next : int
         Entry of the next visit.
-    taken, lost : int
-        Number of entries in use; number of lost BECNs.
+    taken : int
+        Number of entries in use.
+    lost : int
+        Number of lost BECNs.
     """
 
     next: Int32

@@ -61,10 +61,16 @@ class CreditIBState(NamedTuple):
     ----------
     data_vls, buffer_blocks, fcp_blocks, fcp_period, watchdog_cycles : int
         Parameters of the component, with the default of ``fcp_blocks`` resolved.
-    fctbs, fccl : array of int64, (data_vls,)
-        Sender: blocks sent; limit received.
-    abr, room, limit_sent : array of int64, (data_vls,)
-        Receiver: blocks received; free blocks; limit sent last.
+    fctbs : array of int64, (data_vls,)
+        Sender: blocks sent.
+    fccl : array of int64, (data_vls,)
+        Sender: limit received.
+    abr : array of int64, (data_vls,)
+        Receiver: blocks received.
+    room : array of int64, (data_vls,)
+        Receiver: free blocks.
+    limit_sent : array of int64, (data_vls,)
+        Receiver: limit sent last.
     regs : array of int64, (7,)
         FCP timer, watchdog timer, lane of the last FCP, packet in transmission, lanes whose period is over, lanes
         with an FCP in this watchdog window, overdue lanes.

@@ -60,8 +60,10 @@ class CreditOPAState(NamedTuple):
 
     Parameters
     ----------
-    vls, vcu : int
-        Number of lanes; exponent of the credit unit.
+    vls : int
+        Number of lanes.
+    vcu : int
+        Exponent of the credit unit.
     used, dedicated, shared, new_dedicated, new_shared, owed : array of int64, (vls,)
         Sender: outstanding units, limits in force, pending limits. Receiver: units to be returned.
     regs : array of int64, (9,)

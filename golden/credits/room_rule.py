@@ -26,8 +26,10 @@ def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared
 
     Parameters
     ----------
-    before, more : int
-        Amount that the VL holds; additional amount.
+    before : int
+        Amount that the VL holds.
+    more : int
+        Additional amount.
     minimum, maximum : int
         Guaranteed and maximum amount of the VL.
     in_use : int
@@ -41,7 +43,7 @@ def fits(before: int, more: int, minimum: int, maximum: int, in_use: int, shared
 
 @inner
 def missing(before: int, more: int, minimum: int, maximum: int, in_use: int, shared: int) -> int:
-    """Return a lower bound of the amount that must be freed before ``more`` fits, at most 0 if ``more`` fits now.
+    """Return a lower bound of the amount that must be freed before ``more`` fits, at most 0 if it fits.
 
     The parameters are those of ``fits``.
     """

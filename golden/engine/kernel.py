@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @functools.cache
 def source_digest() -> str:
-    """Return a digest of all sources that determine compiled functions."""
+    """Return a digest of vlane's version and of all its Python sources in golden, tb and vlane."""
     here, tables = Path(__file__).resolve().parent.parent, Path(vlane.__file__).resolve().parent
     digest = hashlib.sha256(vlane.__version__.encode())
     for folder, pattern in ((here, "**/*.py"), (here.parent / "tb", "**/*.py"), (tables, "**/*.py")):
@@ -69,8 +69,8 @@ def by_type(choices: Mapping[type, Callable[..., Any]], *, default: bool = False
     Parameters
     ----------
     choices : mapping of type to function
-        Functions with equal parameters, each an ``inner`` or a ``kernel``. Types may be added until a kernel that calls
-        the function is compiled for one of them.
+        Functions with equal parameters, each an ``inner`` or a ``kernel``. Compiled kernels keep the types that existed
+        when they were compiled.
     default : bool
         Whether the body of the decorated function serves all other types. Otherwise the decorated function supplies
         only its name and its docstring.

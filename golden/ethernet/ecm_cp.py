@@ -81,11 +81,11 @@ class ECMCPState(NamedTuple):
     Parameters
     ----------
     made : Points
-        One congestion point.
+        Queue and parameters of the congestion point, as an array with a single point.
     shown : array of int64, (7, 4)
         Outputs of this cycle and of the next six: sampled, notify, stop, feedback.
     kept : array of int64, (2,)
-        Samples since reset; bytes in the queue at the start of the previous cycle.
+        ``SAMPLES``: number of samples since reset. ``WAITING``: bytes in the queue at the start of the previous cycle.
     """
 
     made: Points
@@ -113,9 +113,9 @@ def reset(state: ECMCPState) -> None:
 
 @inner
 def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
-    """Run a clock cycle.
+    """Run a clock cycle with the inputs ``values``, and count the rules that occur.
 
-    ``state.shown[0]`` holds the outputs of the next cycle afterwards.
+    On return, ``state.shown[0]`` contains the outputs of the next cycle.
     """
     made, shown, point_state = state.made, state.shown, state.made.point[0]
     joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]

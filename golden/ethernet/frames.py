@@ -40,8 +40,10 @@ class Frame:
         CPID: of the flow's limiter for data, of the congestion point for a notification.
     feedback, notice : int
         Feedback and kind of a notification; ``feedback`` is the time of a PAUSE, in quanta.
-    is_tagged, is_last : int
-        Data of a flow limited by a congestion point; last frame of a message.
+    is_tagged : int
+        Data of a flow limited by a congestion point.
+    is_last : int
+        Last frame of a message.
     """
 
     born: Int64

@@ -84,12 +84,18 @@ class Limiters(NamedTuple):
         State of each source.
     gain : array of int64, (2,)
         Gi of notifications and of probes in 1/4096.
-    least, bucket, scale : int
-        Rmin in 1/256 Mb/s; tokens of a full bucket; scale factor of the feedback.
+    least : int
+        Rmin in 1/256 Mb/s.
+    bucket : int
+        Tokens of a full bucket.
+    scale : int
+        Scale factor of the feedback.
     of_current, strict : bool
         Options ``gain_of`` "current" and ``strict``.
-    drift, stop_bits : int
-        Rate increase of a drift; log2 of the longest stop in cycles.
+    drift : int
+        Rate increase of a drift.
+    stop_bits : int
+        Log2 of the longest stop in cycles.
     seeds : array of int64, (sources,)
         Random state of each source after reset.
     """

@@ -121,12 +121,20 @@ class Ethernet(NamedTuple):
         Measurements by source and destination.
     switch : Records of Switch, (switches,)
         Measurements by switch.
-    flying, entering : Records of Queue, (channels,)
-        Frames in flight; arrived frames that could not join their output queue yet.
-    noted, late : Records of Queue, (channels,)
-        Notifications not yet sent by an output's congestion point; notifications that could not join a queue yet.
-    control, granted, feedback : Records of Queue, (nodes,)
-        Probes and replies to send; granted data frames; feedback for the reaction point.
+    flying : Records of Queue, (channels,)
+        Frames in flight.
+    entering : Records of Queue, (channels,)
+        Arrived frames that could not join their output queue yet.
+    noted : Records of Queue, (channels,)
+        Notifications not yet sent by an output's congestion point.
+    late : Records of Queue, (channels,)
+        Notifications that could not join a queue yet.
+    control : Records of Queue, (nodes,)
+        Probes and replies to send.
+    granted : Records of Queue, (nodes,)
+        Granted data frames.
+    feedback : Records of Queue, (nodes,)
+        Feedback for the reaction point.
     queue : Records of Queue, (inputs and 1, channels)
         Output queues: by input if inputs are served in turns, otherwise only the first row.
     inputs : array of int64, (switches,)

@@ -10,24 +10,36 @@ class Channel:
 
     Parameters
     ----------
-    until, ends : int
-        Time until which the transmitter is paused; time at which its last frame ends.
+    until : int
+        Time until which the transmitter is paused.
+    ends : int
+        Time at which the transmitter's last frame ends.
     rests : int
         Time until which a slow transmitter starts no frame except PAUSE.
-    joined, looked : int
-        Last cycle in which a frame joined the transmitter's queue; cycle of the scheduled watermark check.
-    sending, length, input : int
-        Frame on the wire: 0 for none, 1 for a frame, 2 for PAUSE; its length in bytes; the input whose memory holds it.
+    joined : int
+        Last cycle in which a frame joined the transmitter's queue.
+    looked : int
+        Cycle of the scheduled watermark check.
+    sending : int
+        Frame on the wire: 0 for none, 1 for a frame, 2 for PAUSE.
+    length : int
+        Length in bytes of the frame on the wire.
+    input : int
+        Input whose memory contains the frame on the wire.
     sender, receiver : int
         Ends of the link: nodes, then switches.
     local : int
         Input number at the receiving switch.
     turn : int
         Next input to serve, if inputs are served in turns.
-    unit, slower : int
-        Time units per byte; current service factor.
-    wake_scheduled, refresh_scheduled : int
-        Whether an event for the end of the pause is pending; whether one for a PAUSE refresh is pending.
+    unit : int
+        Time units per byte.
+    slower : int
+        Current service factor.
+    wake_scheduled : int
+        Whether an event for the end of the pause is pending.
+    refresh_scheduled : int
+        Whether an event for a PAUSE refresh is pending.
     """
 
     until: Int64
@@ -57,8 +69,10 @@ class Adapter:
         First cycle in which the reaction point accepts the next order.
     due : int
         Cycle of the reaction point's next visit.
-    served, waited : int
-        Time of the event for the next order, ``NONE`` for none; time of the last retry scheduled for missing tokens.
+    served : int
+        Time of the event for the next order, ``NONE`` for none.
+    waited : int
+        Time of the last retry scheduled for missing tokens.
     granted : int
         Number of granted frames that have not started.
     turn : int

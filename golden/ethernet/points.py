@@ -27,8 +27,10 @@ class Point:
     ----------
     word : int
         State of the random sequence.
-    queue, last : int
-        Bytes in the queue; bytes in the queue at the last sample.
+    queue : int
+        Bytes in the queue.
+    last : int
+        Bytes in the queue at the last sample.
     passed : int
         Bytes since the last sample, with fixed sampling.
     """
@@ -48,8 +50,10 @@ class Points(NamedTuple):
         State of each congestion point.
     set_point, weight, most, longest : int
         Qeq, W, saturation value of the feedback, and maximum queue; all but W in bytes.
-    sample_bytes, chance : int
-        Bytes between samples; sampling probability per byte in 2**-32.
+    sample_bytes : int
+        Bytes between samples.
+    chance : int
+        Sampling probability per byte in 2**-32.
     random, bcn_max, bcn_stop : bool
         Options.
     max_bytes, stop_bytes : int

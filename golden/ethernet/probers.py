@@ -56,8 +56,10 @@ class Probers(NamedTuple):
         State of each flow.
     probe_bytes : int
         Bytes between two probes.
-    all_flows, learned : bool
-        All flows are probed; the minimum delay is learned from replies.
+    all_flows : bool
+        All flows are probed.
+    learned : bool
+        The minimum delay is learned from replies.
     set_point, weight, most : int
         Qeq,flow, W, and saturation value of the feedback.
     """

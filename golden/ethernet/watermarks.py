@@ -22,14 +22,18 @@ class Input:
 
     Parameters
     ----------
-    since, sent_at : int
-        Cycle of the last change; cycle of the last PAUSE frame.
+    since : int
+        Cycle of the last change.
+    sent_at : int
+        Cycle of the last PAUSE frame.
     level, started : int
         Bytes in the memory after the last change and at the start of its cycle.
     high, low, enabled : int
         Watermarks and whether PAUSE is on, valid from the cycle after the last change on.
-    paused, sent_pause : int
-        Hysteresis state at the start of the cycle of the last change; state carried by the last PAUSE frame.
+    paused : int
+        Hysteresis state at the start of the cycle of the last change.
+    sent_pause : int
+        State carried by the last PAUSE frame.
     drops : int
         Number of dropped frames (saturating counter).
     """

@@ -29,8 +29,10 @@ class End:
         FCPs that the port sends before this cycle are lost.
     last : int
         VL of the last FCP sent.
-    oldest, flying : int
-        Index of the oldest FCP in flight to the port; number of FCPs in flight.
+    oldest : int
+        Index of the oldest FCP in flight to the port.
+    flying : int
+        Number of FCPs in flight.
     """
 
     due: Int64
@@ -70,10 +72,14 @@ class FCPLimits(NamedTuple):
         Number of cycles after which an FCP of every lane is due.
     sideband : bool
         FCPs use a sideband instead of the link.
-    sent, limit : array of int64, (ends, lanes)
-        Blocks of packets started; limit received last.
-    freed, limit_sent : array of int64, (ends, lanes)
-        Blocks freed in the port's own input buffer; limit sent last.
+    sent : array of int64, (ends, lanes)
+        Blocks of packets started.
+    limit : array of int64, (ends, lanes)
+        Limit received last.
+    freed : array of int64, (ends, lanes)
+        Blocks freed in the port's own input buffer.
+    limit_sent : array of int64, (ends, lanes)
+        Limit sent last.
     end : Records of End, (ends,)
         FCP state of each port.
     flying : Records of Flying, (ends, FCPs)

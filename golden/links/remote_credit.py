@@ -71,7 +71,7 @@ def still_fits(remote: Any, end: int, lane: int, blocks: int) -> bool:
 
 @by_type({Rooms: room.missing}, default=True)
 def missing(remote: Any, end: int, lane: int, blocks: int) -> int:
-    """Return a lower bound of the blocks that must become free before a packet has credit, 0 without a known bound."""
+    """Return a lower bound of the blocks that must become free before a packet has credit, or 0 if none is known."""
     return 0
 
 

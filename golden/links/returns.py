@@ -46,8 +46,10 @@ class Row:
 
     Parameters
     ----------
-    oldest, count : int
-        Index of the first packet; number of packets.
+    oldest : int
+        Index of the first packet.
+    count : int
+        Number of packets.
     due : int
         First cycle in which space may have been freed.
     """

@@ -113,7 +113,7 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
 
 @inner
 def missing(rooms: Rooms, buffer: int, lane: int, blocks: int) -> int:
-    """Return a lower bound of the blocks that must be freed before ``blocks`` more fit, at most 0 if they fit now."""
+    """Return a lower bound of the blocks that must be freed before ``blocks`` more fit, at most 0 if they fit."""
     size = _size_of(rooms, buffer)
     bounds, before, in_use = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks, rooms.beyond[buffer].blocks
     return rule.missing(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])

@@ -73,8 +73,10 @@ class Part(NamedTuple):
 
     Parameters
     ----------
-    number, parts : int
-        Number of this part; number of parts.
+    number : int
+        Number of this part.
+    parts : int
+        Number of parts.
     window : int
         Number of cycles that a part runs between two barriers.
     nics : int

@@ -56,8 +56,10 @@ class _Notes(NamedTuple):
         Representative of each NIC: the first NIC whose packets take the same paths.
     members : array of int64, (NICs,)
         Number of NICs that a representative stands for; 0 for all other NICs.
-    sends, any_sends : array of bool, (NICs,)
-        Whether a NIC sends to the destination; whether any NIC of a representative does.
+    sends : array of bool, (NICs,)
+        Whether a NIC sends to the destination.
+    any_sends : array of bool, (NICs,)
+        Whether any NIC of a representative does.
     """
 
     seen: NDArray[np.int32]

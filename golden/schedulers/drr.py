@@ -33,8 +33,10 @@ class State(NamedTuple):
         Lanes of the port and their requesters.
     deficits : DeficitState
         Turn and deficits; entry i belongs to requester i.
-    owner, quantum : array of uint8, (requesters,)
-        Requester of each entry (0, 1, 2, ...); blocks that each requester receives per turn.
+    owner : array of uint8, (requesters,)
+        Requester of each entry (0, 1, 2, ...).
+    quantum : array of uint8, (requesters,)
+        Blocks that each requester receives per turn.
     """
 
     lanes: Lanes

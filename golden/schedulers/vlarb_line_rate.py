@@ -272,9 +272,12 @@ def _advance(
     ----------
     which : int
         List.
-    stays, wins, charged : bool
-        The list stays at its current entry; the decision serves the list; a further block of its last packet is
-        charged.
+    stays : bool
+        The list stays at its current entry.
+    wins : bool
+        The decision serves the list.
+    charged : bool
+        A further block of its last packet is charged.
     behind : int
         Bit mask of lanes with credit for a packet behind the head.
     """

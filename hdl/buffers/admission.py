@@ -21,8 +21,9 @@ class Admission(wiring.Component):
     """Reserve space for packets by the admission rule of ``room_rule.py``, with running totals instead of sums.
 
     Latency 0. Reservations and freed flits count from the next cycle on. The space of each lane is in registers, so no
-    sum over the lanes lies on a path, and ``room`` is a register. Freed flits come late in a cycle, because a scheduler
-    decides about them: they only select among results that were computed without them. Reset empties the buffer.
+    sum over the lanes lies on a path, and ``room`` is a register. The number of freed flits is known late in a cycle,
+    because a scheduler decides it. Therefore this number only selects among precomputed results. Reset empties the
+    buffer.
 
     Parameters
     ----------

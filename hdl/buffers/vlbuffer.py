@@ -336,7 +336,7 @@ class VLBuffer(wiring.Component):
         return places
 
     def _next_free(self, m: Module, recycled: Memory, fresh: Signal, oldest: Signal, count: int) -> list[Signal]:
-        """Return the next free slots. They depend only on registers, so writes only select among them."""
+        """Return the next free slots, computed from registers only. Writes select a slot."""
         found = []
         for number in range(count):
             reader, slot = recycled.read_port(domain="comb"), Signal(range(self.flits), name=f"free_{number}")

@@ -42,22 +42,22 @@ def advance(m: Module, *chains: dict[int, Any]) -> None:
 
 
 def alike_parts(key: Any, other: Any) -> Value:
-    """Return one bit for each two-bit group of the keys: whether the two flows agree in it."""
+    """Return one bit for each two-bit group of the keys: 1 if both keys have equal groups."""
     differ = key.as_value() ^ other.as_value()
     return Cat(~differ[bit : bit + 2].any() for bit in range(0, KEY_LAYOUT.size, 2))
 
 
 def told_before(name: str) -> dict[int, dict[int, Any]]:
-    """Return chains of flags, by age: the BECN or visit that is ``age`` cycles older has the same flow.
+    """Return registers for the flag "the BECN or visit ``age`` cycles earlier has the same flow", by age and stage.
 
-    Each chain covers the stages in which its flag is used.
+    Each age has registers only in the stages that use its flag.
     """
     reach = {1: (2, 4), 2: (2, 3), 3: (1, 2), 4: (1, 1)}
     return {age: stages(1, f"{name}_is_told_{age}", *between) for age, between in reach.items()}
 
 
 def compare_told(m: Module, of_told: dict[int, dict[int, Any]], valid: Any, keys: Any, told_keys: Any) -> None:
-    """Drive the first flag of each chain: an item that is ``valid`` has the flow of an older BECN or visit."""
+    """Compare an item's flow with the flows of earlier BECNs and visits, and drive the first register of each age."""
     for age, chain in of_told.items():
         stage = min(chain) - 1
         m.d.sync += chain[stage + 1].eq(valid[stage] & (keys[stage] == told_keys[stage + age]))
@@ -73,12 +73,24 @@ class AskStages:
 
     Attributes
     ----------
-    asked, keys, sets, blocks : dict of Signal
-        By stage: request present; its flow (kept beyond the last stage); the flow's set; the packet's size in blocks.
+    asked : dict of Signal
+        By stage: whether a request is present.
+    keys : dict of Signal
+        By stage: flow of the request, for ``GAP_STAGES`` stages more than the other registers.
+    sets : dict of Signal
+        By stage: set of the flow.
+    blocks : dict of Signal
+        By stage: size of the packet in blocks.
     ways : dict of Signal
-        By stage: the flow's entry in its set, one-hot; 0 if the flow is unknown.
-    is_known, held, inject, ccti : Signal
-        In the last stage: the flow is known; a known flow is held back; the flow injects; the flow's CCTI.
+        By stage: entry of the flow in its set, one-hot; 0 if the flow has no entry.
+    is_known : Signal
+        In the last stage: the flow has an entry.
+    held : Signal
+        In the last stage: the flow must not inject yet, if it has an entry.
+    inject : Signal
+        In the last stage: the flow has an entry and may inject.
+    ccti : Signal
+        In the last stage: CCTI of the flow.
     """
 
     def __init__(self, sets: int) -> None:
@@ -101,7 +113,21 @@ class AskStages:
         self.ccti = Signal(CCTI_BITS)
 
     def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
-        """Add the stages. ``tells`` are the stages of BECNs and visits, ``cycle`` is the time in the third stage."""
+        """Add the logic of all stages.
+
+        Parameters
+        ----------
+        m : Module
+            Module to which the logic is added.
+        tells : TellStages
+            Stages of BECNs and visits.
+        flow_sets : FlowSets
+            Memory of the flows' entries.
+        gaps : InjectionGap
+            Pipeline that computes the not-before of an injecting flow.
+        cycle : Value
+            Number of the cycle, for comparison with the not-before in stage 3.
+        """
         advance(m, self.asked, self.sets, self.keys, self.blocks, *self.of_told.values())
         advance(m, *self.of_asked.values())
         self._compare(m, tells)

@@ -36,7 +36,7 @@ class CCSourceProgramSignature(Signature):
     index : Out(10)
         SL (low 4 bits), or index of the CCT entry. Writes to an absent entry are ignored.
     port_mode : Out(1)
-        Bit 0 of Port_Control: a flow is an SL, whatever its destination.
+        Bit 0 of Port_Control: all packets of an SL are one flow; otherwise a flow is a pair of DLID and SL.
     limit : Out(10)
         CCTI_Limit.
     timer : Out(16)
@@ -88,7 +88,7 @@ class CCSourceSettings(wiring.Component):
     program : In(CCSourceProgramSignature())
         Write port, usable at any time.
     port_mode : Out(1)
-        A flow is an SL, whatever its destination.
+        All packets of an SL are one flow.
     limit : Out(10)
         CCTI_Limit, two cycles late.
     sl : In(4)

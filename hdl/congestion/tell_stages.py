@@ -45,19 +45,36 @@ class TellStages:
 
     Attributes
     ----------
-    told, keys, sets : dict of Signal
-        By stage: BECN present; its flow (for a visit, from stage 1 on, the visited entry's flow); the flow's set.
-    visited, known, ways : dict of Signal
-        By stage, entries of the set: the visited entry (in cycles without a BECN); the known entries; the flow's entry.
+    told : dict of Signal
+        By stage: whether a BECN is present; otherwise the stage has a visit.
+    keys : dict of Signal
+        By stage: flow of the BECN, or, from stage 1 on, of the visited entry.
+    sets : dict of Signal
+        By stage: set of the flow.
+    visited : dict of Signal
+        By stage: entry of the set that is visited if there is no BECN, one-hot.
+    known : dict of Signal
+        By stage: mask of the set's entries in use.
+    ways : dict of Signal
+        By stage: entry of the flow, one-hot; 0 if the flow has no entry.
     stale : dict of Signal
-        By stage: a BECN of the visited flow has arrived since.
-    is_known, valid, after, stays, took : Signal
-        In the last stage: the flow is known; the decision applies to its flow; the flow's entry afterwards, one-hot;
-        the flow has an entry afterwards; the flow has just been allocated this entry.
+        By stage: a BECN has changed the visited entry since stage 0, so the visit has no effect.
+    is_known : Signal
+        In the last stage: the flow has an entry.
+    valid : Signal
+        In the last stage: the BECN or visit has an effect.
+    after : Signal
+        In the last stage: entry of the flow after the decision, one-hot.
+    stays : Signal
+        In the last stage: the flow has an entry after the decision.
+    took : Signal
+        In the last stage: the decision allocates the entry to the flow.
     was_valid, was_after, had_taken : Signal
         ``valid``, ``after`` and ``took``, one cycle later.
-    becomes, last : Signal
-        New CCTI and timer of the flow; the same, one cycle later.
+    becomes : Signal
+        In the last stage: new CCTI and timer of the flow.
+    last : Signal
+        ``becomes``, one cycle later.
     lost : Signal
         In the last stage: the BECN finds no free entry.
     """

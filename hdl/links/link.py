@@ -133,8 +133,10 @@ class CrossingSignature(Signature):
         Number of flits in this cycle.
     flits : Out(ArrayLayout(data_bits + 2, flits))
         The flits, oldest first: last, first, data.
-    first, last : Out(1), Out(1)
-        The oldest of the flits is the packet's first; the packet's last flit is among them.
+    first : Out(1)
+        The oldest of the flits is the packet's first.
+    last : Out(1)
+        The packet's last flit is among them.
     vl : Out(lane_shape(vls))
         Outgoing lane of the packet.
     to : Out(range(ports))

@@ -1,4 +1,4 @@
-"""Ports that all egress schedulers share, so that a switch accepts any of them."""
+"""Ports common to all egress schedulers, so that a switch accepts any scheduler."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Allocator(wiring.Component):
     Members
     -------
     valid : In(ArrayLayout(vls, ports))
-        By input, one bit per lane: the first packet takes part.
+        By input, one bit per lane: the first packet takes part in the allocation.
     drop : In(ArrayLayout(vls, ports))
         By input, one bit per lane: the first packet is to be dropped.
     output : In(ArrayLayout(range(ports), ports * vls))
@@ -38,7 +38,7 @@ class Allocator(wiring.Component):
     outgoing_vl : In(ArrayLayout(lane_shape(vls), ports * vls))
         By input and lane: outgoing lane of the first packet.
     input_free, output_free : In(ports)
-        Ports that take part.
+        Ports that take part in the allocation.
     room : In(ArrayLayout(vls, ports))
         By output, one bit per lane: the output's buffer has space for the largest packet.
     granted : Out(ports)

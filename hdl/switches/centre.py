@@ -44,12 +44,20 @@ class Centre(wiring.Component):
         At least one link is free.
     room : Out(vls)
         Lanes that no link is writing and that have space for a largest packet.
-    stored, outputs, blocks : Out(vls), Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(range(largest + 1), vls))
-        By lane: the first packet takes part; its output; its size.
-    granted, lane : In(2), In(ArrayLayout(vls, 2))
-        Read ports whose packet crosses from the next cycle on; lane of the packet, one-hot.
-    free, reading : Out(2), Out(ArrayLayout(vls, 2))
-        Read ports that take part; the lane that a busy port is still reading, one-hot.
+    stored : Out(vls)
+        By lane: the first packet takes part in the allocation.
+    outputs : Out(ArrayLayout(range(ports), vls))
+        By lane: output of the first packet.
+    blocks : Out(ArrayLayout(range(largest + 1), vls))
+        By lane: size of the first packet in blocks.
+    granted : In(2)
+        Read ports whose packet crosses from the next cycle on.
+    lane : In(ArrayLayout(vls, 2))
+        By read port: lane of the granted packet, one-hot.
+    free : Out(2)
+        Read ports that take part in the allocation.
+    reading : Out(ArrayLayout(vls, 2))
+        By read port: lane that the busy port is reading, one-hot.
     read : Out(CrossingSignature(...)).array(2)
         Flits that leave through each read port.
     """

@@ -32,8 +32,10 @@ class InputMeasure(wiring.Component):
 
     Members
     -------
-    valid, drop : In(ArrayLayout(vls, ports))
-        By input, one bit per lane: a first packet takes part; it is to be dropped.
+    valid : In(ArrayLayout(vls, ports))
+        By input, one bit per lane: a first packet takes part in the allocation.
+    drop : In(ArrayLayout(vls, ports))
+        By input, one bit per lane: a first packet is to be dropped.
     output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
         By input and lane: output, and outgoing lane, of the first packet.
     waiting : In(ArrayLayout(range(maximum + 1), pairs))

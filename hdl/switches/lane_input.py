@@ -35,8 +35,10 @@ class LaneInput(ReceivingInput):
         Result of the look-up.
     dropped : Out(DropCause)
         Drop cause of the head that was looked up in the previous cycle.
-    valid, drop : Out(vls)
-        By lane: the first packet takes part; it is to be dropped.
+    valid : Out(vls)
+        By lane: the first packet takes part in the allocation.
+    drop : Out(vls)
+        By lane: the first packet is to be dropped.
     outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
         By lane: output, and outgoing lane, of the first packet.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
@@ -46,7 +48,7 @@ class LaneInput(ReceivingInput):
     returned : Out(LaneReturnSignature(vls))
         Blocks that left in the previous cycle.
     free : Out(vls)
-        Lanes that take part.
+        Lanes that take part in the allocation.
     granted : In(vls)
         Lanes whose packet crosses, or is dropped, from the next cycle on.
     crossing : Out(LaneCrossingSignature(data_bits)).array(vls)

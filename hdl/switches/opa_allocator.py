@@ -33,32 +33,44 @@ class OPAAllocator(wiring.Component):
 
     Members
     -------
-    valid, drop : In(ArrayLayout(vls, ports)), In(ArrayLayout(vls, ports))
-        By input, one bit per lane: the first packet takes part; it is to be dropped.
+    valid : In(ArrayLayout(vls, ports))
+        By input, one bit per lane: the first packet takes part in the allocation.
+    drop : In(ArrayLayout(vls, ports))
+        By input, one bit per lane: the first packet is to be dropped.
     output, outgoing_vl : In(ArrayLayout(range(ports), ports * vls)), In(ArrayLayout(lane_shape(vls), ports * vls))
         By input and lane: output, and outgoing lane, of the first packet.
-    input_free, local_free, central_free : In(ports), In(ports), In(ports)
-        Inputs that take part; outputs whose local write port is free; outputs whose central write port is free.
+    input_free : In(ports)
+        Inputs that take part in the allocation.
+    local_free : In(ports)
+        Outputs whose local write port is free.
+    central_free : In(ports)
+        Outputs whose central write port is free.
     room : In(ArrayLayout(vls, ports))
         By output, one bit per lane: no write port is filling it, and it has space for a largest packet.
     link_free : In(mports)
         By MPort: at least one of its central links is free.
     central_room : In(ArrayLayout(vls, mports))
         By central buffer, one bit per lane: no link is filling it, and it has space for a largest packet.
-    stored, stored_output : In(ArrayLayout(vls, mports)), In(ArrayLayout(range(ports), mports * vls))
-        By central buffer and lane: the first packet takes part; its output.
+    stored : In(ArrayLayout(vls, mports))
+        By central buffer and lane: the first packet takes part in the allocation.
+    stored_output : In(ArrayLayout(range(ports), mports * vls))
+        By central buffer and lane: output of the first packet.
     reader_free : In(2 * mports)
-        Read ports that take part.
+        Read ports that take part in the allocation.
     reading : In(ArrayLayout(vls, 2 * mports))
         By read port: the lane that it is still reading, one-hot.
-    granted, lane : Out(ports), Out(ArrayLayout(vls, ports))
-        Inputs whose packet crosses, or is dropped, from the next cycle on; by input, its selected lane, one-hot.
+    granted : Out(ports)
+        Inputs whose packet crosses, or is dropped, from the next cycle on.
+    lane : Out(ArrayLayout(vls, ports))
+        By input: selected lane, one-hot.
     source : Out(ArrayLayout(4 + 2 * mports, ports))
         By output: the accepted packet's source, one-hot: the inputs of the MPort, then all read ports.
     central_source : Out(ArrayLayout(4, mports))
         By central buffer: input of its MPort whose packet it accepts, one-hot.
-    reader_granted, reader_lane : Out(2 * mports), Out(ArrayLayout(vls, 2 * mports))
-        Read ports whose packet crosses from the next cycle on; by read port, its selected lane, one-hot.
+    reader_granted : Out(2 * mports)
+        Read ports whose packet crosses from the next cycle on.
+    reader_lane : Out(ArrayLayout(vls, 2 * mports))
+        By read port: selected lane, one-hot.
 
     Raises
     ------

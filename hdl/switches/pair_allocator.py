@@ -37,20 +37,24 @@ class PairAllocator(wiring.Component):
 
     Members
     -------
-    valid, drop : In(ArrayLayout(vls, ports))
-        By input, one bit per lane: the first packet takes part; it is to be dropped.
+    valid : In(ArrayLayout(vls, ports))
+        By input, one bit per lane: the first packet takes part in the allocation.
+    drop : In(ArrayLayout(vls, ports))
+        By input, one bit per lane: the first packet is to be dropped.
     output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
         By input pair: output, and outgoing lane, of the first packet.
     sizes : In(ArrayLayout(range(largest + 1), pairs))
         By input pair: size of the first packet, at least 1. Only with ``queues``.
     input_free, output_free : In(ArrayLayout(vls, ports))
-        By port, one bit per lane: pairs that take part.
+        By port, one bit per lane: pairs that take part in the allocation.
     left : In(ArrayLayout(range(blocks + 1), pairs))
         By output pair: unreserved blocks of its share of the buffer.
     granted : Out(ArrayLayout(vls, ports))
         By input, one bit per lane: packets that cross, or are dropped, from the next cycle on.
-    takes, source : Out(pairs), Out(ArrayLayout(range(pairs), pairs))
-        Output pairs that accept a packet; by output pair, the input pair of that packet.
+    takes : Out(pairs)
+        Output pairs that accept a packet.
+    source : Out(ArrayLayout(range(pairs), pairs))
+        By output pair, the input pair of that packet.
 
     Raises
     ------

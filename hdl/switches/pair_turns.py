@@ -23,8 +23,10 @@ class PairTurns(wiring.Component):
     -------
     place : In(ArrayLayout(range(places), count))
         By request: the place it is for.
-    serves, served : In(places), In(ArrayLayout(range(count), places))
-        Places that serve a request in this cycle; by place, the served request.
+    serves : In(places)
+        Places that serve a request in this cycle.
+    served : In(ArrayLayout(range(count), places))
+        By place, the served request.
     before : Out(count).array(count)
         By request, one bit per other request: at a common place, the other one comes first.
     """

@@ -38,8 +38,10 @@ class SwitchInput(ReceivingInput):
         Result of the look-up; the channel only with ``by_channel``.
     dropped : Out(DropCause)
         Drop cause of the head that was looked up in the previous cycle.
-    valid, drop : Out(vls)
-        By lane: the first packet takes part; it is to be dropped.
+    valid : Out(vls)
+        By lane: the first packet takes part in the allocation.
+    drop : Out(vls)
+        By lane: the first packet is to be dropped.
     outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
         By lane: output, and outgoing lane, of the first packet.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
@@ -51,9 +53,11 @@ class SwitchInput(ReceivingInput):
     returned : Out(ReturnSignature(flits, vl_bits))
         Blocks that left in the previous cycle; with ``starves``, those of them that are returned.
     free : Out(1)
-        The input takes part.
-    granted, lane : In(1), In(vls)
-        A packet crosses from the next cycle on; its lane, one-hot.
+        The input takes part in the allocation.
+    granted : In(1)
+        A packet crosses from the next cycle on.
+    lane : In(vls)
+        Lane of the crossing packet, one-hot.
     crossing : Out(CrossingSignature(...))
         Flits that cross.
     """

@@ -20,8 +20,10 @@ class WritePort(wiring.Component):
 
     Members
     -------
-    enters, vl : In(1), In(lane_shape(vls))
-        A packet was granted the write port in this cycle; its VL.
+    enters : In(1)
+        A packet was granted the write port in this cycle.
+    vl : In(lane_shape(vls))
+        VL of the granted packet.
     ends : In(1)
         The packet's last flit arrives in this cycle; another packet may be granted the port.
     free : Out(1)

@@ -53,8 +53,12 @@ class Connections:
         Ports of the block.
     dut_inputs, dut_outputs, dut_ports : PortRow, PortRow, tuple of Port
         Ports of the design as rows, and as a tuple; without the clock and without outputs that the map omits.
-    compared, left_out, decides : list of str, list of str, bool
-        Compared outputs; outputs that the design lacks; whether the block grants.
+    compared : list of str
+        Compared outputs.
+    left_out : list of str
+        Outputs that the design lacks.
+    decides : bool
+        Whether the block grants.
     absent : dict of str to int
         Constant values of inputs that the design lacks.
     lanes : Lanes
@@ -176,7 +180,8 @@ class Connections:
                         raise refusal(("outputs", name, key), must, told, meant=closest(told, self.outputs.ports))
             if wire.encoding != "number" and not (self.decides and name == "vl"):
                 with self._noted():
-                    raise refusal(("outputs", name, "encoding"), "number except for vl of a scheduler", wire.encoding)
+                    must = f"number (only vl of a scheduler can be {wire.encoding})"
+                    raise refusal(("outputs", name, "encoding"), must, wire.encoding)
 
     def _check_closed(self) -> None:
         """Collect the reasons why decisions of this design cannot be compared."""

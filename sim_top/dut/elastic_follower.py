@@ -28,8 +28,14 @@ class ElasticFollower:
 
     Attributes
     ----------
-    cycles, checked, decisions, resets : int
-        Cycles sampled; decisions explained; decisions; resets.
+    cycles : int
+        Cycles sampled.
+    checked : int
+        Decisions explained.
+    decisions : int
+        Decisions.
+    resets : int
+        Resets.
     difference : Failure or None
         First failure.
     """

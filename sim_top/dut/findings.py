@@ -11,10 +11,16 @@ class Sample(NamedTuple):
 
     Parameters
     ----------
-    reset, requests, ready : int
-        Active reset; mask of requests; readiness.
-    valid, grant : int
-        Whether a grant is shown; mask of granted lanes.
+    reset : int
+        Active reset.
+    requests : int
+        Mask of requests.
+    ready : int
+        Readiness.
+    valid : int
+        Whether a grant is shown.
+    grant : int
+        Mask of granted lanes.
     decided, sampled : int
         Strobes of a decision and of a sampling point.
     last : int

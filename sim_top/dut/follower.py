@@ -144,9 +144,14 @@ class Follower:
 
     Attributes
     ----------
-    cycles, checked, decisions, resets : int
-        Cycles sampled; cycles in which an output was compared; golden's grants (cycles for a block without grants);
-        cycles in reset.
+    cycles : int
+        Cycles sampled.
+    checked : int
+        Cycles in which an output was compared.
+    decisions : int
+        Golden's grants (cycles for a block without grants).
+    resets : int
+        Cycles in reset.
     difference : Difference or None
         First difference.
     """

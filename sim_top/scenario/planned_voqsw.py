@@ -22,7 +22,8 @@ def as_cabled(topology: Topology, routes: Routes) -> Cabled:
     Raises
     ------
     InputError
-        If switches forward by rule or choose VLs by incoming VL, which SL2VL tables cannot express.
+        If there are too many hosts for forwarding tables, or if switches choose VLs by incoming VL, which SL2VL tables
+        cannot express.
     """
     if not routes.lft.shape[1]:
         got = f"{len(topology.hosts)} hosts"
@@ -39,7 +40,7 @@ def as_cabled(topology: Topology, routes: Routes) -> Cabled:
 
 
 def tuples_of(topology: Topology, routes: Routes) -> Tuples:
-    """Return the 4-tuples that the paths of a network traverse.
+    """Return VOQsw's 4-tuples of a network: (switch, input, output, output at the next switch) of each path.
 
     Raises
     ------
@@ -57,8 +58,7 @@ def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tup
     Raises
     ------
     InputError
-        If switches forward by rule or choose VLs by incoming VL, a host has several LIDs, or full virtual output
-        queuing needs too many SLs.
+        If ``as_cabled`` rejects the routes, a host has several LIDs, or full virtual output queuing needs too many SLs.
     """
     if (routes.lids[:, 1] > 1).any():
         raise misplaced("voqsw", "where hosts have several LIDs: their paths may need different SLs")

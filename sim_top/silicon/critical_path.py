@@ -29,8 +29,10 @@ class CriticalPath:
         Seed of the placement.
     levels : int
         Logic depth: LUTs and wide multiplexers on the path; a carry chain counts once.
-    logic_ns, routing_ns : float
-        Delay in cells, including clock-to-output and setup; delay of wires.
+    logic_ns : float
+        Delay in cells, including clock-to-output and setup.
+    routing_ns : float
+        Delay of wires.
     start, end : str
         Registers, or ports of the module.
     through : tuple of str
@@ -98,7 +100,7 @@ def worst_path(
     folder : Path
         Folder with the placed netlist ``placeable.json``.
     ports : sequence of Port
-        Ports of the module, in the order of the frame's registers.
+        Ports of the module, in the order in which the wrapper ``frame`` connects its registers to them.
     """
     clocked = [
         found["path"]

@@ -113,8 +113,10 @@ class RowsOfRun:
     ----------
     digest : str
         Digest of the deliveries and their times.
-    cycles, seconds : int, float
-        Length of the run; CPU time.
+    cycles : int
+        Length of the run.
+    seconds : float
+        CPU time.
     rows : list of dict
         One or more rows, with the columns of ``OwnRuns``; missing columns are null.
     """
@@ -148,8 +150,10 @@ class PaperStudy:
 
     Parameters
     ----------
-    name, title : str
-        Command-line name; heading of the page.
+    name : str
+        Command-line name.
+    title : str
+        Heading of the page.
     columns : sequence of str
         Labels of every case.
     parts : mapping of str to str

@@ -20,8 +20,12 @@ class OfCongestion:
         Packets marked with FECN by switches.
     packets : int
         Packets sent by hosts, including CNPs.
-    fecns, cnps, becns : int
-        Packets received with FECN; CNPs sent; CNPs received.
+    fecns : int
+        Packets received with FECN.
+    cnps : int
+        CNPs sent.
+    becns : int
+        CNPs received.
     held : int
         Packets held back for their flow.
     lost : int

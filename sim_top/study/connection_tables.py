@@ -27,8 +27,12 @@ class OfDeadlines:
 
     Parameters
     ----------
-    sl, connections, packets : int
-        Service level; number of connections with a measured packet; number of their packets.
+    sl : int
+        Service level.
+    connections : int
+        Number of connections with a measured packet.
+    packets : int
+        Number of measured packets.
     within : list of float
         Fraction of packets that arrived within each fraction of the deadline in ``FRACTION_WORDS``.
     largest : float

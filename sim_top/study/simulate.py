@@ -45,8 +45,10 @@ class PerSL:
 
     Parameters
     ----------
-    sl, packets : int
-        Service level; packets received.
+    sl : int
+        Service level.
+    packets : int
+        Packets received.
     offered, accepted : float
         Flits generated and received per cycle and host.
     saturated : bool
@@ -54,8 +56,10 @@ class PerSL:
         reflect the length of the run.
     decided : bool
         Whether the run was long enough to decide saturation; if not, ``saturated`` is False.
-    backlog_growth, backlog_growth_ci95 : float
-        Trend of the backlog in flits per cycle and host; half the width of its 95 % interval.
+    backlog_growth : float
+        Trend of the backlog in flits per cycle and host.
+    backlog_growth_ci95 : float
+        Half the width of the 95 % confidence interval of the trend.
     warmed_up : bool
         Whether the window shows no rest of the warm-up: the latency does not rise after the first quarter, and the
         backlog does not grow ever more slowly. If not, saturation is undecided and the latency has no interval.
@@ -121,10 +125,14 @@ class RunResult:
     ----------
     load : float
         Configured load, flits per cycle and host.
-    seed, cycles : int
-        Seed; total number of cycles.
-    saturated, decided : bool
-        Whether any service level is saturated; whether saturation is decided for all.
+    seed : int
+        Seed.
+    cycles : int
+        Total number of cycles.
+    saturated : bool
+        Whether any service level is saturated.
+    decided : bool
+        Whether saturation is decided for all.
     offered, accepted : float
         Sums over all service levels.
     flit_hops : int

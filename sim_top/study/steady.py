@@ -58,8 +58,10 @@ class Backlog:
         Trend over the window, in flits per cycle.
     growth_ci95 : float
         Half the width of its 95 % interval.
-    saturated, decided : bool
-        Whether the backlog grows; whether the window was long enough to decide (if not, ``saturated`` is False).
+    saturated : bool
+        Whether the backlog grows.
+    decided : bool
+        Whether the window was long enough to decide (if not, ``saturated`` is False).
     is_slowing : bool
         Whether the backlog grows over the whole window but not surely at its end, as a network does that is filling.
     """

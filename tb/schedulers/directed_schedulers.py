@@ -36,8 +36,10 @@ class Step:
         Expected VL of the grant; ``None`` for no grant.
     stalled : frozenset of int
         Lanes without credit.
-    ready, hold : bool
-        The link is free; a flow-control packet is due.
+    ready : bool
+        The link is free.
+    hold : bool
+        A flow-control packet is due.
     """
 
     heads: dict[int, int]
@@ -53,8 +55,10 @@ class Scenario:
 
     Parameters
     ----------
-    block, name : str
-        Name of the scheduler; name of the scenario, beginning with its rule.
+    block : str
+        Name of the scheduler.
+    name : str
+        Name of the scenario, beginning with its rule.
     program : tuple
         Writes (select, index, requester, weight), followed by a swap if the scheduler swaps tables.
     steps : tuple of Step

@@ -40,13 +40,13 @@ class DeficitProperties(SchedulerProperties):
     statements: ClassVar = {
         **STATEMENTS,
         **LANE_TURNS,
-        "account": "The blocks that a requester may send (its deficit or the remainder of its turn) are those added "
-        "by its turns minus those sent, since it last lost them.",
-        "inactive-loses": "After a decision in which a requester is inactive its deficit is 0 and its turn is over; "
-        "with `keep_on_stall` a requester that only lacks credit keeps its deficit, and at most "
-        "`mtu_blocks` - 1 of its turn.",
-        "turn": "The turn continues while it covers its requester's packet; otherwise the next entry in cyclic order "
-        "with a weight and an active requester begins a turn, and if there is none, the turn ends.",
+        "account": "The blocks that a requester may send (deficit or remainder of the turn) equal the weights added "
+        "minus the blocks sent, both counted since the requester last lost its deficit.",
+        "inactive-loses": "A decision in which a requester is inactive clears its deficit and ends its turn. With "
+        "`keep_on_stall`, a requester that only lacks credit keeps its deficit, and at most `mtu_blocks` - 1 blocks "
+        "of its turn.",
+        "turn": "The turn continues while it covers its requester's packet. Otherwise a turn of the next entry "
+        "begins, in cyclic order, that has a weight and an active requester. Without such an entry the turn ends.",
         "left": "The remainder of a turn is its initial amount minus the blocks sent in it.",
         "served": "A packet is granted exactly when the current or the new turn covers it, and to that turn's "
         "requester.",

@@ -13,16 +13,16 @@ from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 from vlane.tb.tables.proofs_tables import at, constant, opened
 
 STATEMENTS = {
-    "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
+    "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
     "list": "The output `from_list` is VL15 exactly when VL15 is granted, and none otherwise.",
     "no-grant-no-packet": "Without a grant the outputs `vl` and `blocks` are 0.",
     "hold": "While data lanes are held, no data lane is granted.",
     "able": "A granted data lane has a packet that fits.",
     "size": "The output `blocks` is the size of the granted lane's head packet.",
     "winner": "The granted lane belongs to the requester that the scheduler selected.",
-    "requesters": "A requester can send exactly when one of its lanes has a packet that fits, and waits when some "
-    "have packets and none fits; its lanes are those assigned by the last map writes, and lane modulo "
-    "requesters after reset.",
+    "requesters": "A requester is active exactly when one of its lanes has a packet that fits. It waits when some "
+    "lanes have packets and none fits. Each lane belongs to the requester of the last map write, or, after reset, to "
+    "requester lane modulo number of requesters.",
     "frozen": "In a cycle without a decision (not ready, held, or taken by VL15) the scheduler's state does not "
     "change.",
 }

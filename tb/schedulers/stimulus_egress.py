@@ -152,8 +152,10 @@ def scheduled(
         Parameters of the instance.
     draw : callable
         Function that returns the writes of a random table; the writes of a random map precede them.
-    cycles, seed : int
-        Length of the stimulus in cycles; seed of the random tables and of the traffic.
+    cycles : int
+        Length of the stimulus in cycles.
+    seed : int
+        Seed of the random tables and of the traffic.
     applicable : frozenset of str
         Rules that must be reached with random tables.
     writes : sequence

@@ -33,12 +33,18 @@ class Arriving:
 
     Attributes
     ----------
-    opened, lane, size : Signal
-        A packet has begun to arrive and is incomplete; its lane; its size.
+    opened : Signal
+        A packet has begun to arrive and is incomplete.
+    lane : Signal
+        Lane of the arriving packet.
+    size : Signal
+        Size of the arriving packet in flits.
     left, written : Value
         Flits still to arrive, and flits that have arrived.
-    kept, keeps : Value
-        The arriving packet is accepted; the flit of this cycle is accepted.
+    kept : Value
+        The arriving packet is accepted.
+    keeps : Value
+        The flit of this cycle is accepted.
     arrived : Signal
         A packet's first flit was accepted in the previous cycle.
     """
@@ -121,8 +127,10 @@ class Heads:
             Module in which packets are numbered.
         chain : FlitChain
             Flits of the lane.
-        taken, gone : Value
-            A packet is being read; number of its flits that have left.
+        taken : Value
+            A packet is being read.
+        gone : Value
+            Number of flits of the packet being read that have left.
         arrives : Value
             A head is on its way to the FIFO.
         told : TakenAndNew

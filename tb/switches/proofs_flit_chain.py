@@ -37,10 +37,14 @@ class ChainEnds:
 
     Parameters
     ----------
-    taken, gone : Value
-        A packet is being read; number of its flits that have left.
-    comes, written : Value
-        A packet is being written and its first flit has been; number of its flits written.
+    taken : Value
+        A packet is being read.
+    gone : Value
+        Number of flits of the packet being read that have left.
+    comes : Value
+        A packet is being written, and its first flit has already been written.
+    written : Value
+        Number of written flits of this packet.
     """
 
     taken: Value
@@ -71,8 +75,12 @@ class FlitChain:
         Number of the lane.
     held : Value
         Number of flits.
-    first, last, index : list of Value
-        By position: whether the flit is its packet's first; whether it is its last; its index in the packet.
+    first : list of Value
+        By position: whether the flit is its packet's first.
+    last : list of Value
+        By position: whether the flit is its packet's last.
+    index : list of Value
+        By position: index of the flit in its packet.
     here, behind : list of Value
         By position: whether the followed flit is there, or one that came after it.
     begun : Value

@@ -33,26 +33,35 @@ class FollowedPacket:
 
     Attributes
     ----------
-    port, which : Signal
-        Input of the packet; index of the marked flit. Free inputs of the proof, constant.
+    port : Signal
+        Input at which the packet arrives. A free input of the proof, constant.
+    which : Signal
+        Index of the marked flit in the packet. A free input of the proof, constant.
     begins : Signal
         The first flit of the packet may arrive now. A free input.
     now : list of Signal
         Element k: the first flit arrived k cycles ago.
-    sent, came_on, size : Signal
-        The packet has begun to arrive; its lane on the link; its size.
+    sent : Signal
+        The packet has begun to arrive.
+    came_on : Signal
+        Lane on the link on which the packet arrives.
+    size : Signal
+        Size of the packet in flits.
     mine : Signal
         More flits of the packet are to arrive.
     stored : Signal
         The input accepted the packet.
-    flit_comes, came, pending : Signal
-        The marked flit is accepted in this cycle; it has been accepted; its packet has been accepted and the flit is
-        still to arrive.
+    flit_comes : Signal
+        The marked flit is accepted in this cycle.
+    came : Signal
+        The marked flit has been accepted.
+    pending : Signal
+        The packet has been accepted, and the marked flit has not arrived yet.
     data : Signal
         The marked flit as it arrived.
     to, lane, name, drops : Signal
-        Result of the look-up: output, outgoing lane, lane or channel of the outgoing header, drop; valid from the next
-        cycle on.
+        Result of the look-up, valid from the next cycle on: output, outgoing lane, lane or channel of the outgoing
+        header, and drop.
     let_in, dropped : Signal
         The switch reported that the packet goes on, or that it is dropped.
     """

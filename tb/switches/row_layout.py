@@ -1,4 +1,7 @@
-"""Positions of a switch's ports in its rows, in the order of ``switch_elements``."""
+"""Positions of a switch's ports in the rows of a lockstep, in the order of ``switch_elements``.
+
+A row is an array with the values of all inputs, or of all outputs, in one cycle.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from vlane.golden.engine.kernel import inner
 class RowLayout(NamedTuple):
     """Sizes that determine the positions in a switch's rows.
 
-    Inputs: reset; a flit for each port; received credits for each port; link ready for each port; the program ports.
-    Outputs: a flit for each port; sent credits for each port; a drop cause for each port.
+    A row of inputs: reset, one flit per port, received credits per port, link ready per port, program ports.
+    A row of outputs: one flit per port, sent credits per port, drop cause per port.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ class RowLayout(NamedTuple):
     words : int
         Number of words in a flit.
     credit_words : int
-        Elements per port for received, and for sent, credits.
+        Number of elements for the received credits of a port, and for the sent credits.
     """
 
     ports: int
@@ -51,7 +54,7 @@ def ready_at(layout: RowLayout, port: int) -> int:
 
 @inner
 def programs_at(layout: RowLayout) -> int:
-    """Return the index of the forwarding table's program port."""
+    """Return the index of the first program port, which belongs to the forwarding table."""
     return ready_at(layout, layout.ports)
 
 

@@ -70,7 +70,7 @@ def test_bad_input_is_one_error(make: Any, words: str) -> None:
 
 
 def test_a_component_of_another_form_has_its_defaults() -> None:
-    """Choosing a form of a component sets the defaults of this form."""
+    """Choosing another form of a component returns another type."""
     assert type(vlane.component("vlarb", form="line_rate")).__name__ != type(vlane.component("vlarb")).__name__
 
 
@@ -154,7 +154,7 @@ def test_a_fabric_is_a_study(name: str) -> None:
 
 
 def test_studies_are_values() -> None:
-    """Studies compare and hash by value and cannot be modified."""
+    """Studies compare and hash by value, cannot be modified, and report a path that cannot be written."""
     one, other = (vlane.Study.example("tree43_ib").with_({"run.seeds": [1, 2]}) for _ in range(2))
 
     assert one == other

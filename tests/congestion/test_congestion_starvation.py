@@ -87,7 +87,7 @@ def test_lane_below_its_limit_returns_all_withheld_credits() -> None:
 def test_without_mask_threshold_or_delay_nothing_is_held(change: dict[str, Any]) -> None:
     """Without mask, threshold or delay, the run equals a run without credit starvation.
 
-    Threshold 1 has no effect either, because 30 blocks never wait.
+    Threshold 1 (30 waiting blocks) has no effect either, because fewer blocks wait.
     """
     trace = [(0, host, 3, 0, BIG) for host in (0, 1) for _ in range(3)]
 
@@ -129,14 +129,14 @@ threshold = 9
 
 
 def world_of(folder: Path, text: str) -> World:
-    """Return the world of a study with these settings."""
+    """Return the simulated network and traffic of a study with these settings."""
     file = folder / "study.toml"
     file.write_text(STUDY.replace(GIVEN, text, 1))
     return make_world(read_study(file), folder)
 
 
 def test_study_sets_and_writes_credit_starvation(tmp_path: Path) -> None:
-    """A study sets mask, return rule and port elements, and its writes follow Control_Map's bit order."""
+    """A study's keys set mask, return rule and port elements, and its timed writes follow Control_Map's bit order."""
     world = world_of(tmp_path, SETTINGS)
 
     starvation = make_network(world, load=0.3, seed=1).out_ports.starvation

@@ -70,7 +70,7 @@ def refusal(where: Path, block: str, design: str, given: str, table: str = "") -
         ("each = 1", "each = 128", r"absent.heads__blocks must be below 128 for 7 bits, not 128"),
         ('encoding = "onehot"', 'active = "lo"', r"map.toml:34: outputs.vl.active must be one of high, low, not lo"),
         ('port = "gnt_o", encoding = "onehot"', 'port = "gnt"', r"outputs.vl.port must be an output of rr_arb \("),
-        ("vl = {", "grant = {", r"outputs.grant.encoding must be number except for vl of a scheduler, not onehot"),
+        ("vl = {", "grant = {", r"grant.encoding must be number .only vl of a scheduler can be onehot., not onehot"),
         ('encoding = "onehot"', 'when = "granted"', r"vl.when must be an output of the block .*did you mean grant"),
         ("N = 4", "M = 4", r"map.toml:22: parameters.M: rr_arb has no such parameter"),
         ("N = 4", "N = 5", r"inputs.heads__request.port: port req_ni has 5 bits, not 4"),

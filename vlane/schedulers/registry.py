@@ -60,8 +60,10 @@ class Scheduler:
 
     Parameters
     ----------
-    name, title : str
-        Name in files, commands and modules; title for readers.
+    name : str
+        Name in files, commands and modules.
+    title : str
+        Title for readers.
     number : int
         Block number in the identity register; it never changes.
     parameters : type

@@ -26,8 +26,10 @@ class BufferAccount:
     ----------
     outputs : list of (Value, Value)
         Each output of the buffer, or element of one, with its required value.
-    held, used : list of Signal
-        Flits in each lane; flits reserved for each lane, stored ones included.
+    held : list of Signal
+        Flits in each lane.
+    used : list of Signal
+        Flits reserved for each lane, stored ones included.
     promised : Signal
         Flits of the storage that are reserved, or kept free for a lane's minimum.
     flits : list of list of Signal

@@ -39,8 +39,10 @@ class PointPhase:
     ----------
     cycles : int
         Length in cycles.
-    enter, leave : int
-        Probabilities that a frame joins and that one leaves; an eighth of that away from the target queue.
+    enter : int
+        Probability that a frame joins; an eighth of it while the queue shrinks towards the target.
+    leave : int
+        Probability that a frame leaves; an eighth of it while the queue grows towards the target.
     turn : int
         Probability that the target queue changes.
     managed : int

@@ -41,8 +41,10 @@ class PausePhase:
     ----------
     cycles : int
         Length in cycles.
-    arrive, leave : int
-        Probabilities that a frame arrives and that one leaves; a quarter of that away from the target level.
+    arrive : int
+        Probability that a frame arrives; a quarter of it while the level falls towards the target.
+    leave : int
+        Probability that a frame leaves; a quarter of it while the level rises towards the target.
     turn : int
         Probability that the target level changes.
     say : int

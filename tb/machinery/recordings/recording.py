@@ -30,8 +30,10 @@ class Recording:
         Inputs, one row per cycle, from the first reset cycle on.
     expected : array of uint64, (cycles - shown, output words)
         Outputs from row ``shown`` on.
-    shown, first : int
-        Row from which on the ports in ``early`` are compared; row from which on all ports are, golden's first cycle.
+    shown : int
+        Row from which on the ports in ``early`` are compared.
+    first : int
+        Row from which on all ports are, golden's first cycle.
     early : tuple of str
         Outputs that golden does not model, those of the bus.
     """

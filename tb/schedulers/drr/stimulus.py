@@ -21,7 +21,10 @@ def _random_quanta(source: random.Random, count: int) -> list[int]:
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies deficit round robin by reaching every rule (``run``: see ``scheduled``)."""
+    """Return a stimulus that reaches every applicable rule of deficit round robin.
+
+    ``run`` has the keyword parameters of ``scheduled``.
+    """
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
         "drr",

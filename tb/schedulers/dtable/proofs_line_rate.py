@@ -74,7 +74,7 @@ class LineRateProperties(_LineRate):
         **MEMORY_STATEMENTS,
         "wait-in-walk": ENTRY_STATEMENTS["wait-in-walk"],
         "line-rate-covered": "A packet is granted only if the blocks that its lane's turns added, less those that the"
-        " lane sent since it last lost them, cover it.",
+        " lane sent since it last lost its deficit, cover the packet.",
         "line-rate-account": "An account is what a lane's turns added less the blocks that it sent, less its head"
         " packet.",
         "unable-loses": "A lane that cannot send in a decision has account 0 after it, and so has one that was granted"
@@ -193,7 +193,7 @@ class LineRateTurns(_LineRate):
 
     statements: ClassVar = {
         **_LineRate.statements,
-        "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
+        "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
         "hold": "While data lanes are held, no data lane is granted.",
         "line-rate-lane": "The lane that a decision names, and which is granted exactly if it can send, is the"
         " current one if it stays, else that of a next turn that covers its packet, else the current one if its entry"

@@ -14,7 +14,10 @@ from vlane.tb.schedulers.stimulus_egress import applicable_rules, scheduled
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies round robin by reaching every rule (``run``: see ``scheduled``)."""
+    """Return a stimulus that reaches every applicable rule of round robin.
+
+    ``run`` has the keyword parameters of ``scheduled``.
+    """
     return scheduled("rr", parameters, lambda _: [], applicable=applicable_rules(golden.RULES, parameters), **run)
 
 

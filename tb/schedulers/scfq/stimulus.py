@@ -32,7 +32,10 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies self-clocked fair queueing (``run``: see ``scheduled``)."""
+    """Return a stimulus that reaches every applicable rule of self-clocked fair queueing.
+
+    ``run`` has the keyword parameters of ``scheduled``.
+    """
     count, bits = parameters["requesters"] or parameters["data_vls"], parameters["reciprocal_bits"]
     return scheduled(
         "scfq",
@@ -44,7 +47,7 @@ def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
 
 
 def drawn_writes(lanes: int, _entries: int, source: random.Random) -> list[Write]:
-    """Return the writes of a random table for a switch's output that serves every lane."""
+    """Return the writes of a random table, with weights for all lanes, for the scheduler of a switch output."""
     return value_writes([source.randrange(1, 60) for _ in range(lanes)], lanes)
 
 

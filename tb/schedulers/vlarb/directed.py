@@ -36,8 +36,12 @@ class Step:
         Size of the head packet in blocks, by lane.
     stalled : frozenset of int
         Lanes without credit at the next node.
-    hold, busy, swap : bool
-        Flow-control packet due; link not ready; swap requested.
+    hold : bool
+        Flow-control packet due.
+    busy : bool
+        Link not ready.
+    swap : bool
+        Swap requested.
     vl : int
         Lane that must be granted.
     source : ListCode

@@ -20,7 +20,7 @@ _COUNTED = 16
 _LISTS = (ListCode.HIGH, ListCode.LOW)
 
 _STATEMENTS = {
-    "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
+    "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
     "no-grant-no-packet": "Without a grant the outputs `vl`, `from_list` and `blocks` are 0.",
     "hold": "While a flow-control packet is due, no data lane is granted.",
     "able": "A granted data lane has a packet that fits.",

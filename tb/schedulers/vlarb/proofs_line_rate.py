@@ -27,7 +27,7 @@ class LineRateProperties(Properties):
 
     statements: ClassVar = {
         **WALK_STATEMENTS,
-        "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
+        "vl15-first": "VL15 is granted exactly when its head can be sent, so no data lane is granted then.",
         "line-rate-hold": "While a flow-control packet is due, no data lane is named or granted.",
         "line-rate-which-list": "High is named if its current or offered entry can send and its limit has not "
         "expired; otherwise Low if one of its entries can; otherwise High.",

@@ -29,7 +29,10 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
-    """Return the stimulus that qualifies weighted round robin by reaching every rule (``run``: see ``scheduled``)."""
+    """Return a stimulus that reaches every applicable rule of weighted round robin.
+
+    ``run`` has the keyword parameters of ``scheduled``.
+    """
     count = parameters["requesters"] or parameters["data_vls"]
     return scheduled(
         "wrr",
