@@ -107,8 +107,8 @@ class Ethernet(NamedTuple):
     Parameters
     ----------
     common : array of int64, (5,)
-        Time; time at which sources stop; frames waiting in adapters; digest of all deliveries; number of 64-byte flits
-        sent on links.
+        ``NOW``: time. ``STOP``: time at which sources stop. ``WAITING``: number of frames waiting in adapters.
+        ``DIGEST``: digest of all deliveries. ``HOPS``: number of 64-byte flits sent on links.
     heap : Heap
         Pending events.
     frames, messages, points, limiters, probers, marks
@@ -155,10 +155,20 @@ class Ethernet(NamedTuple):
         Histogram of message completion times.
     log : Log
         Log of chosen blocks.
-    part, look, flight, drift : int
-        Duration of a part of the run, sampling period, and flight time in time units; cycles between drifts.
-    probes, paused, by_arrival : bool
-        Options.
+    part : int
+        Duration of a part of the run, in time units.
+    look : int
+        Sampling period of queues, in time units.
+    flight : int
+        Flight time of every link, in time units.
+    drift : int
+        Number of cycles between two drifts of a rate limiter.
+    probes : bool
+        Whether flows are probed.
+    paused : bool
+        Whether inputs of switches pause their neighbours.
+    by_arrival : bool
+        Whether outputs serve frames in order of arrival over all inputs.
     """
 
     common: NDArray[np.int64]
@@ -200,12 +210,12 @@ class Ethernet(NamedTuple):
 
 
 def unit_of(mbps: int) -> int:
-    """Return the time units per byte."""
+    """Return the time units of 0.8 ns that a byte takes at a rate."""
     return 10_000 // mbps
 
 
 def base_cycles(fabric: Fabric, source: int, destination: int, flight_times: int) -> int:
-    """Return the minimum one-way delay of a probe that starts at the start of a cycle."""
+    """Return the minimum one-way delay of a probe in cycles, rounded up to whole cycles at each node."""
     channels, time = fabric.channels(), 0
     for channel in fabric.path(source, destination):
         time = ((time + 64 * unit_of(channels[channel][2]) + flight_times >> CYCLE_BITS) + 1) << CYCLE_BITS
@@ -244,12 +254,20 @@ def new_ethernet(
         Ends of the outputs whose queues are sampled.
     services : sequence of Service
         Service changes; changes of equal time apply in this order.
-    part_seconds, parts, look_seconds, looks
-        Duration and number of parts for delivered bytes, period and number of queue samples. Later deliveries count
-        in the last part; later samples are omitted.
-    logged_points, logged_nodes, log_room
-        Ends of the outputs whose congestion points are logged, nodes whose reaction points are logged, and capacity
-        of the log in entries.
+    part_seconds : float
+        Duration of a part of the run, for the counts of delivered bytes.
+    parts : int
+        Number of parts. Deliveries after the last part count in the last part.
+    look_seconds : float
+        Period of queue samples.
+    looks : int
+        Largest number of queue samples. Later samples are omitted.
+    logged_points : sequence of (int, int)
+        Ends of the outputs whose congestion points are logged.
+    logged_nodes : sequence of int
+        Nodes whose reaction points are logged.
+    log_room : int
+        Capacity of the log in entries.
     """
     ways = fabric.channels()
     number = {(one, other): place for place, (one, other, _) in enumerate(ways)}

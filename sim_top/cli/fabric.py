@@ -28,7 +28,8 @@ Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of dumps, or an output folder of ibdiagnet (docs/fabric.md).")
 ]
 NameMap = Annotated[
-    Path | None, typer.Option("--node-name-map", metavar="FILE", help="Names of nodes by GUID [default: that in DIR]")
+    Path | None,
+    typer.Option("--node-name-map", metavar="FILE", help="File with names of nodes by GUID. [default: in DIR]"),
 ]
 
 
@@ -110,10 +111,12 @@ def _list(entries: tuple[Any, ...]) -> str:
 @app.command(epilog="Example: vlane fabric check tests/data/torus44_2qos. Exit status 1 if the check fails.")
 def check(
     folder: Folder,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings and what is not checked, too.")] = False,  # noqa: FBT002
+    strict: Annotated[  # noqa: FBT002
+        bool, typer.Option("--strict", help="Exit with status 1 for warnings and unchecked classes, too.")
+    ] = False,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="FORM", help=f"Form of the result: {', '.join(Format)}.")
+        str, typer.Option("--format", metavar="FORM", help=f"Output format: {', '.join(Format)}.")
     ] = Format.TEXT,
     names: NameMap = None,
     as_json: AsJson = False,  # noqa: FBT002

@@ -57,14 +57,18 @@ def simulate(
     changes: Changes = None,
     sweeps: Annotated[
         list[str] | None,
-        typer.Option("--sweep", metavar="K=V,V,...", help="Values of a key to run; repeat for all combinations."),
+        typer.Option(
+            "--sweep", metavar="K=V,V,...", help="Values of a key to run. If repeated, all combinations are run."
+        ),
     ] = None,
     zips: Annotated[
         list[str] | None,
-        typer.Option("--zip", metavar="K=V,V,...", help="Values that change together with other --zip."),
+        typer.Option("--zip", metavar="K=V,V,...", help="Values of a key, paired in order with other --zip values."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reuse finished runs of the folder.")] = False,  # noqa: FBT002
-    trace: Annotated[bool, typer.Option("--trace", help="Write every packet sent by a NIC (Parquet).")] = False,  # noqa: FBT002
+    trace: Annotated[  # noqa: FBT002
+        bool, typer.Option("--trace", help="Write a table of all packets sent by NICs (Parquet).")
+    ] = False,
     plugin: PluginFiles = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Also print a row per run and level.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
@@ -98,7 +102,7 @@ def simulate(
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:
         raise CheckFailedError(
-            f"two processes died during the run of {error}; {_kept(sweep, folder, len(finished))}"
+            f"the run of {error} was tried twice, and both processes died; {_kept(sweep, folder, len(finished))}"
         ) from None
     except Interrupted as stop:
         tell_why(f"interrupted; {_kept(sweep, folder, len(finished))}")

@@ -42,7 +42,7 @@ def study(
         bool, typer.Option("--quick", help="Make fewer and shorter runs: minutes instead of hours.")
     ] = False,
     part: Annotated[
-        str | None, typer.Option(metavar="PART", help="Part of the study. [default: its first part]")
+        str | None, typer.Option(metavar="PART", help="Part of the study. [default: the first part]")
     ] = None,
     only: Annotated[
         list[str] | None,

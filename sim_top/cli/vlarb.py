@@ -49,9 +49,9 @@ def _group() -> None:
 @app.command("explain", epilog="Example: vlane vlarb explain --fabric tests/data/two_switch --rate 'EDR 4X'")
 def explain_tables(
     conf: Annotated[
-        Path | None, typer.Argument(metavar="[OPENSM_CONF]", help="Options of OpenSM, instead of a captured fabric.")
+        Path | None, typer.Argument(metavar="[OPENSM_CONF]", help="Options file of OpenSM; or give --fabric.")
     ] = None,
-    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="A captured fabric.")] = None,
+    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of a captured fabric.")] = None,
     rate: Annotated[
         str, typer.Option("--rate", metavar="GBPS", help="Data rate of every link, in Gb/s or by name (EDR 4X).")
     ] = str(DEFAULT_RATE),

@@ -88,12 +88,15 @@ def voqsw(
     study: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Study file whose network is planned, instead of --topology.")
     ] = None,
-    sls: Annotated[int, typer.Option(help="Number of service levels to use; above 16, the plan is only counted.")] = 8,
+    sls: Annotated[int, typer.Option(help="Number of service levels to use; above 16, no tables are made.")] = 8,
     vls: Annotated[int, typer.Option(help="Number of VLs to use.")] = 8,
     aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs to leave unused.")] = "",
     aside_vls: Annotated[str, typer.Option(metavar="VL,VL", help="VLs to leave unused.")] = "",
     search: Annotated[
-        str, typer.Option(metavar="WAY", help="Search: growth (the paper's), largest, or colouring (fewest SLs).")
+        str,
+        typer.Option(
+            metavar="WAY", help="How SLs are assigned: growth (as in the paper), largest, or colouring (fewest SLs)."
+        ),
     ] = "growth",
     rest: Annotated[
         str, typer.Option(metavar="WAY", help="SL of paths outside the planned 4-tuples: lowest or spread.")

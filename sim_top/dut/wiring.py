@@ -107,7 +107,7 @@ class Wiring(Connections):
                 value = outputs >> port.first & (1 << port.bits) - 1
                 problem = f": the design's port is too narrow for the value {value}"
                 raise self.map.refusal(("outputs", name), "wide enough for its values", value, problem=problem)
-        raise AssertionError("every value fits")
+        raise AssertionError("refuse_narrow was called for outputs that fit")
 
     def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
         """Return a row of the design's outputs as the block's outputs, with a one-hot grant as a list of VLs."""

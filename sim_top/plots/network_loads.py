@@ -84,7 +84,7 @@ def _node(topology: Topology, end: str) -> tuple[int, int]:
     """Return node and port number of an end in a table of links. Host numbers follow those of switches."""
     found = _END.fullmatch(end)
     if found is None:
-        raise ValueError(f"not an end of a link: {end}")
+        raise ValueError(f"end of a link must be host N, or switch N port N, not {end}")
     number = int(found[2])
     return (number, int(found[3])) if found[1] == "switch" else (topology.switches + number, 0)
 

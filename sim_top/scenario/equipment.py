@@ -18,7 +18,9 @@ _MOST_PACE = 64 * FULL_PACE
 
 
 def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers | None, Buffers | None]:
-    """Return the sizes of all buffers, and of NIC and central buffers where they differ (else ``None``).
+    """Return the buffer sizes of switch ports, NICs and central buffers.
+
+    NICs have ``None`` if a study gives them no sizes of their own; central buffers, if the switch has none.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def fastest_captured(rates: Mapping[End, str]) -> str:
 
 
 def captured_paces(rates: Mapping[End, str]) -> dict[End, int]:
-    """Return the paces of captured cables that are slower than the fastest one. A cable of unknown rate is not."""
+    """Return the paces of captured cables slower than the fastest one, without cables of unknown rate."""
     fastest = fastest_captured(rates)
     paces = {
         end: round(FULL_PACE * NAMED_RATES[fastest].data_gbps / NAMED_RATES[name].data_gbps)

@@ -33,7 +33,7 @@ def check_world(world: World) -> None:
     if paths.lost[0]:
         first = f"from {world.topology.show_host(int(paths.lost[1]))} to LID {paths.lost[2]}"
         problem = f": {paths.lost[0]} paths do not arrive, for example {first}"
-        raise InputError("routes", "complete", f"{paths.lost[0]} lost paths", problem=problem)
+        raise InputError("routes", "complete for all pairs", f"{paths.lost[0]} paths that end early", problem=problem)
     circle = find_cycle(net, paths)
     if circle:
         got = f"a cycle of {len(circle)} channels"

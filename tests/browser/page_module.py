@@ -15,7 +15,7 @@ from vlane.units import mtu_blocks
 
 
 class PageModule:
-    """An instance of the module.
+    """An instance of the page's WebAssembly module.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class PageModule:
         return int(function(self._store, *numbers))
 
     def read(self, path: str) -> np.ndarray[Any, Any]:
-        """Return a copy of an array."""
+        """Return a copy of an array in the module's memory, by its name in ``memory``."""
         offset, kind, length = self._arrays[path]
         begin = self._start + offset
         data = self._memory.read(self._store, begin, begin + length * np.dtype(kind).itemsize)
         return np.frombuffer(data, kind)
 
     def write(self, path: str, values: Sequence[int], at: int = 0) -> None:
-        """Write values into an array."""
+        """Write values into an array in the module's memory, from index ``at`` on."""
         offset, kind, _ = self._arrays[path]
         data = np.array(values, kind)
         self._memory.write(self._store, data.tobytes(), self._start + offset + at * data.itemsize)
@@ -83,7 +83,7 @@ class PageModule:
         return found
 
     def serve(self, vls: Sequence[int], count: int) -> list[tuple[int, int]]:
-        """Return lane and list of the first packets, with a backlog in the lanes."""
+        """Return lane and list of the first ``count`` packets, with a backlog in the lanes ``vls``."""
         self.call("start")
         done = self.call("serve", sum(1 << vl for vl in vls), count)
         order, sources = self.read("order")[:done].tolist(), self.read("sources")[:done].tolist()

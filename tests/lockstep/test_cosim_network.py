@@ -426,7 +426,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
 def test_studies_without_hardware_support_are_refused(
     old: str, new: str, options: list[str], words: list[str], study: Path
 ) -> None:
-    """Given a study hardware does not support, one line reports it before anything is compiled."""
+    """Given a study that needs features without hardware, one line names the key, before anything is compiled."""
     study.write_text(STUDY.replace(old, new, 1))
 
     assert_refused(call("cosim", "network", study, *options), *words)
@@ -444,10 +444,7 @@ def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
 
 
 def test_main_job_runs_one_switch_in_both_ways() -> None:
-    """``make cosim`` uses the same switch parameters for a single switch and for its network.
-
-    So the switch is compiled once.
-    """
+    """The Makefile's single switch has the parameters of its network's switches, so ``make cosim`` compiles once."""
     makefile = (DATA.parent.parent / "Makefile").read_text()
     (words,) = re.findall(r"^SWITCH := \$\(addprefix --param ,(.*)\)$", makefile, re.MULTILINE)
     file = DATA.parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"

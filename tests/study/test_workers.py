@@ -65,7 +65,7 @@ def test_run_lost_twice_is_reported_in_one_line(study: Path, tmp_path: Path, mon
 
     assert called.status == 1
     assert called.err == (
-        "vlane: two processes died during the run of load 0.5, seed 1; "
+        "vlane: the run of load 0.5, seed 1 was tried twice, and both processes died; "
         f"0 of 4 runs are stored in {tmp_path}/out; continue with --resume\n"
     )
 

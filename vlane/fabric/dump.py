@@ -43,7 +43,7 @@ class Remarks:
     replaced : dict of str to (int, int, str)
         Number of replaced blocks, number of replacements with a difference, and first element, by file.
     skipped : dict of str to (int, str)
-        Number and kind of unused blocks, by file.
+        Number and kind of skipped blocks (sections of a file that vlane does not use), by file.
     """
 
     partial: bool = False
@@ -66,7 +66,7 @@ class Remarks:
         self.replaced[file] = blocks + 1, differing + differs, first
 
     def skip(self, file: str, kind: str) -> None:
-        """Record an unused block."""
+        """Record that a block of a file was skipped, because vlane does not use it."""
         self.skipped[file] = self.skipped.get(file, (0, kind))[0] + 1, kind
 
     def failures(self, file: str) -> list[tuple[int, str]]:
@@ -117,5 +117,5 @@ class Dump(TextFile):
         self.remarks.replace(self.path.name, element, differs=differs)
 
     def skip(self, kind: str) -> None:
-        """Record an unused block."""
+        """Record that a block of the file was skipped, because vlane does not use it."""
         self.remarks.skip(self.path.name, kind)

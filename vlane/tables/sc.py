@@ -29,10 +29,12 @@ class SCTable(IntEnum):
 def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
     """Return the SC to VL table of the first generation: channels share the data lanes, SC15 uses VL15.
 
+    VL15 is no data lane, so data lane 15 is VL16, data lane 16 is VL17, and so on.
+
     Raises
     ------
     InputError
-        If there are not 1 to 31 data lanes. Data lanes from 15 on are VLs one number higher.
+        If the number of data lanes is not 1 to 31.
 
     Examples
     --------

@@ -56,14 +56,14 @@ def area(
     sweep: Annotated[
         list[str] | None,
         typer.Option(
-            "--sweep", metavar="K=V,V", help="Values of a parameter to synthesise; repeat for all combinations."
+            "--sweep", metavar="K=V,V", help="Values of a parameter to synthesise; repeated options are combined."
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a plot of the sweep (PNG).")] = None,
     nouns: Annotated[bool, typer.Option("--nouns", help="Show the area of each part of one block (ECP5).")] = False,  # noqa: FBT002
     dut: Annotated[
         list[Path] | None,
-        typer.Option("--dut", metavar="FILE", help="Verilog file of your own design, measured alone; repeatable."),
+        typer.Option("--dut", metavar="FILE", help="Verilog file of your own design to measure; repeatable."),
     ] = None,
     top: Annotated[str | None, typer.Option(metavar="NAME", help="Top module of --dut.")] = None,
     map_file: Annotated[

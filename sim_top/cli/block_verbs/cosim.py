@@ -120,7 +120,7 @@ def cosim(
         list[Path] | None, typer.Option("-y", metavar="DIR", help="Folder with modules that --dut lacks; repeatable.")
     ] = None,
     map_skeleton: Annotated[  # noqa: FBT002
-        bool, typer.Option("--map-skeleton", help="Print a map for --dut that port names suggest, and exit.")
+        bool, typer.Option("--map-skeleton", help="Print a draft of --map, guessed from port names, and exit.")
     ] = False,
     planted: Annotated[
         int | None,

@@ -28,7 +28,7 @@ def export(
     block: BlockName,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Output folder.")],
     of: Annotated[
-        str | None, typer.Argument(metavar="[BLOCK]", help="After the word oracle: block to export as a C library.")
+        str | None, typer.Argument(metavar="[BLOCK]", help="Block to export as a C library, after the word oracle.")
     ] = None,
     testbench: Annotated[
         int, typer.Option(metavar="N", help="Also write a testbench that compares N cycles with golden; 0 for none.")

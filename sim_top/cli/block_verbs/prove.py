@@ -29,7 +29,7 @@ def prove(
         list[str] | None, typer.Option(help="Name of an instance to prove; repeatable. [default: all]")
     ] = None,
     minutes: Annotated[int, typer.Option(min=1, help="Time limit per instance, in minutes.")] = 30,
-    covers: Annotated[bool, typer.Option(help="Also prove that every property's premise is reachable.")] = True,  # noqa: FBT002
+    covers: Annotated[bool, typer.Option(help="Also prove that every property's condition can occur.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
     stuck: Annotated[  # noqa: FBT002

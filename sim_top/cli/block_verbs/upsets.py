@@ -21,7 +21,7 @@ app = App()
 @app.command(epilog="Example: vlane upsets vlarb")
 def upsets(
     block: BlockName,
-    count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of upsets.")] = 10_000,
+    count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of flipped bits.")] = 10_000,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,

@@ -149,7 +149,7 @@ def claim_totals(properties: Properties, m: Module, buffer: Any, used: Any, prom
 class QueueProperties(Properties):
     """Check the buffer against a model with a queue of registers for each lane, for every input sequence.
 
-    The invariants that carry the induction, the slots of the queued flits in the storage, are claimed too.
+    The proof also claims in which slots of the storage the queued flits are. The induction needs this invariant.
 
     Parameters
     ----------

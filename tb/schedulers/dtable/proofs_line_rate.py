@@ -23,7 +23,7 @@ class _LineRate(Properties):
     Parameters
     ----------
     scheduler : LineRateDTable
-        The component; what is in it is watched, nothing is changed.
+        The component. Its internal signals are observed; nothing in it is changed.
     """
 
     within = 48
@@ -51,22 +51,22 @@ class _LineRate(Properties):
         return (s.heads.request & s.heads.fits)[s.data_vls] if s.vl15 else Value.cast(0)
 
     def _offered(self, m: Module) -> None:
-        """Claim what is said of the offered entry, of which it is assumed that it has a lane and a weight."""
+        """Claim the properties of the offered entry, and assume that the entry has a lane and a weight."""
         walk = self.scheduler.walk
         claim_entries(m, walk, self.claim)
         m.d.comb += Assume(~walk.offered | (walk.lane.any() & (walk.offered_weight != 0)))
 
 
 class LineRateProperties(_LineRate):
-    """The scheduler next to a reference model of one arbitrary lane: the blocks that the lane may send, head included.
+    """Check the scheduler against a reference model of the blocks that one arbitrary lane may send, head included.
 
-    Assumed: packets stay until they are sent, ``behind`` and ``behind_blocks`` come true, sizes are 1 to
-    ``mtu_blocks``, and an offered entry has a weight and a lane of the port.
+    The proof assumes that packets stay until they are sent, that ``behind`` and ``behind_blocks`` announce the next
+    head correctly, that sizes are 1 to ``mtu_blocks``, and that an offered entry has a weight and a lane of the port.
 
     Parameters
     ----------
     scheduler : LineRateDTable
-        The component; what is in it is watched, nothing is changed.
+        The component. Its internal signals are observed; nothing in it is changed.
     """
 
     statements: ClassVar = {
@@ -180,15 +180,15 @@ class LineRateProperties(_LineRate):
 
 
 class LineRateTurns(_LineRate):
-    """The scheduler beside turns that are written from the rules of ``docs/dtable_line_rate.md``, for every input.
+    """Check the scheduler against a model of its turns, written from ``docs/dtable_line_rate.md``, for every input.
 
-    Assumed: an offered entry has a weight and a lane of the port. The accounts of lanes other than the watched one,
-    which is any one, are taken from the component.
+    The proof assumes that an offered entry has a weight and a lane of the port. The model computes the account of one
+    arbitrary lane, and takes the accounts of all other lanes from the component.
 
     Parameters
     ----------
     scheduler : LineRateDTable
-        The component; what is in it is watched, nothing is changed.
+        The component. Its internal signals are observed; nothing in it is changed.
     """
 
     statements: ClassVar = {
@@ -228,7 +228,7 @@ class LineRateTurns(_LineRate):
         return m
 
     def _walk(self, m: Module, able: Signal) -> None:
-        """Claim what the walk is given: writes, swaps, and the lanes that were able and charged a cycle before."""
+        """Claim that the walk gets the writes, the swaps, and the able and charged lanes of the previous cycle."""
         s, walk, program = self.scheduler, self.scheduler.walk, self.scheduler.program
         was_able, charged = Signal(), at([each.charged for each in s.accounts], self.watched)
         m.d.sync += was_able.eq(at(list(able), self.watched) & charged)
@@ -347,7 +347,7 @@ class LineRateTurns(_LineRate):
         self.claim(m, "line-rate-turn", s.is_next == (walk.offered_vl == following), when=walk.offered)
 
     def _account(self, m: Module, can: Value, adds: Value, sent: Value, returned: Value) -> None:
-        """Keep the account of the watched lane as DTLR-2, DTLR-7 and DTLR-8 say."""
+        """Model the account of the watched lane by DTLR-2, DTLR-7 and DTLR-8."""
         s, watched, weight = self.scheduler, self.watched, self.scheduler.walk.offered_weight
         balance, charged, charged_before = Signal(9), Signal(), Signal()
         sent_before, head_before = Signal(), Signal(7)

@@ -32,27 +32,27 @@ class SCFQProperties(SchedulerProperties):
         "reciprocals": "A requester has the reciprocal written last, 0 after reset; a write to an absent requester "
         "is ignored.",
         "unserved": "A requester with reciprocal 0 is reported as unreachable and is not served.",
-        "tags": "A tag is virtual time + size x reciprocal of the head offered when the tag was computed. It is "
-        "computed once and kept until it is served, or its lane cannot send while another lane of the "
-        "requester can, or in a decision the requester cannot send or has reciprocal 0.",
+        "tags": "A tag is virtual time + size x reciprocal of the head that was offered when the tag was computed. The "
+        "tag does not change until it is served or dropped. It is dropped if its lane cannot send while another lane "
+        "of the requester can, and in a decision in which the requester cannot send or has reciprocal 0.",
         "window": "A tag is 0 to 127 x (2^reciprocal_bits - 1) above virtual time, in integers that do not wrap.",
         "virtual-time": "Virtual time is the tag of the packet served last, 0 after a decision in which no requester "
         "with a reciprocal could send.",
-        "least-tag": "The requester with the least tag (in integers that do not wrap) is served; of equal tags that "
-        "of the lowest requester.",
+        "least-tag": "The requester with the least tag (in integers that do not wrap) is served. Among equal tags, the "
+        "requester with the lowest number is served.",
         "work-conserving": "In a decision a packet is granted exactly when a requester with a reciprocal can send and "
         "no tag is missing.",
         "tag-unit": "A shared unit computes one missing tag in every cycle, decision or not, round robin.",
-        "tag-wait": "With a shared unit, a requester that can send has its tag after at most as many cycles as there "
-        "are other requesters; while no further tag goes missing, packets wait for no more cycles than that.",
+        "tag-wait": "With a shared unit, a requester that can send has a tag after at most requesters - 1 cycles. "
+        "Packets wait for missing tags for at most requesters - 1 cycles, unless a further tag goes missing.",
         "offered-lane": "With a map, a tag is computed for the requester's first able lane after the lane it sent "
         "from last.",
-        "served-lane": "The served lane is that of the least tag.",
+        "served-lane": "The served lane is the lane for which the least tag was computed.",
         "wait": "While a requester keeps a tag of cost c (size x reciprocal), and no head has size 0, every other "
         "requester sends at most 1 + c packets before it, and all of them together at most (requesters - 1) "
         "x (1 + c).",
-        "share": "While a requester keeps a tag, the packets of another requester that got their tags since and are "
-        "served have a total cost (size x reciprocal each) of at most the cost of its own packet.",
+        "share": "While a packet P keeps its tag, another requester sends packets with newer tags of at most the cost "
+        "of P in all (cost: size x reciprocal).",
     }
 
     stages = (("winner", "least-tag", "served-lane", "work-conserving"), ("wait", "share"))

@@ -80,7 +80,7 @@ class _Reader:
         node = self._current
         cells = text.split(" :", len(self.columns) - 1)
         if node is None or not self.columns or len(cells) < self.columns.index("Sta") + 1:
-            self._dump.refuse("line", "a row below the heading of a switch", text)
+            self._dump.refuse("line", "a complete row below the heading of a switch and a heading of columns", text)
         values = dict(zip(self.columns, (cell.strip() for cell in cells), strict=False))
         number = self._dump.number("IB#", values["IB#"], 1, MAX_PORT)
         node.ports = max(node.ports, number)
