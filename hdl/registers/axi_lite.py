@@ -95,6 +95,8 @@ class AxiLite(wiring.Component):
         Word that is written.
     writable : In(1)
         A register can be written at ``write_at``.
+    read_next : Out(address_bits - 2)
+        Word address of a read in the next cycle.
     read_at : Out(address_bits - 2)
         Word address of a read.
     found : In(32)
@@ -111,6 +113,7 @@ class AxiLite(wiring.Component):
                 "write_at": Out(address_bits - 2),
                 "data": Out(_WORD_BITS),
                 "writable": In(1),
+                "read_next": Out(address_bits - 2),
                 "read_at": Out(address_bits - 2),
                 "found": In(_WORD_BITS),
                 "readable": In(1),
@@ -155,8 +158,11 @@ class AxiLite(wiring.Component):
             self.s_axil_arready.eq(~self.has_read),
             answers.eq(self.has_read & (~self.s_axil_rvalid | self.s_axil_rready)),
         ]
+        m.d.comb += self.read_next.eq(self.read_at)
+        m.d.sync += self.read_at.eq(self.read_next)
         with m.If(self.s_axil_arready & self.s_axil_arvalid):
-            m.d.sync += [self.has_read.eq(1), self.read_at.eq(self.s_axil_araddr[2:])]
+            m.d.comb += self.read_next.eq(self.s_axil_araddr[2:])
+            m.d.sync += self.has_read.eq(1)
         with m.If(answers):
             m.d.sync += [
                 self.has_read.eq(0),

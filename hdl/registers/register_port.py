@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Flow
 from amaranth.utils import exact_log2
 
-from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.common.select import chosen, equals, one_of
 from vlane.hdl.registers.axi_lite import BUS_PREFIX, AxiLite, axi_lite_members
-from vlane.registers import WORD_BYTES, Command, Constant, RegisterMap, Setting, Status, Window
+from vlane.hdl.registers.table_copy import TableCopy
+from vlane.registers.register_map import (
+    WORD_BYTES,
+    Command,
+    Constant,
+    EntryNumber,
+    Register,
+    RegisterMap,
+    Setting,
+    Status,
+    Window,
+)
 
 _WORD_BITS = 32
 
@@ -34,9 +47,9 @@ class RegisterPort(wiring.Component):
 
     def __init__(self, registers: RegisterMap, block: wiring.Component) -> None:
         self.registers = registers
-        driven = (_driven_by(each) for _, each in registers)
+        driven = (_driven_by(each) for each in registers)
         self.driven = tuple(dict.fromkeys(member for member in driven if member))
-        self.states = tuple(dict.fromkeys(each.member for _, each in registers if isinstance(each, Status)))
+        self.states = tuple(dict.fromkeys(each.member for each in registers if isinstance(each, Status)))
         given = block.signature.members
         super().__init__(
             {
@@ -53,18 +66,14 @@ class RegisterPort(wiring.Component):
             if self.signature.members[name].is_signature:
                 port = getattr(self, name)
                 m.d.sync += [Value.cast(getattr(port, each)).eq(0) for each in port.signature.members]
+        copies = self._copies(m, bus)
         writable, readable, found = [], [], []
-        for address, register in self.registers:
-            first, size = address // WORD_BYTES, RegisterMap.span(register) // WORD_BYTES
-            place = exact_log2(size)
+        for register in self.registers:
             if not isinstance(register, Constant | Status):
-                here = equals(bus.write_at[place:], first >> place)
-                writable.append(here & self._take(m, bus, here & bus.write, bus.write_at[:place], register))
-            if not isinstance(register, Command | Window):
-                here = equals(bus.read_at[place:], first >> place)
-                for word, value in enumerate(self._words(register)):
-                    readable.append(here & equals(bus.read_at[:place], word))
-                    found.append(value)
+                writable.append(self._write(m, bus, register, copies))
+            for here, value in self._words(bus, register, copies):
+                readable.append(here)
+                found.append(value)
         m.d.comb += [
             bus.writable.eq(Cat(writable).any()),
             bus.readable.eq(Cat(readable).any()),
@@ -72,47 +81,109 @@ class RegisterPort(wiring.Component):
         ]
         return m
 
-    def _words(self, register: Constant | Status | Setting) -> list[Value]:
-        """Return the values that the words of a register read."""
-        if isinstance(register, Constant):
-            return [Const(register.value, _WORD_BITS)]
-        value = Value.cast(getattr(self, register.member))
-        bits = (register.element_bits if isinstance(register, Status) else 0) or _WORD_BITS
-        return [value[low : low + bits] for low in range(0, len(value), bits)]
+    def _copies(self, m: Module, bus: AxiLite) -> dict[str, list[TableCopy]]:
+        """Add the copies of the tables that can be read, by name: one copy, or one for each scheduler or input."""
+        copies = {}
+        for window in self.registers:
+            if isinstance(window, Window) and not window.repeats:
+                numbers = range(self._count_of_copies(window))
+                copies[window.name] = [TableCopy(window, is_part=self._is_repeated(window)) for _ in numbers]
+                for number, copy in zip(numbers, copies[window.name], strict=True):
+                    m.submodules[f"copy_{window.name}_{number}" if len(numbers) > 1 else f"copy_{window.name}"] = copy
+                    m.d.comb += [
+                        copy.read_next.eq(_entry(window, bus.read_next)),
+                        copy.read_at.eq(_entry(window, bus.read_at)),
+                    ]
+        return copies
 
-    def _take(
-        self, m: Module, bus: AxiLite, written: Value, place: Value, register: Command | Setting | Window
+    def _count_of_copies(self, window: Window) -> int:
+        if window.selected_by:
+            return len(Value.cast(getattr(self, window.selected_by)))
+        return window.index[-1].count if self._is_repeated(window) else 1
+
+    def _is_repeated(self, window: Window) -> bool:
+        return any(isinstance(each, Window) and each.repeats == window.name for each in self.registers)
+
+    def _words(
+        self, bus: AxiLite, register: Register, copies: Mapping[str, list[TableCopy]]
+    ) -> Iterator[tuple[Value, Value]]:
+        """Yield the words that a register reads: whether the word is addressed, and its value."""
+        if isinstance(register, Constant):
+            yield equals(bus.read_at, register.address // WORD_BYTES), Const(register.value, _WORD_BITS)
+        elif isinstance(register, Status | Setting):
+            value = Value.cast(getattr(self, register.member))
+            bits = len(value) // register.words if register.words > 1 else register.bits
+            for word in range(register.words):
+                low = register.member_low + word * bits
+                yield equals(bus.read_at, register.address // WORD_BYTES + word), value[low : low + bits]
+        elif isinstance(register, Window) and not register.repeats:
+            here, word = _here(register, bus.read_at)
+            value = self._stored(register, bus, copies[register.name])
+            for number in range(register.entry_words):
+                low = number * _WORD_BITS
+                yield here & equals(word, number), value[low : low + _WORD_BITS]
+
+    def _stored(self, window: Window, bus: AxiLite, copies: Sequence[TableCopy]) -> Value:
+        """Return the entry that is read: of the addressed input's copy, or of the lowest selected scheduler's."""
+        values = [copy.value for copy in copies]
+        if window.selected_by:
+            selected = Value.cast(getattr(self, window.selected_by))
+            return one_of((selected & -selected)[: len(selected)], values)
+        if self._is_repeated(window):
+            return chosen(_number(window, bus.read_at, window.index[-1]), values)
+        return values[0]
+
+    def _write(
+        self, m: Module, bus: AxiLite, register: Command | Setting | Window, copies: Mapping[str, list[TableCopy]]
     ) -> Value:
         """Perform a write to a register and return whether the word can be written."""
         if isinstance(register, Window):
-            self._program(m, bus, written, register)
-            return Const(1)
-        value = Value.cast(getattr(self, register.member))
+            here, word = _here(register, bus.write_at)
+            self._program(m, bus, here & bus.write, word, register, copies)
+            return here
+        here = equals(bus.write_at, register.address // WORD_BYTES)
+        value = Value.cast(getattr(self, register.member))[register.member_low :][: register.bits]
+        with m.If(here & bus.write):
+            m.d.sync += value.eq(bus.data)
         if isinstance(register, Command):
-            m.d.sync += value.eq(0)
-        words = range(0, len(value), _WORD_BITS)
-        for word, low in enumerate(words):
-            with m.If(written & equals(place, word)):
-                m.d.sync += value[low : low + _WORD_BITS].eq(bus.data)
-        return place < len(words)
+            with m.Else():
+                m.d.sync += value.eq(0)
+        return here
 
-    def _program(self, m: Module, bus: AxiLite, written: Value, window: Window) -> None:
+    def _program(
+        self,
+        m: Module,
+        bus: AxiLite,
+        written: Value,
+        word: Value,
+        window: Window,
+        copies: Mapping[str, list[TableCopy]],
+    ) -> None:
         """Write a table entry: a single word, or the higher word together with the lower word written before."""
         port = getattr(self, window.program)
-        entry, value, complete = bus.write_at, bus.data, written
+        value, complete = bus.data, written
         if window.entry_words > 1:
             lower = Signal(_WORD_BITS, name=f"lower_{window.name}")
-            with m.If(written & ~bus.write_at[0]):
+            with m.If(written & ~word[0]):
                 m.d.sync += lower.eq(bus.data)
-            entry, value, complete = bus.write_at[1:], Cat(lower, bus.data), written & bus.write_at[0]
+            value, complete = Cat(lower, bus.data), written & word[0]
         with m.If(complete):
             m.d.sync += port.enable.eq(1)
-            for name, fixed in window.fixed.items():
-                m.d.sync += Value.cast(getattr(port, name)).eq(fixed)
-            for part in window.index:
-                m.d.sync += getattr(port, part.name).eq(entry[part.low : part.low + part.bits])
+            if window.select:
+                m.d.sync += Value.cast(getattr(port, window.select[0])).eq(window.select[1])
+            for number in window.index:
+                m.d.sync += getattr(port, number.name).eq(_number(window, bus.write_at, number))
             for part in window.fields:
                 m.d.sync += getattr(port, part.name).eq(value[part.low : part.low + part.bits])
+        table = window.repeats or window.name
+        for place, copy in enumerate(copies[table]):
+            to_copy: Value = Const(1)
+            if window.selected_by:
+                to_copy = Value.cast(getattr(self, window.selected_by))[place]
+            elif self._is_repeated(window):
+                to_copy = equals(_number(window, bus.write_at, window.index[-1]), place)
+            with m.If(complete & to_copy):
+                m.d.comb += [copy.write.eq(1), copy.write_at.eq(_entry(window, bus.write_at)), copy.data.eq(value)]
 
 
 class RegisteredBlock(wiring.Component):
@@ -163,6 +234,27 @@ def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, n
     for path, (flow, value) in _leaves(outer).items():
         if path[0] in names:
             m.d.comb += value.eq(inside[path][1]) if flow == Flow.Out else inside[path][1].eq(value)
+
+
+def _here(window: Window, at: Value) -> tuple[Value, Value]:
+    """Return whether a word address lies in a table, and the word's number in its entry."""
+    first, place = window.address // WORD_BYTES, exact_log2(window.entry_words)
+    low = window.bits + place
+    inside = [equals(at[low:], first >> low)]
+    inside += [_number(window, at, part) < part.count for part in window.index if part.count < 1 << part.bits]
+    return Cat(inside).all(), at[:place]
+
+
+def _number(window: Window, at: Value, part: EntryNumber) -> Value:
+    """Return a part of the entry number of a word address."""
+    low = part.low + exact_log2(window.entry_words)
+    return at[low : low + part.bits]
+
+
+def _entry(window: Window, at: Value) -> Value:
+    """Return the entry number of a word address."""
+    low = exact_log2(window.entry_words)
+    return at[low : low + window.bits]
 
 
 def _driven_by(register: object) -> str:

@@ -19,7 +19,7 @@ from vlane.errors import InputError, misplaced
 from vlane.hdl.registers.axi_lite import BUS_PREFIX, AxiLite
 from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters
-from vlane.register_maps import register_map
+from vlane.registers.description import register_map
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.export.core_file import core_file
 from vlane.sim_top.export.file_heads import FileHead, command_line
@@ -105,7 +105,7 @@ def export_block(
     if registers is not None:
         component = RegisteredBlock(registers, component)
         meanings |= {port: text for port, text in _members(AxiLite).items() if port.startswith(BUS_PREFIX)}
-        maps = register_files(registers, map_name)
+        maps = register_files(registers, parameters, map_name)
     name = name or block.name + ("_axi_lite" if registered else "")
     ports = component_ports(component)
     _check_length(bench_cycles, ports)

@@ -17,6 +17,8 @@ _AROUND = {
     ".h": ("/*\n", " * ", " */\n\n"),
     ".py": ("", "# ", "\n"),
     ".core": ("CAPI=2:\n", "# ", ""),
+    # An XML comment must not contain the two hyphens of an option.
+    ".xml": ('<?xml version="1.0" encoding="UTF-8"?>\n<?vlane\n', "", "?>\n"),
 }
 _SLASHES = ("", "// ", "\n")
 

@@ -1,19 +1,51 @@
-"""Files of a register map: Markdown, C header and Python module from one description."""
+"""Files of a register description: page, C header, Python module, SystemRDL, IP-XACT and UVM model."""
 
 from __future__ import annotations
 
-from vlane.registers import WORD_BYTES, BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
-_ACCESS = {Constant: "read", Status: "read", Command: "write ones", Setting: "read, write", Window: "write"}
+from vlane.registers.description import described, property_lines
+from vlane.registers.register_map import (
+    WORD_BYTES,
+    BitField,
+    Command,
+    Constant,
+    Register,
+    RegisterMap,
+    Setting,
+    Status,
+    Window,
+)
+
+_ACCESS = {Constant: "read", Status: "read", Command: "write ones", Setting: "read, write", Window: "read, write"}
 
 
-def register_files(registers: RegisterMap, name: str) -> dict[str, str]:
-    """Return the files by name: a Markdown page, a C header with prefix ``name``, a Python module."""
+def register_files(registers: RegisterMap, parameters: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Return the register files of an instance by file name.
+
+    Parameters
+    ----------
+    registers : RegisterMap
+        Registers of the instance.
+    parameters : mapping
+        Parameters of the instance.
+    name : str
+        Prefix of files, types and definitions.
+    """
+    top = described(registers.name, parameters, name)
     files = f"{name}_registers"
     return {
         f"{files}.md": _page(registers),
-        f"{files}.h": _header(registers, name.upper()),
+        f"{files}.h": _header(registers, top, name),
         f"{files}.py": _module(registers),
+        f"{files}.rdl": _description(top),
+        f"{files}.xml": _ip_xact(top),
+        f"{files}_pkg.sv": _uvm_model(top, f"{files}_pkg.sv"),
     }
 
 
@@ -27,62 +59,109 @@ def _page(registers: RegisterMap) -> str:
         "| address | register | entries | access | value |",
         "|---|---|---|---|---|",
     ]
-    for at, register in registers:
-        entries = ""
-        if isinstance(register, Window):
-            entries = f"{register.entries}, {WORD_BYTES * register.entry_words} bytes each"
-        cells = (f"`{at:#07x}`", f"`{register.name}`", entries, _ACCESS[type(register)], _value(register))
+    for each in registers:
+        access = "write" if isinstance(each, Window) and each.repeats else _ACCESS[type(each)]
+        cells = (f"`{each.address:#07x}`", f"`{each.name}`", _entries(each), access, _value(each))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
-def _value(register: Register) -> str:
-    """Return the meaning of a register's value, or of an entry's value."""
+def _entries(register: Register) -> str:
     if not isinstance(register, Window):
-        if isinstance(register, Status) and register.element_bits:
-            return f"{register.meaning}: one word per element, up to {register.words}"
-        return register.meaning + (f", up to {register.words} words" if register.words > 1 else "")
-    parts = [f"[{part.low + part.bits - 1}:{part.low}] {part.meaning}" for part in register.fields]
-    if len(register.index) > 1:
-        number = ", ".join(f"[{part.low + part.bits - 1}:{part.low}] {part.name}" for part in register.index)
-        parts.append(f"entry index: {number}")
-    if register.entry_words > 1:
+        return str(register.words) if register.words > 1 else ""
+    if len(register.index) < 2:
+        return f"{register.entry_count}, {WORD_BYTES * register.entry_words} bytes each"
+    parts = [f"{part.count} {part.name}, {_stride(register, part.low)} bytes each" for part in reversed(register.index)]
+    return "; ".join(parts)
+
+
+def _stride(window: Window, low: int) -> int:
+    return WORD_BYTES * window.entry_words << low
+
+
+def _value(register: Register) -> str:
+    """Return the meaning of a register's fields, or of an entry's."""
+    value = isinstance(register, Constant)
+    parts = [_field_text(part) + (f" = {part.reset:#x}" if value else "") for part in register.fields]
+    if isinstance(register, Window) and register.entry_words > 1:
         parts.append("write the higher word last; it commits both")
     return f"{register.meaning}: {'; '.join(parts)}"
 
 
-def _constants(registers: RegisterMap) -> list[tuple[str, str, str]]:
-    """Return (name, number, meaning) of every address, size and field."""
+def _field_text(part: BitField) -> str:
+    place = f"[{part.low + part.bits - 1}:{part.low}]" if part.bits > 1 else f"[{part.low}]"
+    return f"{place} {part.meaning}"
+
+
+def _addresses(registers: RegisterMap) -> list[tuple[str, str, str]]:
+    """Return (name, number, meaning) of every address and size."""
     found: list[tuple[str, str, str]] = []
-    for at, register in registers:
-        name = register.name.upper()
-        found.append((name, f"{at:#x}", register.meaning))
-        if isinstance(register, Constant):
-            found.append((f"{name}_VALUE", f"{register.value:#x}", "read value"))
-        if isinstance(register, Window):
-            found.append((f"{name}_ENTRIES", str(register.entries), ""))
-            found.append((f"{name}_STRIDE", str(WORD_BYTES * register.entry_words), "bytes between entries"))
-            for part in register.index if len(register.index) > 1 else ():
-                found += _field(f"{name}_INDEX_{part.name.upper()}", part)
-            for part in register.fields:
-                found += _field(f"{name}_{part.name.upper()}", part)
+    for each in registers:
+        name = each.name.upper()
+        found.append((name, f"{each.address:#x}", each.meaning))
+        if isinstance(each, Window):
+            found.append((f"{name}_ENTRIES", str(each.entry_count), "entries of this instance"))
+            for part in reversed(each.index):
+                own = "" if part is each.index[0] else f"{part.name.upper()}_"
+                if len(each.index) > 1:
+                    found.append((f"{name}_{part.name.upper()}_COUNT", str(part.count), ""))
+                found.append(
+                    (f"{name}_{own}STRIDE", str(_stride(each, part.low)), f"bytes from {part.name} to {part.name}")
+                )
+        elif each.words > 1:
+            found.append((f"{name}_WORDS", str(each.words), "words of this instance"))
     return found
 
 
-def _field(name: str, part: BitField) -> list[tuple[str, str, str]]:
-    return [(f"{name}_LSB", str(part.low), part.meaning), (f"{name}_BITS", str(part.bits), "")]
+def _header(registers: RegisterMap, top: Any, name: str) -> str:
+    from peakrdl_cheader.exporter import CHeaderExporter  # noqa: PLC0415 - an extra
 
-
-def _header(registers: RegisterMap, block: str) -> str:
-    lines = [f"/* Registers of {registers.name}: byte addresses, entries of windows, fields of values. */"]
-    lines += [f"#ifndef VLANE_{block}_REGISTERS_H", f"#define VLANE_{block}_REGISTERS_H", ""]
-    for name, number, meaning in _constants(registers):
-        lines.append(f"#define {block}_{name} {number}u{f' /* {meaning} */' if meaning else ''}")
-    return "\n".join([*lines, "", "#endif", ""])
+    exporter = CHeaderExporter()
+    made = _exported(lambda path: exporter.export(top, path, reuse_typedefs=False), f"{name}_registers.h")
+    included = "#include <assert.h>\n"
+    lines = ["", "/* Byte addresses, entries of tables, bytes between entries. */"]
+    for constant, number, meaning in _addresses(registers):
+        lines.append(f"#define {name.upper()}_{constant} {number}u{f' /* {meaning} */' if meaning else ''}")
+    return made.replace(included, "\n".join([included.strip(), *lines, ""]), 1)
 
 
 def _module(registers: RegisterMap) -> str:
-    lines = [f'"""Registers of {registers.name}: byte addresses, entries of windows, fields of values."""', ""]
-    for name, number, meaning in _constants(registers):
+    lines = [f'"""Registers of {registers.name}: byte addresses, entries of tables, fields of values."""', ""]
+    for name, number, meaning in _addresses(registers):
         lines.append(f"{name} = {number}{f'  # {meaning}' if meaning else ''}")
+    for each in registers:
+        for part in each.fields:
+            name = f"{each.name}_{part.name}".upper()
+            lines.append(f"{name}_LSB = {part.low}  # {part.meaning}")
+            lines.append(f"{name}_BITS = {part.bits}")
+        if isinstance(each, Constant):
+            lines.append(f"{each.name.upper()}_VALUE = {each.value:#x}")
     return "\n".join([*lines, ""])
+
+
+def _description(top: Any) -> str:
+    from peakrdl_systemrdl import SystemRDLExporter  # noqa: PLC0415 - an extra
+
+    return property_lines() + "\n" + _exported(lambda path: SystemRDLExporter().export(top, path), "registers.rdl")
+
+
+def _ip_xact(top: Any) -> str:
+    from peakrdl_ipxact import IPXACTExporter  # noqa: PLC0415 - an extra
+
+    exporter = IPXACTExporter(vendor="vlane", library="qos", version=version("vlane"))
+    made = _exported(lambda path: exporter.export(top, path), "registers.xml")
+    return made.partition("\n")[2]  # the file header has the XML declaration
+
+
+def _uvm_model(top: Any, file: str) -> str:
+    from peakrdl_uvm import UVMExporter  # noqa: PLC0415 - an extra
+
+    return _exported(lambda path: UVMExporter().export(top, path, reuse_class_definitions=False), file)
+
+
+def _exported(export: Callable[[str], None], file: str) -> str:
+    """Return the text that an exporter writes to a file with this name."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / file
+        export(str(path))
+        return re.sub(r"[ \t]+$", "", path.read_text(), flags=re.MULTILINE)

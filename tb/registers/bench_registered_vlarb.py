@@ -12,8 +12,8 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from vlane.golden.schedulers import vlarb as golden
 from vlane.golden.schedulers.heads import NO_WRITE, Heads
-from vlane.register_maps import register_map
-from vlane.registers import WORD_BYTES
+from vlane.registers.description import register_map
+from vlane.registers.register_map import WORD_BYTES
 from vlane.tb.machinery.cocotb_benches.cocotb_drive import layouts, setting, start
 from vlane.tb.schedulers.vlarb.tables import random_tables
 

@@ -47,6 +47,9 @@ def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path)
         "_registers.md",
         "_registers.h",
         "_registers.py",
+        "_registers.rdl",
+        "_registers.xml",
+        "_registers_pkg.sv",
         "_tb.sv",
         "_inputs.hex",
         "_outputs.hex",
@@ -117,7 +120,7 @@ def test_header_of_every_file_reproduces_it(tmp_path: Path) -> None:
     )
     assert call("export", "vlarb", "--out", tmp_path / "first", *given).status == 0
     files = contents(tmp_path / "first")
-    assert len(files) == 10
+    assert len(files) == 13
     for name, content in files.items():
         head = content.decode()[:1000]
         assert "SPDX-License-Identifier: BSD-2-Clause\n" in head, name

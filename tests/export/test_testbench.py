@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, assert_refused, call
-from vlane.register_maps import register_map
+from vlane.registers.description import register_map
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import simulator_installed
@@ -377,11 +377,11 @@ def test_the_bus_writes_the_tables_reads_every_register_and_then_golden_decides(
     took = made.inputs["s_axil_awvalid"].get(before) & made.outputs["s_axil_awready"].get(made.expected[: len(before)])
     assert int(took.sum()) == 2 * 8 + 1 + 1  # two lists, the limit, the swap
     reads = made.inputs["s_axil_araddr"].get(made.rows) * made.inputs["s_axil_arvalid"].get(made.rows)
-    assert {at for at, _ in registers} <= {int(at) & ~3 for at in np.unique(reads)}
+    assert {each.address for each in registers} <= {int(at) & ~3 for at in np.unique(reads)}
     after = made.expected[made.first - made.shown :]
     assert made.outputs["grant"].get(after).sum() > 50
     assert made.outputs["s_axil_bresp"].get(after).any()  # some writes are refused
-    identity = made.outputs["s_axil_rdata"].get(made.expected) == registers.registers[0].value  # type: ignore[union-attr]
+    identity = made.outputs["s_axil_rdata"].get(made.expected) == registers["identity"].value  # type: ignore[union-attr]
     assert identity.any()
 
 

@@ -29,7 +29,6 @@ LAYERS = ("vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top")
 FAMILIES: dict[str, dict[str, set[str]]] = {
     "vlane": {
         "isolation": set(),
-        "registers": set(),
         "shown": set(),
         "errors": {"shown"},
         "extras": {"errors"},
@@ -48,10 +47,10 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "buffers": {"egress", "errors", "parameters"},
         "credits": {"congestion", "egress", "packets", "parameters", "units"},
         "tables": {"documents", "egress", "errors", "parameters", "units"},
-        "schedulers": {"documents", "egress", "errors", "parameters", "plugins", "registers", "tables", "units"},
+        "schedulers": {"documents", "egress", "errors", "parameters", "plugins", "tables", "units"},
         "families": {"schedulers"},
         "fabric": {"congestion", "documents", "errors", "rates", "schedulers", "shown", "tables", "units"},
-        "register_maps": {"congestion", "credits", "ethernet", "registers", "schedulers", "tables"},
+        "registers": {"extras", "schedulers"},
         "switches": {
             "congestion",
             "credits",

@@ -9,16 +9,13 @@ from typing import Any
 from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
 from vlane.parameters import flag, whole
-from vlane.registers import BitField, Register, Status
-from vlane.schedulers.schedule_registers import deficit_status, entry_window, map_window
 from vlane.schedulers.writes import ScheduleSelect, Write, too_long, value_writes
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["MAX_QUANTUM", "DRRParameters", "DRRQuanta", "registers", "switch_registers"]
+__all__ = ["MAX_QUANTUM", "DRRParameters", "DRRQuanta"]
 
 MAX_QUANTUM = 255
 _TABLE = int(ScheduleSelect.TABLE)
-_QUANTUM = BitField("weight", 0, 8, "quantum in 64-byte blocks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +68,6 @@ class DRRQuanta:
 def weight_write(_place: int, lane: int, weight: int, _least: int) -> Write:
     """Return the write that gives a lane its weight: its quantum in blocks."""
     return _TABLE, lane, 0, weight
-
-
-def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance."""
-    return (
-        Status("unreachable", "requesters without a quantum", "unreachable"),
-        *deficit_status("blocks left in the turn"),
-        entry_window("program", "each requester", _QUANTUM),
-        map_window(),
-    )
-
-
-def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through the member ``program``."""
-    return (entry_window(program, "each lane", _QUANTUM),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

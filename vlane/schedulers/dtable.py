@@ -10,8 +10,6 @@ from vlane.documents.whole import check_whole
 from vlane.egress import MAX_SCHEDULER_VLS, SchedulerParameters
 from vlane.errors import InputError
 from vlane.parameters import check_range, choice, flag, whole
-from vlane.registers import BitField, Register, Status
-from vlane.schedulers.schedule_registers import deficit_status, entry_window, map_window, swap_registers
 from vlane.schedulers.writes import ScheduleSelect, Write, entry_writes, too_long
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -25,8 +23,6 @@ __all__ = [
     "DTable",
     "DTableEntry",
     "DTableParameters",
-    "registers",
-    "switch_registers",
 ]
 
 MAX_ENTRIES = 128
@@ -158,29 +154,9 @@ class DTable:
         return {f"dtable.entries[{i}] SL": entry.sl for i, entry in enumerate(self.entries) if entry.weight}
 
 
-def _entry_fields(bits: int) -> tuple[BitField, ...]:
-    return (BitField("weight", 0, 8, "weight in 64-byte blocks"), BitField("requester", 16, bits, "requester"))
-
-
 def weight_write(place: int, lane: int, weight: int, _least: int) -> Write:
     """Return the write that gives a lane its weight: an entry of the table."""
     return _TABLE, place, lane, weight
-
-
-def registers(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance. The line-rate form has no counters and no map."""
-    bits = 4 if parameters["form"] == "ib" else 5
-    unreachable = Status("unreachable", "requesters without an entry of nonzero weight", "unreachable")
-    entries = entry_window("program", "table entries, written to the shadow bank", *_entry_fields(bits))
-    if parameters["form"] == "line_rate":
-        return (*swap_registers(), unreachable, entries)
-    counters = deficit_status("accumulated weight in the turn")
-    return (*swap_registers(), unreachable, *counters, entries, map_window(bits))
-
-
-def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through the member ``program``."""
-    return (entry_window(program, "table entries", *_entry_fields(5)),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,8 +14,6 @@ from vlane.schedulers.registry import SCHEDULERS, Scheduler, Section
 from vlane.schedulers.writes import Write, too_long, value_writes
 
 MAX_WEIGHT = (1 << 31) - 1
-_NUMBER = 1 << 15
-"""Unused block number: a plug-in has no hardware and no identity register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,8 @@ def plugged_scheduler(name: str, *, title: str, weights: bool) -> Scheduler:
     return Scheduler(
         name=name,
         title=title,
-        number=_NUMBER,
         parameters=SchedulerParameters,
         section=section,
-        registers=lambda _: (),
-        switch_registers=lambda _: (),
         patience=MAX_REQUESTERS,
         in_switch={"requesters": 0},
     )

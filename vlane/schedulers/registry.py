@@ -12,7 +12,6 @@ from typing import Any
 
 from vlane.egress import MAX_REQUESTERS
 from vlane.parameters import Parameters
-from vlane.registers import Register
 from vlane.schedulers import drr, dtable, rr, scfq, vlarb, wrr
 from vlane.schedulers.writes import SchedulerTable, Write
 from vlane.units import MAX_DATA_VLS, MAX_PACKET_BLOCKS
@@ -64,16 +63,10 @@ class Scheduler:
         Name in files, commands and modules.
     title : str
         Title for readers.
-    number : int
-        Block number in the identity register; it never changes.
     parameters : type
         Class of the parameters.
     section : Section or None
         Section of a table file; ``None`` if only the map is programmable.
-    registers : callable
-        Function from parameters to the registers of an instance.
-    switch_registers : callable
-        Function from the name of the program member to the windows of a switch's schedulers.
     weight_write : callable or None
         Function in the compiler's subset: number of the write, lane, weight and smallest weight of all lanes to the
         write that gives the lane its weight; select -1 if the weight is too large. ``None`` without weights.
@@ -96,11 +89,8 @@ class Scheduler:
 
     name: str
     title: str
-    number: int
     parameters: type[Parameters]
     section: Section | None
-    registers: Callable[[Mapping[str, Any]], tuple[Register, ...]]
-    switch_registers: Callable[[str], tuple[Register, ...]]
     weight_write: Callable[[int, int, int, int], Write] | None = None
     swaps: bool = False
     name_field: str = "requester"
@@ -162,7 +152,6 @@ SCHEDULERS = {
         Scheduler(
             name=IB_ARBITER,
             title="VL arbiter",
-            number=0,
             parameters=vlarb.VLArbParameters,
             section=Section(
                 vlarb.VLArbTable,
@@ -175,8 +164,6 @@ SCHEDULERS = {
                 },
                 "a weight in one of its lists",
             ),
-            registers=vlarb.registers,
-            switch_registers=vlarb.switch_registers,
             weight_write=vlarb.weight_write,
             swaps=True,
             name_field="vl",
@@ -188,7 +175,6 @@ SCHEDULERS = {
         Scheduler(
             name="dtable",
             title="Deficit Table",
-            number=1,
             parameters=dtable.DTableParameters,
             section=Section(
                 dtable.DTable,
@@ -199,8 +185,6 @@ SCHEDULERS = {
                 },
                 "a weight",
             ),
-            registers=dtable.registers,
-            switch_registers=dtable.switch_registers,
             weight_write=dtable.weight_write,
             swaps=True,
             patience=_TURNS,
@@ -212,7 +196,6 @@ SCHEDULERS = {
         Scheduler(
             name="drr",
             title="Deficit round robin",
-            number=2,
             parameters=drr.DRRParameters,
             section=Section(
                 drr.DRRQuanta,
@@ -220,8 +203,6 @@ SCHEDULERS = {
                 {"quantum": f"Blocks of each requester per round, 0 to {drr.MAX_QUANTUM}; 0: never served."},
                 "a quantum",
             ),
-            registers=drr.registers,
-            switch_registers=drr.switch_registers,
             weight_write=drr.weight_write,
             patience=_TURNS,
             in_switch=_DEFICIT,
@@ -231,7 +212,6 @@ SCHEDULERS = {
         Scheduler(
             name="scfq",
             title="Self-clocked fair queueing",
-            number=3,
             parameters=scfq.SCFQParameters,
             section=Section(
                 scfq.SCFQWeights,
@@ -239,8 +219,6 @@ SCHEDULERS = {
                 {"weight": f"Weight of each requester, 0 to {scfq.MAX_SCFQ_WEIGHT}; 0: never served."},
                 "a weight",
             ),
-            registers=scfq.registers,
-            switch_registers=scfq.switch_registers,
             weight_write=scfq.weight_write,
             patience=MAX_REQUESTERS,
             has_few_states=False,
@@ -251,11 +229,8 @@ SCHEDULERS = {
         Scheduler(
             name=DEFAULT,
             title="Round robin",
-            number=4,
             parameters=rr.RRParameters,
             section=None,
-            registers=rr.registers,
-            switch_registers=rr.switch_registers,
             in_switch={"requesters": 0},
             full_size=_FULL_SIZE,
             mutated=_MUTATED,
@@ -263,7 +238,6 @@ SCHEDULERS = {
         Scheduler(
             name="wrr",
             title="Weighted round robin",
-            number=11,
             parameters=wrr.WRRParameters,
             section=Section(
                 wrr.WRRWeights,
@@ -271,8 +245,6 @@ SCHEDULERS = {
                 {"weight": f"Packets of each requester per turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."},
                 "a weight",
             ),
-            registers=wrr.registers,
-            switch_registers=wrr.switch_registers,
             weight_write=wrr.weight_write,
             in_switch={"requesters": 0},
             full_size=_FULL_SIZE,

@@ -10,26 +10,15 @@ from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
 from vlane.errors import InputError
 from vlane.parameters import check_range, choice, whole
-from vlane.registers import BitField, Register, Status
-from vlane.schedulers.schedule_registers import entry_window, map_window
 from vlane.schedulers.writes import ScheduleSelect, Write, too_long, value_writes
 
-__all__ = [
-    "MAX_RECIPROCAL_BITS",
-    "MAX_SCFQ_WEIGHT",
-    "MAX_TAG_BITS",
-    "SCFQParameters",
-    "SCFQWeights",
-    "registers",
-    "switch_registers",
-]
+__all__ = ["MAX_RECIPROCAL_BITS", "MAX_SCFQ_WEIGHT", "MAX_TAG_BITS", "SCFQParameters", "SCFQWeights"]
 
 MAX_SCFQ_WEIGHT = 65535
 MAX_RECIPROCAL_BITS = 16
 MAX_TAG_BITS = 32
 _DEFAULT_BITS, _LEAST_RECIPROCAL = 8, 2
 _TABLE, _TOO_LARGE = int(ScheduleSelect.TABLE), -1
-_RECIPROCAL = BitField("weight", 0, 16, "reciprocal of the weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +103,6 @@ def weight_write(_place: int, lane: int, weight: int, least: int) -> Write:
     """Return the write that gives a lane its weight: the reciprocal. A reciprocal must be at least 2."""
     made = reciprocal(weight, least, _DEFAULT_BITS)
     return (_TABLE if made >= _LEAST_RECIPROCAL else _TOO_LARGE), lane, 0, made
-
-
-def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance."""
-    return (
-        Status("unreachable", "requesters without a reciprocal", "unreachable"),
-        Status("virtual_time", "tag of the last packet sent", "virtual_time"),
-        entry_window("program", "each requester", _RECIPROCAL),
-        map_window(),
-    )
-
-
-def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through the member ``program``."""
-    return (entry_window(program, "each lane", _RECIPROCAL),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,22 +9,10 @@ from typing import Any, NamedTuple
 from vlane.documents.whole import check_whole
 from vlane.errors import InputError
 from vlane.parameters import Parameters, choice, flag, whole
-from vlane.registers import BitField, Register, Status, Window
-from vlane.schedulers.schedule_registers import swap_registers
 from vlane.schedulers.writes import ListSelect, Write, entry_writes, too_long
 from vlane.units import MAX_DATA_VLS
 
-__all__ = [
-    "LIMIT_UNBOUNDED",
-    "MAX_ENTRIES",
-    "MAX_WEIGHT",
-    "VL15",
-    "VLArbEntry",
-    "VLArbParameters",
-    "VLArbTable",
-    "registers",
-    "switch_registers",
-]
+__all__ = ["LIMIT_UNBOUNDED", "MAX_ENTRIES", "MAX_WEIGHT", "VL15", "VLArbEntry", "VLArbParameters", "VLArbTable"]
 
 VL15 = 15
 """Management lane, always served first, without entries and credits."""
@@ -159,28 +147,6 @@ def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
 def weight_write(place: int, lane: int, weight: int, _least: int) -> Write:
     """Return the write that gives a lane its weight: an entry of the low list."""
     return _LOW, place, lane, weight
-
-
-def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance."""
-    return (
-        *swap_registers(),
-        Status("unreachable", "data lanes without a weighted entry", "unreachable"),
-        Status("bad_entries", "entries for VL15 or for a lane beyond the port's lanes", "bad_entries"),
-        *switch_registers("program"),
-    )
-
-
-def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of both lists and the limit, written through the member ``program``."""
-    limit = (BitField("weight", 0, 8, "LimitOfHighPriority"),)
-    entry = (BitField("weight", 0, 8, "weight in 64-byte blocks"), BitField("vl", 8, 4, "lane"))
-    index = (BitField("index", 0, 6),)
-    return (
-        Window("limit", "limit of the high-priority list", program, limit, fixed={"select": int(ListSelect.LIMIT)}),
-        Window("high", "high-priority list", program, entry, index, {"select": int(ListSelect.HIGH)}),
-        Window("low", "low-priority list", program, entry, index, {"select": int(ListSelect.LOW)}),
-    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

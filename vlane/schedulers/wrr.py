@@ -8,15 +8,12 @@ from typing import Any
 
 from vlane.documents.whole import whole_list
 from vlane.egress import MAX_REQUESTERS, SchedulerParameters
-from vlane.registers import BitField, Register, Status
-from vlane.schedulers.schedule_registers import entry_window, map_window
 from vlane.schedulers.writes import ScheduleSelect, Write, too_long, value_writes
 
-__all__ = ["MAX_WRR_WEIGHT", "WRRParameters", "WRRWeights", "registers", "switch_registers"]
+__all__ = ["MAX_WRR_WEIGHT", "WRRParameters", "WRRWeights"]
 
 MAX_WRR_WEIGHT = 255
 _TABLE = int(ScheduleSelect.TABLE)
-_WEIGHT = BitField("weight", 0, 8, "weight in packets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +66,6 @@ class WRRWeights:
 def weight_write(_place: int, lane: int, weight: int, _least: int) -> Write:
     """Return the write that gives a lane its weight: its packets per turn."""
     return _TABLE, lane, 0, weight
-
-
-def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    """Return the registers of an instance."""
-    return (
-        Status("unreachable", "requesters without a weight", "unreachable"),
-        Status("packets_left", "packets left in the turn", "packets_left"),
-        entry_window("program", "each requester", _WEIGHT),
-        map_window(),
-    )
-
-
-def switch_registers(program: str) -> tuple[Register, ...]:
-    """Return the windows of a switch's schedulers, written through the member ``program``."""
-    return (entry_window(program, "each lane", _WEIGHT),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from vlane.errors import misplaced, missing_value, unknown_word
-from vlane.register_maps import REGISTERED, register_map
+from vlane.registers.description import REGISTERED, register_map
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_verbs.block_options import BlockName
 from vlane.sim_top.cli.options import AsJson, Params, Seed

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from vlane.golden.schedulers.bank import REST_CYCLES
-from vlane.registers import WORD_BYTES, Command, Constant, Register, RegisterMap, Setting, Status, Window
+from vlane.registers.register_map import WORD_BYTES, Command, Constant, Register, RegisterMap, Setting, Status, Window
 from vlane.tb.machinery.native.rows import Field, Port, Words, row_layout, row_words
 from vlane.tb.machinery.recordings.plain_bus import Access, PlainBus
+from vlane.tb.machinery.recordings.plain_registers import PlainRegisters
 from vlane.tb.machinery.recordings.power_on import power_on_writes
 from vlane.tb.machinery.recordings.programmed import programmed
 from vlane.tb.machinery.recordings.recording import Recording, lead_in
@@ -86,11 +87,11 @@ class _Golden:
             outputs=self.outputs,
         )
         self.rows, self.expected = source.record(row_words(self.inputs), row_words(self.outputs))
-        driven = {each.program for _, each in registers if isinstance(each, Window)}
+        driven = {each.program for each in registers if isinstance(each, Window)}
         enables = [name for name in self.inputs if name.rpartition("__")[0] in driven and name.endswith("__enable")]
-        enables += [each.member for _, each in registers if isinstance(each, Command)]
+        enables += [each.member for each in registers if isinstance(each, Command)]
         members = [name for name in self.inputs if name.rpartition("__")[0] in driven or name in enables]
-        members += [each.member for _, each in registers if isinstance(each, Setting)]
+        members += [each.member for each in registers if isinstance(each, Setting)]
         told = np.zeros(settle, bool)
         for name in enables:
             told |= self.inputs[name].get(self.rows[:settle]) != 0
@@ -111,10 +112,14 @@ class _BusRows:
         self._draw = random.Random(f"registers {seed}")  # noqa: S311 - stimulus
         self._settings: dict[str, int] = {}
         self._bus = PlainBus(seed)
+        self._tables = PlainRegisters(registers)
         self._lines: list[tuple[dict[str, int], dict[str, int]]] = []
         for write in (*power_on_writes(registers.name, parameters), *golden.writes):
             self._write(write)
-        self._bus.reads += [Access(at) for at, each in registers if isinstance(each, Constant | Command | Window)]
+        # A memory without initial contents reads undefined values until it is written.
+        early: list[Register] = [each for each in registers if isinstance(each, Window) and not each.kept]
+        early += [each for each in registers if isinstance(each, Constant | Command)]
+        self._bus.reads += [Access(each.address) for each in early]
         self.needs = self._tell()
         """Cycles until the tables are written, the settings are read back and the block is idle."""
 
@@ -143,13 +148,13 @@ class _BusRows:
         )
 
     def _go_on(self) -> None:
-        self._lines.append(self._bus.cycle(self._look_up))
+        self._lines.append(self._bus.cycle(self._look_up, self._tables.write))
 
     def _tell(self) -> int:
         """Write all tables and settings, read the settings back, and return the cycles needed."""
         while not self._bus.is_idle():
             self._go_on()
-        self._bus.reads += [Access(at) for at, each in self._every_word() if isinstance(each, Setting)]
+        self._bus.reads += [Access(at) for at, each in self._every_word() if isinstance(each, Setting | Window)]
         while not self._bus.is_idle():
             self._go_on()
         return len(self._lines) + _REST_CYCLES
@@ -165,68 +170,57 @@ class _BusRows:
             self._bus.writes.append(Access(at, self._draw.getrandbits(_WORD_BITS), strobes, refused=True))
 
     def _every_word(self) -> Iterator[tuple[int, Register]]:
-        """Yield the address and register of every word, but only of some words of each window."""
-        for at, each in self._registers:
-            words = 1
-            if isinstance(each, Setting):
-                words = -(-self._golden.inputs[each.member].bits // _WORD_BITS)
-            elif isinstance(each, Status):
-                words = each.words
-            elif isinstance(each, Window):
-                words = min(each.words, _SOME)
-            for word in range(words):
-                yield at + WORD_BYTES * word, each
+        """Yield the address and register of every word, but only of some entries of each table."""
+        for each in self._registers:
+            if isinstance(each, Window):
+                entries = list(each.entries)
+                some = [*entries[: _SOME - 1], entries[-1]]
+                words = [(entry, word) for entry in some for word in range(each.entry_words)]
+            else:
+                words = [(0, word) for word in range(each.words)]
+            for entry, word in words:
+                yield self._registers.address(each.name, entry, word), each
 
     def _look_up(self, address: int) -> int | None:
         """Return the value read from a word in this cycle, or ``None`` if it is not readable."""
-        for at, each in self._registers:
-            word = (address - at) // WORD_BYTES
-            if not 0 <= word < RegisterMap.span(each) // WORD_BYTES:
-                continue
-            if isinstance(each, Constant):
-                return each.value if word == 0 else None
-            if isinstance(each, Setting):
-                bits = self._golden.inputs[each.member].bits
-                return _part(self._settings.get(each.member, 0), bits, word, _WORD_BITS)
-            if isinstance(each, Status):
+        for each in self._registers:
+            if isinstance(each, Status) and 0 <= (word := (address - each.address) // WORD_BYTES) < each.words:
                 field = self._golden.outputs[each.member]
                 shown = field.value(self._golden.expected[len(self._lines)])
-                return _part(shown, field.bits, word, each.element_bits or _WORD_BITS)
-        return None
+                bits = field.bits // each.words
+                return shown >> bits * word & (1 << bits) - 1
+        return self._tables.read(address)
 
     def _write(self, write: Mapping[str, int]) -> None:
         """Queue the bus writes that are equivalent to a cycle's program inputs."""
-        for at, each in self._registers:
-            if isinstance(each, Setting) and write.get(each.member, 0) != self._settings.get(each.member, 0):
-                self._write_words(at, each.member, write.get(each.member, 0))
-                self._settings[each.member] = write.get(each.member, 0)
-        for at, each in self._registers:
+        for each in self._registers:
+            if isinstance(each, Setting):
+                value = write.get(each.member, 0) >> each.member_low & (1 << each.bits) - 1
+                if value != self._settings.get(each.name, 0):
+                    self._bus.writes.append(Access(each.address, value))
+                    self._settings[each.name] = value
+        for each in self._registers:
             if isinstance(each, Window) and write.get(f"{each.program}__enable"):
-                self._write_entry(at, each, write)
-        for at, each in self._registers:
-            if isinstance(each, Command) and write.get(each.member):
-                self._write_words(at, each.member, write[each.member])
+                self._write_entry(each, write)
+        for each in self._registers:
+            if isinstance(each, Command) and (value := write.get(each.member, 0) >> each.member_low):
+                self._bus.writes.append(Access(each.address, value & _WORD_MASK))
 
-    def _write_words(self, at: int, member: str, value: int) -> None:
-        for word in range(-(-self._golden.inputs[member].bits // _WORD_BITS)):
-            self._bus.writes.append(Access(at + WORD_BYTES * word, value >> _WORD_BITS * word & _WORD_MASK))
+    def _write_entry(self, window: Window, write: Mapping[str, int]) -> None:
+        """Queue the writes of a table's entry. A write to an entry that the instance lacks has no effect."""
 
-    def _write_entry(self, at: int, window: Window, write: Mapping[str, int]) -> None:
         def of(name: str) -> int:
             return write.get(f"{window.program}__{name}", 0)
 
-        if any(of(name) != fixed for name, fixed in window.fixed.items()):
+        if window.select and of(window.select[0]) != window.select[1]:
+            return
+        if any(of(part.name) >= part.count for part in window.index):
             return
         entry = sum(of(part.name) << part.low for part in window.index)
         value = sum(of(part.name) << part.low for part in window.fields)
         for word in range(window.entry_words):
-            there = at + WORD_BYTES * (window.entry_words * entry + word)
+            there = self._registers.address(window.name, entry, word)
             self._bus.writes.append(Access(there, value >> _WORD_BITS * word & _WORD_MASK))
-
-
-def _part(value: int, bits: int, word: int, part: int) -> int | None:
-    """Return the word of a value's ``part``-bit elements, or ``None`` beyond its ``bits``."""
-    return value >> part * word & (1 << part) - 1 if part * word < bits else None
 
 
 def _copied(layout: Mapping[str, Field], rows: Words, wanted: Mapping[str, Field]) -> Words:

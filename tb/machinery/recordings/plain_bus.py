@@ -68,13 +68,17 @@ class PlainBus:
         done = self._written == len(self.writes) and self._found == len(self.reads)
         return done and not (self._shown["bvalid"] or self._shown["rvalid"])
 
-    def cycle(self, look_up: Callable[[int], int | None]) -> tuple[dict[str, int], dict[str, int]]:
+    def cycle(
+        self, look_up: Callable[[int], int | None], take: Callable[[int, int], None]
+    ) -> tuple[dict[str, int], dict[str, int]]:
         """Return the inputs and outputs of the register port in the next cycle, by name without prefix.
 
         Parameters
         ----------
         look_up : callable
             Function that returns the value that an address reads in this cycle; ``None`` if it is not readable.
+        take : callable
+            Function that is called with address and word when a write takes effect, after the reads of the cycle.
         """
         if self._draw.random() < 1 / 16:  # some intervals have no pauses
             self._pace = self._draw.choice((1.0, 0.8, 0.3))
@@ -96,13 +100,16 @@ class PlainBus:
         for answer, ready in (("bvalid", "bready"), ("rvalid", "rready")):
             if given[ready]:
                 self._shown[answer] = 0
-        if has_address and has_word and not self._shown["bvalid"]:
-            self._shown |= {"bvalid": 1, "bresp": SLVERR if self.writes[self._written].refused else OKAY}
-            self._written += 1
         if has_read and not self._shown["rvalid"]:
             found = look_up(self.reads[self._found].address)
             self._shown |= {"rvalid": 1, "rresp": SLVERR if found is None else OKAY, "rdata": found or 0}
             self._found += 1
+        if has_address and has_word and not self._shown["bvalid"]:
+            write = self.writes[self._written]
+            self._shown |= {"bvalid": 1, "bresp": SLVERR if write.refused else OKAY}
+            if not write.refused:
+                take(write.address, write.word or 0)
+            self._written += 1
         for offer, valid, ready in (
             (self._address, "awvalid", "awready"),
             (self._word, "wvalid", "wready"),

@@ -1,0 +1,1 @@
+"""Register descriptions of blocks in SystemRDL, and the register maps compiled from them."""
