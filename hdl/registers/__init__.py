@@ -1,1 +1,1 @@
-"""Hardware of the register port and of its AXI4-Lite interface."""
+"""Hardware of the register port and of the AXI4-Lite interface."""

@@ -1,4 +1,4 @@
-"""Register port in front of a block, which programs the block's tables and reads its state over a bus."""
+"""Register port in front of a block: programs the tables and reads the state over a bus."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class RegisterPort(wiring.Component):
         return m
 
     def _copies(self, m: Module, bus: AxiLite) -> dict[str, list[TableCopy]]:
-        """Add the copies of the tables that can be read, by name: one copy, or one for each scheduler or input."""
+        """Add the copies of the readable tables: a single copy, or a copy per scheduler or input."""
         copies = {}
         for window in self.registers:
             if isinstance(window, Window) and not window.repeats:
@@ -107,7 +107,7 @@ class RegisterPort(wiring.Component):
     def _words(
         self, bus: AxiLite, register: Register, copies: Mapping[str, list[TableCopy]]
     ) -> Iterator[tuple[Value, Value]]:
-        """Yield the words that a register reads: whether the word is addressed, and its value."""
+        """Yield select bit and value of each readable word of a register."""
         if isinstance(register, Constant):
             yield equals(bus.read_at, register.address // WORD_BYTES), Const(register.value, _WORD_BITS)
         elif isinstance(register, Status | Setting):
@@ -124,7 +124,7 @@ class RegisterPort(wiring.Component):
                 yield here & equals(word, number), value[low : low + _WORD_BITS]
 
     def _stored(self, window: Window, bus: AxiLite, copies: Sequence[TableCopy]) -> Value:
-        """Return the entry that is read: of the addressed input's copy, or of the lowest selected scheduler's."""
+        """Return the entry for a read, from the copy of the addressed input or of the lowest selected scheduler."""
         values = [copy.value for copy in copies]
         if window.selected_by:
             selected = Value.cast(getattr(self, window.selected_by))
@@ -229,7 +229,7 @@ def _leaves(component: wiring.Component) -> dict[tuple[str | int, ...], tuple[Fl
 
 
 def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, names: set[str]) -> None:
-    """Connect the members of an inner component to those of the same name and direction of the outer one."""
+    """Connect members of an inner and an outer component with equal names and directions."""
     inside = _leaves(inner)
     for path, (flow, value) in _leaves(outer).items():
         if path[0] in names:
@@ -237,7 +237,7 @@ def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, n
 
 
 def _here(window: Window, at: Value) -> tuple[Value, Value]:
-    """Return whether a word address lies in a table, and the word's number in its entry."""
+    """Return whether a word address lies in a table, and the word's place in the entry."""
     first, place = window.address // WORD_BYTES, exact_log2(window.entry_words)
     low = window.bits + place
     inside = [equals(at[low:], first >> low)]

@@ -1,4 +1,4 @@
-"""Copy of a table that a register port writes, so that its entries can be read."""
+"""Copies of a block's tables, for reads over the bus."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from vlane.registers.register_map import WORD_BYTES, Window
 class TableCopy(wiring.Component):
     """Entries as last written over the bus (``docs/register_port.md``, REG-8).
 
-    A read begins with ``read_next`` in one cycle. The same entry is ``read_at`` in the next cycle, in which ``value``
-    is valid and includes a write of the cycle before.
+    A read takes two cycles. Drive ``read_next`` in the first cycle and ``read_at`` in the second cycle with the number
+    of the entry. ``value`` is valid in the second cycle and includes writes of the first cycle.
 
     Parameters
     ----------
     window : Window
         Table.
     is_part : bool
-        Whether the copy holds the entries with one number in the highest part of the entry number, which it ignores.
+        Whether the copy ignores the highest part of the entry number, because each number of the part has a copy.
 
     Members
     -------
@@ -93,7 +93,7 @@ class TableCopy(wiring.Component):
         return Mux(bit_of(written, row), reader.data, unwritten)
 
     def _row(self, entry: Value) -> Value:
-        """Return the row of an entry in the memory: the used bits of each part of its number."""
+        """Return the row of an entry in the memory: the used bits of the entry number."""
         return Cat(entry[part.low : part.low + bits_for(part.count - 1)] for part in self.index)
 
     def _row_count(self) -> int:
