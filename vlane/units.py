@@ -7,6 +7,7 @@ from vlane.errors import InputError
 __all__ = [
     "BLOCK_BYTES",
     "HEADER_BITS",
+    "HEADER_BYTES",
     "MAX_BUFFER_BLOCKS",
     "MAX_DATA_VLS",
     "MAX_PACKET_BLOCKS",
@@ -42,7 +43,7 @@ HEADER_BITS = 64
 """Bits of the local route header, the most significant bits of a packet's first flit (IBA 7.7)."""
 
 _VCRC_BYTES = 2
-_HEADER_BYTES = 8 + 12 + 4 + _VCRC_BYTES
+HEADER_BYTES = 8 + 12 + 4 + _VCRC_BYTES
 """Bytes of LRH, BTH, ICRC and VCRC, in every packet with payload (IBA 5.2)."""
 
 
@@ -82,4 +83,4 @@ def mtu_blocks(mtu: int) -> int:
     >>> mtu_blocks(2048), mtu_blocks(4096)
     (33, 65)
     """
-    return blocks_of(mtu + _HEADER_BYTES)
+    return blocks_of(mtu + HEADER_BYTES)

@@ -23,7 +23,9 @@ from vlane.golden.traffic.classes import NEVER
 MOST_PARTS = 64
 
 
-def check_parts(parts: int, switches: int, *, by_fcps: bool, with_congestion: bool) -> None:
+def check_parts(
+    parts: int, switches: int, *, by_fcps: bool, with_congestion: bool, with_messages: bool = False
+) -> None:
     """Reject a number of parts that the network does not support.
 
     Parameters
@@ -32,11 +34,14 @@ def check_parts(parts: int, switches: int, *, by_fcps: bool, with_congestion: bo
         Credits use flow-control packets. FCPs in flight belong to both ends of a cable, so only one part is supported.
     with_congestion : bool
         Congestion control is on.
+    with_messages : bool
+        Traffic consists of messages, whose records belong to source and destination.
 
     Raises
     ------
     InputError
-        If there are more parts than switches or 64, or more than one with flow-control packets or congestion control.
+        If there are more parts than switches or 64, or more than one with flow-control packets, congestion control or
+        messages.
     """
     most = min(MOST_PARTS, switches)
     if not 1 <= parts <= most:
@@ -45,6 +50,8 @@ def check_parts(parts: int, switches: int, *, by_fcps: bool, with_congestion: bo
         raise InputError("cores", "1 with flow-control packets (several cores need link.credits = returns)", parts)
     if parts > 1 and with_congestion:
         raise InputError("cores", "1 with congestion control", parts)
+    if parts > 1 and with_messages:
+        raise InputError("cores", "1 with traffic.message_bytes", parts)
 
 
 def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
@@ -94,6 +101,7 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
         len(inputs.port) >> inputs.port_bits,
         by_fcps=fcp_period(net.out_ports.remote) != 0,
         with_congestion=isinstance(net.pacing, Pacing),
+        with_messages=net.sources.mtu != 0,
     )
     if net.clock[NOW] != 0:
         raise ValueError("only a network before its first cycle is divided")
@@ -177,7 +185,10 @@ def _own_scratch(switches: Any) -> Any:
 
 
 def _own_meters(meters: Meters) -> Meters:
-    """Return meters of a part. Flow and connection counts stay shared, because each count belongs to one part."""
-    common = {name for name in meters._fields if name.startswith("flow")} | {"connections"}
+    """Return meters of a part.
+
+    Counts of flows, connections and messages stay shared, because each count belongs to one part.
+    """
+    common = {name for name in meters._fields if name.startswith("flow")} | {"connections", "messages"}
     own = {name: getattr(meters, name).copy() for name in meters._fields if name not in common}
     return meters._replace(**own)

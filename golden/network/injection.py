@@ -28,9 +28,10 @@ from vlane.golden.network.pacing import (
 )
 from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import room_for_largest, take_in
-from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, free, schedule, spare
+from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, discard, free, schedule, spare
 from vlane.golden.topologies.wiring import Wiring
-from vlane.golden.traffic.sources import Sources, advance, draw_packet, end_class
+from vlane.golden.traffic.messages import NO_STREAM
+from vlane.golden.traffic.sources import Sources, advance, draw_packet, end_class, is_over
 from vlane.packets.bth import CNP_BYTES
 from vlane.units import BLOCK_BYTES
 
@@ -38,11 +39,11 @@ from vlane.units import BLOCK_BYTES
 @inner
 def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
     """Draw the due packet of a class and return it, as head of its application queue."""
-    to, dlid, sl, size, flits, connection = draw_packet(sources, nic, number)
+    to, dlid, sl, size, flits, stream = draw_packet(sources, packets.messages, nic, number)
     packet = spare(packets)
     field, origin = packets.pool[packet], packets.origin[packet]
     field.blocks, field.flits, field.dlid, field.sl = -(-size // BLOCK_BYTES), flits, dlid, sl
-    origin.source, origin.target, origin.connection, origin.bytes = nic, to, connection, size
+    origin.source, origin.target, origin.stream, origin.bytes = nic, to, stream, size
     origin.slid = sources.lids[nic, 0]
     field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
     origin.born, field.hops, field.bth = sources.due[nic, number], 0, 0
@@ -54,7 +55,7 @@ def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, n
 def _head(net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
     """Return the head of a class's application queue, or ``NOBODY`` if the class has ended."""
     packet = net.staged[nic, number]
-    if cycle >= net.sources.active[number, 1]:
+    if is_over(net.sources, nic, number, cycle):
         _drop_head(net.sources, net.staged, packets, nic, number)
         return NOBODY
     if packet == NOBODY:
@@ -68,7 +69,7 @@ def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: in
     if staged[nic, number] != NOBODY:
         free(packets, staged[nic, number])
         staged[nic, number] = NOBODY
-    end_class(sources, nic, number)
+    end_class(sources, packets.messages, nic, number)
 
 
 @inner
@@ -89,7 +90,7 @@ def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, por
         if packet != NOBODY and room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
             sources.last_class[nic] = number
             net.staged[nic, number] = NOBODY
-            advance(sources, nic, number)
+            advance(sources, packets.messages, nic, number)
             take_in(net.out_ports, packets, port, packet, cycle + 1)
             return
 
@@ -111,7 +112,7 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
         number = next_of(left, last)
         left &= ~(1 << number)
         last = number
-        if cycle >= sources.active[number, 1]:
+        if is_over(sources, nic, number, cycle):
             forget_waiting(pacing, packets, nic, number)
         packet, before = first_to_go(pacing, packets, nic, number, cycle)
         waited = packet != NOBODY
@@ -126,7 +127,7 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
             let_go(pacing, packets, nic, number, packet, before)
         else:
             net.staged[nic, number] = NOBODY
-            advance(sources, nic, number)
+            advance(sources, packets.messages, nic, number)
         note_injected(pacing, packets, nic, packet, cycle)
         number_packet(pacing, packets, nic, packet)
         take_in(net.out_ports, packets, port, packet, cycle + 1)
@@ -153,7 +154,7 @@ def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int
         net.clock[MOVED] = cycle  # a packet that waits for the port's gap does not count as stuck
         return NOBODY
     net.staged[nic, number] = NOBODY
-    advance(net.sources, nic, number)
+    advance(net.sources, packets.messages, nic, number)
     wait(pacing, packets, nic, number, packet, head)
     return NOBODY
 
@@ -205,7 +206,7 @@ def _causes_cnp(pacing: Pacing, net: Network, packets: Packets, packet: int, nic
     if field.bth & FECN == 0 or not queue_cnp(pacing, packets, nic, packet, received):
         return False
     sources = net.sources
-    origin.slid, origin.source, origin.target, origin.connection = field.dlid, nic, origin.source, -1
+    origin.slid, origin.source, origin.target, origin.stream = field.dlid, nic, origin.source, NO_STREAM
     origin.born, origin.bytes, origin.psn = received, CNP_BYTES, 0
     field.dlid, field.bth, field.hops = sources.lids[origin.target, 0], BECN, 0
     field.blocks, field.flits = 1, ((CNP_BYTES - 1) >> sources.flit_bits) + 1
@@ -233,11 +234,11 @@ def take_all_waiting(
         for number in range(staged.shape[1]):
             while sources.due[nic, number] < now:
                 packet = staged[nic, number]
-                if now > sources.active[number, 1]:
+                if is_over(sources, nic, number, now - 1):
                     _drop_head(sources, staged, packets, nic, number)
                     continue
                 if packet == NOBODY:
                     packet = _stage(sources, wiring, meters, packets, nic, number)
                 staged[nic, number] = NOBODY
-                free(packets, packet)
-                advance(sources, nic, number)
+                discard(packets, packet)
+                advance(sources, packets.messages, nic, number)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bins import FACTORS, MASK, bin_of, least_of, mixed
 from vlane.golden.engine.kernel import inner
 from vlane.golden.network.connection_meters import RATIOS, ConnectionMeters, count_arrival, new_connection_meters
+from vlane.golden.network.message_meters import MessageMeters, new_message_meters
 from vlane.golden.switches.packets import BECN, Origin, Packet
 from vlane.study.cbr_list import CbrList
 from vlane.tables.sc import SC_COUNT
@@ -103,6 +104,8 @@ class Meters(NamedTuple):
     lateness : array of int64, (32 SLs, 1025)
         Latencies of packets of connections in 1/512 of their deadlines; the last bin holds twice the deadline and
         above.
+    messages : MessageMeters
+        Counts of messages.
     """
 
     window: NDArray[np.int64]
@@ -121,6 +124,7 @@ class Meters(NamedTuple):
     by_source: NDArray[np.int64]
     connections: ConnectionMeters
     lateness: NDArray[np.int64]
+    messages: MessageMeters
 
 
 (FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST, FLOW_LEAST) = range(7)
@@ -137,6 +141,7 @@ def new_meters(
     sls: int = LEVELS,
     connections: CbrList | None = None,
     sources: bool = False,
+    message_rows: int = 0,
 ) -> Meters:
     """Return zeroed meters for the window of cycles ``first`` to ``end`` - 1.
 
@@ -156,14 +161,16 @@ def new_meters(
         Connections to measure.
     sources : bool
         Measure flits delivered per source.
+    message_rows : int
+        Number of rows of message measurements; 0 without messages.
     """
     places = np.full(max(LEVELS, sls), -1, np.int64)
     rows, behind = np.arange(len(places)) % (APART if apart else LEVELS), np.zeros(nics, np.int64)
     behind[list(apart)] = APART
     places[sorted(flow_levels)] = np.arange(len(flow_levels))
-    flow_nics = nics if flow_levels else 0
+    flow_nics, window = nics if flow_levels else 0, np.array([first, end, _share(end - first)], np.int64)
     return Meters(
-        window=np.array([first, end, _share(end - first)], np.int64),
+        window=window,
         level_row=rows,
         apart=behind,
         total=np.zeros((LEVELS, 6), np.int64),
@@ -179,6 +186,7 @@ def new_meters(
         by_source=np.zeros((nics, LEVELS) if sources else (0, 0), np.int64),
         connections=new_connection_meters(connections or CbrList.none()),
         lateness=np.zeros((LEVELS, 2 * RATIOS + 1), np.int64),
+        messages=new_message_meters(window, message_rows),
     )
 
 
@@ -279,7 +287,7 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
     A CNP enters only the digest and the trace.
     """
     sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
-    source, target, connection = int(origin.source), int(origin.target), int(origin.connection)
+    source, target, stream = int(origin.source), int(origin.target), int(origin.stream)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
     who ^= (int(packet.bth) | int(origin.psn) << _BTH_BITS) * FACTORS[0]
     who ^= (born >> _LOW_BITS | cycle >> _LOW_BITS << _LOW_BITS) * FACTORS[2]
@@ -288,8 +296,8 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
     meters.digest[1] += flits * hops
     if packet.bth & BECN == 0:
         _count(meters, sl, born, flits, hops, source, target, cycle)
-    if connection >= 0 and meters.window[FIRST] <= born and cycle < meters.window[END]:
-        late = count_arrival(meters.connections, connection, target, cycle - born, cycle)
+    if stream >= 0 and meters.window[FIRST] <= born and cycle < meters.window[END]:
+        late = count_arrival(meters.connections, stream, target, cycle - born, cycle)
         if late >= 0:
             meters.lateness[sl, late] += 1
     if meters.traced[0] < len(meters.trace):

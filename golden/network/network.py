@@ -13,6 +13,7 @@ from vlane.golden.links.remote_credit import came_free, fcp_period
 from vlane.golden.links.returns import begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
+from vlane.golden.network.message_meters import receive_part
 from vlane.golden.network.meters import count_delivery, count_loss
 from vlane.golden.network.pacing import sweep
 from vlane.golden.network.parts import is_foreign, post_credit, post_packet
@@ -51,6 +52,7 @@ from vlane.golden.switches.packets import (
     TO_SINK,
     Packets,
     are_many,
+    discard,
     free,
     load_origin,
     load_queues,
@@ -61,6 +63,7 @@ from vlane.golden.switches.packets import (
 from vlane.golden.switches.port_sleep import fall_asleep, may_sleep, wake_up
 from vlane.golden.switches.port_visits import fcp_may_become_due, is_at_rest, list_free, load_heads, load_port
 from vlane.golden.topologies.wiring import NOWHERE, nic_of_end
+from vlane.golden.traffic.messages import are_few, is_message, message_of
 
 _BEFORE_ALLOCATION = (TO_INPUT, TO_SINK, TO_CENTRE)
 
@@ -183,10 +186,14 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
             net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + RETURNED_BY_NIC, 0
         )
         count_delivery(net.meters, field, origin, cycle + field.flits - 1)
+        if is_message(origin.stream):
+            receive_part(net.meters.messages, packets.messages, message_of(origin.stream), cycle + field.flits - 1)
         if causes_cnp(net.pacing, net, packets, packet, place, cycle):
             return
     else:
         count_loss(net.meters, field, origin, cycle)
+        discard(packets, packet)
+        return
     free(packets, packet)
 
 
@@ -352,6 +359,8 @@ def why_not(net: Network, packets: Packets, end: int) -> int:
     if net.clock[NOW] >= end:
         return DONE
     if len(packets.pool) - packets.regs[IN_USE] < net.staged.size:
+        return POOL_EMPTY
+    if net.sources.mtu != 0 and are_few(packets.messages, net.staged.size):
         return POOL_EMPTY
     if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < len(net.staged):
         return TRACE_FULL

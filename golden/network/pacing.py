@@ -26,7 +26,7 @@ from vlane.golden.congestion.sources import (
     visit,
 )
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
+from vlane.golden.switches.packets import NOBODY, Packets, Queues, discard, new_queues, pop, push
 from vlane.packets.bth import PSN_MODULUS
 from vlane.tables.sl2vl import SL_COUNT
 
@@ -306,7 +306,7 @@ def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> N
         packet, head = head, next_flow(packets, head)
         while packet != NOBODY:
             behind = int(packets.pool[packet].next)
-            free(packets, packet)
+            discard(packets, packet)
             packet = behind
     waiting_state.first = waiting_state.last = NOBODY
     waiting_state.packets = 0

@@ -16,11 +16,16 @@ AT_A_TIME = 1 << 22
 """Cycles times NICs per call of compiled code, about a second: Python handles interrupts only between calls."""
 
 
+_MESSAGES = 4
+"""Messages of each application queue in addition to one per packet."""
+
+
 def packets_for(net: Network, count: int) -> Packets:
     """Return a pool of ``count`` free packets with a calendar that covers the slowest cable."""
     out_ports = net.out_ports
     flits, slowest = int(out_ports.largest.max()) << out_ports.returns.flit_shift, int(out_ports.pace.max(initial=0))
-    return new_packets(count, flits * slowest // FULL_PACE)
+    messages = count + _MESSAGES * net.staged.size if net.sources.mtu else 0
+    return new_packets(count, flits * slowest // FULL_PACE, messages)
 
 
 class Change(NamedTuple):

@@ -15,6 +15,7 @@ from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_reco
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
+from vlane.golden.traffic.messages import Messages, grown_messages, is_message, lose, message_of, new_messages
 
 NOBODY = -1
 EVENTS = 4
@@ -101,8 +102,8 @@ class Origin:
         Cycle of generation.
     source, target : int
         Source NIC and destination NIC.
-    connection : int
-        Connection number; -1 for none.
+    stream : int
+        Connection, or message (``golden/traffic/messages.py``); ``NO_STREAM`` for none.
     bytes : int
         Packet size from LRH to VCRC.
     slid : int
@@ -114,7 +115,7 @@ class Origin:
     born: Int64
     source: Int32
     target: Int32
-    connection: Int32
+    stream: Int32
     bytes: Int32
     slid: Int32
     psn: Int32
@@ -133,12 +134,15 @@ class Packets(NamedTuple):
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
         First free packet; number of packets in use.
+    messages : Messages
+        Messages of which packets are under way.
     """
 
     pool: Records[Packet]
     origin: Records[Origin]
     slot: NDArray[np.int32]
     regs: NDArray[np.int64]
+    messages: Messages
 
 
 FREE, IN_USE = range(2)
@@ -184,11 +188,17 @@ class Queues(NamedTuple):
     filled: Records[Filled]
 
 
-def new_packets(count: int, ahead: int = 0) -> Packets:
-    """Return a pool of free packets and an empty calendar that covers 1024 + ``ahead`` cycles or more."""
+def new_packets(count: int, ahead: int = 0, messages: int = 0) -> Packets:
+    """Return a pool of free packets and an empty calendar that covers 1024 + ``ahead`` cycles or more.
+
+    Parameters
+    ----------
+    messages : int
+        Number of messages in the pool of messages.
+    """
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
     calendar, regs = np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64)
-    packets = Packets(new_records(Packet, count), new_records(Origin, count), calendar, regs)
+    packets = Packets(new_records(Packet, count), new_records(Origin, count), calendar, regs, new_messages(messages))
     packets.pool["next"] = [*range(1, count), NOBODY]
     return packets
 
@@ -201,6 +211,9 @@ def grown(packets: Packets, count: int) -> Packets:
     more.pool[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
+    messages = len(packets.messages.pool)
+    if messages:
+        more = more._replace(messages=grown_messages(packets.messages, messages + count - old))
     return more
 
 
@@ -249,6 +262,15 @@ def free(packets: Packets, packet: int) -> None:
     packets.pool[packet].next = packets.regs[FREE]
     packets.regs[FREE] = packet
     packets.regs[IN_USE] -= 1
+
+
+@inner
+def discard(packets: Packets, packet: int) -> None:
+    """Return a packet that will never arrive to the pool. Its message, if any, loses it."""
+    stream = int(packets.origin[packet].stream)
+    if is_message(stream):
+        lose(packets.messages, message_of(stream), 1)
+    free(packets, packet)
 
 
 @inner

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from vlane.errors import InputError
 from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.traffic.distributions import WHOLE, mean_of
+from vlane.study.sizes import Distribution
+from vlane.units import HEADER_BYTES
 
 PATH_SL = -1
 """SL of a class whose packets use the SL of their path."""
@@ -19,8 +22,6 @@ PATH_SL = -1
 NEVER = 1 << 60
 """A cycle beyond any run."""
 
-WHOLE = 1 << 62
-"""Probability 1; every drawn number is below."""
 _ROUNDING = 1e-9
 
 
@@ -68,8 +69,19 @@ class TrafficClass:
         Packets are generated at constant distance (CBR) instead of at random (Bernoulli).
     senders : tuple of int or None
         Sending NICs; None for all.
-    active : (int, int)
-        First cycle of generation, and the cycle in which the class ends. Packets not injected by then are discarded.
+    active : tuple of (int, int)
+        Windows, in order: first cycle of generation, and the cycle in which the window ends. Packets not injected by
+        then are discarded.
+    sizes : Distribution or None
+        Distribution of sizes that replaces ``least_bytes`` and ``most_bytes``.
+    mtu : int
+        0: sizes are those of packets. Otherwise they are the payloads of messages, which are sent in packets with up to
+        ``mtu`` bytes of payload.
+    on, off : Distribution or None
+        Lengths of bursts and pauses in cycles. Packets are generated in bursts only, at a load that makes ``load`` the
+        mean.
+    course : tuple of (int, float)
+        Factors of the load, each from its cycle on; the first cycle is 0. Empty for a constant load.
     """
 
     sl: int
@@ -83,13 +95,40 @@ class TrafficClass:
     burst_to_one: bool = False
     regular: bool = False
     senders: tuple[int, ...] | None = None
-    active: tuple[int, int] = (0, NEVER)
+    active: tuple[tuple[int, int], ...] = ((0, NEVER),)
+    sizes: Distribution | None = None
+    mtu: int = 0
+    on: Distribution | None = None
+    off: Distribution | None = None
+    course: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def burstiness(self) -> float:
+        """Load during bursts relative to the mean load, 1 without bursts and pauses."""
+        if self.on is None or self.off is None:
+            return 1.0
+        on, off = (mean_of(each, lambda most: most * (most + 1) // 2) for each in (self.on, self.off))
+        return (on + off) / on
+
+    @property
+    def peak(self) -> float:
+        """Largest load at any time relative to ``load``."""
+        return max((factor for _, factor in self.course), default=self.burstiness)
 
 
 def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
-    """Return the mean number of flits of a class's packets."""
-    sizes = np.arange(each.least_bytes, each.most_bytes + 1)
-    return float((-(-sizes // flit_bytes)).mean())
+    """Return the mean number of flits of a class's packets, or of all packets of a message."""
+    sizes = each.sizes or Distribution.of([(each.least_bytes, each.most_bytes, 1.0)])
+    payload, header = (each.mtu, HEADER_BYTES) if each.mtu else (sizes.largest, 0)
+    ends = np.cumsum(-(-(np.arange(payload + 1) + header) // flit_bytes)) - -(-header // flit_bytes)
+
+    def total(most: int) -> int:
+        """Return the flits of one message or packet of every size up to ``most``."""
+        whole, rest = divmod(most, payload)
+        last = int(ends[payload] - ends[payload - 1])
+        return last * (payload * whole * (whole - 1) // 2 + whole * rest) + whole * int(ends[payload]) + int(ends[rest])
+
+    return mean_of(sizes, total)
 
 
 def senders_of(each: TrafficClass, nics: int) -> NDArray[np.bool_]:
@@ -129,16 +168,28 @@ def paces_of(
     Raises
     ------
     InputError
-        If weights give a NIC more than one flit per cycle.
+        If weights, bursts or factors give a NIC more than one flit per cycle.
     """
     rows: dict[tuple[float, bool], int] = {}
     pace = np.zeros((nics, len(classes)), np.int64)
     for number, each in enumerate(classes):
         chances, of_nic = np.unique(_loads_of_nics(each, nics), return_inverse=True)
-        chances = chances / mean_flits(each, flit_bytes) / each.burst
+        peak = each.peak
+        if peak > 1 and chances.max() * peak > 1 + _ROUNDING:
+            most = each.load / chances.max() / peak
+            must = f"at most {most:.4g}, or a host sends {chances.max() * peak:.4g} flits per cycle at times"
+            raise InputError("load", must, each.load)
+        chances = chances / mean_flits(each, flit_bytes) / each.burst * peak
         own = [rows.setdefault((chance, each.regular), len(rows)) for chance in map(float, chances)]
         pace[:, number] = np.array(own)[of_nic]
     return list(rows), pace
+
+
+def course_table(classes: Sequence[TrafficClass]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the (cycle, relative factor in 2**-30) rows of all classes, and the first and end row of each class."""
+    rows = [(cycle, round(factor / each.peak * (1 << 30))) for each in classes for cycle, factor in each.course]
+    ends = np.cumsum([0, *(len(each.course) for each in classes)])
+    return np.array(rows, np.int64).reshape(-1, 2), np.stack([ends[:-1], ends[1:]], axis=1)
 
 
 def pair_table(classes: Sequence[TrafficClass], nics: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,35 +8,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
-from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded_each
+from vlane.golden.compiler.records import new_records
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.random_bits import seeded_each
 from vlane.golden.traffic.classes import (
     NEVER,
-    WHOLE,
     PairWeights,
     TrafficClass,
+    course_table,
     drawn_connections,
     paces_of,
     pair_table,
     senders_of,
 )
 from vlane.golden.traffic.connections import new_connections
+from vlane.golden.traffic.distributions import WHOLE, stacked
+from vlane.golden.traffic.messages import NONE, Backlog
 from vlane.golden.traffic.sources import (
     AT,
-    BURST,
     BY_CONNECTION,
     BY_TABLE,
     BY_WEIGHT,
     CERTAIN,
     CONNECTED,
+    COURSE,
+    COURSE_END,
     FROM_TRACE,
     GUIDE_SHIFT,
+    IN_MESSAGES,
     KIND,
+    OFF,
+    OFF_END,
+    ON,
+    ON_END,
+    ON_SHARE,
+    SETTINGS,
+    SIZES,
+    SIZES_END,
     TABLE,
+    TO_ONE,
     TO_OTHERS,
     UNIFORM,
+    WINDOWS,
+    WINDOWS_END,
     Sources,
-    gap,
+    begin,
 )
 from vlane.study.cbr_list import CbrList
 
@@ -79,6 +95,8 @@ def new_sources(
     ------
     InputError
         If there are more than 64 queues.
+    ValueError
+        If classes of messages have different MTUs.
     """
     rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1], trace[:, 3]))]
     levels, own = np.unique(rows[:, 3]), len(classes)
@@ -96,8 +114,19 @@ def new_sources(
     place[own + len(levels) : own + len(levels) + len(sls)] = heaps
     chances, pace = paces_of(classes, nics, flit_bytes)
     pairs, weighed = pair_table(classes, nics)
+    tables = [table for each in classes for table in (each.sizes, each.on, each.off)]
+    ranges, places = stacked(tables)
+    course, courses = course_table(classes)
+    windows = np.array([window for each in classes for window in each.active], np.int64)
+    ends = np.cumsum([len(each.active) for each in classes])
+    mtus = {each.mtu for each in classes if each.mtu}
+    if len(mtus) > 1:
+        raise ValueError("classes of messages have different MTUs")
+    mtu = max(mtus, default=0)
+    backlog = new_records(Backlog, *((nics, count) if mtu else (0, 0)))
+    backlog["sending"] = backlog["first"] = NONE
     sources = Sources(
-        setting=np.zeros((count, 8), np.int64),
+        setting=np.zeros((count, SETTINGS), np.int64),
         pace=pace,
         patience=np.zeros((len(chances), TABLE), np.int64),
         guide=np.zeros((len(chances), WHOLE >> GUIDE_SHIFT, 2), np.int64),
@@ -119,13 +148,23 @@ def new_sources(
         trace=np.ascontiguousarray(rows[:, [0, 2, 3, 4]]),
         place=place,
         connections=connected,
-        active=np.array([each.active for each in classes], np.int64),
+        active=np.array([(each.active[0][0], each.active[0][1]) for each in classes], np.int64),
+        windows=windows,
+        window=np.tile(np.append(0, ends[:-1]), (nics, 1)),
+        on_left=np.zeros((nics, count), np.int64),
+        course=course,
+        ranges=ranges,
+        backlog=backlog,
+        mtu=mtu,
         flit_bits=flit_bytes.bit_length() - 1,
     )
     for row, (chance, is_regular) in enumerate(chances):
         _set_pace(sources, row, chance, is_regular=is_regular)
     for number, each in enumerate(classes):
         _set_class(sources, number, each, seed)
+    sources.setting[:, [SIZES, SIZES_END, ON, ON_END, OFF, OFF_END]] = places.reshape(count, 6)
+    sources.setting[:, [COURSE, COURSE_END]] = courses
+    sources.setting[:, WINDOWS], sources.setting[:, WINDOWS_END] = np.append(0, ends[:-1]), ends
     sources.bits[:, :, 0] = seeded_each(seed, np.arange(nics)[:, None], np.arange(count))
     _begin(sources, np.array([chance > 0 for chance, _ in chances], np.bool_))
     for number in range(own, own + len(levels)):
@@ -155,7 +194,7 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> 
     sources.sends[:, number] = senders_of(each, nics)
     hot = int(each.hot_share * CERTAIN) if each.hot_hosts else 0
     sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
-    sources.setting[number] = (
+    sources.setting[number, : TO_ONE + 1] = (
         len(each.hot_hosts),
         kind,
         each.sl,
@@ -165,6 +204,8 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> 
         hot,
         each.burst_to_one,
     )
+    sources.setting[number, IN_MESSAGES] = each.mtu > 0
+    sources.setting[number, ON_SHARE] = int(CERTAIN / each.burstiness)
 
 
 def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) -> None:
@@ -186,15 +227,4 @@ def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
     for nic in range(sources.due.shape[0]):
         for number in range(sources.due.shape[1]):
             if sends[sources.pace[nic, number]]:
-                sources.due[nic, number] = _first_due(sources, nic, number)
-
-
-@inner
-def _first_due(sources: Sources, nic: int, number: int) -> int:
-    """Return the cycle of a class's first packet, at a random phase for CBR."""
-    sources.left[nic, number] = sources.setting[number, BURST]
-    period = sources.period[sources.pace[nic, number]]
-    begin = int(sources.active[number, 0])
-    if period == 0:
-        return begin + gap(sources, nic, number) - 1
-    return begin + ((period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32)
+                begin(sources, nic, number)

@@ -12,10 +12,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.traffic.classes import NEVER, PATH_SL
 from vlane.golden.traffic.connections import Connections, due_next, put_off
+from vlane.golden.traffic.distributions import draw_number
+from vlane.golden.traffic.messages import (
+    NO_STREAM,
+    NONE,
+    Backlog,
+    Messages,
+    lose,
+    new_message,
+    next_part,
+    packets_of,
+    stream_of,
+)
 
 TABLE = 1024
 """Number of cycles that a row of ``patience`` covers."""
@@ -25,7 +38,10 @@ CERTAIN = 1 << 30
 
 (UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION) = range(7)
 (AT, TO, WITH_SL, SIZE) = range(4)
-(HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE) = range(8)
+(HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE, SIZES, SIZES_END, IN_MESSAGES) = range(11)
+(ON, ON_END, OFF, OFF_END, ON_SHARE, COURSE, COURSE_END, WINDOWS, WINDOWS_END) = range(11, 20)
+SETTINGS = 20
+"""Number of settings of a class."""
 
 
 class Sources(NamedTuple):
@@ -33,8 +49,10 @@ class Sources(NamedTuple):
 
     Parameters
     ----------
-    setting : array of int64, (classes, 8)
-        Settings of each class.
+    setting : array of int64, (classes, SETTINGS)
+        Settings of each class. ``SIZES`` to ``SIZES_END`` is its range of ``ranges``, empty if sizes are ``LEAST`` to
+        ``MOST``. Likewise ``ON`` and ``OFF`` are its lengths of bursts and pauses, ``COURSE`` its range of ``course``,
+        and ``WINDOWS`` its range of ``windows``.
     pace : array of int64, (NICs, classes)
         Row in ``patience``, ``guide`` and ``period``; equal loads share a row.
     patience : array of int64, (paces, 1024)
@@ -79,7 +97,21 @@ class Sources(NamedTuple):
     connections : Connections
         Connections.
     active : array of int64, (classes, 2)
-        First and end cycle of each class.
+        First cycle of each class, and end of its first window.
+    windows : array of int64, (windows, 2)
+        First cycle and end of each window.
+    window : array of int64, (NICs, classes)
+        Present window of each class at each NIC.
+    on_left : array of int64, (NICs, classes)
+        Cycles left of the present burst, for classes with bursts and pauses.
+    course : array of int64, (rows, 2)
+        Courses of the load: cycle, and probability in 2**-30 that a packet drawn for the largest load is generated.
+    ranges : array of int64, (ranges, 3)
+        Distributions of sizes and of lengths of bursts and pauses (``distributions.py``).
+    backlog : Records of Backlog, (NICs, classes) or (0, 0)
+        Messages of each queue; empty if no class sends messages.
+    mtu : int
+        Largest payload of a packet of a message in bytes; 0 if no class sends messages.
     flit_bits : int
         Log2 of the flit size in bytes.
     """
@@ -107,6 +139,13 @@ class Sources(NamedTuple):
     place: NDArray[np.int64]
     connections: Connections
     active: NDArray[np.int64]
+    windows: NDArray[np.int64]
+    window: NDArray[np.int64]
+    on_left: NDArray[np.int64]
+    course: NDArray[np.int64]
+    ranges: NDArray[np.int64]
+    backlog: Records[Backlog]
+    mtu: int
     flit_bits: int
 
 
@@ -137,7 +176,7 @@ def gap(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def advance(sources: Sources, nic: int, number: int) -> None:
+def advance(sources: Sources, messages: Messages, nic: int, number: int) -> None:  # noqa: ARG001 - replies will need it
     """Advance a class to its next packet and update ``due``."""
     setting = sources.setting[number]
     if setting[KIND] == FROM_TRACE:
@@ -151,20 +190,126 @@ def advance(sources: Sources, nic: int, number: int) -> None:
         sources.left[nic, number] -= 1
         if sources.left[nic, number] == 0:
             sources.left[nic, number] = setting[BURST]
-            period = sources.period[sources.pace[nic, number]]
-            if period == 0:
-                sources.due[nic, number] += gap(sources, nic, number)
-            else:
-                exact = sources.fraction[nic, number] + period
-                sources.due[nic, number] += exact >> 32
-                sources.fraction[nic, number] = exact & 0xFFFF_FFFF
+            if setting[IN_MESSAGES] != 0:
+                sources.backlog[nic, number].sending = NONE
+            sources.due[nic, number] = _next_arrival(sources, nic, number)
+            if setting[WINDOWS_END] - setting[WINDOWS] > 1:
+                _find_window(sources, nic, number)
     _find_earliest(sources, nic)
 
 
 @inner
-def end_class(sources: Sources, nic: int, number: int) -> None:
-    """End a class at a NIC."""
-    sources.due[nic, number] = NEVER
+def _next_arrival(sources: Sources, nic: int, number: int) -> int:
+    """Return the cycle of the packet after that of cycle ``due``."""
+    setting, due = sources.setting[number], int(sources.due[nic, number])
+    if setting[COURSE] < setting[COURSE_END]:
+        return _follow_course(sources, nic, number, due)
+    period = sources.period[sources.pace[nic, number]]
+    if period == 0:
+        steps = gap(sources, nic, number)
+    else:
+        exact = sources.fraction[nic, number] + period
+        steps = exact >> 32
+        sources.fraction[nic, number] = exact & 0xFFFF_FFFF
+    if setting[ON] < setting[ON_END]:
+        return _skip_pauses(sources, nic, number, due, steps)
+    return due + steps
+
+
+@inner
+def _skip_pauses(sources: Sources, nic: int, number: int, cycle: int, steps: int) -> int:
+    """Return the cycle ``steps`` cycles of bursts after a cycle. Pauses between bursts are not counted."""
+    setting, bits = sources.setting[number], sources.bits[nic, number]
+    left = sources.on_left[nic, number]
+    while steps > left:
+        steps -= left
+        cycle += left + draw_number(sources.ranges, setting[OFF], setting[OFF_END], bits)
+        left = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
+    sources.on_left[nic, number] = left - steps
+    return cycle + steps
+
+
+@inner
+def _follow_course(sources: Sources, nic: int, number: int, cycle: int) -> int:
+    """Return the next cycle of generation after a cycle, for a load that changes with time, or ``NEVER``.
+
+    Packets are drawn for the largest load, and each is generated with the probability of its cycle.
+    """
+    setting, bits, course = sources.setting[number], sources.bits[nic, number], sources.course
+    while True:
+        cycle += gap(sources, nic, number)
+        low, high = setting[COURSE], setting[COURSE_END]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if course[middle, 0] <= cycle:
+                low = middle
+            else:
+                high = middle
+        if below(bits, CERTAIN) < course[low, 1]:
+            return cycle
+        if course[low, 1] == 0:
+            while low < setting[COURSE_END] and course[low, 1] == 0:
+                low += 1
+            if low == setting[COURSE_END]:
+                return NEVER
+            cycle = course[low, 0] - 1  # the next packet does not depend on the time before
+
+
+@inner
+def is_over(sources: Sources, nic: int, number: int, cycle: int) -> bool:
+    """Return whether the present window of a class has ended by a cycle."""
+    return cycle >= sources.active[number, 1] and cycle >= sources.windows[sources.window[nic, number], 1]
+
+
+@inner
+def _find_window(sources: Sources, nic: int, number: int) -> None:
+    """Move a class to a later window if its next packet is due after the present one."""
+    last = sources.setting[number, WINDOWS_END] - 1
+    while sources.window[nic, number] < last and is_over(sources, nic, number, sources.due[nic, number]):
+        sources.window[nic, number] += 1
+        _begin_window(sources, nic, number)
+
+
+@inner
+def _begin_window(sources: Sources, nic: int, number: int) -> None:
+    """Draw the first packet of the present window, at a random phase for CBR."""
+    setting, bits = sources.setting[number], sources.bits[nic, number]
+    sources.left[nic, number] = setting[BURST]
+    before = int(sources.windows[sources.window[nic, number], 0]) - 1
+    if setting[COURSE] < setting[COURSE_END]:
+        sources.due[nic, number] = _follow_course(sources, nic, number, before)
+        return
+    period = sources.period[sources.pace[nic, number]]
+    steps = ((period >> 16) * below(bits, 1 << 16) >> 32) + 1 if period != 0 else gap(sources, nic, number)
+    if setting[ON] < setting[ON_END]:
+        if below(bits, CERTAIN) >= setting[ON_SHARE]:
+            before += draw_number(sources.ranges, setting[OFF], setting[OFF_END], bits)
+        sources.on_left[nic, number] = draw_number(sources.ranges, setting[ON], setting[ON_END], bits)
+        sources.due[nic, number] = _skip_pauses(sources, nic, number, before, steps)
+    else:
+        sources.due[nic, number] = before + steps
+
+
+@inner
+def begin(sources: Sources, nic: int, number: int) -> None:
+    """Draw the first packet of a class."""
+    _begin_window(sources, nic, number)
+    _find_window(sources, nic, number)
+
+
+@inner
+def end_class(sources: Sources, messages: Messages, nic: int, number: int) -> None:
+    """End the present window of a class at a NIC. The rest of a message is never sent."""
+    if sources.setting[number, IN_MESSAGES] != 0:
+        backlog = sources.backlog[nic, number]
+        if backlog.sending != NONE:
+            lose(messages, backlog.sending, sources.left[nic, number])
+            backlog.sending = NONE
+    if sources.window[nic, number] + 1 < sources.setting[number, WINDOWS_END]:
+        sources.window[nic, number] += 1
+        begin(sources, nic, number)
+    else:
+        sources.due[nic, number] = NEVER
     _find_earliest(sources, nic)
 
 
@@ -215,23 +360,52 @@ def _destination(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int, int]:
-    """Draw the packet that a class has due and return (destination NIC, DLID, SL, bytes, flits, connection).
+def _size(sources: Sources, nic: int, number: int) -> int:
+    """Draw the size of a packet or message from the distribution of its class."""
+    setting, bits = sources.setting[number], sources.bits[nic, number]
+    if setting[SIZES] < setting[SIZES_END]:
+        return draw_number(sources.ranges, setting[SIZES], setting[SIZES_END], bits)
+    size = int(setting[LEAST])
+    if setting[MOST] > size:
+        size += below(bits, setting[MOST] - size + 1)
+    return size
+
+
+@inner
+def _sending(sources: Sources, messages: Messages, nic: int, number: int) -> int:
+    """Return the message whose packets a class sends. A new message draws destination and size."""
+    backlog = sources.backlog[nic, number]
+    if backlog.sending == NONE:
+        to, size = _destination(sources, nic, number), _size(sources, nic, number)
+        backlog.sending = new_message(messages, nic, to, number, size, sources.mtu, sources.due[nic, number])
+        sources.left[nic, number] = packets_of(size, sources.mtu)
+    return int(backlog.sending)
+
+
+@inner
+def draw_packet(sources: Sources, messages: Messages, nic: int, number: int) -> tuple[int, int, int, int, int, int]:
+    """Draw the packet that a class has due and return (destination NIC, DLID, SL, bytes, flits, stream).
 
     Call it once per packet, because it advances the random sequence.
     """
     setting, bits = sources.setting[number], sources.bits[nic, number]
-    row, connection = sources.place[number, nic, 0], -1
+    row, stream = sources.place[number, nic, 0], NO_STREAM
     if setting[KIND] == FROM_TRACE:
         to, size = sources.trace[row, TO], sources.trace[row, SIZE]
     elif setting[KIND] == BY_CONNECTION:
-        connection = due_next(sources.connections, row)
-        connection_state = sources.connections.each[connection]
+        stream = due_next(sources.connections, row)
+        connection_state = sources.connections.each[stream]
         to, size = int(connection_state.target), int(connection_state.bytes)
+    elif setting[IN_MESSAGES] != 0:
+        message = _sending(sources, messages, nic, number)
+        to, size, stream = (
+            int(messages.pool[message].target),
+            next_part(messages, message, sources.mtu),
+            stream_of(message),
+        )
     else:
-        to, size = _destination(sources, nic, number), setting[LEAST]
-    if setting[MOST] > size:
-        size += below(bits, setting[MOST] - size + 1)
+        to = _destination(sources, nic, number)
+        size = _size(sources, nic, number)
     dlid = sources.lids[to, 0]
     if sources.lids[to, 1] > 1:
         dlid += below(bits, sources.lids[to, 1])
@@ -239,4 +413,4 @@ def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int,
     if sl == PATH_SL:
         sl = int(sources.path_sl[nic, to])
     flits = ((size - 1) >> sources.flit_bits) + 1
-    return to, dlid, sl, size, flits, connection
+    return to, dlid, sl, size, flits, stream

@@ -57,6 +57,7 @@ def print_summary(runs: list[MadeRun], *, is_replay: bool, most: int | None) -> 
     for made in _by_point(runs) if len(list(_by_point(runs))) == 1 else ():
         results = [run.result for run in made]
         _print_shares(results)
+        _print_messages(results)
         _print_deadlines(results)
         _print_congestion(results)
 
@@ -168,6 +169,39 @@ def _print_shares(runs: list[RunResult]) -> None:
     if rows:
         title = f"table's shares at outputs busy for {BACKLOGGED:.0%} of the time; contested: starts with a choice"
         show(table(title, [">load", ">SL", ">programmed", ">measured", ">contested"], rows))
+
+
+def _print_messages(runs: list[RunResult]) -> None:
+    """Print the latencies of messages, from generation to the last flit, if traffic consists of messages."""
+    rows = [
+        [
+            f"{run.load:g}",
+            str(run.seed),
+            str(each.traffic),
+            each.kind,
+            f"{each.messages:,}",
+            _shown(each.bytes / each.messages if each.messages else None, ",.0f", 1),
+            _shown(each.latency_mean_cycles, ",.1f", 1),
+            *(_shown(rank, ",.0f", 1) for rank in (each.latency_p50_cycles, each.latency_p99_cycles)),
+            _shown(each.latency_max_cycles, ",.0f", 1),
+        ]
+        for run in runs
+        for each in run.messages
+    ]
+    if rows:
+        columns = [
+            ">load",
+            ">seed",
+            ">traffic",
+            "kind",
+            ">messages",
+            ">mean bytes",
+            ">mean",
+            ">p50",
+            ">p99",
+            ">longest",
+        ]
+        show(table("messages: latencies from generation to the last flit, in cycles", columns, rows))
 
 
 def _print_deadlines(runs: list[RunResult]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,12 @@ from vlane.golden.topologies.topology import Topology
 from vlane.golden.traffic.classes import NEVER, PATH_SL, PairWeights, TrafficClass
 from vlane.plugins import found
 from vlane.sim_top.scenario.plugged_world import plugged_destinations
+from vlane.study.courses import Course, lengths, read_course
+from vlane.study.sizes import Distribution, sizes_of
 from vlane.study.study import Study
-from vlane.study.traffic import FILE_PATTERNS, class_loads
+from vlane.study.traffic import FILE_PATTERNS, Traffic, class_loads
 from vlane.study.traffic_pairs import read_connections, read_matrix
+from vlane.units import HEADER_BYTES
 
 _READERS: dict[str, Callable[[Path, int], NDArray[np.float64]]] = dict(
     zip(FILE_PATTERNS, (read_connections, read_matrix), strict=True)
@@ -60,8 +63,40 @@ def read_pairs(study: Study, base: Path, hosts: int) -> dict[int, PairWeights]:
     return pairs
 
 
+def read_all_sizes(study: Study, base: Path) -> list[Distribution]:
+    """Return the sizes of packets or messages of each class.
+
+    Raises
+    ------
+    InputError
+        If a file is rejected (see ``vlane.study.sizes``).
+    """
+    return [sizes_of(each.sizes, base, each.largest_size) for each in study.traffic]
+
+
+def read_courses(study: Study, base: Path) -> dict[int, Course]:
+    """Return the factors of the load over time from the files of classes, by class number.
+
+    Raises
+    ------
+    InputError
+        If a file is rejected (see ``vlane.study.courses``).
+    """
+    return {number: read_course(base / each.rates) for number, each in enumerate(study.traffic) if each.rates}
+
+
+def largest_packet(each: Traffic, sizes: Distribution, mtu: int) -> int:
+    """Return the size of the largest packet of a class in bytes."""
+    return sizes.largest if each.message_bytes is None else min(sizes.largest, mtu) + HEADER_BYTES
+
+
 def traffic_classes(
-    study: Study, topology: Topology, pairs: Mapping[int, PairWeights], load: float
+    study: Study,
+    topology: Topology,
+    pairs: Mapping[int, PairWeights],
+    sizes: Sequence[Distribution],
+    courses: Mapping[int, Course],
+    load: float,
 ) -> list[TrafficClass]:
     """Return the traffic classes of a run at a load.
 
@@ -75,8 +110,10 @@ def traffic_classes(
         TrafficClass(
             sl=PATH_SL if each.sl == "path" else each.sl,
             load=loads[number],
-            least_bytes=each.sizes[0],
-            most_bytes=each.sizes[1],
+            least_bytes=int(sizes[number].least[0]),
+            most_bytes=int(sizes[number].most[0]),
+            sizes=sizes[number] if len(sizes[number].weight) > 1 else None,
+            mtu=0 if each.message_bytes is None else study.nic.mtu_bytes,
             pattern=pairs.get(number) or _pattern(each.pattern, topology),
             hot_share=each.hot_share,
             hot_hosts=tuple(each.hot_hosts),
@@ -84,10 +121,17 @@ def traffic_classes(
             burst_to_one=each.burst_to == "one",
             regular=each.regular,
             senders=None if each.hosts is None else tuple(each.hosts),
-            active=(0, NEVER) if each.active_cycles is None else (each.active_cycles[0], each.active_cycles[1]),
+            active=tuple((first, end) for first, end in each.windows) or ((0, NEVER),),
+            on=_lengths(each.on_cycles, each.pareto_shape),
+            off=_lengths(each.off_cycles, each.pareto_shape),
+            course=courses.get(number, ()),
         )
         for number, each in enumerate(study.traffic)
     ]
+
+
+def _lengths(mean: float | None, shape: float | None) -> Distribution | None:
+    return None if mean is None else lengths(mean, shape)
 
 
 def _pattern(name: str, topology: Topology) -> str | tuple[int, ...]:

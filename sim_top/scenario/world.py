@@ -40,10 +40,19 @@ from vlane.sim_top.scenario.equipment import buffers_of, cables_of
 from vlane.sim_top.scenario.planned_voqsw import with_voqsw
 from vlane.sim_top.scenario.plugged_world import plugged_routes, plugged_topology
 from vlane.sim_top.scenario.port_settings import admitted_settings, port_settings
-from vlane.sim_top.scenario.traffic import check_traffic, read_pairs, traffic_classes
+from vlane.sim_top.scenario.traffic import (
+    check_traffic,
+    largest_packet,
+    read_all_sizes,
+    read_courses,
+    read_pairs,
+    traffic_classes,
+)
 from vlane.study.cbr_list import CbrList, read_cbr_list
+from vlane.study.courses import Course
 from vlane.study.networks import BY_LMC, lmc_of, vls_per_sl
 from vlane.study.packet_trace import read_packet_trace
+from vlane.study.sizes import Distribution
 from vlane.study.study import Study
 from vlane.tables.sc import SC15, SC_COUNT
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
@@ -71,6 +80,10 @@ class World:
         SL of each path; empty if the traffic classes set the SLs.
     pairs : dict of int to PairWeights
         Host pairs of classes with a file, by class number.
+    sizes : list of Distribution
+        Sizes of packets or messages of each class.
+    courses : dict of int to Course
+        Factors of the load over time of classes with a file of rates, by class number.
     replayed : array of int64, (packets, 5)
         Cycle, source, destination, SL and bytes of each replayed packet.
     levels : dict
@@ -103,6 +116,8 @@ class World:
     routes: Routes | ChannelRoutes
     path_sl: NDArray[np.int16]
     pairs: dict[int, PairWeights]
+    sizes: list[Distribution]
+    courses: dict[int, Course]
     replayed: NDArray[np.int64]
     levels: dict[int | str, int]
     data_vls: int
@@ -129,7 +144,8 @@ def make_world(study: Study, base: Path) -> World:
     kind = study.switch.record
     replayed = read_packet_trace(base / study.trace.file) if study.trace else np.zeros((0, 5), np.int64)
     listed, refused = _listed(study, base), 0
-    levels = _levels(study, replayed, listed)
+    sizes = read_all_sizes(study, base)
+    levels = _levels(study, sizes, replayed, listed)
     if study.network.topology == "fabric":
         captured = from_fabric(load_fabric(base / study.network.folder))
         topology, plain, lanes = captured.topology, captured.routes, captured.data_vls
@@ -148,7 +164,7 @@ def make_world(study: Study, base: Path) -> World:
         if study.buffers.largest_blocks < max(largest):
             raise InputError("buffers.largest_blocks", f"at least {max(largest)}", study.buffers.largest_blocks)
         largest = (study.buffers.largest_blocks,) * lanes
-    sizes, nic, central = buffers_of(study, largest)
+    buffers, nic, central = buffers_of(study, largest)
     _check_connected(study, listed, topology, plain, lanes)
     if study.admission is not None:
         paths = ConnectionPaths(topology, plain)
@@ -179,10 +195,12 @@ def make_world(study: Study, base: Path) -> World:
         routes=routes,
         path_sl=path_sl,
         pairs=read_pairs(study, base, len(topology.hosts)),
+        sizes=sizes,
+        courses=read_courses(study, base),
         replayed=replayed,
         levels=levels,
         data_vls=lanes,
-        buffers=sizes,
+        buffers=buffers,
         nic=nic,
         cables=cables_of(study, topology, captured.rates if captured else {}),
         central=central,
@@ -218,11 +236,13 @@ def _check_connected(
     check_column("sl", "an SL with a VL (link.vl_of_sl, link.data_vls)", listed.sl, dropped)
 
 
-def _levels(study: Study, replayed: NDArray[np.int64], listed: CbrList) -> dict[int | str, int]:
+def _levels(
+    study: Study, sizes: list[Distribution], replayed: NDArray[np.int64], listed: CbrList
+) -> dict[int | str, int]:
     """Return the size in bytes of the largest packet of each SL in use. ``path`` stands for the SLs of paths."""
     levels: dict[int | str, int] = {}
-    for each in study.traffic:
-        levels[each.sl] = max(levels.get(each.sl, 0), each.sizes[1])
+    for each, own in zip(study.traffic, sizes, strict=True):
+        levels[each.sl] = max(levels.get(each.sl, 0), largest_packet(each, own, study.nic.mtu_bytes))
     for sl in map(int, np.unique(replayed[:, 3])):
         levels[sl] = max(levels.get(sl, 0), int(replayed[replayed[:, 3] == sl, 4].max()))
     for sl in map(int, np.unique(listed.sl)):
@@ -329,7 +349,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     """Return the idle network of one run."""
     study, flit = world.study, world.study.link.flit_bytes
     sources = new_sources(
-        traffic_classes(study, world.topology, world.pairs, load),
+        traffic_classes(study, world.topology, world.pairs, world.sizes, world.courses, load),
         nics=len(world.topology.hosts),
         flit_bytes=flit,
         seed=seed,
@@ -349,6 +369,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         sls=world.routes.nic_vl.shape[1],
         connections=world.connections,
         sources=study.measure.sources,
+        message_rows=len(sources.setting) if sources.mtu else 0,
     )
     return assemble(
         world.topology,

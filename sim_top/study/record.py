@@ -57,7 +57,7 @@ def named_files(study: Study, base: Path) -> list[tuple[str, list[Path]]]:
         study.trace and study.trace.file,
         study.connections and study.connections.file,
         study.congestion and study.congestion.opensm_conf,
-        *(each.file for each in study.traffic),
+        *(name for each in study.traffic for name in each.files),
     ]
     files = [(str(name), [base / name]) for name in names if name]
     folder = getattr(study.network, "folder", None)

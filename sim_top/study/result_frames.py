@@ -91,7 +91,7 @@ _TYPES = {
     "str": pl.String,
     "list[float]": pl.List(pl.Float64),
 }
-_APART = ("per_sl", "deadlines", "congestion")
+_APART = ("per_sl", "deadlines", "congestion", "messages")
 """Fields of a run's result that are not columns of the table of runs."""
 _LEVEL = [(each.name, str(each.type)) for each in fields(PerSL)]
 _RUN = [(each.name, str(each.type)) for each in fields(RunResult) if each.name not in _APART]

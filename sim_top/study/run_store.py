@@ -25,7 +25,7 @@ from vlane.sim_top.study.times import timed_frame
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
-TABLES = ("links", "flows", "histograms")
+TABLES = ("links", "flows", "histograms", "messages")
 """Tables that are also stored joined over all runs."""
 _LOCK = ".lock"
 _MUST = "an empty folder or one with runs of this study"
@@ -85,7 +85,7 @@ _POINT_DIGITS = 16
 class _File(_Part):
     name: str = Field(
         pattern=r"^(runs/([0-9a-f]{16}-)?load[0-9.e+-]+-seed[0-9]+\.([a-z]+\.parquet|json)"
-        r"|(results|runs|links|flows|histograms)\.parquet)$"
+        r"|(results|runs|links|flows|histograms|messages)\.parquet)$"
     )
     sha256: str
     rows: int | None = None

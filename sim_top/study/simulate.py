@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import resource
 from collections import deque
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
 from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
 from vlane.sim_top.study.latencies import PERCENTILES, histogram_table, quantile
+from vlane.sim_top.study.message_tables import OfMessages, message_table, messages_of
 from vlane.sim_top.study.progress import Heartbeat
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, latency_rises
@@ -155,6 +156,8 @@ class RunResult:
         Statistics of levels with connections that have deadlines.
     congestion : OfCongestion or None
         Counts of congestion control; ``None`` without it.
+    messages : list of OfMessages
+        Results of traffic classes that send messages.
     """
 
     load: float
@@ -176,6 +179,7 @@ class RunResult:
     per_sl: list[PerSL]
     deadlines: list[OfDeadlines]
     congestion: OfCongestion | None = None
+    messages: list[OfMessages] = field(default_factory=list)
 
 
 def simulate(
@@ -229,6 +233,7 @@ def simulate(
         "links": lambda: link_table(world, net, packets),
         "flows": lambda: flow_table(world, net, {level.sl for level in result.per_sl if level.saturated}),
         "histograms": lambda: histogram_table(net.meters),
+        "messages": lambda: message_table(result.messages),
         "connections": lambda: connection_table(world.connections, net.meters),
         "trace": lambda: trace_table(world, network, frames, net, packets),
     }
@@ -305,6 +310,7 @@ def _result(world: World, net: Network, *, load: float, seed: int, seconds: floa
         per_sl=levels,
         deadlines=deadlines_of(world.connections, net.meters),
         congestion=congestion_of(net),
+        messages=messages_of(world.study, net.meters.messages, {level.sl for level in levels if level.saturated}),
     )
 
 
@@ -427,5 +433,6 @@ def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[st
     """Return the names of a run's tables."""
     measure = world.study.measure
     has = {"links": True, "flows": measure.flows, "histograms": measure.histograms}
+    has["messages"] = any(each.message_bytes is not None for each in world.study.traffic)
     has["connections"] = world.study.connections is not None
     return [*(name for name, there in has.items() if there and with_tables), *["trace"] * trace]

@@ -91,8 +91,13 @@ def run_sweep(
         _check_headers(sweep)
     for point in sweep.points:
         study = point.world.study
-        by_fcps, with_congestion = CREDIT_SCHEMES[study.link.credits].by_fcps, study.congestion is not None
-        check_parts(cores, point.world.topology.switches, by_fcps=by_fcps, with_congestion=with_congestion)
+        check_parts(
+            cores,
+            point.world.topology.switches,
+            by_fcps=CREDIT_SCHEMES[study.link.credits].by_fcps,
+            with_congestion=study.congestion is not None,
+            with_messages=any(each.message_bytes is not None for each in study.traffic),
+        )
     wanted = [(key, point) for point in sweep.points for key in point.runs()]
     done: dict[RunKey, MadeRun] = {}
     clocks = {point.digest: point.world.study.link.clock for point in sweep.points}

@@ -229,7 +229,7 @@ def _with_classes(classes: Sequence[TrafficClass], cycles: int) -> list[tuple[in
 def test_a_class_sends_in_its_active_cycles_only() -> None:
     """Given active cycles 500 to 1500, a class sends no packet that waited beyond its end (NCC-12)."""
     end, drained = 1500, 300
-    hot = TrafficClass(sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=(500, end))
+    hot = TrafficClass(sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=((500, end),))
 
     got = _with_classes([hot], 4000)
 
@@ -242,7 +242,9 @@ def test_a_class_sends_in_its_active_cycles_only() -> None:
 
 def test_end_of_a_class_does_not_affect_other_classes() -> None:
     """A class without active cycles sends before, during and after another class's active cycles."""
-    hot = TrafficClass(sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=(500, 1500))
+    hot = TrafficClass(
+        sl=0, load=0.5, least_bytes=BIG, most_bytes=BIG, pattern=(3, 3, 3, -1, -1), active=((500, 1500),)
+    )
     always = TrafficClass(sl=0, load=0.1, least_bytes=SMALL, most_bytes=SMALL, pattern=(4, 4, 4, -1, -1))
 
     born = [each for each, _ in _with_classes([hot, always], 4000)]

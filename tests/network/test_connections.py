@@ -10,6 +10,7 @@ import pytest
 
 from vlane.errors import InputError
 from vlane.golden.network.connection_meters import FRACTIONS, JITTERS, count_arrival, new_connection_meters
+from vlane.golden.traffic.messages import new_messages
 from vlane.golden.traffic.source_setup import new_sources
 from vlane.golden.traffic.sources import advance, draw_packet
 from vlane.sim_top.scenario.world import World, make_world
@@ -71,14 +72,14 @@ def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
         for number in range(4):
             before = (-1, -1)
             while (due := int(sources.due[nic, number])) < 2000:
-                to, dlid, sl, size, flits, connection = map(int, draw_packet(sources, nic, number))
+                to, dlid, sl, size, flits, connection = map(int, draw_packet(sources, new_messages(0), nic, number))
                 row = table.row(connection, named=True)
                 assert (nic, to, sl, size) == (row["source"], row["destination"], row["sl"], row["bytes"])
                 assert (dlid, flits) == (to, 4)
                 assert before < (due, connection)
                 before = due, connection
                 sent.setdefault(connection, []).append(due)
-                advance(sources, nic, number)
+                advance(sources, new_messages(0), nic, number)
     assert sorted(sent) == list(range(60))
     for connection, cycles in sent.items():
         interval = table["interval_cycles"][connection]

@@ -16,6 +16,7 @@ from vlane.golden.network.state import Network
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
 from vlane.golden.traffic.classes import PairWeights, TrafficClass, drawn_connections
+from vlane.golden.traffic.messages import new_messages
 from vlane.golden.traffic.sources import NEVER, advance, draw_packet
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.sweep import study_digest
@@ -48,8 +49,8 @@ def _sent(traffic: TrafficClass, cycles: int = 40_000, seed: int = 1) -> list[li
 def _of_host(net: Network, host: int, cycles: int) -> list[tuple[int, int]]:
     found = []
     while net.sources.due[host, 0] < cycles:
-        found.append((int(net.sources.due[host, 0]), draw_packet(net.sources, host, 0)[0]))
-        advance(net.sources, host, 0)
+        found.append((int(net.sources.due[host, 0]), draw_packet(net.sources, new_messages(0), host, 0)[0]))
+        advance(net.sources, new_messages(0), host, 0)
     return found
 
 

@@ -91,7 +91,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "traffic": {"compiler", "engine"},
         "links": {"compiler", "engine", "credits"},
         "buffers": {"engine", "credits"},
-        "switches": {"compiler", "engine", "congestion", "links", "schedulers"},
+        "switches": {"compiler", "engine", "congestion", "links", "schedulers", "traffic"},
         "oracle": {
             "compiler",
             "engine",

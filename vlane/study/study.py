@@ -18,7 +18,7 @@ from vlane.study.connections import AdmissionSection, ConnectionsSection, check_
 from vlane.study.events import Loss, Rewrite, Stall
 from vlane.study.networks import Name, Net, Section, vls_per_sl
 from vlane.study.swap import Swap
-from vlane.study.traffic import PacketTrace, Traffic, check_loads
+from vlane.study.traffic import NicSection, PacketTrace, Traffic, check_loads
 from vlane.study.voqsw import VOQswSection
 from vlane.switches.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.tables.sc import SC_COUNT
@@ -304,6 +304,7 @@ class Study(Section):
     voqsw: VOQswSection | None = None
     buffers: BufferSection = Field(default_factory=lambda: BufferSection.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
+    nic: NicSection = Field(default_factory=lambda: NicSection.model_validate({}))
     traffic: Annotated[list[Traffic], Field(max_length=32)] = Field(default_factory=list)
     trace: PacketTrace | None = None
     connections: ConnectionsSection | None = None
@@ -329,6 +330,11 @@ class Study(Section):
             check_loads(self.traffic, load, f"run.loads.{place}")
         if self.connections is not None and self.run.precision is not None:
             raise misplaced("run.precision", "with [connections]")
+        has_messages = any(each.message_bytes is not None for each in self.traffic)
+        if has_messages and self.run.precision is not None:
+            raise misplaced("run.precision", "with traffic.message_bytes")
+        if "nic" in self.model_fields_set and not has_messages:
+            raise misplaced("nic", "without traffic.message_bytes")
         if not self.traffic and self.run.precision is not None:
             raise misplaced("run.precision", "without [[traffic]]")
         if self.loss and not CREDIT_SCHEMES[self.link.credits].by_fcps:

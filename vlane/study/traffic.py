@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from vlane.errors import InputError, misplaced, missing_value
 from vlane.study.networks import Name, Section
+from vlane.study.sizes import MAX_MESSAGE_BYTES, Sizes, check_sizes
 from vlane.tables.sc import SC_COUNT
 from vlane.units import MAX_PACKET_BYTES
 
@@ -19,6 +20,8 @@ _CLOSE = 1e-3
 
 _Load = Annotated[float, Field(ge=0, le=1)]
 _Hosts = list[Annotated[int, Field(ge=0)]]
+_Window = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
+_MOST_WINDOWS = 1 << 12
 
 
 class Traffic(Section):
@@ -38,8 +41,15 @@ class Traffic(Section):
         description="Load of this class in flits per cycle and host, instead of a share: the same in every run, or "
         "[a, b] from the run with the smallest load to the run with the largest.",
     )
-    bytes: int | Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
-        64, description="Packet size in bytes including headers, or [least, most] with equal probability of each size."
+    bytes: Sizes = Field(
+        64,
+        description="Packet size in bytes including headers; [least, most] with equal probability of each size; a "
+        "list of [size, weight]; or a CSV or Parquet file with columns bytes, and weight or cumulative.",
+    )
+    message_bytes: Sizes | None = Field(
+        None,
+        description="Payload of a message, as for bytes, instead of packets: each arrival is a message, sent in "
+        "packets of up to nic.mtu_bytes and 26 bytes of headers.",
     )
     pattern: Literal[
         "uniform",
@@ -65,8 +75,10 @@ class Traffic(Section):
     hosts: Annotated[_Hosts, Field(min_length=1)] | None = Field(
         None, description="Numbers of the sending hosts. [default: all hosts]"
     )
-    active_cycles: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: cycles in which the hosts send; packets that wait at the end are discarded."
+    active_cycles: _Window | Annotated[list[_Window], Field(min_length=1, max_length=_MOST_WINDOWS)] | None = Field(
+        None,
+        description="[from, to], or a list of them: cycles in which the hosts send; packets that wait at the end are "
+        "discarded.",
     )
     hot_share: float = Field(
         0.0, ge=0, le=1, description="Fraction of the class's packets that is sent to the hot hosts instead."
@@ -77,11 +89,42 @@ class Traffic(Section):
         "each", description="Random destination per packet of a burst, or one for the whole burst."
     )
     regular: bool = Field(default=False, description="Equal intervals between packets instead of random ones.")
+    on_cycles: float | None = Field(
+        None, ge=1, le=1e6, description="Mean length of bursts, in which alone packets are generated; needs off_cycles."
+    )
+    off_cycles: float | None = Field(None, ge=1, le=1e9, description="Mean length of the pauses between bursts.")
+    pareto_shape: float | None = Field(
+        None,
+        gt=1,
+        le=10,
+        description="Shape of the Pareto distribution of bursts and pauses. [default: geometric lengths]",
+    )
+    rates: Name | None = Field(
+        None,
+        description="CSV or Parquet file, relative to the study, with columns cycle and factor: from each cycle on the "
+        "load is multiplied by the factor.",
+    )
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """Smallest and largest packet size in bytes."""
-        return (self.bytes[0], self.bytes[1]) if isinstance(self.bytes, list) else (self.bytes, self.bytes)
+    def sizes(self) -> Sizes:
+        """Sizes of packets or messages."""
+        return self.bytes if self.message_bytes is None else self.message_bytes
+
+    @property
+    def largest_size(self) -> int:
+        """Largest allowed size of a packet or a message in bytes."""
+        return MAX_PACKET_BYTES if self.message_bytes is None else MAX_MESSAGE_BYTES
+
+    @property
+    def windows(self) -> list[list[int]]:
+        """Windows in which the hosts send, empty without ``active_cycles``."""
+        given: list[Any] = self.active_cycles or []
+        return [given] if given and isinstance(given[0], int) else given
+
+    @property
+    def files(self) -> list[str]:
+        """Names of the files of this class."""
+        return [name for name in (self.file, self.sizes, self.rates) if isinstance(name, str)]
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -92,10 +135,12 @@ class Traffic(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Traffic:
-        least, most = self.sizes
         given = self.model_fields_set
-        if not 1 <= least <= most <= MAX_PACKET_BYTES:
-            raise InputError("bytes", f"1 to {MAX_PACKET_BYTES}, or [least, most]", self.bytes)
+        check_sizes(self.sizes, "bytes" if self.message_bytes is None else "message_bytes", self.largest_size)
+        if self.message_bytes is not None:
+            for key in ("bytes", "burst"):
+                if key in given:
+                    raise misplaced(key, "with message_bytes")
         if self.hot_share and not self.hot_hosts:
             if "hot_hosts" in given:
                 raise InputError("hot_hosts", "a non-empty list of hosts with hot_share", "an empty list")
@@ -108,11 +153,35 @@ class Traffic(Section):
             raise missing_value("file", f"pattern {self.pattern} requires it")
         if self.burst_to == "one" and self.burst == 1:
             raise misplaced("burst_to", "without burst")
-        if self.active_cycles is not None and self.active_cycles[0] >= self.active_cycles[1]:
-            raise InputError("active_cycles", "[from, to] with from < to", self.active_cycles)
+        self._check_times()
         if self.hosts is not None and len(set(self.hosts)) != len(self.hosts):
             raise InputError("hosts", "a list without repeated hosts", self.hosts)
         return self
+
+    def _check_times(self) -> None:
+        before = 0
+        for first, end in self.windows:
+            if first >= end:
+                raise InputError("active_cycles", "[from, to] with from < to", self.active_cycles)
+            if first < before:
+                must = f"in order, from cycle {before} on after the window before"
+                raise InputError("active_cycles", must, [first, end])
+            before = end
+        for one, other in (("on_cycles", "off_cycles"), ("off_cycles", "on_cycles"), ("pareto_shape", "on_cycles")):
+            if getattr(self, one) is not None and getattr(self, other) is None:
+                raise missing_value(other, f"{one} requires it")
+        if self.rates is not None:
+            for key, given in (("on_cycles", self.on_cycles is not None), ("regular", self.regular)):
+                if given:
+                    raise misplaced(key, "with rates")
+
+
+class NicSection(Section):
+    """Settings of all NICs."""
+
+    mtu_bytes: Literal[256, 512, 1024, 2048, 4096] = Field(
+        4096, description="Largest payload of a packet of a message in bytes."
+    )
 
 
 class PacketTrace(Section):
@@ -135,7 +204,7 @@ def check_loads(traffic: Sequence[Traffic], load: float, field: str) -> None:
         raise InputError(field, "at most 1.0", load)
     loads = class_loads(traffic, load)
     hosts: set[int | None] = {None, *(host for each in traffic for host in each.hosts or ())}
-    starts = {0, *(each.active_cycles[0] for each in traffic if each.active_cycles)}
+    starts = {0, *(first for each in traffic for first, _ in each.windows)}
     for host in hosts:
         mine = [
             (each, own) for each, own in zip(traffic, loads, strict=True) if each.hosts is None or host in each.hosts
@@ -149,7 +218,7 @@ def check_loads(traffic: Sequence[Traffic], load: float, field: str) -> None:
 
 
 def _is_active(each: Traffic, cycle: int) -> bool:
-    return each.active_cycles is None or each.active_cycles[0] <= cycle < each.active_cycles[1]
+    return not each.windows or any(first <= cycle < end for first, end in each.windows)
 
 
 def class_loads(traffic: Sequence[Traffic], load: float) -> list[float]:

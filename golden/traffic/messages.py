@@ -1,0 +1,179 @@
+"""Messages: sizes above the MTU, segmented into packets, with the cycle of their last delivery.
+
+A message belongs to a queue of its source: an application queue as in ``sources.py``. A queue sends its messages one
+after another, in the order of their cycles of generation. A record exists from the first packet of a message, or from
+its generation by an event such as a received request, to the delivery of its last packet.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.kernel import inner
+from vlane.units import HEADER_BYTES
+
+NONE = -1
+"""Number of no message."""
+
+NO_STREAM, _FIRST_STREAM = -1, -2
+"""Values of ``Origin.stream``: none; the first message, the others below."""
+
+(FREE, IN_USE) = range(2)
+
+_PER_QUEUE = 3
+"""Largest number of messages that a queue needs in a cycle: one generated, one caused by a delivery, one to spare."""
+
+
+class Message:
+    """A message.
+
+    Parameters
+    ----------
+    born : int
+        Cycle of generation.
+    begun : int
+        Cycle of generation of the request that a reply answers; otherwise ``born``.
+    bytes, left : int
+        Payload: all of it, and the part that is not yet in packets.
+    coming : int
+        Number of packets that are neither received nor lost.
+    lost : int
+        Number of packets that will never arrive.
+    source, target, queue : int
+        Source and destination NIC; queue of the source.
+    next : int
+        Next message of the queue, or next free record.
+    """
+
+    born: Int64
+    begun: Int64
+    bytes: Int64
+    left: Int64
+    coming: Int64
+    lost: Int64
+    source: Int32
+    target: Int32
+    queue: Int32
+    next: Int32
+
+
+class Backlog:
+    """Messages of a queue at a NIC.
+
+    Parameters
+    ----------
+    sending : int
+        Message whose packets are being injected; ``NONE`` between messages.
+    first, last : int
+        Generated messages that wait behind it; ``last`` is undefined if ``first`` is ``NONE``.
+    """
+
+    sending: Int32
+    first: Int32
+    last: Int32
+
+
+class Messages(NamedTuple):
+    """Pool of messages.
+
+    Parameters
+    ----------
+    pool : Records of Message, (messages,)
+        Messages. Empty if no traffic consists of messages.
+    regs : array of int64, (2,)
+        First free record; number of records in use.
+    """
+
+    pool: Records[Message]
+    regs: NDArray[np.int64]
+
+
+def new_messages(count: int) -> Messages:
+    """Return a pool of free records."""
+    messages = Messages(new_records(Message, count), np.zeros(2, np.int64))
+    if count:
+        messages.pool["next"] = [*range(1, count), NONE]
+    return messages
+
+
+def grown_messages(messages: Messages, count: int) -> Messages:
+    """Return a copy of the pool with ``count`` records, more than before. Messages keep their numbers."""
+    more, old = new_messages(count), len(messages.pool)
+    more.pool[:old] = messages.pool
+    more.pool[count - 1].next = messages.regs[FREE]
+    more.regs[FREE], more.regs[IN_USE] = old, messages.regs[IN_USE]
+    return more
+
+
+@inner
+def are_few(messages: Messages, queues: int) -> bool:
+    """Return whether the next cycle, with ``queues`` application queues, may need more records than are free."""
+    return len(messages.pool) - messages.regs[IN_USE] < _PER_QUEUE * queues
+
+
+@inner
+def packets_of(size: int, mtu: int) -> int:
+    """Return the number of packets of a message."""
+    return (size - 1) // mtu + 1
+
+
+@inner
+def new_message(messages: Messages, source: int, target: int, queue: int, size: int, mtu: int, born: int) -> int:
+    """Allocate a message from the pool, which must have a free record, and return its number."""
+    number = int(messages.regs[FREE])
+    message = messages.pool[number]
+    messages.regs[FREE] = message.next
+    messages.regs[IN_USE] += 1
+    message.born, message.begun, message.bytes, message.left = born, born, size, size
+    message.coming, message.lost = packets_of(size, mtu), 0
+    message.source, message.target, message.queue, message.next = source, target, queue, NONE
+    return number
+
+
+@inner
+def free_message(messages: Messages, number: int) -> None:
+    """Return a message to the pool."""
+    messages.pool[number].next = messages.regs[FREE]
+    messages.regs[FREE] = number
+    messages.regs[IN_USE] -= 1
+
+
+@inner
+def next_part(messages: Messages, number: int, mtu: int) -> int:
+    """Take the payload of the next packet from a message and return the size of the packet with its headers."""
+    message = messages.pool[number]
+    part = min(mtu, message.left)
+    message.left -= part
+    return int(part + HEADER_BYTES)
+
+
+@inner
+def stream_of(number: int) -> int:
+    """Return the value of ``Origin.stream`` for the packets of a message."""
+    return _FIRST_STREAM - number
+
+
+@inner
+def is_message(stream: int) -> bool:
+    """Return whether a packet with this ``Origin.stream`` belongs to a message."""
+    return stream <= _FIRST_STREAM
+
+
+@inner
+def message_of(stream: int) -> int:
+    """Return the message of a packet with this ``Origin.stream``."""
+    return _FIRST_STREAM - stream
+
+
+@inner
+def lose(messages: Messages, number: int, packets: int) -> None:
+    """Note packets of a message that will never arrive. The message is freed when no packet is left."""
+    message = messages.pool[number]
+    message.coming -= packets
+    message.lost += packets
+    if message.coming == 0:
+        free_message(messages, number)
