@@ -185,7 +185,8 @@ def test_submodules_are_counted_separately() -> None:
     found = call("area", "rr", *SMALL, "--nouns", "--json").json()["nouns"]
     assert [(noun["name"], noun["instances"]) for noun in found] == [("turns", 1)]
     assert found[0]["lut"] > 0
-    assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
+    assert found[0]["ff"] > 0
+    assert found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
     assert found[0]["median_fmax_mhz"] is None
 
 

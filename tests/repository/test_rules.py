@@ -80,7 +80,7 @@ from vlane.sim_top.blocks import BLOCKS, Block
 
 BENCH = ("__init__", "stimulus", "crosses", "proofs", "plants")
 """Modules of every block's bench."""
-MOST_LINES = 130_000
+MOST_LINES = 138_000
 """Maximum number of lines of product code."""
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
@@ -185,6 +185,7 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
                     ".cpp",
                     ".hpp",
                     ".vlt",
+                    ".rdl",
                     ".j2",
                     ".css",
                     ".html",
@@ -391,7 +392,7 @@ def test_links_and_paths_of_the_docs_exist() -> None:
         targets = [each for each in re.findall(r"\]\(([^)#]+)\)", text) if not each.startswith("http")]
         wrong += [(page.name, each) for each in targets if not (page.parent / each).exists()]
         files = re.findall(r"`((?:docs|tests|golden|hdl|tb|sim_top|bench|vlane)/[\w./-]+)`", text)
-        wrong += [(page.name, each) for each in files if "NOUN" not in each and not (ROOT / each).exists()]
+        wrong += [(page.name, each) for each in files if "NOUN" not in each and "BLOCK" not in each and not (ROOT / each).exists()]
         wrong += [(page.name, goal) for goal in re.findall(r"`make ([a-z-]+)", text) if f"\n{goal}:" not in makefile]
 
     assert wrong == []
