@@ -34,7 +34,7 @@ def header_at(flit: NDArray[np.int64]) -> int:
 
 @inner
 def is_cnp(flit: NDArray[np.int64], at: int) -> bool:
-    """Return whether the header is that of a congestion notification packet."""
+    """Return whether the header belongs to a congestion notification packet."""
     return flit[at] == CNP_OPCODE
 
 

@@ -84,7 +84,8 @@ def step(
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
-    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
+    ``lane`` is the lane whose packet starts if the link is ready, -1 without such a packet. ``bank.step`` documents the
+    arguments.
     """
     sendable = heads.request & heads.fits
     lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)

@@ -218,7 +218,8 @@ def step(
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
-    The lane is that of the packet that starts if the link is ready, -1 for none. ``bank.step`` documents the arguments.
+    ``lane`` is the lane whose packet starts if the link is ready, -1 without such a packet. ``bank.step`` documents the
+    arguments.
     """
     sendable, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = gate(state.lanes, sendable, ready, hold_data, rules, HELD)

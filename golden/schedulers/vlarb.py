@@ -338,7 +338,7 @@ def step(
 ) -> tuple[int, int, bool]:
     """Run a clock cycle and return (lane, list, granted).
 
-    The lane is that of the packet that starts if the link is ready, -1 for none. A swap takes effect at the end of
+    ``lane`` is the lane whose packet starts if the link is ready, -1 without one. A swap takes effect at the end of
     the first ready cycle; a write in that cycle is ignored (VLA-12, VLA-16). ``bank.step`` documents the arguments.
     """
     lane, source = decide(state, heads, ready, hold_data, rules)

@@ -101,7 +101,7 @@ def _of_instance(
     parts: dict[tuple[str, str, int], StuckFault],
     timeout_seconds: int,
 ) -> Iterator[tuple[Fault, str]]:
-    """Yield what the proof of an instance says of each fault that no instance has refuted."""
+    """Yield the result of an instance's proof for each fault that no instance has refuted."""
     properties = instance.make(block.make)
     design = to_rtlil(properties, "top", ports=properties.ports())
     outputs = {port.name for port in component_ports(component) if not port.is_input}

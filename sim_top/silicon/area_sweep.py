@@ -152,7 +152,7 @@ def _axis(instances: Sequence[Instance]) -> str | None:
 
 
 def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None:
-    """Write a plot (PNG) of area over the first numeric swept parameter, a curve per combination of the others."""
+    """Write a plot (PNG) of area over the first numeric swept parameter, with a curve per combination of the others."""
     axis = _axis([each.instance for each in measured])
     curves: dict[str, list[tuple[int, float]]] = {}
     for each in measured:

@@ -86,7 +86,7 @@ def test_runs_and_remarks_name_the_captured_rates(capture_copy: Any, tmp_path: P
 
 
 def test_equal_cables_of_another_rate_are_named(capture_copy: Any, tmp_path: Path) -> None:
-    """Given cables of one rate that is not the study's, times are those of the study's, which is said."""
+    """Given cables of one rate that differs from the study's, times use the study's rate, and a note reports this."""
     study = captured(
         capture_copy("two_switch"),
         ("S0", "4xHDR"),

@@ -462,7 +462,7 @@ def test_fabric_with_one_unreadable_part_is_checked_for_the_rest(
 
 
 def test_damaged_topology_falls_back_to_another_file(capture_copy: Any) -> None:
-    """Given a cut ibnetdiscover.txt beside OpenSM's subnet list, the list gives nodes and cables, with a warning."""
+    """Given a cut ibnetdiscover.txt next to OpenSM's subnet list, the list gives nodes and cables, with a warning."""
     folder = capture_copy("two_switch")
     text = (folder / "ibnetdiscover.txt").read_text()
     (folder / "ibnetdiscover.txt").write_text(text[: len(text) // 2])

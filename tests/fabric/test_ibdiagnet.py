@@ -23,7 +23,7 @@ from vlane.fabric.model import Fabric
 
 
 def with_conf(folder: Path, name: str) -> Path:
-    """Copy the options of a capture beside the files of ibdiagnet, which has none."""
+    """Add the options file of a capture to the files of ibdiagnet, which have none."""
     shutil.copy(DATA / name / "opensm.conf", folder)
     return folder
 
@@ -258,7 +258,7 @@ def test_subnet_list_is_checked(old: str, new: str, words: str, tmp_path: Path) 
 
 
 def test_long_line_of_a_subnet_list_is_refused_at_once(tmp_path: Path) -> None:
-    """Given half a line many times over, the cost stays that of its length."""
+    """Given half a line many times over, the time to read it stays proportional to its length."""
     line = (DATA / "two_switch" / "opensm-subnet.lst").read_text().split("PHY")[0]
     (tmp_path / "opensm-subnet.lst").write_text(line * 2000)
 

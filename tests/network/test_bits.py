@@ -92,7 +92,7 @@ def _lengths(narrow: Records[Cell]) -> int:
 
 
 def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
-    """The length of a set stored in 32 bits is that of the number in 64 bits."""
+    """A set stored in 32 bits has the same length as in 64 bits."""
     cells = new_records(Cell, 1)
     cells["value"] = 5
     assert _lengths(cells) == 3

@@ -251,7 +251,7 @@ def compile_verilog(
     InputError
         If there is no usable cache, or no compiler.
     RuntimeError
-        If Verilator or the C++ compiler fails, with the end of what it said.
+        If Verilator or the C++ compiler fails, with the end of its output.
     """
     wrapper = wrapper_text(ports, traced=traced, reset_first=reset_first, savable=savable)
     flags = (*MODEL_FLAGS, *verilator.flags_for(text), *["--savable"] * savable)
@@ -292,7 +292,7 @@ def compile_library(
     InputError
         If there is no usable cache, or no compiler.
     RuntimeError
-        If Verilator or the C++ compiler fails, with the end of what it said.
+        If Verilator or the C++ compiler fails, with the end of its output.
     """
     models = cache_dir("models")
     verilator.check_plain(models, "VLANE_CACHE")
