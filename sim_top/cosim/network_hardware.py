@@ -166,7 +166,10 @@ def hardware_parameters(world: World) -> dict[str, Any]:
 
 
 def period_of(parameters: Mapping[str, Any]) -> int:
-    """Return the period of the hardware's flow-control packets and measuring sweep, in cycles."""
+    """Return a number of cycles after which the hardware's periodic actions coincide again.
+
+    The actions are flow-control packets, and the sweep over inputs and lanes that measures occupancy.
+    """
     told = parameters["fcp_period"] if parameters.get("credit") == FCP.name else 1
     by_inputs = parameters.get("measure") == OF_INPUTS
     return math.lcm(told, parameters["ports"] * parameters["data_vls"] if by_inputs else 1)

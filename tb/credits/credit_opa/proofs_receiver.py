@@ -38,8 +38,10 @@ class Returns:
         Lane of the previous return.
     begins : Signal
         The last LTP of a return leaves, and the next return is chosen.
-    found, lane, code, units : Signal
-        A lane is owed units; lane, code and units of the next return.
+    found : Signal
+        At least one lane is owed units.
+    lane, code, units : Signal
+        Lane, code and units of the next return.
     """
 
     def __init__(self, m: Module, owed: list[Value], sent: Value, vcu: int) -> None:

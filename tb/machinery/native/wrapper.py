@@ -106,7 +106,8 @@ def wrapper_text(
     traced, reset_first, savable : bool
         See ``compile_verilog``.
     foreign : tuple of str and mapping, optional
-        Class name and members of a class without the driver, for a module that may use other clock edges.
+        Name and members of the Verilated class of a foreign module. The C++ drives this class directly, without the
+        Verilog driver, because the module may use other clock edges.
     closed : bool
         Whether to add closed-loop requesters; only with ``foreign``.
     """

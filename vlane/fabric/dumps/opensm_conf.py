@@ -85,7 +85,7 @@ class Option(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """An entry of a list as parsed by OpenSM, before reduction of the numbers.
+    """An entry of a list as parsed by OpenSM. ``programmed`` reduces the numbers to the bits that a port stores.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Configured:
         return (*entries, *[VLArbEntry(0, 0)] * (cap - len(entries)))
 
     def table(self, vls: int) -> VLArbTable:
-        """Return the table programmed into a port with ``vls`` lanes and 64 entries per list, up to the last weight."""
+        """Return the table programmed into a port with ``vls`` lanes, without unused entries at the ends of lists."""
         lists = []
         for option in (self.high, self.low):
             text, (vl, weight) = _bytes(option.value), ([0] * MAX_ENTRIES for _ in range(2))
@@ -354,7 +354,7 @@ def _complaints(option: Option, text: bytes, faults: list[int]) -> Iterator[Comp
 
 
 def is_misread(option: Option) -> bool:
-    """Return whether OpenSM misreads a vlarb or sl2vl option, compared with its commas and colons."""
+    """Return whether OpenSM parses a vlarb or sl2vl option into other numbers than its commas and colons separate."""
     if not option.line:
         return False
     text, is_row = _bytes(option.value), _is_row(option)
