@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import linecache
+import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -215,8 +217,9 @@ class OwnGolden:
         key = state, requests
         if key not in self._memo:
             try:
-                winner, after = self._decide(state, requests)
-            except Exception as error:
+                with redirect_stdout(sys.stderr):
+                    winner, after = self._decide(state, requests)
+            except (Exception, SystemExit) as error:
                 raise self._failed(error, state, requests) from error
             self._memo[key] = self._checked(winner, after, requests)
         return self._memo[key]
@@ -233,7 +236,7 @@ class OwnGolden:
             raise InputError("state", "hashable (a number, text or tuple)", after, source=self._source) from None
         return Decided(winner, after)
 
-    def _failed(self, error: Exception, state: State, requests: int) -> InputError:
+    def _failed(self, error: BaseException, state: State, requests: int) -> InputError:
         lines = [
             each.lineno or 0 for each in traceback.extract_tb(error.__traceback__) if each.filename == self._source
         ]
@@ -257,7 +260,7 @@ class OwnGolden:
 
 
 def read_own_golden(file: Path, lanes: int) -> OwnGolden:
-    """Return the golden model of a Python file.
+    """Return the golden model of a Python file, whose prints go to stderr.
 
     Raises
     ------
@@ -269,10 +272,11 @@ def read_own_golden(file: Path, lanes: int) -> OwnGolden:
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     space: dict[str, Any] = {"__name__": file.stem, "__file__": source}
     try:
-        exec(compile(text, source, "exec"), space)  # noqa: S102 - the user's own golden
+        with redirect_stdout(sys.stderr):
+            exec(compile(text, source, "exec"), space)  # noqa: S102 - the user's own golden
     except SyntaxError as error:
         raise InputError("--golden", "", "", problem=f": {error.msg}", source=source, line=error.lineno or 0) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         at = [each.lineno or 0 for each in traceback.extract_tb(error.__traceback__) if each.filename == source]
         problem = f": {type(error).__name__}: {error}"
         raise InputError("--golden", "", "", problem=problem, source=source, line=max(at[-1:], default=0)) from error
@@ -286,8 +290,9 @@ def read_own_golden(file: Path, lanes: int) -> OwnGolden:
         problem = f"must define exactly one class with a method decide; found: {names}"
         raise InputError("--golden", "a file with one class that has decide", names, source=source, problem=problem)
     try:
-        model = classes[0]()
-    except Exception as error:
+        with redirect_stdout(sys.stderr):
+            model = classes[0]()
+    except (Exception, SystemExit) as error:
         problem = f": {classes[0].__name__}() raised {type(error).__name__}: {error}"
         raise InputError("--golden", "", "", problem=problem, source=source) from error
     return OwnGolden(model, lanes, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -46,6 +47,15 @@ def variants(arbiter: str) -> str:
     return "\n".join([*modules, *whole])
 
 
+@cache
+def design_of(arbiter: str) -> Design:
+    """Return the elaborated model of an arbiter, which holds its text and no longer needs the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{arbiter}.sv"
+        file.write_text(variants(arbiter))
+        return Design((file,), arbiter)
+
+
 def closed(
     where: Path,
     arbiter: str,
@@ -59,8 +69,7 @@ def closed(
 ) -> ClosedRun:
     """Return a run of an arbiter, with the bug of this name, under its own map with changed texts."""
     names = ["", *(each.name for each in BUGS[arbiter])]
-    design, file = where / f"{arbiter}.sv", where / "map.toml"
-    design.write_text(variants(arbiter))
+    file = where / "map.toml"
     text = (FOLDER / f"{arbiter}.toml").read_text() + f"\n[constants]\nbug = {names.index(bug)}\n"
     for before, after in changes:
         assert before in text, before
@@ -75,7 +84,7 @@ def closed(
         block,
         instance_parameters(block, given),
         given,
-        Design((design,), arbiter),
+        design_of(arbiter),
         cycles,
         seed,
         table if table.exists() and not golden else None,

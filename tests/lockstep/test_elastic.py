@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.lockstep.elastic_designs import closed
+from tests.lockstep.elastic_designs import closed, variants
 from vlane.dut_map import ElasticTiming, Last, StartUp, Strobe, Timing
 from vlane.dut_policy import Policy, read_policy
 from vlane.errors import InputError
@@ -293,6 +293,11 @@ def test_block_golden_decides_like_its_oracle() -> None:
         ("class A:\n    pass\n", "exactly one class with a method decide; found: none"),
         ("def broken(:\n", r"golden.py:1: --golden: "),
         ("import absent_module\n", r"golden.py:1: --golden: ModuleNotFoundError"),
+        ("import sys\nsys.exit(0)\n", r"golden.py:2: --golden: SystemExit: 0"),
+        (
+            "class A:\n    initial = 0\n    def decide(self, s, r):\n        raise SystemExit(0)\n",
+            r"golden.py:4: decide \(0, 0001\) raised SystemExit: 0",
+        ),
     ],
 )
 def test_bad_own_golden_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
@@ -302,6 +307,18 @@ def test_bad_own_golden_is_refused_with_its_line(text: str, said: str, tmp_path:
 
     with pytest.raises(InputError, match=said):
         read_own_golden(file, 4).decide(0, 1)
+
+
+def test_prints_of_an_own_golden_go_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Given a golden that prints while it is loaded and while it decides, stdout stays free for the result."""
+    file = tmp_path / "golden.py"
+    decide = "        print('decides')\n        return None, state\n"
+    file.write_text(f"print('loads')\nclass A:\n    initial = 0\n    def decide(self, state, requests):\n{decide}")
+
+    read_own_golden(file, 4).decide(0, 1)
+
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "loads\ndecides\n")
 
 
 def monitors(limits: dict[str, object], **timing: object) -> Monitors:
@@ -395,6 +412,7 @@ def test_command_explains_the_difference_and_writes_a_wave(tmp_path: Path) -> No
     """The command reports states, requests and rule of a wrong decision, and a wave with golden's signals."""
     bug = 1 + REGISTERED.index("turn-skips-a-lane")
     closed(tmp_path, "registered", "turn-skips-a-lane")
+    (tmp_path / "registered.sv").write_text(variants("registered"))
     (tmp_path / "policy.toml").write_text("wait = 3\n")
     words = ["cosim", "rr", "--dut", str(tmp_path / "registered.sv"), "--top", "registered"]
     words += ["--map", str(tmp_path / "map.toml"), "--cycles", "3000"]
