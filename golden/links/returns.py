@@ -84,12 +84,14 @@ class Returns(NamedTuple):
         State of each row.
     packet : Records of Moving, (ends * rows, packets)
         Packets whose space is being returned; each row is a ring buffer.
-    at_once : Records of AtOnce, (cycles * ends * rows,)
+    at_once : Records of AtOnce, (cycles * ends * rows * most_at_once,)
         Space freed at once, a list per cycle; the number of cycles is a power of two.
     coming : array of int64, (cycles,)
         Length of each list.
     flit_shift : int
         Log2 of the flits per block.
+    most_at_once : int
+        Largest number of packets, or separately granted flits, of a row whose space is freed in the same cycle.
     speed : int
         Maximum number of flits that cross a switch from one input per cycle.
     """
@@ -100,10 +102,11 @@ class Returns(NamedTuple):
     at_once: Records[AtOnce]
     coming: NDArray[np.int64]
     flit_shift: int
+    most_at_once: int
     speed: int
 
 
-def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
+def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int, most_at_once: int = 1) -> Returns:
     """Return empty rows and lists.
 
     ``flight`` is the longest flight time of a cable in cycles.
@@ -113,9 +116,10 @@ def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: in
         rows=rows,
         row=new_records(Row, ends * rows),
         packet=new_records(Moving, ends * rows, cycles),
-        at_once=new_records(AtOnce, cycles * ends * rows),
+        at_once=new_records(AtOnce, cycles * ends * rows * most_at_once),
         coming=np.zeros(cycles, np.int64),
         flit_shift=flit_shift,
+        most_at_once=most_at_once,
         speed=speed,
     )
 
@@ -166,7 +170,7 @@ def _slot(returns: Returns, cycle: int) -> int:
 def places_coming(returns: Returns, cycle: int) -> range:
     """Return the indices in ``at_once`` of the space freed in a cycle."""
     slot = _slot(returns, cycle)
-    first = slot * len(returns.row)
+    first = slot * len(returns.row) * returns.most_at_once
     return range(first, first + returns.coming[slot])
 
 
@@ -174,10 +178,10 @@ def places_coming(returns: Returns, cycle: int) -> range:
 def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
     """Free space at once in a later cycle, less than ``len(coming)`` ahead.
 
-    Each row frees space of at most one packet per cycle.
+    Each row frees space at most ``most_at_once`` times per cycle.
     """
     slot = _slot(returns, since)
-    last = returns.at_once[slot * len(returns.row) + returns.coming[slot]]
+    last = returns.at_once[slot * len(returns.row) * returns.most_at_once + returns.coming[slot]]
     last.end, last.lane, last.blocks = end, lane, blocks
     returns.coming[slot] += 1
 

@@ -29,6 +29,7 @@ from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches, infiniband_maker
 from vlane.golden.switches.marking import Unmarked
+from vlane.golden.switches.opa_flit_switch import new_opa_flit_switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
@@ -125,8 +126,8 @@ def assemble(
     allocation : str
         ``turns`` (IBS-2 to IBS-4) or, for InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3; IBS-PQ1, IBS-PQ2).
     crossbar : str
-        ``multiplexed``; for InfiniBand switches also ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions, or
-        ``flits`` (IBS-F1 to IBS-F6).
+        ``multiplexed``; ``flits`` (IBS-F1 to IBS-F6, OPAS-F1 to OPAS-F8); for InfiniBand switches also ``per_vl``
+        (IBS-P1 to IBS-P4), which needs static partitions.
     iterations : int
         Number of allocation passes per cycle (IBS-I1), for switch forms that support more than one.
     speed : int
@@ -180,12 +181,14 @@ def assemble(
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
+    each_cycle = kind.inner_flits if form.by_flit else 1
     returns = new_returns(
         ends=ends,
         rows=lanes if form.vls_apart else 1,
         flight=longest,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
         speed=kind.inner_flits * speed,
+        most_at_once=each_cycle,
     )
     out_ports = new_output_ports(
         buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
@@ -198,7 +201,7 @@ def assemble(
         starvation=Unstarved() if congestion is None else congestion.starvation(topology, bits, buffers),
     )
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
-    most_grants = topology.switches * most_of_each
+    most_grants = topology.switches * most_of_each * each_cycle
     return Network(
         wiring=wire(topology, routes, ends, flight, cables, by_fcps=credit.kind.by_fcps),
         switches=switches,
@@ -268,18 +271,19 @@ def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) 
     return _infiniband(infiniband_maker("turns", "multiplexed", **faster), topology, routes, central)
 
 
-def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
+def _omni_path(maker: Callable[..., Switches], topology: Topology, routes: Any, central: Buffers) -> Switches:
     most = OMNI_PATH.most_ports
     if most is not None and topology.ports > most:
         raise InputError("ports", f"at most {most} for an {OMNI_PATH.technology} switch", topology.ports)
     rooms = central.rooms(topology.switches * mports_of(topology.ports))
-    return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
+    return maker(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
 
 
 _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
     **{(INFINIBAND.name, *words): partial(_infiniband, maker) for words, maker in INFINIBAND_MAKERS.items()},
     (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
-    (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
+    (OMNI_PATH.name, "turns", "multiplexed"): partial(_omni_path, new_opa_switches),
+    (OMNI_PATH.name, "turns", "flits"): partial(_omni_path, new_opa_flit_switches),
 }
 """Constructors of a network's switches by (kind, allocation, crossbar); forms that support ``iterations`` and ``speed``
 take them as keywords."""

@@ -108,13 +108,14 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
     owner = owners_of(net, parts)
     far, flight = net.wiring.cable["far"][: len(inputs.port)], net.wiring.cable["flight"][: len(inputs.port)]
     writes, reads = owner[: len(far)], owner[np.maximum(far, 0)]
+    returns = net.out_ports.returns
     is_cut = (far >= 0) & (writes != reads)
     window = int(flight[is_cut].min(initial=64)) + ROUTED
     between = np.zeros((parts, parts), np.int64)
     np.add.at(between, (writes[is_cut], reads[is_cut]), 1)
     letters = window * int(between.max(initial=1))
     packet_letters = new_records(PacketLetter, 2 * parts * parts, letters)
-    credit_letters = new_records(CreditLetter, 2 * parts * parts, letters * net.out_ports.returns.rows)
+    credit_letters = new_records(CreditLetter, 2 * parts * parts, letters * returns.rows * returns.most_at_once)
     count, published = np.zeros((2 * parts * parts, 8), np.int64), np.zeros((2 * parts, 8), np.int64)
     barrier = new_barrier()
     pools = _shared_pool(packets, parts)

@@ -53,7 +53,7 @@ class ChannelPacket(Packet):
     sc: int = 0
 
 
-def _from_after(last: int, count: int) -> list[int]:
+def round_robin_order(last: int, count: int) -> list[int]:
     """Return the numbers below ``count`` in round-robin order.
 
     ``last`` comes last.
@@ -173,14 +173,14 @@ class OPASwitch:
                 assert candidate.turn not in wanting.setdefault(candidate.arbiter, {}), "two wishes in one turn"
                 wanting[candidate.arbiter][candidate.turn] = candidate
         for arbiter, by_turn in wanting.items():
-            order = _from_after(self.last_turn[arbiter], self.turns[arbiter])
+            order = round_robin_order(self.last_turn[arbiter], self.turns[arbiter])
             grants.append(next(by_turn[turn] for turn in order if turn in by_turn))
         return Plan(crossings, grants)
 
     def _picks_of_inputs(self, now: int, busy: set[Hold]) -> Iterator[Candidate]:
         """Yield the request of each input that is not busy (OPAS-1)."""
         for port, source in enumerate(self.inputs):
-            for lane in _from_after(source.last_lane, len(source.buffer)):
+            for lane in round_robin_order(source.last_lane, len(source.buffer)):
                 if source.heads[lane] and source.heads[lane][0][0] <= now:
                     takes_part_from, packet = source.heads[lane][0]
                     assert isinstance(packet, ChannelPacket)
@@ -222,7 +222,7 @@ class OPASwitch:
         for mport, (central, readers) in enumerate(zip(self.centrals, self.read_ports, strict=True)):
             picked: set[int] = set()
             for number, reader in enumerate(readers):
-                for lane in _from_after(reader.last_lane, len(central.heads)):
+                for lane in round_robin_order(reader.last_lane, len(central.heads)):
                     if lane in picked or not central.heads[lane] or central.heads[lane][0][0] > now:
                         continue
                     _, packet, output = central.heads[lane][0]
@@ -319,6 +319,7 @@ class PlainOPANetwork(PlainNetwork):
         new_serve: Callable[[], Serve],
         flight: int = 1,
         faults: Faults = NO_FAULTS,
+        switch: type[OPASwitch] = OPASwitch,
     ) -> None:
         assert central.lanes == sizes.lanes, "as many lanes in a central buffer as elsewhere"
         assert central.flits_per_block == sizes.flits_per_block, "flits of one size"
@@ -331,7 +332,7 @@ class PlainOPANetwork(PlainNetwork):
             far, hosts, Tables(tables.lft, unused, tables.nic_vl), sizes, in_header, new_serve, flight, faults=faults
         )
         self.opa_switches = [
-            OPASwitch(each.number, tables, central, each.inputs, each.outputs, faults) for each in self.switches
+            switch(each.number, tables, central, each.inputs, each.outputs, faults) for each in self.switches
         ]
         self.switches = []  # replaced by the switches with central buffers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,7 @@ def allocate(
             continue
         output = inputs.first[port, lane].output
         if output == DROPPED:
-            if _grant(switches, out_ports, packets, port, lane, grants, count):
+            if grant_flit(switches, out_ports, packets, port, lane, grants, count):
                 schedule(packets, grants[count].packet, cycle + CROSSED, TO_SINK, NOBODY)
             count += 1
             continue
@@ -135,23 +135,17 @@ def allocate(
         lane = switches.choice[port]
         if switches.granted[port, lane] == 0:
             reserve(out_ports, packets, to, inputs.queues.queue[port, lane].head)
-        if _grant(switches, out_ports, packets, port, lane, grants, count):
+        if grant_flit(switches, out_ports, packets, port, lane, grants, count):
             schedule(packets, grants[count].packet, cycle + CROSSED, TO_OUTPUT, to)
         count += 1
     return count
 
 
 @inner
-def _grant(
-    switches: FlitSwitches,
-    out_ports: OutputPorts,
-    packets: Packets,
-    port: int,
-    lane: int,
-    grants: Records[Grant],
-    row: int,
+def grant_flit(
+    switches: Any, out_ports: OutputPorts, packets: Packets, port: int, lane: int, grants: Records[Grant], row: int
 ) -> bool:
-    """Grant the next flit of an input's VL and return whether it is the last flit of its packet (IBS-F4).
+    """Grant the next flit of an input's VL and return whether it is the last flit of its packet (IBS-F4, OPAS-F4).
 
     The grant is stored in ``grants[row]``. Its port is ``NOBODY`` if the flit completes no block.
     """

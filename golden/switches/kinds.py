@@ -18,6 +18,7 @@ from vlane.golden.switches import (
     fifo_switch,
     flit_switch,
     ib_switch,
+    opa_flit_switch,
     opa_switch,
     per_vl_fifo_switch,
     per_vl_switch,
@@ -27,18 +28,30 @@ from vlane.golden.switches.fifo_switch import FifoSwitches
 from vlane.golden.switches.flit_switch import FlitSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
 from vlane.golden.switches.inputs import Grant, LookUp, queue_routed
+from vlane.golden.switches.opa_flit_switch import OPAFlitSwitches
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
-Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | PerVLFifoSwitches | FlitSwitches | OPASwitches
+Switches = (
+    IBSwitches
+    | FasterIBSwitches
+    | FifoSwitches
+    | PerVLSwitches
+    | PerVLFifoSwitches
+    | FlitSwitches
+    | OPASwitches
+    | OPAFlitSwitches
+)
 INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
 """State types of InfiniBand switches, one for each form of allocation and crossbar."""
+OMNI_PATH_SWITCHES = (OPASwitches, OPAFlitSwitches)
+"""State types of Omni-Path switches, one for each form of crossbar."""
 
 
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, vl_tables.route), OPASwitches: opa_switch.route})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, vl_tables.route), **dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.route)})
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:
     """Return the output, outgoing VL and channel of a packet that reached an input on a lane."""
 
@@ -49,6 +62,7 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
         PerVLSwitches: per_vl_switch.allocate_one,
         PerVLFifoSwitches: per_vl_fifo_switch.allocate_one,
         OPASwitches: opa_switch.allocate_one,
+        OPAFlitSwitches: opa_flit_switch.allocate_one,
     }
 )
 def _allocate_one(
@@ -75,7 +89,7 @@ def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycl
 
 _TOGETHER = (IBSwitches, FasterIBSwitches)
 _PER_VL = (PerVLSwitches, PerVLFifoSwitches)
-_ONE_BY_ONE = (FifoSwitches, *_PER_VL, OPASwitches)
+_ONE_BY_ONE = (FifoSwitches, *_PER_VL, *OMNI_PATH_SWITCHES)
 
 
 @by_type(
@@ -106,11 +120,11 @@ def ask_on_arrival(switches: Any, out_ports: OutputPorts, port: int, lane: int, 
 
 
 @inner
-def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:
+def _one_block(switches: Any, field: Packet) -> tuple[int, int]:
     return 1, 1
 
 
-@by_type({FlitSwitches: _one_block}, default=True)
+@by_type(dict.fromkeys((FlitSwitches, OPAFlitSwitches), _one_block), default=True)
 def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
     """Return the flits and blocks of input-buffer space that a grant of this packet frees."""
     return field.flits, field.blocks
@@ -143,7 +157,7 @@ def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Append a packet to its queue in a central buffer."""
 
 
-@by_type({OPASwitches: opa_switch.central_buffers}, default=True)
+@by_type(dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.central_buffers), default=True)
 def central_buffers(switches: Any) -> int:
     """Return the number of central buffers per switch, or 0 for InfiniBand switches."""
     return 0
@@ -154,18 +168,24 @@ def _no_heads(switches: Any) -> NDArray[np.int64]:
     return np.zeros((0, switches.inputs.queues.queue.shape[1]), np.int64)
 
 
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_heads), OPASwitches: opa_switch.central_heads})
+@by_type(
+    {
+        **dict.fromkeys(INFINIBAND_SWITCHES, _no_heads),
+        OPASwitches: opa_switch.central_heads,
+        OPAFlitSwitches: opa_flit_switch.central_heads,
+    }
+)
 def central_heads(switches: Any) -> NDArray[np.int64]:
     """Return the head packet of each central-buffer queue as an array (buffers, VLs), or -1 for none."""
 
 
-@by_type({OPASwitches: opa_switch.buffer_between}, default=True)
+@by_type(dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.buffer_between), default=True)
 def buffer_between(switches: Any, port: int, output: int) -> int:
     """Return the central buffer between an input and an output, or -1 for none."""
     return -1
 
 
-@by_type({OPASwitches: opa_switch.channels}, default=True)
+@by_type(dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.channels), default=True)
 def channels_of(switches: Any) -> int:
     """Return the number of channels that the switch tables distinguish."""
     return 1
@@ -189,7 +209,7 @@ def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:
 
 _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
     **dict.fromkeys(INFINIBAND_SWITCHES, _vl_row),
-    OPASwitches: opa_switch.table_row,
+    **dict.fromkeys(OMNI_PATH_SWITCHES, opa_switch.table_row),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def new_opa_switches(
 
 
 @inner
-def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:  # noqa: ARG001 - one signature for all types
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:  # noqa: ARG001 - one signature for all types
     """Return the output, outgoing VL and outgoing channel of a packet, looked up by its channel (OPAS-8)."""
     inputs = switches.inputs
     output = output_of(inputs, port, dlid)
@@ -120,25 +120,25 @@ def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, chann
 
 
 @inner
-def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
+def buffer_between(switches: Any, port: int, output: int) -> int:
     """Return the central buffer between an input and an output, -1 if both belong to the same MPort."""
     mport = local_port(switches.inputs, port) // MPORT
     return -1 if output // MPORT == mport else switch_of(switches.inputs, port) * switches.mports + mport
 
 
 @inner
-def central_buffers(switches: OPASwitches) -> int:
+def central_buffers(switches: Any) -> int:
     """Return the number of central buffers per switch."""
     return switches.mports
 
 
 @inner
-def channels(switches: OPASwitches) -> int:
+def channels(switches: Any) -> int:
     """Return the number of channels of the tables."""
     return switches.sc2sc.shape[3]
 
 
-def table_row(switches: OPASwitches, switch: int, port: int, sl: int) -> bytes:  # noqa: ARG001 - by channel, not SL
+def table_row(switches: Any, switch: int, port: int, sl: int) -> bytes:  # noqa: ARG001 - by channel, not SL
     """Return a key that is equal for inputs with identical routes."""
     return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
 
@@ -293,7 +293,7 @@ def _inputs_ask(
             continue
         if to // MPORT != port // MPORT:
             to = ports + port // MPORT
-        requested_outputs = _add_request(candidates, requested_outputs, to, port % MPORT)
+        requested_outputs = add_request(candidates, requested_outputs, to, port % MPORT)
     return requested_outputs, count
 
 
@@ -321,12 +321,12 @@ def _readers_ask(
             number = READERS * mport + reader
             choice[OPA_PORTS + number] = lane
             to = packets.pool[centre.queues.queue[buffer, lane].head].output
-            requested_outputs = _add_request(switches.candidates, requested_outputs, to, MPORT + number)
+            requested_outputs = add_request(switches.candidates, requested_outputs, to, MPORT + number)
     return requested_outputs
 
 
 @inner
-def _add_request(candidates: NDArray[np.int64], requested_outputs: int, to: int, candidate: int) -> int:
+def add_request(candidates: NDArray[np.int64], requested_outputs: int, to: int, candidate: int) -> int:
     """Record a candidate's request for an output or a link pair and return the extended mask of requested resources."""
     if not (requested_outputs >> to) & 1:
         candidates[to] = 0

@@ -411,6 +411,12 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
             ["--rtl", "1"],
             ["switch.crossbar", "multiplexed or per_vl for switches in hardware", "flits"],
         ),
+        (
+            "[buffers]",
+            '[switch]\nkind = "opa"\ncrossbar = "flits"\n[buffers]',
+            ["--rtl", "1"],
+            ["switch.crossbar", "multiplexed for switches in hardware", "flits"],
+        ),
         ("[buffers]", "[switch]\niterations = 2\n[buffers]", ["--rtl", "all"], ["switch.iterations", "1 for", "2"]),
         (
             "[buffers]",

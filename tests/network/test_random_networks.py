@@ -21,7 +21,8 @@ from vlane.golden.plain.fifo import FifoSwitch
 from vlane.golden.plain.flits import FlitSwitch
 from vlane.golden.plain.link import Serve, Sizes
 from vlane.golden.plain.network import PlainNetwork, Switch, Tables
-from vlane.golden.plain.opa import ChannelTables, PlainOPANetwork
+from vlane.golden.plain.opa import ChannelTables, OPASwitch, PlainOPANetwork
+from vlane.golden.plain.opa_flits import OPAFlitSwitch
 from vlane.golden.plain.per_vl import PerVLSwitch
 from vlane.golden.plain.per_vl_fifo import PerVLFifoSwitch
 from vlane.golden.plain.traffic import packets_of, random_trace
@@ -149,6 +150,7 @@ class Case:
                 self.new_serve,
                 self.flight,
                 self.faults,
+                OPAFlitSwitch if self.crossbar == "flits" else OPASwitch,
             ).run(self.cycles)
         tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
         credits = Credits(self.credit == "sideband", self.fcp_blocks, self.fcp_period)  # noqa: A001 - their name
@@ -270,11 +272,11 @@ def _faults(topology: Topology, lids: int, cycles: int, *, by_fcps: bool, source
     return Faults(spans(), spans() if by_fcps else (), tuple(written.values()))
 
 
-def case_of(seed: int) -> Case:
-    """Return the network of a seed."""
+def case_of(seed: int, kind: tuple[str, str, str, str, str] | None = None) -> Case:
+    """Return the network of a seed, with the kind of the seed or a given one."""
     source = random.Random(seed)  # noqa: S311 - a repeatable choice
-    switch, allocation, crossbar, credit, scheduler = _KINDS[seed % len(_KINDS)]
-    is_faster = seed % len(_KINDS) >= len(_KINDS) - len(_FASTER_KINDS)
+    switch, allocation, crossbar, credit, scheduler = kind or _KINDS[seed % len(_KINDS)]
+    is_faster = kind is None and seed % len(_KINDS) >= len(_KINDS) - len(_FASTER_KINDS)
     opa = switch == "opa"
     if credit == "fcps":
         credit = source.choice(("fcp", "sideband"))

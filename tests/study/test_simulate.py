@@ -170,7 +170,7 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         (
             "[buffers]",
             '[switch]\nkind = "opa"\ncrossbar = "per_vl"\n[buffers]',
-            ["switch.crossbar", "multiplexed", "per_vl"],
+            ["switch.crossbar", "multiplexed or flits with switch.kind opa", "per_vl"],
         ),
         (
             "[buffers]",

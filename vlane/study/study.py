@@ -45,7 +45,7 @@ class SwitchSection(Section):
     crossbar: Literal["multiplexed", "per_vl", "flits"] = Field(
         "multiplexed",
         description="Crossbar input ports: shared by the lanes of an input, per packet (multiplexed) or per flit "
-        "(flits), or one per lane (per_vl).",
+        "(flits), or one per lane (per_vl, InfiniBand only).",
     )
     iterations: int = Field(
         1,
@@ -364,9 +364,9 @@ class Study(Section):
             if getattr(switch, field) is not None and not kind.has_centre:
                 raise misplaced(f"switch.{field}", words)
         for field in ("allocation", "crossbar"):
-            values = [getattr(form, field) for form in kind.forms]
+            values = dict.fromkeys(getattr(form, field) for form in kind.forms)
             if getattr(switch, field) not in values:
-                raise InputError(f"switch.{field}", f"{values[0]} {words}", getattr(switch, field))
+                raise InputError(f"switch.{field}", f"{' or '.join(values)} {words}", getattr(switch, field))
         form = kind.form(switch.allocation, switch.crossbar)
         if form is None:
             allocation = next(form.allocation for form in kind.forms if form.crossbar == switch.crossbar)
@@ -374,7 +374,8 @@ class Study(Section):
             raise InputError("switch.allocation", must, switch.allocation)
         for field, most in (("iterations", form.most_iterations), ("speed", form.most_speed)):
             if getattr(switch, field) > most:
-                must = form.allowed(most) if len(kind.forms) > 1 else f"{most} {words}"
+                is_limited_by_form = any(getattr(each, f"most_{field}") > 1 for each in kind.forms)
+                must = form.allowed(most) if is_limited_by_form else f"{most} {words}"
                 raise InputError(f"switch.{field}", must, getattr(switch, field))
 
     def _check_link(self, words: str) -> None:

@@ -8,6 +8,9 @@ MPORT = 4
 OPA_PORTS = 48
 """Largest number of ports of a switch."""
 
+LINKS = 2
+"""Links from an MPort to its central buffer."""
+
 READERS = 2
 """Read ports of a central buffer."""
 

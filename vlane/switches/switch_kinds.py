@@ -42,6 +42,9 @@ class SwitchForm:
         Largest value of ``switch.speed``, relative to the speed of the kind.
     marks : bool
         Whether outputs can mark packets for congestion control.
+    by_flit : bool
+        Whether every flit is granted separately, several flits of an input in a cycle if the kind has several
+        ``inner_flits``.
     """
 
     allocation: str
@@ -52,6 +55,7 @@ class SwitchForm:
     most_iterations: int = 1
     most_speed: int = 1
     marks: bool = False
+    by_flit: bool = False
 
     def allowed(self, most: int) -> str:
         """Return the values that this form allows up to ``most``, as text.
@@ -175,7 +179,7 @@ INFINIBAND = SwitchKind(
         SwitchForm("fifo", "multiplexed", queues=True, marks=True),
         SwitchForm("turns", "per_vl", vls_apart=True, in_hardware=True, marks=True),
         SwitchForm("fifo", "per_vl", vls_apart=True, queues=True, in_hardware=True, marks=True),
-        SwitchForm("turns", "flits"),
+        SwitchForm("turns", "flits", by_flit=True),
     ),
     takes_captured=True,
 )
@@ -195,7 +199,7 @@ OMNI_PATH = SwitchKind(
     write_ports=2,
     link_maps=("sc_of_sl", "vl_of_sc"),
     credits=(RETURNS,),
-    forms=(SwitchForm("turns", "multiplexed", in_hardware=True),),
+    forms=(SwitchForm("turns", "multiplexed", in_hardware=True), SwitchForm("turns", "flits", by_flit=True)),
     takes_captured=False,
 )
 
