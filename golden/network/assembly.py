@@ -33,6 +33,7 @@ from vlane.golden.switches.opa_flit_switch import new_opa_flit_switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
+from vlane.golden.switches.trunk_members import new_members
 from vlane.golden.switches.vl_tables import rows_shared
 from vlane.golden.topologies.cabling import CableForm, paces_of_ends, wire
 from vlane.golden.topologies.routing import ChannelRoutes, Routes
@@ -116,6 +117,8 @@ def assemble(
     flit_bytes: int = 64,
     patience: int = 100_000,
     congestion: Congestion | None = None,
+    trunk_choice: str = "lid",
+    trunk_seed: int = 0,
 ) -> Network:
     """Return an idle network before cycle 0.
 
@@ -148,6 +151,10 @@ def assemble(
         Number of cycles without movement after which the network is considered stuck.
     congestion : Congestion or None
         Congestion control of InfiniBand networks; None disables it.
+    trunk_choice : str
+        Choice among the members of a trunk, one of ``CHOICES`` (NET-6).
+    trunk_seed : int
+        Seed of random choices.
 
     Raises
     ------
@@ -175,7 +182,8 @@ def assemble(
             raise InputError(name, form.allowed(most), given)
     faster = {} if iterations == speed == 1 else {"iterations": iterations, "speed": speed}
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
-    switches = switches._replace(inputs=switches.inputs._replace(rule=routes.rule))
+    members = new_members(topology, bits, trunk_choice, trunk_seed)
+    switches = switches._replace(inputs=switches.inputs._replace(rule=routes.rule, members=members))
     if congestion is not None and congestion.starves and form.vls_apart:
         raise InputError("crossbar", "multiplexed with credit starvation", crossbar)
     credit = credit or Credits()

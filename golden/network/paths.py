@@ -17,8 +17,9 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.state import Network
-from vlane.golden.switches.inputs import DROPPED, switch_of
+from vlane.golden.switches.inputs import DROPPED, Inputs, local_port, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
+from vlane.golden.switches.trunk_members import choice_of, choices_of
 from vlane.golden.topologies.wiring import Wiring, nic_of_end
 from vlane.golden.traffic.classes import PATH_SL
 from vlane.golden.traffic.senders import Senders, mark_senders, senders_of
@@ -202,11 +203,10 @@ def _follow_one(
     sl: int,
 ) -> None:
     inputs, sends = switches.inputs, notes.any_sends[source]
-    lanes, slots, ends = inputs.queues.queue.shape[1], 1 << inputs.port_bits, len(wiring.cable)
-    mports = central_buffers(switches)
+    lanes = inputs.queues.queue.shape[1]
     end = len(inputs.port) + source
     lane, channel = int(wiring.nic_vl[source, sl]), int(wiring.nic_channel[source, sl])
-    fresh, held, arrives = 4 * number + 2 * int(sends), end, False
+    fresh, arrives = 4 * number + 2 * int(sends), False
     length = 0
     while lane < lanes:
         before = notes.seen[end * lanes + lane, channel]
@@ -217,7 +217,8 @@ def _follow_one(
         notes.way[length, 0], notes.way[length, 1] = end * lanes + lane, channel
         length += 1
         if sends and length > 1:  # first links are marked per NIC, not per representative
-            paths.carried[end * lanes + lane] = sl
+            for member in range(choices_of(inputs.members, end)):
+                paths.carried[_member(inputs, end, member) * lanes + lane] = sl
         port = wiring.cable[end].far
         if port < 0:
             arrives = nic_of_end(port) == to
@@ -225,13 +226,9 @@ def _follow_one(
         output, following, channel = route(switches, port, dlid, sl, lane, channel)
         if output == DROPPED:
             break
-        buffer = buffer_between(switches, port, output)
-        if buffer >= 0:
-            _may_wait(paths, held * lanes + lane, (slots + buffer % mports) * lanes + following)
-            held, lane = ends + buffer, following
-        _may_wait(paths, held * lanes + lane, output * lanes + following)
-        held = end = (switch_of(inputs, port) << inputs.port_bits) + output
-        lane = following
+        first = switch_of(inputs, port) << inputs.port_bits
+        _wait_at(switches, wiring, paths, end, port, first + output, lane, following)
+        end, lane = first + output, following
     if arrives:
         for place in range(length):
             notes.seen[notes.way[place, 0], notes.way[place, 1]] |= 1
@@ -239,6 +236,52 @@ def _follow_one(
         if paths.lost[0] == 0:
             paths.lost[1], paths.lost[2] = source, dlid
         paths.lost[0] += notes.members[source]
+
+
+@inner
+def _wait_at(
+    switches: Switches, wiring: Wiring, paths: Paths, end: int, port: int, to: int, lane: int, following: int
+) -> None:
+    """Mark that packets of a channel wait at a switch for an output, perhaps through a central buffer.
+
+    If members of trunks are drawn, the channel is the first member's, and the packets may use every member of the
+    trunk before the switch and of the trunk behind the switch.
+
+    Parameters
+    ----------
+    end, port, to : int
+        Sending end, input and output of the path by the forwarding tables.
+    lane, following : int
+        VL on the link from ``end``, and on the link from ``to``.
+    """
+    inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
+    slots, mports = 1 << inputs.port_bits, central_buffers(switches)
+    held = _first_member(inputs, end) * lanes + lane
+    wanted = local_port(inputs, _first_member(inputs, to)) * lanes + following
+    for number in range(choices_of(inputs.members, end) if end < len(inputs.port) else 1):
+        source = _member(inputs, end, number)
+        arrives_at = port if source == end else int(wiring.cable[source].far)
+        for other in range(choices_of(inputs.members, to)):
+            output = local_port(inputs, _member(inputs, to, other))
+            buffer = buffer_between(switches, arrives_at, output)
+            if buffer >= 0:
+                _may_wait(paths, held, (slots + buffer % mports) * lanes + following)
+                _may_wait(paths, (len(wiring.cable) + buffer) * lanes + following, wanted)
+            else:
+                _may_wait(paths, held, wanted)
+
+
+@inner
+def _member(inputs: Inputs, end: int, number: int) -> int:
+    """Return member ``number`` of the trunk of a sending end."""
+    if end >= len(inputs.port) or choices_of(inputs.members, end) == 1:
+        return end
+    return end - local_port(inputs, end) + choice_of(inputs.members, end, number)
+
+
+@inner
+def _first_member(inputs: Inputs, end: int) -> int:
+    return _member(inputs, end, 0)
 
 
 @inner

@@ -8,7 +8,8 @@ two phases: all decisions are made from the state at the start of the cycle; the
 - ``golden/plain/faster.py``, ``fifo.py``, ``per_vl.py``, ``per_vl_fifo.py``, ``flits.py``: other allocations (IBS-I,
   IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F)
 - ``golden/plain/schedulers.py``, ``deficits.py``: egress schedulers
-- ``golden/plain/opa.py``: Omni-Path switches (OPAS-1 to OPAS-8)
+- ``golden/plain/opa.py``, ``opa_flits.py``: Omni-Path switches (OPAS-1 to OPAS-8, OPAS-F)
+- ``golden/plain/trunks.py``: random members of trunks (NET-6)
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from numpy.typing import NDArray
 from vlane.golden.plain.credits import Credits, FcpEgress
 from vlane.golden.plain.faults import Faults
 from vlane.golden.plain.link import Egress, Flit, Packet, Room, Serve, Sizes, round_robin
+from vlane.golden.plain.trunks import Trunks
 
 NO_PORT = 255
 NO_FAULTS = Faults()
+NO_TRUNKS = Trunks()
 CrossbarPort = tuple[str, int, int]
 """A crossbar port: "input" or "output", the port number, and the VL (0 unless the crossbar has a port per VL)."""
 
@@ -59,6 +62,7 @@ class Tables(NamedTuple):
     nic_vl: NDArray[np.uint8]
     by_lane: bool = False
     faults: Faults = NO_FAULTS
+    trunks: Trunks = NO_TRUNKS
 
 
 class Grant(NamedTuple):
@@ -183,7 +187,8 @@ class Switch:
             index = lane if self.tables.by_lane else packet.sl
             out_lane = int(self.tables.vl[self.number, port, output, index])
             if out_lane < self.sizes.lanes:
-                return Grant(port, lane, packet, output, out_lane)
+                member = self.tables.trunks.member_of(self.number, port, output, packet, arrived)
+                return Grant(port, lane, packet, member, out_lane)
         return Grant(port, lane, packet, None, lane)
 
     def move(self, now: int) -> None:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from vlane.golden.plain.faults import Faults
 from vlane.golden.plain.link import Egress, Flit, Packet, Room, Serve, Sizes
-from vlane.golden.plain.network import NO_FAULTS, Input, PlainNetwork, Tables
+from vlane.golden.plain.network import NO_FAULTS, NO_TRUNKS, Input, PlainNetwork, Tables
+from vlane.golden.plain.trunks import Trunks
 
 MPORT, LINKS, READ_PORTS, WIDTH = 4, 2, 2, 3
 NO_PORT, SC15, CHANNELS = 255, 15, 32
@@ -41,6 +42,7 @@ class ChannelTables(NamedTuple):
     sc2vl: NDArray[np.uint8]
     nic_sc: NDArray[np.uint8]
     nic_vl: NDArray[np.uint8]
+    trunks: Trunks = NO_TRUNKS
 
 
 @dataclass(eq=False)
@@ -205,6 +207,7 @@ class OPASwitch:
         out_lane = int(self.tables.sc2vl[self.number, output, channel])
         if out_lane >= len(source.buffer):
             return Candidate(packet, source, lane, frozenset([held]), cause="no VL")
+        output = self.tables.trunks.member_of(self.number, port, output, packet, arrived)
         if output // MPORT == mport:
             holds = frozenset([held, ("local write port", output, 0), ("output VL", output, out_lane)])
             target, arbiter = self.outputs[output], ("output", output)

@@ -6,7 +6,7 @@ port_bits``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from vlane.golden.switches.packets import (
     schedule,
 )
 from vlane.golden.switches.tree_rule import NO_RULE, tree_output
+from vlane.golden.switches.trunk_members import ByTable
 from vlane.packets.drop_cause import DropCause
 
 DROPPED = -1
@@ -113,6 +114,8 @@ class Inputs(NamedTuple):
         Parameters of table-free forwarding in a tree (``tree_rule.py``), or ``NO_RULE``.
     drops : array of int64, (switches, drop causes)
         Number of dropped packets, by ``DropCause``.
+    members : ByTable or AtRandom
+        Choice among the members of trunks.
     """
 
     port_bits: int
@@ -124,6 +127,7 @@ class Inputs(NamedTuple):
     lft: NDArray[np.uint8]
     rule: NDArray[np.int64]
     drops: NDArray[np.int64]
+    members: Any
 
 
 LookUp = tuple[int, int, int]
@@ -151,6 +155,7 @@ def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
         lft.copy(),
         NO_RULE,
         np.zeros((switches, len(DropCause)), np.int64),
+        ByTable(),
     )
 
 

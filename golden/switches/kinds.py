@@ -27,13 +27,14 @@ from vlane.golden.switches import (
 from vlane.golden.switches.fifo_switch import FifoSwitches
 from vlane.golden.switches.flit_switch import FlitSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
-from vlane.golden.switches.inputs import Grant, LookUp, queue_routed
+from vlane.golden.switches.inputs import DROPPED, ROUTED, Grant, LookUp, local_port, queue_routed, switch_of
 from vlane.golden.switches.opa_flit_switch import OPAFlitSwitches
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
+from vlane.golden.switches.trunk_members import drawn_member
 
 Switches = (
     IBSwitches
@@ -197,9 +198,12 @@ def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int)
 
     Return whether the input had no other packet.
     """
-    field = packets.pool[packet]
-    found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
-    return queue_routed(switches.inputs, packets, port, packet, found, cycle)
+    field, inputs = packets.pool[packet], switches.inputs
+    output, lane, channel = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
+    if output != DROPPED:
+        switch, local = switch_of(inputs, port), local_port(inputs, port)
+        output = drawn_member(inputs.members, packets, packet, switch, port - local, local, output, cycle - ROUTED)
+    return queue_routed(inputs, packets, port, packet, (output, lane, channel), cycle)
 
 
 def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:

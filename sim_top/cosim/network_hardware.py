@@ -26,6 +26,7 @@ from vlane.sim_top.scenario.faults import faults_of, in_order
 from vlane.sim_top.scenario.setting_writes import setting_writes
 from vlane.sim_top.scenario.swaps import swaps_of, writes_of_swap
 from vlane.sim_top.scenario.world import World
+from vlane.study.networks import trunk_choice_of
 from vlane.switches.switch_kinds import SwitchKind
 from vlane.switches.switch_programs import (
     TableWrite,
@@ -93,7 +94,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     """
     study, settings, buffers, kind = world.study, world.settings, world.buffers, world.routes.kind
     _check_form(kind, study.switch.allocation, study.switch.crossbar)
-    limits: tuple[tuple[str, int, int], ...] = (
+    limits: tuple[tuple[str, int | str, int | str], ...] = (
+        ("network.trunk_choice", trunk_choice_of(study.network), "lid"),
         ("switch.iterations", study.switch.iterations, 1),
         ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
     )

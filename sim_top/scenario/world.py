@@ -50,7 +50,7 @@ from vlane.sim_top.scenario.traffic import (
 )
 from vlane.study.cbr_list import CbrList, read_cbr_list
 from vlane.study.courses import Course
-from vlane.study.networks import BY_LMC, lmc_of, vls_per_sl
+from vlane.study.networks import BY_LMC, lmc_of, trunk_choice_of, vls_per_sl
 from vlane.study.packet_trace import read_packet_trace
 from vlane.study.sizes import Distribution
 from vlane.study.study import Study
@@ -390,6 +390,8 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         flit_bytes=flit,
         patience=study.run.stuck_cycles,
         congestion=world.congestion,
+        trunk_choice=trunk_choice_of(study.network),
+        trunk_seed=seed,
     )
 
 

@@ -397,6 +397,12 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", ["--rtl", "1", "--simulator", "icarus"], ["--simulator", "cannot be used with network"]),
         ("", "", ["--rtl", "0,"], ["--rtl", "0 to 2, or all"]),
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
+        (
+            'topology = "edges"',
+            'topology = "edges"\ntrunk_choice = "packet"',
+            ["--rtl", "1"],
+            ["network.trunk_choice", "lid for switches in hardware", "packet"],
+        ),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
         ("flight_cycles = 1", 'credits = "sideband"', ["--rtl", "1"], ["link.credits", "returns or fcp", "sideband"]),
         (

@@ -59,6 +59,8 @@ def made(
     patience: int = 100_000,
     congestion: Congestion | None = None,
     trace_rows: int | None = None,
+    trunk_choice: str = "lid",
+    trunk_seed: int = 0,
 ) -> Network:
     """Return a network at rest in which lanes have a guaranteed minimum and share the remaining blocks.
 
@@ -102,6 +104,8 @@ def made(
         flit_bytes=flit_bytes,
         patience=patience,
         congestion=congestion,
+        trunk_choice=trunk_choice,
+        trunk_seed=trunk_seed,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,6 +21,12 @@ class Section(BaseModel):
 
 
 _LMC = Field(0, ge=0, le=7, description="Each host has 2^lmc LIDs, each with its own path; a packet uses a random one.")
+
+_TRUNK_CHOICE: Any = Field(
+    "lid",
+    description="Choice among the members of a trunk: by the forwarding table (lid), or at random at every switch, for "
+    "each flow or for each packet.",
+)
 
 
 class TreeNetwork(Section):
@@ -56,6 +62,7 @@ class TorusNetwork(Section):
     )
     hosts_per_switch: Count = Field(1, description="Hosts at each switch.")
     trunks: Count = Field(1, description="Cables between neighbouring switches.")
+    trunk_choice: Literal["lid", "flow", "packet"] = _TRUNK_CHOICE
     routing: Literal["dor", "updown"] = Field(
         "dor", description="Routing: dimension order with datelines, or up*/down*."
     )
@@ -81,6 +88,7 @@ class DumbbellNetwork(Section):
     left: Count = Field(description="Hosts at the first switch.")
     right: Count = Field(description="Hosts at the second switch.")
     trunks: Count = Field(1, description="Cables between the two switches.")
+    trunk_choice: Literal["lid", "flow", "packet"] = _TRUNK_CHOICE
     routing: Literal["updown"] = Field("updown", description="Routing: up*/down*.")
 
 
@@ -91,6 +99,7 @@ class EdgesNetwork(Section):
     file: Name = Field(
         description="Text file, relative to the study: two names per line for a cable, host NAME ... for hosts."
     )
+    trunk_choice: Literal["lid", "flow", "packet"] = _TRUNK_CHOICE
     routing: Literal["updown"] = Field("updown", description="Routing: up*/down*.")
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
@@ -127,6 +136,12 @@ _VLS_PER_SL = {"dor": 2}
 def lmc_of(network: BaseModel) -> int:
     """Return the LMC of a network's hosts, or 0 for networks of plug-ins, whatever their keys."""
     return network.lmc if isinstance(network, TreeNetwork | FatTreeNetwork | TorusNetwork) else 0
+
+
+def trunk_choice_of(network: BaseModel) -> str:
+    """Return the choice among the members of a network's trunks."""
+    has_trunks = isinstance(network, TorusNetwork | DumbbellNetwork | EdgesNetwork)
+    return network.trunk_choice if has_trunks else "lid"
 
 
 def vls_per_sl(routing: str) -> int:

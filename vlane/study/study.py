@@ -16,7 +16,7 @@ from vlane.schedulers.table_files import table_model
 from vlane.study.congestion import CongestionSection, check_congestion
 from vlane.study.connections import AdmissionSection, ConnectionsSection, check_admission
 from vlane.study.events import Loss, Rewrite, Stall
-from vlane.study.networks import Name, Net, Section, vls_per_sl
+from vlane.study.networks import Name, Net, Section, trunk_choice_of, vls_per_sl
 from vlane.study.swap import Swap
 from vlane.study.traffic import NicSection, PacketTrace, Traffic, check_loads
 from vlane.study.voqsw import VOQswSection
@@ -407,6 +407,9 @@ class Study(Section):
             raise misplaced("voqsw", f"{words}, which selects VLs by channel")
         if self.network.topology == "fabric":
             raise misplaced("voqsw", "with a captured fabric, which has its own tables")
+        if trunk_choice_of(self.network) != "lid":
+            must = "lid with [voqsw], whose tables depend on the output"
+            raise InputError("network.trunk_choice", must, trunk_choice_of(self.network))
         if self.link.vl_of_sl is not None:
             raise misplaced("link.vl_of_sl", "with [voqsw], which plans the tables")
         if self.link.data_vls is not None and self.link.data_vls < self.voqsw.vls:

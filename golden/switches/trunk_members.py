@@ -1,0 +1,145 @@
+"""Random choice among the members of a trunk, the cables between two switches (NET-6 of ``docs/network.md``)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.errors import InputError
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.switches.packets import Packets
+from vlane.golden.topologies.topology import Topology
+
+CHOICES = ("lid", "flow", "packet")
+"""Ways of choosing a member: by the forwarding table, at random for each flow, or at random for each packet."""
+
+_WORD = 0xFFFF_FFFF
+_ONE, _OTHER = 0x21F0_AAAD, 0x735A_2D97
+"""Multipliers of a 32-bit hash by C. Wellons (hash-prospector); products fit into 63 bits."""
+
+
+class ByTable(NamedTuple):
+    """Choice by the forwarding table.
+
+    Parameters
+    ----------
+    seed : int
+        0, because a NamedTuple of a kernel has a field.
+    """
+
+    seed: int = 0
+
+
+class AtRandom(NamedTuple):
+    """Random choice.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+    by_packet : bool
+        Draw for each packet, otherwise for each flow.
+    first, count : array of int32, (all ports,)
+        Index in ``port`` of the first member of each port's trunk; number of members.
+    port : array of int32, (members,)
+        Ports of the members within their switch, in ascending order.
+    """
+
+    seed: int
+    by_packet: bool
+    first: NDArray[np.int32]
+    count: NDArray[np.int32]
+    port: NDArray[np.int32]
+
+
+def new_members(topology: Topology, port_bits: int, choice: str, seed: int) -> ByTable | AtRandom:
+    """Return the choice among the members of all trunks.
+
+    Raises
+    ------
+    InputError
+        If the choice is not one of ``CHOICES``.
+    """
+    if choice not in CHOICES:
+        raise InputError("trunk_choice", f"one of {', '.join(CHOICES)}", choice)
+    if choice == "lid":
+        return ByTable()
+    total, far = topology.switches << port_bits, topology.far_ends()
+    trunks: dict[tuple[int, int], list[int]] = {}
+    for (switch, port), (other, _) in sorted(far.items()):
+        trunks.setdefault((switch, other), []).append(port)
+    first, count, members = np.zeros(total, np.int32), np.ones(total, np.int32), [0]
+    for (switch, _), ports in trunks.items():
+        if len(ports) > 1:
+            at = [(switch << port_bits) + port for port in ports]
+            first[at], count[at] = len(members), len(ports)
+            members += ports
+    return AtRandom(seed, choice == "packet", first, count, np.array(members, np.int32))
+
+
+@inner
+def mixed(state: int, part: int) -> int:
+    """Return a 32-bit hash of a state and the low 32 bits of a number."""
+    word = (state ^ part) & _WORD
+    word = ((word ^ (word >> 16)) * _ONE) & _WORD
+    word = ((word ^ (word >> 15)) * _OTHER) & _WORD
+    return word ^ (word >> 15)
+
+
+@inner
+def _at_random(
+    members: AtRandom, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
+) -> int:
+    """Draw a member by switch, input and cycle of arrival, or by switch, source, DLID and SL."""
+    count = int(members.count[first + output])
+    if count == 1:
+        return output
+    word = mixed(mixed(0, members.seed), switch)
+    if members.by_packet:
+        word = mixed(mixed(word, port), cycle)
+    else:
+        field = packets.pool[packet]
+        word = mixed(mixed(mixed(word, int(packets.origin[packet].source)), int(field.dlid)), int(field.sl))
+    return int(members.port[members.first[first + output] + (word * count >> 32)])
+
+
+@by_type({AtRandom: _at_random}, default=True)
+def drawn_member(
+    members: Any, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
+) -> int:
+    """Return the output of a packet whose head reached an input in a cycle, a member of the trunk of ``output``.
+
+    Parameters
+    ----------
+    first : int
+        Number of the switch's first port among all ports.
+    port, output : int
+        Input, and output from the forwarding table, within the switch.
+    cycle : int
+        Cycle in which the head arrived.
+    """
+    return output
+
+
+@inner
+def _members_at_random(members: AtRandom, end: int) -> int:
+    return int(members.count[end])
+
+
+@by_type({AtRandom: _members_at_random}, default=True)
+def choices_of(members: Any, end: int) -> int:
+    """Return the number of ports among which a packet whose table names port ``end`` is drawn."""
+    return 1
+
+
+@inner
+def _member_at_random(members: AtRandom, end: int, number: int) -> int:
+    return int(members.port[members.first[end] + number])
+
+
+@by_type({AtRandom: _member_at_random}, default=True)
+def choice_of(members: Any, end: int, number: int) -> int:
+    """Return member ``number`` of a trunk of several members, a port within its switch."""
+    return 0
