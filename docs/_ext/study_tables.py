@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 
@@ -61,11 +62,9 @@ def figures_of(study: str, part: str) -> dict[str, Figure]:
         wanted = {(case.digest, load, seed) for case in cases for load in case.loads for seed in case.seeds}
         rows, clock = kept.rows(sorted(wanted)), cases[0].clock
     figures = made.figures(part, Measured(rows, clock))
-    return {
-        each.name: Figure(each.ours if each.ours is not None else 0.0, min(each.values), max(each.values))
-        for each in figures
-        if each.values
-    }
+    named = [(each.name, each.values) for each in figures]
+    named += [(f"{each.name}, {name}", values) for each in figures for name, values in each.readings.items()]
+    return {name: Figure(fmean(values), min(values), max(values)) for name, values in named if values}
 
 
 def _packet_size_rows(rows: pl.DataFrame, part: str) -> pl.DataFrame:
@@ -136,6 +135,15 @@ def _sensitivity(head: Sequence[str], row: Sequence[str]) -> Quotes:
             network = head[column].removesuffix(" at 0.7")
             yield column, 0, f"NC latency at 0.7, {network}, {switch}, {variant}", "mean", 1
             yield column + 1, 0, f"growth of NC latency, {network}, {switch}, {variant}", "mean", 1
+
+
+def _readings(head: Sequence[str], row: Sequence[str]) -> Quotes:
+    """Yield the figures of a row per figure of the Deficit Table study, a column per reading of the paper."""
+    name = re.sub(r" \(ns\)$", "", row[0])
+    for column in range(2, len(head)):
+        reading = head[column].strip("`")
+        if row[column]:
+            yield column, 0, name if reading == "main" else f"{name}, {reading}", "mean", 1
 
 
 _SCHEDULERS = {
@@ -322,6 +330,7 @@ def _checks(_: Sequence[str], row: Sequence[str]) -> Quotes:
 
 TABLES: Mapping[str, Callable[[Sequence[str], Sequence[str]], Quotes]] = {
     "listed": _listed,
+    "readings": _readings,
     "sensitivity": _sensitivity,
     "schedulers": _schedulers,
     "hot_spots": _hot_spots,

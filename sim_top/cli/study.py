@@ -23,7 +23,7 @@ from vlane.sim_top.output.interrupts import Interrupted
 from vlane.sim_top.studies.by_name import STUDIES, study_by_name
 from vlane.sim_top.studies.figures import Figure
 from vlane.sim_top.studies.measured import Measured
-from vlane.sim_top.studies.page import Outcome, write_pages
+from vlane.sim_top.studies.page import Outcome, readings_of, write_pages
 from vlane.sim_top.studies.paper_study import Case, NetworkCase, PaperStudy
 from vlane.sim_top.studies.sitting import Runner, missing_runs, sit
 from vlane.sim_top.studies.summary import Summary
@@ -191,18 +191,26 @@ def _document(outcome: Outcome, *, quick: bool, seconds: float, file: Path, page
 
 
 def _print(outcome: Outcome) -> None:
-    rows = [_row(figure) for figure in outcome.figures]
-    columns = ["figure", ">published", ">measured", ">least", ">greatest", ">seeds", "bound", "verdict"]
+    readings = readings_of(outcome.figures)
+    rows = [_row(figure, readings) for figure in outcome.figures]
+    others = [f">{name}" for name in readings]
+    columns = ["figure", ">published", ">measured", *others, ">least", ">greatest", ">seeds", "bound", "verdict"]
     screen.print(table(f"{outcome.study.title}; {outcome.part}, {outcome.length}", columns, rows))
     told = [figure.holds for figure in outcome.figures if figure.holds is not None]
     without = sum(not figure.values for figure in outcome.figures)
     words = f"{sum(told)} of {len(told)} measured figures are within their bounds, {without} figures were not measured"
     style = {None: "yellow", True: "green", False: "red"}[outcome.holds]
     say(f"{words}; {outcome.runs:,} of {outcome.wanted:,} runs", style=style)
+    for name in readings:
+        under = [replace(each, values=each.readings.get(name, ())).holds for each in outcome.figures]
+        known = [holds for holds in under if holds is not None]
+        say(f"{name}: {sum(known)} of {len(known)} measured figures are within their bounds")
 
 
-def _row(figure: Figure) -> list[str]:
-    ours, least, greatest = figure.ours, min(figure.values, default=None), max(figure.values, default=None)
+def _row(figure: Figure, readings: Sequence[str]) -> list[str]:
+    least, greatest = min(figure.values, default=None), max(figure.values, default=None)
     unit = f" ({figure.unit})" if figure.unit else ""
-    numbers = ["" if value is None else f"{value:,.4g}" for value in (figure.published, ours, least, greatest)]
+    others = [figure.mean_of(name) for name in readings]
+    values = (figure.published, figure.ours, *others, least, greatest)
+    numbers = ["" if value is None else f"{value:,.4g}" for value in values]
     return [f"{figure.name}{unit}", *numbers, str(len(figure.values)), figure.bound.words, figure.verdict]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
@@ -77,6 +77,9 @@ class Figure:
         Measured values, one per seed; empty if the required runs are missing.
     bound : Bound
         Bound on the mean of the measured values.
+    readings : mapping of str to sequence of float
+        Measured values under other readings of the paper, by name of the reading. They have no influence on the
+        verdict.
 
     Examples
     --------
@@ -92,11 +95,17 @@ class Figure:
     published: float | None
     values: Sequence[float]
     bound: Bound
+    readings: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def ours(self) -> float | None:
         """Mean of the measured values over seeds, or ``None`` without runs."""
         return fmean(self.values) if self.values else None
+
+    def mean_of(self, reading: str) -> float | None:
+        """Return the mean of the values of another reading, or ``None`` without runs."""
+        values = self.readings.get(reading)
+        return fmean(values) if values else None
 
     @property
     def holds(self) -> bool | None:
@@ -114,17 +123,26 @@ class Figure:
     def document(self) -> dict[str, Any]:
         """Return the figure as a JSON document."""
         bound = asdict(self.bound)
+        readings = {name: replace(self, values=values, readings={}) for name, values in self.readings.items()}
+        others = {"readings": {name: each.measured() for name, each in readings.items()}} if readings else {}
         return {
             "name": self.name,
             "unit": self.unit,
             "published": self.published,
-            "ours": self.ours,
-            "min": min(self.values, default=None),
-            "max": max(self.values, default=None),
-            "seeds": len(self.values),
+            **self.measured(),
             "bound": bound["words"],
             "low": bound["low"],
             "high": bound["high"],
             "why": bound["why"],
+            **others,
+        }
+
+    def measured(self) -> dict[str, Any]:
+        """Return the measured values as a JSON document: mean, range, number of seeds, and whether the bound holds."""
+        return {
+            "ours": self.ours,
+            "min": min(self.values, default=None),
+            "max": max(self.values, default=None),
+            "seeds": len(self.values),
             "holds": self.holds,
         }

@@ -103,12 +103,19 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
     ]
 
 
+def readings_of(figures: Sequence[Figure]) -> list[str]:
+    """Return the names of the other readings that any figure has, in order."""
+    return list(dict.fromkeys(name for each in figures for name in each.readings))
+
+
 def _figures(figures: Sequence[Figure]) -> Table:
+    readings = readings_of(figures)
     columns = [
         Column("figure", is_number=False),
         Column("unit", is_number=False),
         Column("published"),
         Column("measured"),
+        *(Column(name) for name in readings),
         Column("least"),
         Column("greatest"),
         Column("seeds"),
@@ -122,6 +129,7 @@ def _figures(figures: Sequence[Figure]) -> Table:
             each.unit,
             each.published,
             each.ours,
+            *(each.mean_of(name) for name in readings),
             min(each.values, default=None),
             max(each.values, default=None),
             len(each.values),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, within
@@ -16,6 +16,7 @@ from vlane.sim_top.studies.study_dtable_cases import (
     MAIN,
     NETWORKS,
     PARTS,
+    READINGS,
     SHOWN_LOAD,
     SWITCHES,
     cases,
@@ -54,7 +55,14 @@ _OURS = Bound(None, None, "none", "no figure of the paper")
 
 def _figures(part: str, measured: Measured) -> list[Figure]:
     if part == "main":
-        return [each for network in _PUBLISHED for each in _of_network(network, measured)]
+        main, *others = [
+            [each for network in _PUBLISHED for each in _of_network(network, measured, reading)] for reading in READINGS
+        ]
+        names = list(READINGS)[1:]
+        return [
+            replace(figure, readings={name: each.values for name, each in zip(names, same, strict=True)})
+            for figure, *same in zip(main, *others, strict=True)
+        ]
     found = [
         each
         for network in _PUBLISHED
@@ -65,9 +73,9 @@ def _figures(part: str, measured: Measured) -> list[Figure]:
     return [figure for figure in found if figure.values]
 
 
-def _of_network(network: str, measured: Measured) -> Iterator[Figure]:
+def _of_network(network: str, measured: Measured, variant: str) -> Iterator[Figure]:
     published, title = _PUBLISHED[network], _PUBLISHED[network].title
-    latency = {switch: _latency(measured, network, switch) for switch in SWITCHES}
+    latency = {switch: _latency(measured, network, switch, variant) for switch in SWITCHES}
     ratio = _ratio(latency["opa"], latency["ib"])
     for switch in SWITCHES:
         name = f"NC latency at 0.7, {title}, {switch.upper()}"
@@ -75,7 +83,7 @@ def _of_network(network: str, measured: Measured) -> Iterator[Figure]:
     name = f"NC latency at 0.7, {title}, OPA / IB"
     yield Figure(name, "", published.ratio, ratio, within(published.ratio, 0.1))
     yield Figure(f"{name}: OPA below IB", "", published.ratio, ratio, at_most(1, "the paper's main finding"))
-    growth = {(switch, sl): _growth(measured, network, switch, sl) for switch in SWITCHES for sl in (0, 1, 2)}
+    growth = {(switch, sl): _growth(measured, network, switch, sl, variant) for switch in SWITCHES for sl in (0, 1, 2)}
     for switch in SWITCHES:
         name = f"growth of NC latency from 0.5735 to 0.9935, {title}, {switch.upper()}"
         value = published.growth[switch]
@@ -84,13 +92,13 @@ def _of_network(network: str, measured: Measured) -> Iterator[Figure]:
         name = f"growth of {LEVELS[sl]} latency from 0.5735 to 0.9935, {title}, OPA / IB"
         yield Figure(name, "", None, _ratio(growth["opa", sl], growth["ib", sl]), at_most(1, _WORDS))
     if network in _TREES:
-        yield from _throughput(network, measured)
+        yield from _throughput(network, measured, variant)
 
 
-def _throughput(network: str, measured: Measured) -> Iterator[Figure]:
+def _throughput(network: str, measured: Measured, variant: str) -> Iterator[Figure]:
     title = _PUBLISHED[network].title
     for switch in SWITCHES:
-        got = [_got(measured, network, switch, sl) for sl in range(len(LEVELS))]
+        got = [_got(measured, network, switch, sl, variant) for sl in range(len(LEVELS))]
         if SWITCH_KINDS[switch].has_centre:
             for sl in range(4):
                 name = f"accepted / offered of {LEVELS[sl]} at 0.9935, {title}, OPA"
@@ -186,6 +194,7 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
             for is_latency in (True, False)
             for switch in SWITCHES
         ]
+        made += [_by_variant(part, network, measured) for network in NETWORKS]
     return [chart for chart in made if any(curve.marks for curve in chart.curves)]
 
 

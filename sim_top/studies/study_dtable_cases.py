@@ -22,6 +22,13 @@ PARTS = {
 }
 MAIN = "main"
 """Variant of the main results."""
+ONE_FLIT, ONE_MESSAGE = "one_flit", "one_message"
+READINGS = {
+    MAIN: "parameters fixed beforehand",
+    ONE_FLIT: "packets of one flit, table 4's turns",
+    ONE_MESSAGE: "packets of one flit, one message per visit",
+}
+"""Variants of the part ``main``: readings of the paper, compared with its figures."""
 SWITCHES = ("ib", "opa")
 FIRST, SHOWN_LOAD, LAST = 0.5735, 0.7, 0.9935
 """Loads: smallest of table 4, load of the published latencies, greatest of table 4."""
@@ -82,15 +89,15 @@ NETWORKS = {
 def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     """Return the cases of a part."""
     return [
-        _case(name, switch, variant, changes, loads=_loads(part, quick=quick), part=part, quick=quick)
+        _case(name, switch, variant, changes, loads=_loads(part, variant, quick=quick), part=part, quick=quick)
         for name, network in NETWORKS.items()
         for switch in SWITCHES
         for variant, changes in _variants(part, network, switch)
     ]
 
 
-def _loads(part: str, *, quick: bool) -> Sequence[float]:
-    return _REDUCED if quick or part != "main" else LOADS
+def _loads(part: str, variant: str, *, quick: bool) -> Sequence[float]:
+    return LOADS if part == "main" and variant == MAIN and not quick else _REDUCED
 
 
 def _case(
@@ -113,10 +120,21 @@ def _base() -> StudyFile:
 
 def _variants(part: str, network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield MAIN, {}
-    if part == "sensitivity":
+    if part == "main":
+        yield from _readings(network)
+    elif part == "sensitivity":
         yield from _factors(network, switch)
     elif part == "schedulers":
         yield from _schedulers(network)
+
+
+def _readings(network: _Network) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the readings in which a packet has one flit and a message is whole on links only."""
+    one_flit: dict[str, Any] = {"switch.crossbar": "flits", "link.flight_cycles": 8}
+    if network.section["topology"] == "torus":
+        one_flit["network.lmc"] = 2
+    yield ONE_FLIT, one_flit
+    yield ONE_MESSAGE, {**one_flit, "scheduler.table": "study_dtable_visits.toml"}
 
 
 def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:

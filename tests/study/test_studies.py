@@ -22,7 +22,7 @@ from vlane.sim_top.studies import by_name, page
 from vlane.sim_top.studies.figures import Bound, Figure, at_most, within
 from vlane.sim_top.studies.paper_study import Case
 from vlane.sim_top.studies.sitting import missing_runs
-from vlane.sim_top.studies.study_dtable_cases import LOADS, NETWORKS, PARTS, cases
+from vlane.sim_top.studies.study_dtable_cases import LOADS, NETWORKS, ONE_FLIT, ONE_MESSAGE, PARTS, READINGS, cases
 from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study import study_runs
 from vlane.study.traffic import class_loads
@@ -333,10 +333,11 @@ def _runs(listed: list[Case]) -> int:
 
 def test_the_deficit_table_study_is_that_of_the_paper() -> None:
     """The Deficit Table study has the paper's loads, shares, networks, seeds and weights."""
-    main = cases("main", quick=False)
+    every = cases("main", quick=False)
+    main = [case for case in every if case.labels["variant"] == "main"]
 
     assert (len(LOADS), LOADS[0], LOADS[-1], 0.7 in LOADS) == (16, 0.5735, 0.9935, True)
-    assert _runs(main) == 2 * 16 * (3 * 30 + 5)
+    assert (_runs(main), _runs(every)) == (2 * 16 * (3 * 30 + 5), 2 * (16 + 2 * 3) * (3 * 30 + 5))
     hosts = {"tree43": 64, "tree242": 576, "torus88": 512, "torus888": 2048}
     assert set(NETWORKS) == set(hosts) == {case.labels["network"] for case in main}
     model = main[0].study.study
@@ -348,6 +349,34 @@ def test_the_deficit_table_study_is_that_of_the_paper() -> None:
     entries = read_tables(main[0].study.base / str(model.scheduler.table)).sections["dtable"].entries
     weights = [sum(entry.weight for entry in entries if entry.sl == sl) for sl in range(7)]
     assert weights == [101, 176, 322, 375, 43, 39, 17]
+
+
+def test_readings_of_one_flit_differ_from_the_main_case_as_the_page_says() -> None:
+    """Both readings have 8 cycles of flight and crossbar flits; one message per visit has weights of one message."""
+    listed = {case.labels["variant"]: case for case in cases("main", quick=True) if case.labels["network"] == "torus88"}
+
+    assert set(listed) == set(READINGS)
+    for name in (ONE_FLIT, ONE_MESSAGE):
+        study = listed[name].study.study
+        assert (study.switch.crossbar, study.link.flight_cycles, study.network.lmc) == ("flits", 8, 2)
+    visits = listed[ONE_MESSAGE].study
+    entries = read_tables(visits.base / str(visits.study.scheduler.table)).sections["dtable"].entries
+    blocks = {each.sl: -(-each.sizes[1] // 64) for each in visits.study.traffic}
+    assert all(entry.weight == blocks[entry.sl] for entry in entries)
+    usual = read_tables(visits.base / "tree43_dtable.toml").sections["dtable"].entries
+    assert [entry.sl for entry in entries] == [entry.sl for entry in usual]
+
+
+def test_readings_of_a_figure_do_not_change_its_verdict() -> None:
+    """Given values under another reading, the document lists them with their own verdict next to the figure's."""
+    figure = Figure("latency", "ns", 100.0, (300.0,), within(100.0, 0.1), {"one_flit": (95.0, 97.0), "other": ()})
+
+    document = figure.document()
+
+    assert (document["ours"], document["holds"]) == (300.0, False)
+    assert document["readings"]["one_flit"] == {"ours": 96.0, "min": 95.0, "max": 97.0, "seeds": 2, "holds": True}
+    assert document["readings"]["other"]["ours"] is None
+    assert figure.mean_of("other") is None
 
 
 def test_every_case_of_every_part_is_a_study_of_its_own() -> None:
