@@ -112,7 +112,7 @@ def _throughput(network: str, measured: Measured, variant: str) -> Iterator[Figu
 def _of_variant(part: str, network: str, switch: str, variant: str, measured: Measured) -> Iterator[Figure]:
     published, words = _PUBLISHED[network], f"{_PUBLISHED[network].title}, {switch.upper()}, {variant}"
     latency = _latency(measured, network, switch, variant)
-    if part == "sensitivity":
+    if part in ("sensitivity", "tried"):
         bound = _latency_bound(network, switch)
         yield Figure(f"NC latency at 0.7, {words}", "ns", published.latency[switch], _all(latency), bound)
         growth, value = _growth(measured, network, switch, 0, variant), published.growth[switch]

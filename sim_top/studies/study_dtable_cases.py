@@ -19,6 +19,7 @@ PARTS = {
     "main": "the paper",
     "sensitivity": "one factor at a time at three loads",
     "schedulers": "other schedulers at three loads",
+    "tried": "other readings tried once, at three loads",
 }
 MAIN = "main"
 """Variant of the main results."""
@@ -119,6 +120,9 @@ def _base() -> StudyFile:
 
 
 def _variants(part: str, network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if part == "tried":
+        yield from _tried(network, switch)
+        return
     yield MAIN, {}
     if part == "main":
         yield from _readings(network)
@@ -137,9 +141,19 @@ def _readings(network: _Network) -> Iterator[tuple[str, dict[str, Any]]]:
     yield ONE_MESSAGE, {**one_flit, "scheduler.table": "study_dtable_visits.toml"}
 
 
+def _tried(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the reading of one message per visit, and the same with one change that the paper's text may suggest."""
+    one_message = dict(_readings(network))[ONE_MESSAGE]
+    yield ONE_MESSAGE, one_message
+    yield "shares", {**one_message, **_parts(network, switch, minimum=0.5, maximum=2.0)}
+    yield "warm_up_counted", {**one_message, "run.warm_up_cycles": 0}
+    if network.section["topology"] == "torus" and not SWITCH_KINDS[switch].has_centre:
+        yield "trunk_packet", {**one_message, "network.lmc": 0, "network.trunk_choice": "packet"}
+
+
 def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the main configuration with one factor changed at a time, and one pair of factors."""
-    static = _static(network, switch)
+    static = _parts(network, switch)
     yield "flight_8", {"link.flight_cycles": 8}
     yield "flight_15", {"link.flight_cycles": 15}
     yield "static", static
@@ -155,15 +169,15 @@ def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, An
         yield "per_vl_flight_15", {**per_vl, "link.flight_cycles": 15}
 
 
-def _static(network: _Network, switch: str) -> dict[str, Any]:
-    """Return the changes that divide each buffer equally among the lanes."""
+def _parts(network: _Network, switch: str, *, minimum: float = 1.0, maximum: float = 1.0) -> dict[str, Any]:
+    """Return the changes that guarantee and limit each lane to multiples of an equal part of each buffer."""
     places = {"buffers.": _BLOCKS, "buffers.nic_": _NIC_BLOCKS}
     if SWITCH_KINDS[switch].has_centre:
         places["switch.central_"] = _CENTRAL_BLOCKS
     return {
-        f"{prefix}{bound}_blocks": blocks // network.data_vls
+        f"{prefix}{bound}_blocks": int(part * (blocks // network.data_vls))
         for prefix, blocks in places.items()
-        for bound in ("minimum", "maximum")
+        for bound, part in (("minimum", minimum), ("maximum", maximum))
     }
 
 
