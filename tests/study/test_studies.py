@@ -352,7 +352,10 @@ def test_the_deficit_table_study_is_that_of_the_paper() -> None:
 
 
 def test_readings_of_one_flit_differ_from_the_main_case_as_the_page_says() -> None:
-    """Both readings have 8 cycles of flight and crossbar flits; one message per visit has weights of one message."""
+    """Both readings have 8 cycles of flight and crossbar flits.
+
+    With one message per visit, each weight is one message of its level.
+    """
     listed = {case.labels["variant"]: case for case in cases("main", quick=True) if case.labels["network"] == "torus88"}
 
     assert set(listed) == set(READINGS)
