@@ -1,6 +1,7 @@
 """Credits of a sender for the remote buffer, updated by credit returns or by flow-control packets.
 
-The type of the credits selects the scheme: ``Rooms`` for returns, ``FCPLimits`` for flow-control packets.
+The type of the credits selects the scheme: ``Rooms`` for returns, ``LateRooms`` for returns to switches that decide
+late, ``FCPLimits`` for flow-control packets.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.links import fcp_limits as limits
+from vlane.golden.links import late_room as late
 from vlane.golden.links import room
 from vlane.golden.links.fcp_limits import FCPLimits
+from vlane.golden.links.late_room import LateRooms
 from vlane.golden.links.room import Rooms
 
-RemoteCredit = Rooms | FCPLimits
+RemoteCredit = Rooms | LateRooms | FCPLimits
 
 
 @inner
@@ -64,7 +67,7 @@ def uses_sideband(remote: Any) -> bool:
     return False
 
 
-@by_type({Rooms: room.fits, FCPLimits: limits.allows})
+@by_type({Rooms: room.fits, LateRooms: late.fits, FCPLimits: limits.allows})
 def still_fits(remote: Any, end: int, lane: int, blocks: int) -> bool:
     """Return whether there is credit for a packet of ``blocks`` blocks."""
 
@@ -75,32 +78,49 @@ def missing(remote: Any, end: int, lane: int, blocks: int) -> int:
     return 0
 
 
-@by_type({Rooms: room.take, FCPLimits: limits.count_sent})
+@by_type({Rooms: room.take, LateRooms: late.take, FCPLimits: limits.count_sent})
 def take(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Consume credit for a packet that starts."""
 
 
-@by_type({Rooms: _taken_of_room, FCPLimits: limits.taken})
+@by_type({Rooms: _taken_of_room, LateRooms: late.taken, FCPLimits: limits.taken})
 def taken(remote: Any, end: int, lane: int) -> int:
     """Return the blocks of a VL in use in the remote buffer, as known to the sender."""
 
 
-@by_type({Rooms: room.give_back, FCPLimits: limits.count_freed})
+@by_type({Rooms: room.give_back, LateRooms: late.give_back, FCPLimits: limits.count_freed})
 def came_free(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Count freed blocks: in the remote buffer with returns, in the port's own input buffer with FCPs."""
 
 
-@by_type({FCPLimits: limits.receive_fcps}, default=True)
-def receive_fcps(remote: Any, end: int, cycle: int) -> None:
-    """Apply the limits of the FCPs that are valid in a cycle."""
+@by_type({LateRooms: late.begin_decision, FCPLimits: limits.receive_fcps}, default=True)
+def begin_decision(remote: Any, end: int, cycle: int) -> None:
+    """Apply the limits of the FCPs that are valid in a cycle, or note the cycle for late decisions."""
 
 
-@by_type({Rooms: _none_sent, FCPLimits: _sent})
+@inner
+def _is_late(remote: LateRooms) -> bool:
+    return True
+
+
+@by_type({LateRooms: _is_late}, default=True)
+def is_late(remote: Any) -> bool:
+    """Return whether switches decide from state some cycles old."""
+    return False
+
+
+@by_type({LateRooms: late.lateness}, default=True)
+def lateness(remote: Any, end: int) -> int:
+    """Return by how many cycles a sender counts returns later than an exact sender."""
+    return 0
+
+
+@by_type({Rooms: _none_sent, LateRooms: late.none_sent, FCPLimits: _sent})
 def fcps_sent(remote: Any) -> NDArray[np.int64]:
     """Return the number of flow-control packets sent, by port and VL."""
 
 
-@by_type({Rooms: _most_of_rooms, FCPLimits: _most_of_limits})
+@by_type({Rooms: _most_of_rooms, LateRooms: late.most_taken, FCPLimits: _most_of_limits})
 def most_taken(remote: Any) -> NDArray[np.int64]:
     """Return the maximum number of blocks in use in the remote buffers, as known to the senders, by port and VL."""
 

@@ -15,6 +15,7 @@ from vlane.errors import InputError
 from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.bits import LIST_MARGIN
 from vlane.golden.links.fcp_limits import new_limits
+from vlane.golden.links.late_room import AGE, new_late_rooms
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
 from vlane.golden.links.room import Rooms, with_others
@@ -193,14 +194,17 @@ def assemble(
     returns = new_returns(
         ends=ends,
         rows=lanes if form.vls_apart else 1,
-        flight=longest,
+        flight=longest + (AGE if form.late else 0),
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
         speed=kind.inner_flits * speed,
         most_at_once=each_cycle,
     )
+    remote = _remote_credit(buffers, credit, ends, longest)
+    if form.late:
+        remote = new_late_rooms(buffers.rooms(ends), largest=buffers.largest, first_exact=topology.switches << bits)
     out_ports = new_output_ports(
         buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
-        remote=_remote_credit(buffers, credit, ends, longest),
+        remote=remote,
         returns=returns,
         bank=bank,
         largest=buffers.largest,

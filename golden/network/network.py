@@ -9,7 +9,7 @@ from typing import Any
 
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.links.remote_credit import came_free, fcp_period
+from vlane.golden.links.remote_credit import came_free, fcp_period, lateness
 from vlane.golden.links.returns import begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
@@ -29,7 +29,16 @@ from vlane.golden.switches.credit_starvation import (
     starves,
 )
 from vlane.golden.switches.inputs import ROUTED, bit_of, load_input, word_of
-from vlane.golden.switches.kinds import allocate, ask_on_arrival, comes_free, list_waiting, one_arrival, receive, store
+from vlane.golden.switches.kinds import (
+    allocate,
+    ask_on_arrival,
+    comes_free,
+    list_waiting,
+    one_arrival,
+    receive,
+    send_delay,
+    store,
+)
 from vlane.golden.switches.marking import note_queued, note_taken
 from vlane.golden.switches.output_ports import (
     cycles_on_link,
@@ -89,7 +98,8 @@ def _return_credit(
 ) -> None:
     """Free the space of ``size`` (flits, blocks) at a port flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
     cable = net.wiring.cable[end]
-    credit_receiver, since = cable.credit_receiver, since + cable.credit_delay
+    credit_receiver = cable.credit_receiver
+    since += cable.credit_delay + lateness(net.out_ports.remote, credit_receiver)
     if is_foreign(net.border, credit_receiver):
         post_credit(net.border, credit_receiver, since, lane, size[0], size[1], ahead)
         return
@@ -307,7 +317,8 @@ def _leave(net: Network, packets: Packets, port: int, packet: int, cycle: int) -
     net.clock[MOVED] = cycle
     packets.pool[packet].lane = out_ports.sending[port].lane
     flits = packets.pool[packet].flits
-    depart(net, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits)
+    late = send_delay(net.switches) if port < len(net.switches.inputs.port) else 0
+    depart(net, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits + late)
 
 
 @inner

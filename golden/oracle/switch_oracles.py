@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
+from vlane.errors import InputError
 from vlane.golden.compiler.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
@@ -28,6 +29,7 @@ from vlane.packets.drop_cause import DropCause
 from vlane.packets.fcp import COUNTER_BITS
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.switches.mports import mports_of
+from vlane.switches.switch_kinds import EXACT, FAST
 from vlane.switches.switch_parameters import SwitchParameters
 from vlane.tables.lft import UNASSIGNED
 from vlane.tables.sc import SC15, SC_COUNT, SCTable
@@ -39,11 +41,19 @@ _SC_BITS, _PORT_BITS, _WRITTEN = 5, 6, 10
 
 
 def switch_oracle(parameters: SwitchParameters) -> Oracle:
-    """Return the oracle of the switch that the parameters describe."""
+    """Return the oracle of the switch that the parameters describe.
+
+    Raises
+    ------
+    InputError
+        If the switch is of the fast form, which has no oracle.
+    """
+    if parameters.switch_form.late:
+        raise InputError("form", f"{EXACT} for an oracle", FAST)
     ports, by_fcps = parameters.ports, CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     inputs, outputs = ports_of(*_inputs(parameters, fcp=by_fcps)), ports_of(*_outputs(parameters, fcp=by_fcps))
     link_ports = ("hears", "says") if by_fcps else ("heard", "returned")
-    apart = parameters.form.vls_apart
+    apart = parameters.switch_form.vls_apart
     fields = ("valid", "vl", "limit") if by_fcps else ("blocks",) if apart else ("blocks", "vl")
     program = [f"schedule__{name}" for name in ("enable", *_program_names(parameters))]
     switches, out_ports, state = _golden(parameters, by_fcps=by_fcps)
@@ -148,7 +158,7 @@ def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
 
 
 def _returns(parameters: SwitchParameters, name: str, whose: str) -> list[Port]:
-    if parameters.form.vls_apart:
+    if parameters.switch_form.vls_apart:
         return [Port(f"{name}__blocks", parameters.data_vls, 1, f"Bit per lane: a block left {whose} buffer.")]
     return [
         Port(f"{name}__blocks", parameters.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
@@ -224,7 +234,7 @@ def _switches(given: SwitchParameters) -> Switches:
     lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
     if not given.kind.by_channel:
         vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
-        maker = infiniband_maker(given.form.allocation, given.form.crossbar, speed=given["speed"])
+        maker = infiniband_maker(given.switch_form.allocation, given.switch_form.crossbar, speed=given["speed"])
         return maker(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)

@@ -132,8 +132,11 @@ class Egress:
 
     ``peer`` is the sending side at the other end of the cable, None without a cable; ``receive`` accepts flits there.
     ``pace`` is the time of a flit on the link in cycles. ``gone`` counts the sent flits of the packet that started in
-    cycle ``since``. ``held`` is the number of cycles for which an FCP still occupies the link.
+    cycle ``since``. ``held`` is the number of cycles for which an FCP still occupies the link. ``delay`` is the number
+    of cycles by which flits are on the link later than decided.
     """
+
+    delay = 0
 
     def __init__(self, sizes: Sizes, flight: int, serve: Serve) -> None:
         self.sizes, self.flight, self.serve = sizes, flight, serve
@@ -231,7 +234,7 @@ class Egress:
             if self.since is None:
                 self.since = now
                 packet = self.buffer[lane][0].packet
-                first = now + math.ceil(packet.flits * self.pace) - packet.flits + self.flight
+                first = now + math.ceil(packet.flits * self.pace) - packet.flits + self.flight + self.delay
                 self.link += [(first + place, lane, Flit(packet, place)) for place in range(packet.flits)]
             while self.sending is not None and (self.gone + 1) * self.pace <= now + 1 - self.since:
                 flit = self.buffer[lane].popleft()

@@ -5,8 +5,8 @@ two phases: all decisions are made from the state at the start of the cycle; the
 
 - ``golden/plain/link.py``: output buffers and links (IBS-6 to IBS-9)
 - ``golden/plain/credits.py``: flow-control packets (IBS-C1 to IBS-C6)
-- ``golden/plain/faster.py``, ``fifo.py``, ``per_vl.py``, ``per_vl_fifo.py``, ``flits.py``: other allocations (IBS-I,
-  IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F)
+- ``golden/plain/faster.py``, ``fifo.py``, ``per_vl.py``, ``per_vl_fifo.py``, ``flits.py``, ``fast.py``: other
+  allocations (IBS-I, IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F, IBS-V)
 - ``golden/plain/schedulers.py``, ``deficits.py``: egress schedulers
 - ``golden/plain/opa.py``, ``opa_flits.py``: Omni-Path switches (OPAS-1 to OPAS-8, OPAS-F)
 - ``golden/plain/trunks.py``: random members of trunks (NET-6)
@@ -109,7 +109,12 @@ class Input:
 
 
 class Switch:
-    """A switch: inputs, crossbar, and two-stage round-robin allocation (IBS-1 to IBS-5, IBS-8, IBS-10)."""
+    """A switch: inputs, crossbar, and two-stage round-robin allocation (IBS-1 to IBS-5, IBS-8, IBS-10).
+
+    ``egress`` is the class of its sending sides.
+    """
+
+    egress: type[Egress] = Egress
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         self.number, self.tables, self.sizes = number, tables, sizes
@@ -302,15 +307,15 @@ class PlainNetwork:
         credits: Credits | None = None,  # noqa: A002 - what they are called
         faults: Faults = NO_FAULTS,
     ) -> None:
-        def new_egress() -> Egress:
+        def new_egress(kind: type[Egress] = Egress) -> Egress:
             if credits is None:
-                return Egress(sizes, flight, new_serve())
+                return kind(sizes, flight, new_serve())
             return FcpEgress(sizes, flight, new_serve(), credits)
 
         tables = tables._replace(faults=faults)
         switches, ports = tables.vl.shape[0], tables.vl.shape[2]
         ends = [(number, port) for number in range(switches) for port in range(ports)]
-        output = {end: new_egress() for end in ends}
+        output = {end: new_egress(switch.egress) for end in ends}
         for end, egress in output.items():
             egress.stalls, egress.losses = faults.stalls_of(*end), faults.losses_of(*end)
             egress.swaps = faults.swaps_of(*end)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches import (
+    fast_switch,
     fifo_switch,
     flit_switch,
     ib_switch,
@@ -24,6 +25,7 @@ from vlane.golden.switches import (
     per_vl_switch,
     vl_tables,
 )
+from vlane.golden.switches.fast_switch import FastSwitches
 from vlane.golden.switches.fifo_switch import FifoSwitches
 from vlane.golden.switches.flit_switch import FlitSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
@@ -43,10 +45,19 @@ Switches = (
     | PerVLSwitches
     | PerVLFifoSwitches
     | FlitSwitches
+    | FastSwitches
     | OPASwitches
     | OPAFlitSwitches
 )
-INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
+INFINIBAND_SWITCHES = (
+    IBSwitches,
+    FasterIBSwitches,
+    FifoSwitches,
+    PerVLSwitches,
+    PerVLFifoSwitches,
+    FlitSwitches,
+    FastSwitches,
+)
 """State types of InfiniBand switches, one for each form of allocation and crossbar."""
 OMNI_PATH_SWITCHES = (OPASwitches, OPAFlitSwitches)
 """State types of Omni-Path switches, one for each form of crossbar."""
@@ -97,6 +108,7 @@ _ONE_BY_ONE = (FifoSwitches, *_PER_VL, *OMNI_PATH_SWITCHES)
     {
         **dict.fromkeys(_TOGETHER, ib_switch.allocate),
         FlitSwitches: flit_switch.allocate,
+        FastSwitches: fast_switch.allocate,
         **dict.fromkeys(_ONE_BY_ONE, _allocate_each),
     }
 )
@@ -151,6 +163,17 @@ def _one_arrival(switches: Any) -> bool:
 def one_arrival(switches: Any) -> bool:
     """Return whether at most one packet per cycle reaches an output port from the crossbar."""
     return False
+
+
+@inner
+def _fast_delay(switches: FastSwitches) -> int:
+    return fast_switch.SENT
+
+
+@by_type({FastSwitches: _fast_delay}, default=True)
+def send_delay(switches: Any) -> int:
+    """Return by how many cycles a started packet's flits are on the link later than in an exact switch."""
+    return 0
 
 
 @by_type({OPASwitches: opa_switch.store}, default=True)
@@ -228,6 +251,7 @@ INFINIBAND_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
     ("turns", "per_vl"): per_vl_switch.new_per_vl_switches,
     ("fifo", "per_vl"): per_vl_fifo_switch.new_per_vl_fifo_switches,
     ("turns", "flits"): flit_switch.new_flit_switches,
+    ("bids", "multiplexed"): fast_switch.new_fast_switches,
 }
 """Constructors of empty switches by (allocation, crossbar), with the parameters of ``new_ib_switches``."""
 

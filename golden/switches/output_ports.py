@@ -16,9 +16,10 @@ from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
+    begin_decision,
     fcp_due,
     fcp_period,
-    receive_fcps,
+    is_late,
     send_fcp,
     still_fits,
     uses_sideband,
@@ -242,6 +243,14 @@ def room_for_largest(out_ports: OutputPorts, port: int, lane: int, cycle: int) -
 
 
 @inner
+def below_maximum(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> bool:
+    """Return whether a lane's largest packet stays within the lane's maximum at the start of a cycle (IBS-V6)."""
+    _settle_buffer(out_ports, port, cycle)
+    buffer = out_ports.buffer
+    return buffer.taken[port, lane].blocks + out_ports.largest[lane] <= buffer.bounds[0, lane].maximum
+
+
+@inner
 def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: int) -> bool:
     """Return whether the output buffer has space for ``blocks`` blocks at the start of a cycle."""
     _settle_buffer(out_ports, port, cycle)
@@ -365,7 +374,7 @@ def _fitting_heads(
     can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
         settle(out_ports.returns, out_ports.remote, port, cycle)
-        receive_fcps(out_ports.remote, port, cycle)
+        begin_decision(out_ports.remote, port, cycle)
     while left != 0:
         lane = lowest(left)
         left &= left - 1
@@ -387,9 +396,10 @@ def _fitting_heads(
 def starts_on_arrival(out_ports: OutputPorts) -> bool:
     """Return whether a packet may start in the decision of an otherwise idle port, without a queue.
 
-    A scheduler that looks behind the heads is stepped in every cycle, and a flow-control packet may precede.
+    A scheduler that looks behind the heads is stepped in every cycle, a flow-control packet may precede, and a late
+    decision depends on the starts before it.
     """
-    return not looks_behind(out_ports.bank) and fcp_period(out_ports.remote) == 0
+    return not looks_behind(out_ports.bank) and fcp_period(out_ports.remote) == 0 and not is_late(out_ports.remote)
 
 
 @inner

@@ -7,8 +7,10 @@ from amaranth.hdl import Module
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.links.link import take_crossing
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.fast_switch import FastSwitch
 from vlane.hdl.switches.per_vl_switch import PerVLSwitch
 from vlane.hdl.switches.sl2vl_switch import SL2VLSwitch
+from vlane.hdl.switches.switch import Switch
 from vlane.switches.ib_switch import IBSwitchParameters
 
 __all__ = ["IBSwitch", "ib_switch"]
@@ -80,9 +82,11 @@ class IBSwitch(SL2VLSwitch):
             take_crossing(m, output.crossing[0], [(equals(p.crossing.to, number), p.crossing) for p in self.inputs])
 
 
-def ib_switch(parameters: IBSwitchParameters) -> SL2VLSwitch:
-    """Return a switch with the crossbar that its parameters select."""
-    return (PerVLSwitch if parameters.form.vls_apart else IBSwitch)(parameters)
+def ib_switch(parameters: IBSwitchParameters) -> Switch:
+    """Return a switch of the form that its parameters select."""
+    if parameters.switch_form.late:
+        return FastSwitch(parameters)
+    return (PerVLSwitch if parameters.switch_form.vls_apart else IBSwitch)(parameters)
 
 
 COMPONENT = ib_switch

@@ -60,7 +60,7 @@ class PerVLSwitch(SL2VLSwitch):
     def __init__(self, parameters: IBSwitchParameters) -> None:
         p = parameters
         self.allocator: PairAllocator = PairAllocator(
-            ports=p.ports, vls=p.data_vls, blocks=p.minimum, largest=p.largest, queues=p.form.queues
+            ports=p.ports, vls=p.data_vls, blocks=p.minimum, largest=p.largest, queues=p.switch_form.queues
         )
         super().__init__(parameters)
 

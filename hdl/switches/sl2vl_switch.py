@@ -45,7 +45,7 @@ class SL2VLSwitch(Switch):
 
     def __init__(self, parameters: IBSwitchParameters) -> None:
         p = parameters
-        if p.form.vls_apart != self.vls_apart:
+        if p.switch_form.vls_apart != self.vls_apart:
             raise InputError("crossbar", f"that of a {type(self).__name__}", p.crossbar)
         self.measure = InputMeasure(ports=p.ports, vls=p.data_vls, maximum=p.maximum) if p.by_inputs else None
         self.map = SL2VL(SL2VLParameters(inputs=p.ports, outputs=p.ports, data_vls=p.data_vls))

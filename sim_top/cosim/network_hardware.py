@@ -148,7 +148,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         "data_bits": 64 * (WORDS if world.congestion is None else WORDS_WITH_BTH),
     }
     if len(kind.hardware_forms) > 1:
-        parameters |= {"crossbar": study.switch.crossbar, "allocation": study.switch.allocation}
+        form = kind.form(study.switch.allocation, study.switch.crossbar)
+        parameters |= form.parameters if form is not None else {}
     if kind.hardware_speed > 1:
         parameters["speed"] = study.switch.speed
     if len(kind.hardware_credits) > 1:

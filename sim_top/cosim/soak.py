@@ -160,12 +160,14 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
     first, *others = kind.hardware_forms
     form = source.choice(others) if others and source.random() < _OTHER_FORM else first
     if others:
-        parameters |= {"crossbar": form.crossbar, "allocation": form.allocation}
+        parameters |= form.parameters
         if form.vls_apart:
             parameters["maximum"] = parameters["minimum"]
+        if form.late:
+            parameters |= {"line_rate": False, "credit": RETURNS.name, "fcp_blocks": 0, "fcp_period": 1024}
         if kind.hardware_speed > 1:
             parameters["speed"] = form.most_speed if source.random() < _HALF else 1
-    if first.marks:
+    if form.marks:
         parameters |= _random_marking(source, parameters, has_rooms=not form.vls_apart)
     return Point(block, parameters, cycles, source.randrange(_SEEDS))
 
@@ -228,7 +230,7 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
     }
     if "crossbar" in point.parameters:
         first = _KINDS[point.block].hardware_forms[0]
-        smaller |= {"allocation": (first.allocation,), "crossbar": (first.crossbar,)}
+        smaller |= {name: (value,) for name, value in first.parameters.items()}
     if "speed" in point.parameters:
         smaller["speed"] = (1,)
     if "credit" in point.parameters:

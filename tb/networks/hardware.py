@@ -23,7 +23,7 @@ WORDS, WORDS_WITH_BTH = 2, 3
 """Words of a flit: the header and an identifier; switches that mark also carry the base transport header."""
 
 (BAD_FLITS, DROPPED, MARKS) = range(3)
-HEADS = 4
+HEADS = 8
 """Cycles for which heads that entered are remembered."""
 
 _COUNTS = 3

@@ -15,7 +15,8 @@ import numpy as np
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.links.fcp_limits import FCPLimits, arriving_fcp, send_fcp_with_limit
-from vlane.golden.links.remote_credit import RemoteCredit, receive_fcps, take, taken
+from vlane.golden.links.late_room import AGE, LateRooms
+from vlane.golden.links.remote_credit import RemoteCredit, begin_decision, lateness, take, taken
 from vlane.golden.links.returns import begin_at_once, places_coming, settle
 from vlane.golden.links.room import Rooms
 from vlane.golden.network.clock import MOVED, NOW
@@ -47,7 +48,7 @@ from vlane.tb.switches.row_layout import (
     sent_credit_at,
     tx_at,
 )
-from vlane.tb.switches.switch_kinds import stamp_of, stamped
+from vlane.tb.switches.switch_kinds import drop_delay, stamp_of, stamped
 
 _PLACE_BITS = np.uint64(32)
 _FIELD_BITS, _SL_TOP = 0xFFFF, 50
@@ -132,8 +133,8 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
 
 
 @inner
-def _look_up(net: Network, field: Packet, end: int) -> bool:
-    """Look up a packet's output, lane and channel in golden's tables, and return whether it is dropped.
+def _look_up(net: Network, field: Packet, end: int) -> None:
+    """Look up a packet's output, lane and channel in golden's tables.
 
     While the packet is inside the hardware, ``arrived`` holds its outgoing lane.
     """
@@ -141,7 +142,6 @@ def _look_up(net: Network, field: Packet, end: int) -> bool:
         net.switches, end, int(field.dlid), int(field.sl), int(field.lane), int(field.channel)
     )
     field.output, field.arrived, field.channel = output, outgoing_vl, channel
-    return output == DROPS
 
 
 @inner
@@ -183,7 +183,14 @@ def _limit_comes(remote: FCPLimits, net: Network, hardware: Hardware, number: in
     send_fcp_with_limit(remote, end, peer, lane, whole, cycle - 1, net.wiring.cable[end].flight)
 
 
-@by_type({Rooms: _returns_come, FCPLimits: _limit_comes})
+@inner
+def _late_returns_come(remote: LateRooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Receive the credit return of a port, which a switch counts late."""
+    cable = net.wiring.cable[hardware.first[number] + port]
+    _returns_come(remote.rooms, net, hardware, number, port, cycle + lateness(remote, cable.credit_receiver))
+
+
+@by_type({Rooms: _returns_come, LateRooms: _late_returns_come, FCPLimits: _limit_comes})
 def _room_comes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Receive a port's credit return or flow-control packet."""
 
@@ -199,19 +206,28 @@ def _returns_due(remote: Rooms, net: Network, hardware: Hardware, cycle: int) ->
             hardware.back[place, credit_return.lane] += credit_return.blocks
 
 
-@by_type({Rooms: _returns_due}, default=True)
+@inner
+def _late_returns_due(remote: LateRooms, net: Network, hardware: Hardware, cycle: int) -> None:
+    """Record the blocks freed in this cycle, which golden counts late because the hardware does."""
+    _returns_due(remote.rooms, net, hardware, cycle + AGE)
+
+
+@by_type({Rooms: _returns_due, LateRooms: _late_returns_due}, default=True)
 def _look_at_returns(remote: RemoteCredit, net: Network, hardware: Hardware, cycle: int) -> None:
     """Record the credits arriving without delay in this cycle."""
 
 
 @inner
-def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Drive a port's credit-return input with the blocks that left the far buffer."""
+def _returns_go(remote: Any, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Drive a port's credit-return input with the blocks that left the far buffer.
+
+    Golden counts these blocks later if the hardware does.
+    """
     end, lanes = hardware.first[number] + port, hardware.back.shape[1]
     back = hardware.back[number * hardware.ports + port]
     for lane in range(lanes):
         back[lane] += taken(remote, end, lane)
-    settle(net.out_ports.returns, remote, end, cycle + 1)
+    settle(net.out_ports.returns, remote, end, cycle + 1 + lateness(remote, end))
     place, several = received_credit_at(layout_of(net, hardware), port), 0
     for lane in range(lanes):
         back[lane] -= taken(remote, end, lane)
@@ -236,10 +252,10 @@ def _limit_goes(remote: FCPLimits, net: Network, hardware: Hardware, number: int
         put(hardware.given, number, hardware.ins, place, 1)
         put(hardware.given, number, hardware.ins, place + 1, lane)
         put(hardware.given, number, hardware.ins, place + 2, limit % COUNTER_MODULUS)
-    receive_fcps(remote, end, cycle + 1)
+    begin_decision(remote, end, cycle + 1)
 
 
-@by_type({Rooms: _returns_go, FCPLimits: _limit_goes})
+@by_type({Rooms: _returns_go, LateRooms: _returns_go, FCPLimits: _limit_goes})
 def _room_goes(remote: RemoteCredit, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Drive a port's credit input, as returned blocks or as a flow-control packet."""
 
@@ -251,10 +267,12 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
     _flit_comes(net, packets, hardware, number, port, cycle)
     _room_comes(remote, net, hardware, number, port, cycle)
     drops = get(hardware.shown, number, hardware.outs, dropped_at(layout_of(net, hardware), port)) != 0
-    packet = hardware.heads[place, (cycle - ROUTED) % HEADS]
+    arrived = hardware.heads[place, (cycle - ROUTED) % HEADS]
+    if arrived != NOBODY:
+        _look_up(net, packets.pool[arrived], end)
+    packet = hardware.heads[place, (cycle - ROUTED - drop_delay(net.switches)) % HEADS]
     if packet != NOBODY:
-        should_drop = _look_up(net, packets.pool[packet], end)
-        hardware.counts[BAD_FLITS] += drops != should_drop
+        hardware.counts[BAD_FLITS] += drops != (packets.pool[packet].output == DROPS)
         if drops:
             hardware.counts[DROPPED] += 1
             packets.pool[packet].event = TO_SINK

@@ -14,17 +14,19 @@ from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.random_bits import below
 from vlane.golden.links.fcp_limits import FCPLimits, count_freed
+from vlane.golden.links.late_room import AGE, LateRooms
 from vlane.golden.links.room import Rooms, give_back
 from vlane.golden.switches.kinds import vls_apart
 from vlane.golden.switches.output_ports import send_due_fcp
 from vlane.packets.fcp import COUNTER_MODULUS
 from vlane.tb.machinery.native.packing import put
-from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
+from vlane.tb.switches.surroundings_switch import CLOCK, RING, SwitchSurroundings
 
 (RECEIVED_LANE, RECEIVED_BLOCKS, BLOCKS_FREED) = range(3)
 (RECEIVED_LANES, _, LANES_FREED) = range(3)
 (RETURNED_LANES, RETURNED_BLOCKS) = range(2)
 (FCP_LANE, FCP_LIMIT) = range(2)
+(LATE_LANE, LATE_BLOCKS) = range(2)
 _ANY = 65536
 _LOST = 8
 """One in this many flow-control packets is lost."""
@@ -35,7 +37,12 @@ def _of_returns(remote: Rooms, switches: Any) -> int:
     return 1 if vls_apart(switches) else 2
 
 
-@by_type({Rooms: _of_returns}, default=True)
+@inner
+def _of_late(remote: LateRooms, switches: Any) -> int:
+    return 2
+
+
+@by_type({Rooms: _of_returns, LateRooms: _of_late}, default=True)
 def fields(remote: Any, switches: Any) -> int:
     """Return the number of row elements for credits, per port and direction."""
     return 3
@@ -142,7 +149,28 @@ def _hear_limits(
         received[BLOCKS_FREED] = remote.whole[returned] + surroundings.freed[port, returned]
 
 
-@by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
+@inner
+def _receive_late(
+    remote: LateRooms,
+    surroundings: SwitchSurroundings,
+    port: int,
+    lane: int,
+    most: int,
+    reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
+    bits: NDArray[np.uint64],
+) -> None:
+    _hear_returns(remote.rooms, surroundings, port, lane, most, reckless, bits)
+    received, lanes = surroundings.received_credit[port], surroundings.owed.shape[1]
+    if received[RECEIVED_LANE] >= lanes:
+        return
+    in_use = int(remote.rooms.taken[port, received[RECEIVED_LANE]].blocks)
+    for place in range(AGE):
+        if surroundings.late_credit[port, place, LATE_LANE] == received[RECEIVED_LANE]:
+            in_use -= surroundings.late_credit[port, place, LATE_BLOCKS]
+    received[BLOCKS_FREED] = min(received[RECEIVED_BLOCKS], in_use)
+
+
+@by_type({Rooms: _hear_returns, LateRooms: _receive_late, FCPLimits: _hear_limits})
 def receive_credit(
     remote: Any,
     surroundings: SwitchSurroundings,
@@ -206,7 +234,28 @@ def _show_limits(
         remote.limit[port, lane] = limit
 
 
-@by_type({Rooms: _show_returns, FCPLimits: _show_limits})
+@inner
+def _show_late(
+    remote: LateRooms,
+    surroundings: SwitchSurroundings,
+    port: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
+    """Count the returns of four cycles ago (IBS-V7), and keep those of this cycle."""
+    received = surroundings.received_credit[port]
+    late = surroundings.late_credit[port, int(surroundings.regs[CLOCK] % AGE)]
+    if late[LATE_BLOCKS] != 0:
+        give_back(remote.rooms, port, late[LATE_LANE], late[LATE_BLOCKS])
+    put(rows, row, where, first, received[RECEIVED_BLOCKS])
+    put(rows, row, where, first + 1, received[RECEIVED_LANE])
+    late[LATE_LANE] = received[RECEIVED_LANE]
+    late[LATE_BLOCKS] = received[BLOCKS_FREED] if received[RECEIVED_BLOCKS] != 0 else 0
+
+
+@by_type({Rooms: _show_returns, LateRooms: _show_late, FCPLimits: _show_limits})
 def show_received(
     remote: Any,
     surroundings: SwitchSurroundings,
@@ -270,7 +319,21 @@ def _show_said(
         fcp[FCP_LANE] = 0
 
 
-@by_type({Rooms: _show_returned, FCPLimits: _show_said})
+@inner
+def _show_returned_late(
+    remote: LateRooms,
+    surroundings: SwitchSurroundings,
+    port: int,
+    slot: int,
+    expected: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
+    _show_returned(remote.rooms, surroundings, port, slot, expected, row, where, first)
+
+
+@by_type({Rooms: _show_returned, LateRooms: _show_returned_late, FCPLimits: _show_said})
 def show_returned(
     remote: Any,
     surroundings: SwitchSurroundings,

@@ -17,7 +17,7 @@ from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.switches.credit_starvation import note_grant, note_waiting
 from vlane.golden.switches.inputs import DROPPED, drop_cause
-from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
+from vlane.golden.switches.kinds import allocate, receive, send_delay, store, vls_apart
 from vlane.golden.switches.marking import note_pause, note_queued, note_taken
 from vlane.golden.switches.output_ports import queue_packet, start_packet
 from vlane.golden.switches.packets import (
@@ -89,7 +89,7 @@ from vlane.tb.switches.surroundings_switch import (
     WAITED,
     SwitchSurroundings,
 )
-from vlane.tb.switches.switch_kinds import count_kinds, describe, stamp_of, stamped
+from vlane.tb.switches.switch_kinds import count_kinds, describe, drop_delay, has_place, note_full, stamp_of, stamped
 from vlane.tb.switches.table_writes import apply_write, draw_write, show_write
 
 (_NONE, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
@@ -138,7 +138,7 @@ def _handle_event(
         note_waiting(surroundings.out_ports.starvation, place, lane, packets.pool[packet].blocks)
         if packets.pool[packet].output == DROPPED:
             cause = _cause(surroundings, packet)
-            surroundings.dropped[place, cycle % RING] = cause
+            surroundings.dropped[place, (cycle + drop_delay(surroundings.switches)) % RING] = cause
             rules[_CAUSE_RULES[cause]] += 1
     elif event == TO_OUTPUT:
         queue_packet(surroundings.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
@@ -213,8 +213,9 @@ def _send(surroundings: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]
         surroundings.regs[STARTS] += 1
         flits, is_marked = packets.pool[packet].flits, packets.pool[packet].bth == FECN
         rules[MARKED] += is_marked
+        first = cycle + 1 + send_delay(surroundings.switches)
         for place in range(flits):
-            shown = surroundings.tx[port, (cycle + 1 + place) % RING]
+            shown = surroundings.tx[port, (first + place) % RING]
             shown.lane, shown.last = out_ports.sending[port].lane + 1, int(place == flits - 1)
             shown.number, shown.place, shown.header = surroundings.number[packet], place, surroundings.header[packet]
             shown.fecn = is_marked
@@ -253,11 +254,11 @@ def _begin(
     if not reckless:
         take(surroundings.up, port, lane, blocks)
     has_room, largest = (
-        lane < lanes and fits(surroundings.input_buffers, port, lane, blocks),
+        lane < lanes and has_place(surroundings.switches, surroundings, port, lane, blocks, cycle),
         surroundings.out_ports.largest[0],
     )
     if blocks > largest or not has_room:
-        surroundings.dropped[port, (cycle + 2) % RING] = _NO_ROOM
+        surroundings.dropped[port, (cycle + 2 + drop_delay(surroundings.switches)) % RING] = _NO_ROOM
         rules[NO_ROOM] += 1
         rules[TOO_LARGE] += has_room and blocks == largest + 1
         return
@@ -375,6 +376,7 @@ def fill_rows(
         apply_marking(surroundings.out_ports.marking, surroundings, cycle - 1)
         apply_starvation(surroundings.out_ports.starvation, surroundings, cycle - 1)
         _free_returned_space(surroundings, slot)
+        note_full(surroundings.switches, surroundings, cycle)
         hold(surroundings.out_ports.starvation, surroundings, cycle, rules)
         _events(surroundings, cycle, rules)
         _switch(surroundings, cycle, rules)

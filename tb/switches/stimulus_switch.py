@@ -15,6 +15,7 @@ from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.fcp_limits import new_limits
+from vlane.golden.links.late_room import AGE
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
 from vlane.golden.links.room import Rooms, new_rooms
@@ -213,6 +214,8 @@ class SwitchTraffic(Stimulus):
             tx=new_records(Shown, ports, RING),
             back=np.zeros((ports, RING, 2), np.int64),
             left=np.zeros((ports, 2), np.int64),
+            full=np.zeros((ports, 4), np.int64),
+            late_credit=np.zeros((ports, AGE, 2), np.int64),
             dropped=np.zeros((ports, RING), np.int64),
             owed=np.zeros((ports, lanes), np.int64),
             received_credit=np.zeros((ports, 3), np.int64),

@@ -143,6 +143,10 @@ class SwitchSurroundings(NamedTuple):
         By cycle, the lanes (as bits) whose blocks are returned on ``returned``, and the number of blocks of each.
     left : array of int64, (ports, 2)
         The same for blocks that left an input with credit starvation in the previous cycle.
+    full : array of int64, (ports, 4)
+        By cycle modulo 4, for late decisions: bit mask of the lanes of an input that hold their maximum.
+    late_credit : array of int64, (ports, 4, 2)
+        By cycle modulo 4, for late decisions: lane and blocks of the last counted returns.
     dropped : array of int64, (ports, ring)
         By cycle, the drop cause of a packet.
     owed : array of int64, (ports, lanes)
@@ -181,6 +185,8 @@ class SwitchSurroundings(NamedTuple):
     tx: Records[Shown]
     back: NDArray[np.int64]
     left: NDArray[np.int64]
+    full: NDArray[np.int64]
+    late_credit: NDArray[np.int64]
     dropped: NDArray[np.int64]
     owed: NDArray[np.int64]
     received_credit: NDArray[np.int64]

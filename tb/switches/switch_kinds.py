@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.golden.engine.kernel import by_type
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.links.room import fits
+from vlane.golden.switches.fast_switch import FastSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches
 from vlane.golden.switches.kinds import INFINIBAND_SWITCHES
 from vlane.golden.switches.opa_switch import OPASwitches
@@ -41,11 +43,33 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
     {
         **dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.count_kinds),
         FasterIBSwitches: rows_ib_switch.count_pairs,
+        FastSwitches: rows_ib_switch.count_late,
         OPASwitches: rows_opa_switch.count_kinds,
     }
 )
 def count_kinds(switches: Any, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants of a cycle under the rules of the kind."""
+
+
+@by_type({FastSwitches: rows_ib_switch.fast_drop_delay}, default=True)
+def drop_delay(switches: Any) -> int:
+    """Return by how many cycles a drop is reported later than two cycles after the head."""
+    return 0
+
+
+@by_type({FastSwitches: rows_ib_switch.note_full}, default=True)
+def note_full(switches: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
+    """Note which lanes of the inputs hold their maximum, if packets are accepted by a state of the past."""
+
+
+@inner
+def _fits_now(switches: Any, surroundings: SwitchSurroundings, port: int, lane: int, blocks: int, cycle: int) -> bool:
+    return fits(surroundings.input_buffers, port, lane, blocks)
+
+
+@by_type({**dict.fromkeys((*INFINIBAND_SWITCHES, OPASwitches), _fits_now), FastSwitches: rows_ib_switch.was_not_full})
+def has_place(switches: Any, surroundings: SwitchSurroundings, port: int, lane: int, blocks: int, cycle: int) -> bool:
+    """Return whether an input accepts a packet of this size on a lane."""
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.draw_map), OPASwitches: rows_opa_switch.draw_map})

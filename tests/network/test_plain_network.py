@@ -14,6 +14,7 @@ from tests.network.networks import IDENTITY, made, replayed
 from tests.network.plain_by_name import plain_serve
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.plain.credits import Credits
+from vlane.golden.plain.fast import FastSwitch
 from vlane.golden.plain.faster import faster
 from vlane.golden.plain.fifo import FifoSwitch
 from vlane.golden.plain.flits import FlitSwitch
@@ -72,6 +73,8 @@ class How(NamedTuple):
             return PerVLFifoSwitch if self.allocation == "fifo" else PerVLSwitch
         if self.crossbar == "flits":
             return FlitSwitch
+        if self.allocation == "bids":
+            return FastSwitch
         if self.iterations > 1 or self.speed > 1:
             return faster(self.iterations, self.speed)
         return FifoSwitch if self.allocation == "fifo" else Switch
@@ -126,6 +129,7 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
     (How("fifo", "per_vl"), "rr", 16, 5, 0.3),
     (How(credit="fcp", fcp_blocks=1, fcp_period=50), "rr", 64, 2, 0.6),
     (How(credit="sideband", fcp_period=3), "rr", 64, 1, 0.6),
+    (How("bids"), "rr", 64, 2, 0.9),
 ]
 _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(), "dtable", 64, 1, 1.2),
@@ -136,6 +140,8 @@ _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(credit="fcp", fcp_period=7), "rr", 16, 1, 0.3),
     (How(crossbar="per_vl", credit="fcp", fcp_blocks=3, fcp_period=50), "rr", 16, 7, 0.3),
     (How(iterations=2, speed=2), "rr", 64, 1, 0.9),
+    (How("bids"), "dtable", 64, 1, 1.2),
+    (How("bids"), "rr", 16, 3, 0.3),
     (How(crossbar="flits"), "rr", 64, 1, 0.6),
     (How(crossbar="flits"), "rr", 16, 5, 0.3),
     (How(crossbar="flits"), "dtable", 8, 3, 0.2),

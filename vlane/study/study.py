@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model, field_validator, model_validator
 
-from vlane.credits.credit_schemes import CREDIT_SCHEMES
+from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError, misplaced, missing_value, shown
 from vlane.packets.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
-from vlane.schedulers.registry import DEFAULT, SCHEDULERS
+from vlane.schedulers.registry import DEFAULT, LINE_RATE, SCHEDULERS
 from vlane.schedulers.table_files import table_model
 from vlane.study.congestion import CongestionSection, check_congestion
 from vlane.study.connections import AdmissionSection, ConnectionsSection, check_admission
@@ -37,10 +37,10 @@ class SwitchSection(Section):
     """Settings of all switches."""
 
     kind: Literal["ib", "opa"] = Field("ib", description="Switch kind: InfiniBand (ib) or Omni-Path (opa).")
-    allocation: Literal["turns", "fifo"] = Field(
+    allocation: Literal["turns", "fifo", "bids"] = Field(
         "turns",
-        description="Allocation of crossbar outputs: round robin among inputs, or a request queue per output (per "
-        "output and lane with crossbar per_vl).",
+        description="Allocation of crossbar outputs: round robin among inputs (turns), a request queue per output, or "
+        "per output and lane with crossbar per_vl (fifo), or bids of inputs with decisions in stages (bids).",
     )
     crossbar: Literal["multiplexed", "per_vl", "flits"] = Field(
         "multiplexed",
@@ -377,6 +377,17 @@ class Study(Section):
                 is_limited_by_form = any(getattr(each, f"most_{field}") > 1 for each in kind.forms)
                 must = form.allowed(most) if is_limited_by_form else f"{most} {words}"
                 raise InputError(f"switch.{field}", must, getattr(switch, field))
+        if form.late:
+            self._check_late(f"with switch.allocation {switch.allocation}")
+
+    def _check_late(self, words: str) -> None:
+        """Reject settings that switches with late decisions do not support."""
+        if self.link.credits != RETURNS.name:
+            raise InputError("link.credits", f"{RETURNS.name} {words}", self.link.credits)
+        if self.congestion is not None:
+            raise misplaced("congestion", words)
+        if self.scheduler.parameters.get("form") == LINE_RATE:
+            raise InputError("scheduler.parameters.form", f"another form {words}", LINE_RATE)
 
     def _check_link(self, words: str) -> None:
         """Reject maps and credits that the switch kind does not support, and periods that do not fit the run."""

@@ -15,19 +15,19 @@ from vlane.congestion.cc_marker import (
     OF_OUTPUT,
     CCMarkerParameters,
 )
-from vlane.credits.credit_schemes import CREDIT_SCHEMES
+from vlane.credits.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.errors import InputError, misplaced
 from vlane.packets.fcp import MAX_FCP_PERIOD
 from vlane.parameters import check_range, choice, flag, whole
-from vlane.switches.switch_kinds import INFINIBAND, SwitchForm, SwitchKind
+from vlane.switches.switch_kinds import EXACT, FAST, INFINIBAND, SwitchForm, SwitchKind
 from vlane.switches.switch_parameters import SwitchParameters
 
 _FCP_PERIOD = 1024
 _MARKED_BITS = 128
 _MOST_PAIRS = 128
 _FORMS = INFINIBAND.hardware_forms
-_CROSSBARS = tuple(dict.fromkeys(each.crossbar for each in _FORMS))
-_ALLOCATIONS = tuple(dict.fromkeys(each.allocation for each in _FORMS))
+_CROSSBARS = tuple(dict.fromkeys(each.parameters["crossbar"] for each in _FORMS))
+_ALLOCATIONS = tuple(dict.fromkeys(each.parameters["allocation"] for each in _FORMS))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +42,7 @@ class IBSwitchParameters(SwitchParameters):
 
     kind: ClassVar[SwitchKind] = INFINIBAND
 
+    form: str = choice(EXACT, (EXACT, FAST), "decisions within a cycle, or in stages for a faster clock")
     crossbar: str = choice(_CROSSBARS[0], _CROSSBARS, "crossbar ports: one for all VLs of an input, or one per VL")
     allocation: str = choice(_ALLOCATIONS[0], _ALLOCATIONS, "allocation of outputs: round robin, or queued requests")
     speed: int = whole(1, 1, INFINIBAND.hardware_speed, "flits per cycle and input through the switch")
@@ -60,9 +61,9 @@ class IBSwitchParameters(SwitchParameters):
     )
 
     @property
-    def form(self) -> SwitchForm:
+    def switch_form(self) -> SwitchForm:
         """Form of the switch."""
-        return next(each for each in _FORMS if (each.allocation, each.crossbar) == (self.allocation, self.crossbar))
+        return next(each for each in _FORMS if all(self[name] == value for name, value in each.parameters.items()))
 
     @property
     def inner_flits(self) -> int:
@@ -105,13 +106,15 @@ class IBSwitchParameters(SwitchParameters):
     def check(self) -> None:
         """Reject settings that do not suit the crossbar or the credit scheme."""
         super().check()
-        allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar]
+        if self.form == FAST:
+            self._check_fast()
+        allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar and not each.late]
         if self.allocation not in allocations:
             raise InputError("allocation", f"{' or '.join(allocations)} with crossbar {self.crossbar}", self.allocation)
         self._check_marking()
-        if self.speed > self.form.most_speed:
-            raise InputError("speed", self.form.allowed(self.form.most_speed), self.speed)
-        if self.form.vls_apart:
+        if self.speed > self.switch_form.most_speed:
+            raise InputError("speed", self.switch_form.allowed(self.switch_form.most_speed), self.speed)
+        if self.switch_form.vls_apart:
             if self.ports * self.data_vls > _MOST_PAIRS:
                 most = (
                     f"at most {_MOST_PAIRS // self.data_vls} with data_vls {self.data_vls} and crossbar {self.crossbar}"
@@ -133,6 +136,20 @@ class IBSwitchParameters(SwitchParameters):
             if value != usual:
                 raise misplaced(field, f"with credit {self.credit}")
 
+    def _check_fast(self) -> None:
+        """Reject settings that only the exact form supports."""
+        usual = (
+            ("crossbar", _CROSSBARS[0]),
+            ("allocation", _ALLOCATIONS[0]),
+            ("speed", 1),
+            ("credit", RETURNS.name),
+            ("marking", False),
+            ("line_rate", False),
+        )
+        for field, value in usual:
+            if self[field] != value:
+                raise InputError(field, f"{str(value).lower()} with form {FAST}", str(self[field]).lower())
+
     def _check_marking(self) -> None:
         """Reject marking where unsupported, and its settings without marking."""
         if not self.marking:
@@ -150,6 +167,6 @@ class IBSwitchParameters(SwitchParameters):
         if self.data_bits < _MARKED_BITS:
             must = f"at least {_MARKED_BITS} with marking (FECN is in the second word)"
             raise InputError("data_bits", must, self.data_bits)
-        if self.starving and self.form.vls_apart:
+        if self.starving and self.switch_form.vls_apart:
             raise InputError("starving", f"false with crossbar {self.crossbar}", "true")
         _ = self.marker  # checks the parameters of the marker

@@ -19,6 +19,11 @@ MOST_ITERATIONS = 8
 MOST_SPEED = 2
 """Largest number of flits per cycle and input through an InfiniBand switch."""
 
+EXACT, FAST = "exact", "fast"
+"""Values of the hardware's parameter ``form``."""
+
+_TURNS = "turns"
+
 
 @dataclass(frozen=True, slots=True)
 class SwitchForm:
@@ -45,6 +50,9 @@ class SwitchForm:
     by_flit : bool
         Whether every flit is granted separately, several flits of an input in a cycle if the kind has several
         ``inner_flits``.
+    late : bool
+        Whether decisions use state that is some cycles old (``docs/fast_switch.md``). In hardware this is ``form =
+        "fast"``.
     """
 
     allocation: str
@@ -56,6 +64,19 @@ class SwitchForm:
     most_speed: int = 1
     marks: bool = False
     by_flit: bool = False
+    late: bool = False
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Parameters of the hardware that select this form.
+
+        Examples
+        --------
+        >>> SwitchForm("bids", "multiplexed", late=True).parameters
+        {'form': 'fast', 'crossbar': 'multiplexed', 'allocation': 'turns'}
+        """
+        allocation = _TURNS if self.late else self.allocation
+        return {"form": FAST if self.late else EXACT, "crossbar": self.crossbar, "allocation": allocation}
 
     def allowed(self, most: int) -> str:
         """Return the values that this form allows up to ``most``, as text.
@@ -180,6 +201,7 @@ INFINIBAND = SwitchKind(
         SwitchForm("turns", "per_vl", vls_apart=True, in_hardware=True, marks=True),
         SwitchForm("fifo", "per_vl", vls_apart=True, queues=True, in_hardware=True, marks=True),
         SwitchForm("turns", "flits", by_flit=True),
+        SwitchForm("bids", "multiplexed", in_hardware=True, late=True),
     ),
     takes_captured=True,
 )

@@ -70,7 +70,7 @@ class SwitchParameters(Parameters):
             raise InputError("data_bits", f"a multiple of {HEADER_BITS}", self.data_bits)
 
     @property
-    def form(self) -> SwitchForm:
+    def switch_form(self) -> SwitchForm:
         """Combination of allocation and crossbar."""
         return self.kind.hardware_forms[0]
 

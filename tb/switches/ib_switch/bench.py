@@ -22,7 +22,7 @@ class InfiniBand:
 
     def __init__(self) -> None:
         parameters = IBSwitchParameters(**setting()["parameters"])
-        self.vls_apart, self.blocks = parameters.form.vls_apart, parameters.inner_flits
+        self.vls_apart, self.blocks = parameters.switch_form.vls_apart, parameters.inner_flits
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
         """Return a header with a random SL."""

@@ -15,6 +15,7 @@ from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
 from vlane.hdl.links.room import Room
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.bid_allocator import BidAllocator
 from vlane.hdl.switches.credit_starvation import CreditStarvation
 from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
@@ -25,6 +26,7 @@ from vlane.tb.machinery.proofs.inside import inside
 from vlane.tb.machinery.proofs.properties import Instance
 from vlane.tb.schedulers.proofs_round_robin import RoundRobinProperties
 from vlane.tb.switches.ib_switch.proofs_allocator import AllocatorProperties
+from vlane.tb.switches.ib_switch.proofs_bid_allocator import BidAllocatorProperties
 from vlane.tb.switches.ib_switch.proofs_credit_starvation import StarvationProperties, StarvationSettingsProperties
 from vlane.tb.switches.ib_switch.proofs_input_measure import (
     InputMeasureProperties,
@@ -187,6 +189,8 @@ INSTANCES = (
     Instance("turns-of-one", RoundRobinProperties, {"count": 1}, part=RoundRobin),
     Instance("allocation", AllocatorProperties, {"ports": 2, "vls": 2}, part=Allocator),
     Instance("allocation-three", AllocatorProperties, {"ports": 3, "vls": 3}, part=Allocator),
+    Instance("bids", BidAllocatorProperties, {"ports": 2, "largest": 3}, part=BidAllocator),
+    Instance("bids-three", BidAllocatorProperties, {"ports": 3, "largest": 3}, part=BidAllocator),
     Instance(
         "pair-turns",
         PairAllocatorProperties,

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below
 from vlane.golden.engine.rule import Rule
+from vlane.golden.switches.fast_switch import FastSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches
 from vlane.golden.switches.inputs import DROPPED, crosses_until
-from vlane.golden.switches.packets import Packet
+from vlane.golden.switches.packets import NOBODY, Packet
 from vlane.switches.ib_switch import IBSwitchParameters
 from vlane.tables.sl2vl import SL_COUNT
 from vlane.tb.machinery.native.packing import put
@@ -37,14 +38,29 @@ PAIRS = {
 }
 """Rules of a crossbar faster than the links, with the size of the smallest packet that reaches each, in blocks."""
 
-RULES = (*SHARED_RULES, *PAIRS)
-(TWO, ALONE, HALF, AS_THEY_COME, DISCARDED) = range(len(SHARED_RULES), len(RULES))
+LATE = (
+    Rule("refused", "IBS-V3", "a bid was refused"),
+    Rule("refused_with_first", "IBS-V3", "a bid was refused with the bid before it"),
+    Rule("overtook", "IBS-V4", "the second packet of a VL was granted before the first one"),
+    Rule("closed", "IBS-V6", "an output buffer was closed for a VL"),
+)
+"""Rules of the fast form."""
+
+RULES = (*SHARED_RULES, *PAIRS, *LATE)
+(TWO, ALONE, HALF, AS_THEY_COME, DISCARDED, REFUSED, WITH_FIRST, OVERTOOK, CLOSED) = range(
+    len(SHARED_RULES), len(RULES)
+)
+_FULL_AGES = 4
+_DROP_DELAY = 2
+"""Cycles by which the fast form reports drops later (IBS-V8)."""
 
 
 def rules_shown(parameters: IBSwitchParameters) -> set[str]:
     """Return the names of the rules reachable in an instance but not in every switch."""
     largest = parameters.largest if parameters.speed > 1 else 0
-    return {rule.name for rule in SHARED_RULES} | {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
+    late = LATE if parameters.switch_form.late else ()
+    pairs = {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
+    return {rule.name for rule in (*SHARED_RULES, *late)} | pairs
 
 
 @inner
@@ -95,6 +111,48 @@ def count_pairs(
         rules[ALONE] += flits & 1
         rules[HALF] += flits > 2 and ahead >= flits
         rules[AS_THEY_COME] += until > cycle + (flits + 1) // 2
+
+
+@inner
+def count_late(switches: FastSwitches, surroundings: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
+    """Count refused bids, packets that overtook, and closed output buffers."""
+    packets, lanes = surroundings.packets, surroundings.up.taken.shape[1]
+    for port in range(len(surroundings.tx)):
+        refused = switches.bid[port].refused
+        rules[REFUSED] += refused == 1
+        rules[WITH_FIRST] += refused > 1
+        rules[CLOSED] += switches.open[surroundings.regs[CLOCK] % len(switches.open), port] != (1 << lanes) - 1
+    for index in range(count):
+        grant = surroundings.grants[index]
+        first = int(switches.inputs.queues.queue[grant.port, grant.lane].head)
+        if first != NOBODY:
+            rules[OVERTOOK] += packets.pool[first].arrived < packets.pool[grant.packet].arrived
+
+
+@inner
+def fast_drop_delay(switches: Any) -> int:
+    """Return by how many cycles the fast form reports a drop later (IBS-V8)."""
+    return _DROP_DELAY
+
+
+@inner
+def note_full(switches: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
+    """Note which lanes of the inputs hold their maximum, after the returns of a cycle (IBS-V9)."""
+    buffers = surroundings.input_buffers
+    for port in range(len(surroundings.tx)):
+        found = 0
+        for lane in range(surroundings.up.taken.shape[1]):
+            if buffers.taken[port, lane].blocks >= buffers.bounds[0, lane].maximum:
+                found |= 1 << lane
+        surroundings.full[port, cycle % _FULL_AGES] = found
+
+
+@inner
+def was_not_full(
+    switches: Any, surroundings: SwitchSurroundings, port: int, lane: int, blocks: int, cycle: int
+) -> bool:
+    """Return whether an input accepts a packet: its lane was not full two cycles before (IBS-V9)."""
+    return bool((surroundings.full[port, (cycle - 2) % _FULL_AGES] >> lane) & 1 == 0)
 
 
 @inner

@@ -12,6 +12,8 @@ from vlane.congestion.cc_marker import CCMarkerSelect
 from vlane.congestion.marking_write import MarkingWrite
 from vlane.credits.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
 from vlane.golden.congestion.markers import new_markers, write_marking
+from vlane.golden.links.late_room import new_late_rooms
+from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.switches.credit_starvation import Unstarved, new_starvation, write_element, write_starvation
 from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.marking import Unmarked, new_marking
@@ -38,7 +40,6 @@ class IBSwitchTraffic(SwitchTraffic):
 
     own_rules = RULES
     program_inputs = PROGRAM
-    packets_inside = 0
 
     def __init__(self, parameters: Mapping[str, Any], **traffic: Any) -> None:
         ports = parameters["ports"]
@@ -52,6 +53,20 @@ class IBSwitchTraffic(SwitchTraffic):
         self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
 
     @property
+    def packets_inside(self) -> int:
+        """Packets beyond the buffers' blocks: in the fast form every lane has its maximum and more."""
+        if not self._shape.switch_form.late:
+            return 0
+        return self._shape.ports * self._shape.data_vls * 2 * (self._shape.maximum + 2 * self._shape.largest + 4)
+
+    def _remote(self, ends: int) -> RemoteCredit:
+        """Return golden's credit counters of the far ends."""
+        if not self._shape.switch_form.late:
+            return super()._remote(ends)
+        largest = (self._shape.largest,) * self._shape.data_vls
+        return new_late_rooms(self._rooms(ends), largest=largest, first_exact=ends)
+
+    @property
     def speed(self) -> int:
         """Flits that cross per cycle from one input."""
         return self._shape.inner_flits
@@ -59,7 +74,7 @@ class IBSwitchTraffic(SwitchTraffic):
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch in its state after reset."""
         tables = rows_apart(self._vl, by_lane=False)
-        form = self._shape.form
+        form = self._shape.switch_form
         maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
         return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
 

@@ -1,0 +1,87 @@
+"""Decision of bids: each output grants the bid of the input served least recently."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from vlane.hdl.common.least_recent import LeastRecent
+from vlane.hdl.common.select import any_of, one_of
+
+
+class BidAllocator(wiring.Component):
+    """Decide the bids of a cycle (IBS-V3, ``docs/fast_switch.md``). Latency 0.
+
+    Parameters
+    ----------
+    ports : int
+        Number of inputs, and of outputs.
+    largest : int
+        Size of the largest packet.
+
+    Members
+    -------
+    valid, follows, drop : In(ports)
+        By input: there is a bid; it is refused with the input's last bid; its packet drops.
+    free : In(ports)
+        Inputs that take part.
+    to : In(ArrayLayout(ports, ports))
+        By input: output of the bid, one-hot; 0 if its packet drops.
+    blocks : In(ArrayLayout(range(largest + 1), ports))
+        By input: size of the packet.
+    granted : Out(ports)
+        Inputs whose bid is granted.
+    source : Out(ArrayLayout(ports, ports))
+        By output: input whose bid is granted, one-hot; 0 if none.
+    free_soon : Out(ports)
+        Outputs that take part two cycles later, as far as known.
+    """
+
+    latency = 0
+
+    def __init__(self, *, ports: int, largest: int) -> None:
+        self.ports, self.largest = ports, largest
+        by_port = data.ArrayLayout(ports, ports)
+        super().__init__(
+            {
+                "valid": In(ports),
+                "follows": In(ports),
+                "drop": In(ports),
+                "free": In(ports),
+                "to": In(by_port),
+                "blocks": In(data.ArrayLayout(range(largest + 1), ports)),
+                "granted": Out(ports),
+                "source": Out(by_port),
+                "free_soon": Out(ports),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        refused = Signal(self.ports)
+        asks = Signal(self.ports)
+        m.d.comb += asks.eq(self.valid & self.free & ~(self.follows & refused))
+        m.d.sync += refused.eq(self.valid & ~self.granted)
+        for output in range(self.ports):
+            m.submodules[f"inputs_{output}"] = turns = LeastRecent(self.ports)
+            left = Signal(range(self.largest + 1), name=f"left_{output}")
+            is_free = Signal(init=1, name=f"is_free_{output}")
+            blocks = one_of(turns.chosen, (self.blocks[port] for port in range(self.ports)))
+            after = Signal.like(left, name=f"after_{output}")
+            m.d.comb += [
+                turns.eligible.eq(Mux(is_free, asks & Cat(self.to[port][output] for port in range(self.ports)), 0)),
+                turns.served.eq(turns.chosen),
+                self.source[output].eq(turns.chosen),
+                after.eq(Mux(turns.chosen.any(), blocks - 1, left - left.any())),
+                self.free_soon[output].eq(left <= 2),
+            ]
+            m.d.sync += [left.eq(after), is_free.eq(~after.any())]
+        m.d.comb += self.granted.eq(
+            asks
+            & Cat(
+                self.drop[port] | any_of(self.source[output][port] for output in range(self.ports))
+                for port in range(self.ports)
+            )
+        )
+        return m
