@@ -15,6 +15,8 @@ from vlane.tb.machinery.native.rows import Words
 
 _RESET_CODE, _READY, _GATED, _LAST, _REQUEST, _ACKNOWLEDGE, _LAST_OF = 1, 2, 3, 4, 100, 200, 300
 """Sources of input bits, as in ``tb/machinery/native/requesters.cpp``."""
+_LONGEST_STALL = 1000
+"""Largest length of each of the four stalls before the part with resets, in cycles."""
 
 
 class Signals:
@@ -132,6 +134,7 @@ class Signals:
             sum(flag << place for place, flag in enumerate(flags)),
             cycles,
             max(reset.cycles, 1) if reset else 0,
+            0 if self.always_ready else min(cycles // 100, _LONGEST_STALL),
             cycles - cycles // 5,
             self.always_ready,
             reset is not None,

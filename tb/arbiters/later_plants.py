@@ -379,3 +379,17 @@ LATER_PLANTS = (
     ),
 )
 """Later planted bugs."""
+
+_RARE = "A default run has fewer than 65,536 grants."
+NOT_FOUND = {
+    (_STICKY, "withdrawn-request-releases"): "Requests stand under the map; `stand = false` in the map finds the bug.",
+    (_STICKY, "order-advances-when-shown"): "Equivalent: a shown grant is held until it is taken.",
+    (_STICKY, "grant-65536-is-wrong"): _RARE,
+    (_REGISTERED, "reset-keeps-lane-of-grant"): "Equivalent under the map, which ignores `gnt` without `busy`.",
+    (_REGISTERED, "last-lane-of-second-round-is-hidden"): "Equivalent: no search reads this bit.",
+    (_REGISTERED, "grant-65536-is-wrong"): _RARE,
+    (_WEIGHTED, "search-ends-early"): "Equivalent: the last winner is the search's default.",
+    (_WEIGHTED, "lane-0-without-ready"): "Equivalent under the map, which ignores `lane` without `valid`.",
+    (_WEIGHTED, "grant-65536-is-wrong"): _RARE,
+}
+"""Reason of each bug that five default runs do not find, by arbiter and name."""

@@ -1,26 +1,29 @@
 // Closed-loop requesters: a queue per lane, from which the grants of the device remove packets. Appended to model.cpp.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 namespace {
 
 struct Requesters {
-    enum { MASKED = 1, GAP = 2, BURSTS = 4, WITHDRAW = 8, WILD = 16 };  // as in closed_traffic.py
+    enum { MASKED = 1, GAP = 2, BURSTS = 4, WITHDRAW = 8, WILD = 16 };  // as in signals.py
     enum { ZERO, RESET, READY, GATED, LAST, REQUEST = 100, ACKNOWLEDGE = 200, LAST_OF = 300 };
     static constexpr int FULL = 64;  // packets of a queue
+    static constexpr int64_t STALLS = 4;
     static constexpr int64_t NEVER = int64_t{1} << 62;
 
-    int64_t lanes, flags, cycles, reset_cycles, resets_from, always_ready;
+    int64_t lanes, flags, cycles, reset_cycles, stall, resets_from, always_ready;
     bool has_reset, onehot, grant_low, valid_low;
     int64_t valid_place;
     std::vector<int64_t> grant_places, sources;
     uint64_t random, now = 0;
-    int64_t phase_end = 0, next_reset = 0, reset_end = 0, ready_chance = 100;
+    int64_t phase_end = 0, stalled_from = NEVER, next_reset = 0, reset_end = 0, ready_chance = 100;
     std::vector<int64_t> backlog, beats, quiet, load;
 
     explicit Requesters(const int64_t* plan) {
         random = static_cast<uint64_t>(*plan++);
-        for (int64_t* field : {&lanes, &flags, &cycles, &reset_cycles, &resets_from, &always_ready}) *field = *plan++;
+        for (int64_t* field : {&lanes, &flags, &cycles, &reset_cycles, &stall, &resets_from, &always_ready})
+            *field = *plan++;
         has_reset = *plan++;
         onehot = *plan++;
         grant_low = *plan++;
@@ -46,9 +49,13 @@ struct Requesters {
     bool chance(int64_t of_a_thousand) { return static_cast<int64_t>(draw(1000)) < of_a_thousand; }
 
     void begin_phase() {
+        const int64_t stalls_from = resets_from - STALLS * stall, at = static_cast<int64_t>(now);
+        stalled_from = NEVER;
+        if (at >= stalls_from && at < resets_from) return begin_stall();
         static const int64_t loads[] = {0, 20, 100, 300, 600, 1000}, readiness[] = {1000, 1000, 800, 500, 200};
         const uint64_t kind = draw(6), only = draw(lanes);
         phase_end = now + 100 + draw(900);
+        if (at < stalls_from) phase_end = std::min(phase_end, stalls_from);
         for (int64_t lane = 0; lane < lanes; ++lane) {
             const int64_t any = loads[draw(6)];
             load[lane] = kind == 0   ? 1000
@@ -59,6 +66,17 @@ struct Requesters {
             if (kind == 3 && backlog[lane] > 2) backlog[lane] = 2;  // sparse traffic begins at once
         }
         ready_chance = readiness[draw(5)];
+    }
+
+    // A stall: queued packets leave, then requests arrive one after the other while nobody is ready.
+    void begin_stall() {
+        phase_end = now + stall;
+        stalled_from = now + 4 * lanes;
+        ready_chance = 1000;
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+            load[lane] = 5000 / stall + 1;
+            backlog[lane] = std::min(backlog[lane], int64_t{1});
+        }
     }
 
     // Requests stand across a reset in two of three cases.
@@ -107,7 +125,8 @@ struct Requesters {
             if (now) refill();
         }
         const bool reset = has_reset && static_cast<int64_t>(now) < reset_end;
-        const bool ready = (always_ready || chance(ready_chance)) && !reset;
+        const bool stalled = static_cast<int64_t>(now) >= stalled_from;
+        const bool ready = (always_ready || chance(ready_chance)) && !reset && !stalled;
         const uint64_t wild = flags & WILD ? draw(uint64_t{1} << lanes) : 0;
         uint64_t wanted = 0, last = 0;
         for (int64_t lane = 0; lane < lanes; ++lane) {
