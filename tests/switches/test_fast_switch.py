@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import assert_refused, call
 from tests.schedulers.scheduling import qualified_lockstep, run_rows
 from vlane.errors import InputError
 from vlane.switches.ib_switch import IBSwitchParameters
@@ -18,6 +21,37 @@ _QUIET = {
     for port in (0, 1)
     for name in (f"tx__{port}__valid", f"returned__{port}__blocks", f"tx__{port}__first", f"tx__{port}__last")
 } | {"dropped": 0}
+_STUDY = """[network]
+topology = "dumbbell"
+left = 1
+right = 1
+
+[link]
+data_vls = 2
+
+[switch]
+allocation = "bids"
+
+[buffers]
+blocks = 24
+minimum_blocks = 4
+largest_blocks = 2
+
+[run]
+loads = [0.6]
+cycles = 4000
+warm_up_cycles = 500
+
+[[traffic]]
+sl = 0
+share = 0.5
+bytes = 64
+
+[[traffic]]
+sl = 1
+share = 0.5
+bytes = 128
+"""
 _ROUTES: list[dict[str, int]] = [
     {"lft__enable": 1, "lft__top": 1, "lft__lid": 3},
     {"lft__enable": 1, "lft__lid": 1, "lft__port": 2},
@@ -111,6 +145,26 @@ def test_reset_does_not_cancel_a_write_of_sl2vl() -> None:
     steps = _steps({0: flit("rx__0", 0, header(0, 1, 1, 1))}, shown, 16)
 
     _assert_shown([(write, {}), *steps])
+
+
+@pytest.mark.slow
+def test_network_of_fast_hardware_delivers_as_golden(tmp_path: Path) -> None:
+    """Two switches in hardware, cabled to each other and to NICs, deliver every packet in golden's cycle (IBS-V7)."""
+    study = tmp_path / "study.toml"
+    study.write_text(_STUDY)
+
+    ran = json.loads(call("cosim", "network", str(study), "--rtl", "all", "--json").out)
+
+    assert ran["deliveries"] > 1000
+    assert (ran["equal"], ran["bad_flits"]) == (True, 0)
+
+
+def test_studies_refuse_what_late_decisions_do_not_support(tmp_path: Path) -> None:
+    """Flow-control packets are refused with the key of the study."""
+    study = tmp_path / "study.toml"
+    study.write_text(_STUDY.replace("data_vls = 2", 'data_vls = 2\ncredits = "fcp"'))
+
+    assert_refused(call("simulate", str(study)), "link.credits", "returns with switch.allocation bids", "not fcp")
 
 
 @pytest.mark.parametrize(
