@@ -41,7 +41,7 @@ class AtRandom(NamedTuple):
         Seed of the run.
     by_packet : bool
         Draw for each packet, otherwise for each flow.
-    first, count : array of int32, (all ports,)
+    first, size : array of int32, (all ports,)
         Index in ``port`` of the first member of each port's trunk; number of members.
     port : array of int32, (members,)
         Ports of the members within their switch, in ascending order.
@@ -50,7 +50,7 @@ class AtRandom(NamedTuple):
     seed: int
     by_packet: bool
     first: NDArray[np.int32]
-    count: NDArray[np.int32]
+    size: NDArray[np.int32]
     port: NDArray[np.int32]
 
 
@@ -93,7 +93,7 @@ def _at_random(
     members: AtRandom, packets: Packets, packet: int, switch: int, first: int, port: int, output: int, cycle: int
 ) -> int:
     """Draw a member by switch, input and cycle of arrival, or by switch, source, DLID and SL."""
-    count = int(members.count[first + output])
+    count = int(members.size[first + output])
     if count == 1:
         return output
     word = mixed(mixed(0, members.seed), switch)
@@ -125,7 +125,7 @@ def drawn_member(
 
 @inner
 def _members_at_random(members: AtRandom, end: int) -> int:
-    return int(members.count[end])
+    return int(members.size[end])
 
 
 @by_type({AtRandom: _members_at_random}, default=True)

@@ -140,8 +140,7 @@ def lmc_of(network: BaseModel) -> int:
 
 def trunk_choice_of(network: BaseModel) -> str:
     """Return the choice among the members of a network's trunks."""
-    has_trunks = isinstance(network, TorusNetwork | DumbbellNetwork | EdgesNetwork)
-    return network.trunk_choice if has_trunks else "lid"
+    return network.trunk_choice if isinstance(network, TorusNetwork | DumbbellNetwork | EdgesNetwork) else "lid"
 
 
 def vls_per_sl(routing: str) -> int:
