@@ -368,6 +368,13 @@ class DutMap(_Section):
         """Name of the file, empty if there is none."""
         return self._source
 
+    @property
+    def lockstep_timing(self) -> Timing:
+        """Timing of a map that is compared in lockstep; ``TypeError`` for an elastic one."""
+        if not isinstance(self.timing, Timing):
+            raise TypeError("an elastic map has no lockstep timing")
+        return self.timing
+
     def refusal(
         self, path: tuple[str | int, ...], must: str, got: object, *, problem: str = "", meant: str = ""
     ) -> InputError:

@@ -6,7 +6,8 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In
 
 from vlane.hdl.common.round_robin import RoundRobin
-from vlane.hdl.schedulers.base import BLOCKS_SHAPE, Scheduler, ScheduleSignature
+from vlane.hdl.schedulers.base import Scheduler, ScheduleSignature
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 from vlane.schedulers.rr import RRParameters
 
 __all__ = ["COMPONENT", "RR"]

@@ -95,7 +95,8 @@ class Elastic:
         self.most_states, self._in_reset = 1, False
         self._restart(-1)
         if not has_reset:
-            self._states = dict.fromkeys(reachable_states(golden, MAX_STATES), -1)
+            self._states.clear()
+            self._states.update(dict.fromkeys(reachable_states(golden, MAX_STATES), -1))
 
     def _restart(self, now: int) -> None:
         self._states: dict[State, int] = {self._golden.initial: now}  # with the latest cycle used as sampling point

@@ -158,7 +158,7 @@ class Follower:
 
     def __init__(self, wiring: Wiring, golden: Golden, prepare: Callable[[], object] | None = None) -> None:
         self.wiring, self._golden, self._prepare = wiring, golden, prepare
-        self._row, self._timing = OneRow(wiring), wiring.map.timing
+        self._row, self._timing = OneRow(wiring), wiring.map.lockstep_timing
         self._due: deque[_Due] = deque()
         self._before: deque[Cycle] = deque(maxlen=BEFORE)
         self._between = 0

@@ -131,7 +131,8 @@ class BlockGolden:
             before = self._oracle.rules
             shown = self._oracle.step(heads__request=requests, **self._steady)
             fired = tuple(name for name, count in self._oracle.rules.items() if count > before[name])
-            self._memo[key] = Decided(int(shown.vl) if shown.grant else None, self._number(), fired)
+            ports = shown.ports()
+            self._memo[key] = Decided(ports["vl"] if ports["grant"] else None, self._number(), fired)
         return self._memo[key]
 
     def shown(self, state: State) -> str:

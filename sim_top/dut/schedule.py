@@ -53,7 +53,7 @@ class _Delay:
     """Queue of answers due in later cycles, kept from batch to batch."""
 
     def __init__(self, wiring: Wiring) -> None:
-        self._latency = wiring.map.timing.latency
+        self._latency = wiring.map.lockstep_timing.latency
         words = wiring.dut_outputs.words
         self._expected = np.zeros((self._latency, words), np.uint64)
         self._care = np.zeros((self._latency, words), np.uint64)
@@ -98,7 +98,7 @@ def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
     InputError
         If the traffic needs a port that the design lacks.
     """
-    delay, timing = _Delay(wiring), wiring.map.timing
+    delay, timing = _Delay(wiring), wiring.map.lockstep_timing
     reset = wiring.map.reset
     begins = np.zeros((max(_SETTLE, reset.cycles) if reset else 0, wiring.inputs.words), np.uint64)
     _put_absent(wiring, begins)
@@ -154,7 +154,7 @@ def _spread(wiring: Wiring, rows: Words) -> tuple[Words, NDArray[np.int64]]:
     with an effect (``ready``, writes, swaps) are active in the first of them, or in the cycle of the grant if
     ``timing.ready`` is ``grant``.
     """
-    timing, reset = wiring.map.timing, wiring.map.reset
+    timing, reset = wiring.map.lockstep_timing, wiring.map.reset
     resetting = reset.cycles if reset else 1
     if timing.every == 1 and resetting == 1:
         return rows.copy(), np.arange(len(rows))

@@ -198,8 +198,8 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
         held = ", ".join(f"{name} at {_held(whole)}" for name, whole in run.given.absent.items())
         say(f"held constant ({top} has no such inputs): {held}")
     counts = result.coverage.counts
-    if happened := [f"{name} {count:,}" for name, count in counts.items() if count]:
-        say(f"rules: {', '.join(happened)}; in reset for {result.resets:,} cycles")
+    if counted := [f"{name} {count:,}" for name, count in counts.items() if count]:
+        say(f"rules: {', '.join(counted)}; in reset for {result.resets:,} cycles")
         if silent := [name for name, count in counts.items() if not count]:
             say(f"rules that did not happen: {', '.join(silent)}")
     if result.difference is not None:

@@ -215,8 +215,8 @@ class _Reader:
         if missing:
             table, self._table = self._table, ""
             self.made.tables.discard(table)
-            names = ", ".join(missing)
-            must, problem = f"a table with columns {names}", f"has no column {names}"
+            absent = ", ".join(missing)
+            must, problem = f"a table with columns {absent}", f"has no column {absent}"
             self._dump.refuse(f"table {table}", must, "one without them", problem=problem)
         self._places = tuple(names.get(name.lower(), -1) for name in wanted)
         self._width = line.count(",") + 1
