@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import linecache
 import sys
 import traceback
@@ -19,8 +18,10 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
+
+import cloudpickle
 
 from vlane.documents.textfile import whole_text
 from vlane.errors import InputError, shown
@@ -56,6 +57,10 @@ class Origin:
     def shown(self) -> str:
         """Name of the origin for messages."""
         return self.name if self.how == "file" else f"{self.how} {self.name}"
+
+
+_MAIN = Origin("module", "__main__")
+"""Origin of plug-ins that a notebook's cell or the main program defines."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +128,9 @@ def register(kind: str, name: str, made: Callable[..., Any], reserved: Iterable[
     what = f"{kind} {name!r}" if isinstance(name, str) else kind
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise InputError(f"name of a {kind}", "letters, digits and _, starting with a letter or _", name)
-    origin = _loading[-1] if _loading else Origin("module", getattr(made, "__module__", "") or "__main__")
+    module = getattr(made, "__module__", "")
+    is_main = module in {"", "__main__", "__mp_main__"}  # the latter in processes that the main program starts
+    origin = _loading[-1] if _loading else _MAIN if is_main else Origin("module", module)
     if name in set(reserved):
         problem = ": vlane itself uses this name; choose another name"
         raise InputError(what, "another name", name, problem=problem, source=origin.shown)
@@ -181,8 +188,46 @@ def load_installed() -> None:
         _load_entry(each)
 
 
+def portable_plugins() -> tuple[tuple[Origin, ...], bytes]:
+    """Return the plug-ins for another process: origins to load, and the pickled plug-ins of the main program.
+
+    Raises
+    ------
+    InputError
+        If a plug-in of the main program uses something that cannot be pickled.
+    """
+    others = tuple(each for each in origins() if each != _MAIN)
+    main = [each for each in _registered.values() if each.origin == _MAIN]
+    files = {function.__code__.co_filename for each in main for function in _functions(each.made)}
+    texts = {file: "".join(linecache.getlines(file)) for file in sorted(files)}
+    words = ", ".join(f"{each.kind} {each.name}" for each in main)
+    try:
+        return others, cloudpickle.dumps((texts, [(each.kind, each.name, each.made, each.options) for each in main]))
+    except Exception as error:  # noqa: BLE001 - objects of somebody else
+        said = f"{type(error).__name__}: {error}"
+        problem = f": cannot be sent to another process ({said}); use one job, or move the plug-in to a file"
+        raise InputError(words, "functions that can be pickled", said, problem=problem) from None
+
+
+def load_portable(loaded: tuple[Origin, ...], main: bytes) -> None:
+    """Register the plug-ins of another process, as ``portable_plugins`` returned them.
+
+    Raises
+    ------
+    InputError
+        If the plug-ins are missing or different.
+    """
+    for origin in loaded:
+        load_again(origin)
+    texts, plugins = cloudpickle.loads(main)
+    for file, text in texts.items():
+        linecache.cache.setdefault(file, (len(text), None, text.splitlines(keepends=True), file))
+    for kind, name, made, options in plugins:
+        _registered.setdefault((kind, name), Plugin(kind, name, made, _MAIN, options))
+
+
 def load_again(origin: Origin) -> None:
-    """Load plug-ins in another process as in the first one.
+    """Load plug-ins of a file, a package or a module in another process as in the first one.
 
     Raises
     ------
@@ -194,9 +239,6 @@ def load_again(origin: Origin) -> None:
     elif origin.how == "installed":
         for each in entry_points(group=GROUP, name=origin.name):
             _load_entry(each)
-    elif origin.name == "__main__":
-        problem = "is defined in the main program, which other processes cannot load; move it to a file or module"
-        raise InputError("plug-in", "in a file or a module", "in the main program", problem=problem)
     else:
         importlib.import_module(origin.name)
 
@@ -223,10 +265,33 @@ def _sources(origin: Origin) -> str:
     files = sorted(file for path in paths for file in Path(path).rglob("*.py"))
     if not files and getattr(package, "__file__", None):
         files = [Path(str(package.__file__))]  # type: ignore[union-attr]
-    if files:
+    if files and origin != _MAIN:
         return "\0".join(f"{file.name}\0{file.read_text(encoding='utf-8', errors='replace')}" for file in files)
     made = [each.made for each in _registered.values() if each.origin == origin]
-    return "\0".join(inspect.getsource(each) for each in made)  # a notebook's cells, as it keeps them
+    return "\0".join(sorted({text for each in made for text in _texts(each)}))
+
+
+def _texts(made: Callable[..., Any]) -> Iterator[str]:
+    """Yield the notebook cells of a plug-in and of what it calls, and the numbers and texts that it uses."""
+    for function in _functions(made):
+        yield "".join(linecache.getlines(function.__code__.co_filename))
+        for name in function.__code__.co_names:
+            value = function.__globals__.get(name)
+            if isinstance(value, int | float | str | tuple):
+                yield f"{name} = {value!r}"
+
+
+def _functions(made: Callable[..., Any]) -> set[FunctionType]:
+    """Return the functions of a plug-in, and those of its module that they call."""
+    members = list(vars(made).values()) if isinstance(made, type) else [made]
+    waiting, found = [getattr(each, "__func__", each) for each in members], set[FunctionType]()
+    while waiting:
+        function = waiting.pop()
+        if isinstance(function, FunctionType) and function not in found:
+            found.add(function)
+            called = (function.__globals__.get(name) for name in function.__code__.co_names)
+            waiting += [each for each in called if getattr(each, "__module__", None) == function.__module__]
+    return found
 
 
 def _load_entry(entry: EntryPoint) -> None:

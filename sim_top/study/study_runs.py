@@ -21,6 +21,7 @@ from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.cores import running
 from vlane.golden.network.division import check_parts
 from vlane.golden.topologies.topology import End, Topology
+from vlane.plugins import portable_plugins
 from vlane.rates import NAMED_RATES, rate_of
 from vlane.sim_top.output.console import note
 from vlane.sim_top.scenario.congestion_settings import flows_held
@@ -138,6 +139,7 @@ def run_sweep(
             if key not in done
         ]
         if jobs > 1 and len(tasks) > 1 and not cluster:
+            portable_plugins()  # refuses plug-ins that another process cannot have, before one starts
             _compile_once([point for point in sweep.points if any(key not in done for key in point.runs())])
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
         with contextlib.closing(making):

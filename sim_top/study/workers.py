@@ -130,10 +130,10 @@ def _work(pipe: Any) -> None:
     show_progress()
     with contextlib.suppress(EOFError, OSError):
         while True:
-            make = pipe.recv()
+            task = pipe.recv_bytes()
             made, failed = None, None
             try:
-                made = make()
+                made = pickle.loads(task)()  # noqa: S301 - from the parent process
             except Exception as error:  # noqa: BLE001 - raised again in the parent process
                 failed = _portable(error)
             pipe.send((made, failed))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import linecache
 import pickle
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -311,6 +313,60 @@ def test_repeated_definition_replaces_a_plugin() -> None:
         vlane.pattern("again")(lambda _host, _topology, value=value: value)
 
     assert vlane.plugins.plugins_of("pattern")["again"].made(0, None) == 2
+
+
+_CELL = """
+import vlane
+STEP = {step}
+def moved(host, hosts):
+    return (host + STEP) % hosts
+@vlane.pattern("moved")
+def by_step(host, topology):
+    return moved(host, len(topology.hosts)) {more}
+"""
+
+
+def _run_cell(text: str, name: str = "<cell>") -> dict[str, Any]:
+    """Run a text as a notebook's cell of the main program, as IPython does."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, name, "exec"), names)  # noqa: S102 - the text is ours
+    return names
+
+
+def test_a_notebooks_plugins_reach_other_processes() -> None:
+    """Plug-ins of the main program arrive in another process with the objects that they use, and with their source."""
+    _run_cell(_CELL.format(step=3, more=""))
+    digest = vlane.plugins.digest_of(vlane.plugins.plugins_of("pattern").values())
+    kept = vlane.plugins.portable_plugins()
+    vlane.plugins._registered.clear()
+    linecache.cache.pop("<cell>")
+
+    vlane.plugins.load_portable(*kept)
+
+    arrived = vlane.plugins.plugins_of("pattern")["moved"]
+    assert arrived.made(1, SimpleNamespace(hosts=range(8))) == 4
+    assert vlane.plugins.digest_of([arrived]) == digest
+
+
+def test_the_digest_of_a_notebooks_plugin_follows_all_that_it_uses() -> None:
+    """The digest changes with a constant of another cell, and with the source of a function that the plug-in calls."""
+    digests = set()
+    for step, more in ((3, ""), (4, ""), (3, "+ 0")):
+        names = _run_cell(_CELL.format(step=step, more=more))
+        assert callable(names["by_step"])
+        digests.add(vlane.plugins.digest_of(vlane.plugins.plugins_of("pattern").values()))
+        vlane.plugins._registered.clear()
+
+    assert len(digests) == 3
+
+
+def test_a_plugin_that_cannot_be_sent_is_refused_before_a_process_starts() -> None:
+    """Given a plug-in of the main program with an open file, the error names the plug-in and the remedy."""
+    _run_cell("import vlane, threading\nlock = threading.Lock()\n@vlane.pattern('q')\ndef q(h, t): return lock and 0\n")
+
+    with pytest.raises(InputError, match=r"cannot be sent to another process \(.*; use one job, or move the plug-in"):
+        vlane.plugins.portable_plugins()
 
 
 def test_the_digest_follows_the_source(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from vlane.documents.document import read_document
 from vlane.documents.refusal import checked
-from vlane.plugins import Plugin, load_again, load_installed, origins, plugins_of
+from vlane.plugins import Plugin, load_installed, load_portable, plugins_of, portable_plugins
 from vlane.study.networks import NETWORKS, Section
 from vlane.study.study import Scheduler, Study, with_tables
 from vlane.study.traffic import Traffic
@@ -20,12 +20,11 @@ class _PluggedStudy(Study):
     """Study that may contain words of plug-ins. Unpickling loads the plug-ins first."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (origins(), self.model_dump(exclude_unset=True))
+        return _again, (portable_plugins(), self.model_dump(exclude_unset=True))
 
 
-def _again(loaded: tuple[Any, ...], content: dict[str, Any]) -> Study:
-    for origin in loaded:
-        load_again(origin)
+def _again(plugins: tuple[Any, bytes], content: dict[str, Any]) -> Study:
+    load_portable(*plugins)
     return study_model().model_validate(content)
 
 
