@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vlane.errors import InputError
 from vlane.golden.network.dependencies import find_cycle
@@ -12,6 +14,9 @@ from vlane.golden.network.paths import Paths, follow_paths
 from vlane.golden.network.state import Network
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
+from vlane.golden.switches.inputs import DROPPED, UNKNOWN_LID, switch_of
+from vlane.golden.switches.kinds import route
+from vlane.golden.topologies.wiring import NOWHERE, nic_of_end
 from vlane.schedulers.plugged import find_scheduler
 from vlane.sim_top.scenario.swaps import swaps_of
 from vlane.sim_top.scenario.world import World, make_network, show_end
@@ -31,9 +36,7 @@ def check_world(world: World) -> None:
     path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
     paths = follow_paths(net, sls, path_sl)
     if paths.lost[0]:
-        first = f"from {world.topology.show_host(int(paths.lost[1]))} to LID {paths.lost[2]}"
-        problem = f": {paths.lost[0]} paths do not arrive, for example {first}"
-        raise InputError("routes", "complete for all pairs", f"{paths.lost[0]} paths that end early", problem=problem)
+        _refuse_lost(world, net, sls, path_sl)
     circle = find_cycle(net, paths)
     if circle:
         got = f"a cycle of {len(circle)} channels"
@@ -41,6 +44,57 @@ def check_world(world: World) -> None:
         details = [_show_link(world, net, *each) for each in circle]
         raise InputError("routes", "free of cycles", got, problem=problem, details=details)
     _check_served(world, net, paths)
+
+
+def _refuse_lost(world: World, net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16]) -> NoReturn:
+    """Reject paths that do not arrive: pairs of one SL are counted, and the first pair is shown with its walk."""
+    none = path_sl[:0, :0]
+    lost = {str(sl): follow_paths(net, np.array([sl], np.int64), none).lost for sl in sls.tolist()}
+    lost["of the path"] = follow_paths(net, sls[:0], path_sl).lost
+    level, (count, source, lid) = next((level, each.tolist()) for level, each in lost.items() if each[0])
+    first = int(level) if level.isdigit() else int(path_sl[source, _nic_of_lid(net, lid)])
+    others = [other for other, each in lost.items() if each[0] and other != level]
+    also = f" (and on SL {', '.join(others)})" * bool(others)
+    walk = " -> ".join(_walk(world, net, source, lid, first))
+    pairs = f"{count} pair{'s' * (count != 1)} of a host and a LID"
+    problem = f": {pairs} cannot communicate on SL {level}{also}: {walk}"
+    raise InputError("routes", "complete", f"{count} lost pairs", problem=problem)
+
+
+def _nic_of_lid(net: Network, lid: int) -> int:
+    lids = net.sources.lids
+    return int(np.flatnonzero((lids[:, 0] <= lid) & (lid < lids[:, 0] + lids[:, 1]))[0])
+
+
+def _walk(world: World, net: Network, source: int, lid: int, sl: int) -> Iterator[str]:
+    """Yield the hops of a path that does not arrive. The last hop states the reason."""
+    inputs, topology = net.switches.inputs, world.topology
+    end, lane, channel = (
+        len(inputs.port) + source,
+        int(net.wiring.nic_vl[source, sl]),
+        int(net.wiring.nic_channel[source, sl]),
+    )
+    if lane >= inputs.queues.queue.shape[1]:
+        yield f"{topology.show_host(source)}: no VL for SL {sl}"
+        return
+    yield topology.show_host(source)
+    for _ in range(len(inputs.drops) + 1):
+        port = int(net.wiring.cable[end].far)
+        if port == NOWHERE:
+            yield "no cable"
+            return
+        if port < 0:
+            yield f"{topology.show_host(nic_of_end(port))}, which does not have LID {lid}"
+            return
+        switch = switch_of(inputs, port)
+        output, following, channel = route(net.switches, port, lid, sl, lane, channel)
+        if output == DROPPED:
+            reason = f"no entry for LID {lid}" if following == UNKNOWN_LID else f"its tables drop SL {sl}"
+            yield f"{topology.show_switch(switch)}: {reason}"
+            return
+        yield f"{topology.show_switch(switch)} port {output + 1}"
+        end, lane = (switch << inputs.port_bits) + output, following
+    yield "and so on, in a circle"
 
 
 def _show_link(world: World, net: Network, end: int, lane: int) -> str:

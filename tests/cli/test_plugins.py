@@ -246,7 +246,14 @@ CLOCKWISE = """for host, (target, port) in enumerate(topology.hosts):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("lft[:, 1] = 255", ("routes: ", "paths do not arrive, for example", "host 0")),
+        (
+            "lft[:, 1] = 255",
+            ("routes: 6 pairs of a host and a LID cannot communicate on SL 0: host 0 -> switch 0: no entry for LID 1",),
+        ),
+        ("lft[2, 1] = 255", ("routes: 2 pairs of", "on SL 0: host 4 -> switch 2: no entry for LID 1")),
+        ("lft[0, 5] = 0; lft[1, 5] = 1", ("on SL 0: host 0 -> switch 0 port ", ", in a circle")),
+        ("lft[0, 2] = lft[0, 1]", ("on SL 0: host 0 -> switch 0 port 3 -> host 0, which does not have LID 2",)),
+        ("vl[1, :, :, 0] = 15", ("on SL 0: host 2 -> switch 1: its tables drop SL 0",)),
         ("lft = lft.astype(int)", ("routing by_hand lft must be uint8", "int64")),
         ("lft = lft[:, :-1]", ("routing by_hand lft must be uint8 of shape (3, 7)",)),
         ("lft[0, 1] = 77", ("routing by_hand lft[0, 1] must be below", "not 77")),
