@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.bins import bin_of
 from vlane.golden.engine.kernel import inner
-from vlane.golden.traffic.messages import Messages, free_message
 
 FINE_BITS = 5
 """Histogram resolution as log2 of the bins per power of two."""
@@ -27,7 +26,8 @@ class MessageMeters(NamedTuple):
         First measured cycle; first cycle after the window; shared with ``Meters``.
     total : array of int64, (rows, 5)
         Number of messages, bytes, sum of latencies, longest latency, shortest latency (0 for none). Row q holds the
-        messages of queue q. Empty if no traffic consists of messages.
+        messages of queue q, row (number of queues) + q the round trips that end with replies of queue q. Empty if no
+        traffic consists of messages.
     histogram : array of int64, (rows, bins)
         Latencies: exact below 32, then 32 bins per power of two.
     """
@@ -55,17 +55,3 @@ def count_message(meters: MessageMeters, row: int, size: int, begun: int, cycle:
     if total[COUNT] == 1 or latency < total[SHORTEST]:
         total[SHORTEST] = latency
     meters.histogram[row, bin_of(latency, FINE_BITS)] += 1
-
-
-@inner
-def receive_part(meters: MessageMeters, messages: Messages, number: int, cycle: int) -> None:
-    """Note that the last flit of a packet of a message is received in a cycle.
-
-    With its last packet the message is counted, unless a packet was lost, and freed.
-    """
-    message = messages.pool[number]
-    message.coming -= 1
-    if message.coming == 0:
-        if message.lost == 0:
-            count_message(meters, int(message.queue), int(message.bytes), int(message.born), cycle)
-        free_message(messages, number)

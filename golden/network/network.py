@@ -13,10 +13,10 @@ from vlane.golden.links.remote_credit import came_free, fcp_period, lateness
 from vlane.golden.links.returns import begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
-from vlane.golden.network.message_meters import receive_part
 from vlane.golden.network.meters import count_delivery, count_loss
 from vlane.golden.network.pacing import sweep
 from vlane.golden.network.parts import is_foreign, post_credit, post_packet
+from vlane.golden.network.replies import receive_part
 from vlane.golden.network.state import Network
 from vlane.golden.switches.credit_starvation import (
     Starvation,
@@ -197,7 +197,8 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
         )
         count_delivery(net.meters, field, origin, cycle + field.flits - 1)
         if is_message(origin.stream):
-            receive_part(net.meters.messages, packets.messages, message_of(origin.stream), cycle + field.flits - 1)
+            number, received = message_of(origin.stream), cycle + field.flits - 1
+            receive_part(net.sources, net.meters.messages, packets.messages, number, received)
         if causes_cnp(net.pacing, net, packets, packet, place, cycle):
             return
     else:

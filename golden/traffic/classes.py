@@ -42,6 +42,25 @@ class PairWeights(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Replies:
+    """Replies to the messages of a class.
+
+    Parameters
+    ----------
+    sl : int
+        Service level, ``PATH_SL`` for that of the path.
+    sizes : Distribution
+        Payloads.
+    delay : int
+        Cycles from the delivery of a request to the generation of its reply, less 1.
+    """
+
+    sl: int
+    sizes: Distribution
+    delay: int = 0
+
+
+@dataclass(frozen=True)
 class TrafficClass:
     """A class of traffic.
 
@@ -82,6 +101,14 @@ class TrafficClass:
         mean.
     course : tuple of (int, float)
         Factors of the load, each from its cycle on; the first cycle is 0. Empty for a constant load.
+    replies : Replies or None
+        Replies to messages.
+    window : int
+        0: messages have the load of the class. Otherwise each NIC keeps this number of requests without a reply; the
+        load has no effect.
+    think : float
+        Mean number of cycles from the delivery of a reply to the next request, less 1. With ``regular`` all are equal
+        and rounded, otherwise geometric.
     """
 
     sl: int
@@ -101,6 +128,9 @@ class TrafficClass:
     on: Distribution | None = None
     off: Distribution | None = None
     course: tuple[tuple[int, float], ...] = ()
+    replies: Replies | None = None
+    window: int = 0
+    think: float = 0.0
 
     @property
     def burstiness(self) -> float:
@@ -180,7 +210,10 @@ def paces_of(
             must = f"at most {most:.4g}, or a host sends {chances.max() * peak:.4g} flits per cycle at times"
             raise InputError("load", must, each.load)
         chances = chances / mean_flits(each, flit_bytes) / each.burst * peak
-        own = [rows.setdefault((chance, each.regular), len(rows)) for chance in map(float, chances)]
+        if each.window:
+            chances, of_nic = np.array([0.0, 1 / (each.think + 1)]), senders_of(each, nics).astype(np.int64)
+        is_regular = each.regular and not each.window
+        own = [rows.setdefault((chance, is_regular), len(rows)) for chance in map(float, chances)]
         pace[:, number] = np.array(own)[of_nic]
     return list(rows), pace
 

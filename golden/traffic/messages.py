@@ -70,11 +70,14 @@ class Backlog:
         Message whose packets are being injected; ``NONE`` between messages.
     first, last : int
         Generated messages that wait behind it; ``last`` is undefined if ``first`` is ``NONE``.
+    fresh : int
+        Number of first requests of a window that are not yet drawn.
     """
 
     sending: Int32
     first: Int32
     last: Int32
+    fresh: Int32
 
 
 class Messages(NamedTuple):
@@ -177,3 +180,32 @@ def lose(messages: Messages, number: int, packets: int) -> None:
     message.lost += packets
     if message.coming == 0:
         free_message(messages, number)
+
+
+@inner
+def append_message(messages: Messages, backlog: Backlog, number: int) -> None:
+    """Insert a message into the list of a queue, in the order of cycles of generation, after equal ones."""
+    pool = messages.pool
+    born = pool[number].born
+    if backlog.first == NONE:
+        backlog.first = backlog.last = number
+    elif pool[backlog.last].born <= born:
+        pool[backlog.last].next = number
+        backlog.last = number
+    elif born < pool[backlog.first].born:
+        pool[number].next = backlog.first
+        backlog.first = number
+    else:
+        before = int(backlog.first)
+        while pool[pool[before].next].born <= born:
+            before = int(pool[before].next)
+        pool[number].next = pool[before].next
+        pool[before].next = number
+
+
+@inner
+def pop_message(messages: Messages, backlog: Backlog) -> int:
+    """Remove the first message from the list of a queue, which must not be empty, and return the message."""
+    number = int(backlog.first)
+    backlog.first = messages.pool[number].next
+    return number

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.traffic.classes import PATH_SL
 from vlane.golden.traffic.sources import (
+    ASKS,
     AT,
     BY_CONNECTION,
     BY_TABLE,
@@ -20,6 +21,7 @@ from vlane.golden.traffic.sources import (
     HOT,
     HOTS,
     KIND,
+    OF_REPLIES,
     TO,
     TO_OTHERS,
     UNIFORM,
@@ -73,73 +75,85 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
         Include replies from every receiver to its senders, such as CNPs.
     """
     nics = sources.due.shape[0]
-    every_nic = np.arange(nics)
-    to_all, to_others = (np.zeros(nics, np.bool_) for _ in range(2))
-    tables: list[NDArray[np.int64]] = []
-    hot: list[NDArray[np.bool_]] = []
-    asks: list[NDArray[np.bool_]] = []
-    named = [np.zeros(0, np.int64)]
+    found = _Found(nics)
     for number in np.flatnonzero(sources.setting[:, CLASS_SL] == sl).tolist():
-        setting, sends = sources.setting[number], sources.sends[:, number]
-        kind, has_own = setting[KIND], setting[HOT] < CERTAIN
-        if kind == FROM_TRACE:
-            first, past = sources.place[number].T
-            rows, source = sources.trace[first[0] : past[-1]], np.repeat(every_nic, past - first)
-            named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
-            continue
-        if kind == BY_CONNECTION:
-            first, past = sources.place[number].T
-            numbers = sources.connections.heap["number"][first[0] : past[-1]]
-            named.append(sources.connections.each["target"][numbers] * nics + np.repeat(every_nic, past - first))
-            continue
-        if has_own and kind == UNIFORM:
-            to_all |= sends
-        elif has_own and kind in {TO_OTHERS, CONNECTED}:
-            to_others |= sends
-        elif has_own and kind == BY_TABLE:
-            tables.append(np.where(sends, sources.target[number], -1))
-        elif has_own:
-            ends = sources.pairs[number]
-            source = np.repeat(every_nic, np.diff(ends))
-            named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
-        if setting[HOT]:
-            hot.append(np.isin(every_nic, sources.hot[number, : setting[HOTS]]))
-            asks.append(sends)
+        _add_queue(found, sources, number, end)
     if replies:
-        named += _replies(nics, to_all, to_others, tables, list(zip(asks, hot, strict=True)), np.concatenate(named))
-    pairs = np.unique(np.concatenate(named))
+        found.named += _replies(nics, found)
+    pairs = np.unique(np.concatenate(found.named))
     return Senders(
-        to_all,
-        to_others,
-        np.array(tables, np.int64).reshape(-1, nics),
-        np.array(hot, np.bool_).reshape(-1, nics),
-        np.array(asks, np.bool_).reshape(-1, nics),
+        found.to_all,
+        found.to_others,
+        np.array(found.tables, np.int64).reshape(-1, nics),
+        np.array([hosts for _, hosts in found.hot], np.bool_).reshape(-1, nics),
+        np.array([sends for sends, _ in found.hot], np.bool_).reshape(-1, nics),
         pairs,
         np.searchsorted(pairs, np.arange(nics + 1) * nics),
     )
 
 
-def _replies(
-    nics: int,
-    to_all: NDArray[np.bool_],
-    to_others: NDArray[np.bool_],
-    tables: list[NDArray[np.int64]],
-    hot: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
-    pairs: NDArray[np.int64],
-) -> list[NDArray[np.int64]]:
-    """Return the pairs of all replies.
+class _Found:
+    """Senders of the queues so far, with the meanings of ``Senders``; ``hot`` has (senders, hot hosts)."""
+
+    def __init__(self, nics: int) -> None:
+        self.to_all, self.to_others = (np.zeros(nics, np.bool_) for _ in range(2))
+        self.tables: list[NDArray[np.int64]] = []
+        self.hot: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
+        self.named = [np.zeros(0, np.int64)]
+
+
+def _add_queue(found: _Found, sources: Sources, number: int, end: int) -> None:
+    """Add the senders of a queue before cycle ``end``."""
+    nics = len(found.to_all)
+    every_nic = np.arange(nics)
+    setting, sends = sources.setting[number], sources.sends[:, number]
+    kind, has_own = setting[KIND], setting[HOT] < CERTAIN
+    if kind == FROM_TRACE:
+        first, past = sources.place[number].T
+        rows, source = sources.trace[first[0] : past[-1]], np.repeat(every_nic, past - first)
+        found.named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
+        return
+    if kind == BY_CONNECTION:
+        first, past = sources.place[number].T
+        numbers = sources.connections.heap["number"][first[0] : past[-1]]
+        found.named.append(sources.connections.each["target"][numbers] * nics + np.repeat(every_nic, past - first))
+        return
+    if kind == OF_REPLIES:
+        asked = _Found(nics)
+        _add_queue(asked, sources, int(setting[ASKS]) - 1, end)
+        found.named += _replies(nics, asked)
+        if (asked.to_all | asked.to_others).all():
+            found.to_all |= asked.to_all.any()
+            found.to_others[:] = True
+        return
+    if has_own and kind == UNIFORM:
+        found.to_all |= sends
+    elif has_own and kind in {TO_OTHERS, CONNECTED}:
+        found.to_others |= sends
+    elif has_own and kind == BY_TABLE:
+        found.tables.append(np.where(sends, sources.target[number], -1))
+    elif has_own:
+        ends = sources.pairs[number]
+        source = np.repeat(every_nic, np.diff(ends))
+        found.named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
+    if setting[HOT]:
+        found.hot.append((sends, np.isin(every_nic, sources.hot[number, : setting[HOTS]])))
+
+
+def _replies(nics: int, found: _Found) -> list[NDArray[np.int64]]:
+    """Return the pairs of all replies, unless every NIC sends to all others.
 
     Pairs of a NIC with itself may be included.
     """
     every_nic = np.arange(nics)
-    widely = np.flatnonzero(to_all | to_others)
+    widely, pairs = np.flatnonzero(found.to_all | found.to_others), np.concatenate(found.named)
     made = [pairs % nics * nics + pairs // nics]
     if len(widely) < nics:
         made.append((widely[:, np.newaxis] * nics + every_nic).ravel())
-    for table in tables:
+    for table in found.tables:
         sends = np.flatnonzero(table >= 0)
         made.append(sends * nics + table[sends])
-    for asks, hosts in hot:
+    for asks, hosts in found.hot:
         made.append((np.flatnonzero(asks)[:, np.newaxis] * nics + np.flatnonzero(hosts)).ravel())
     return made
 

@@ -25,30 +25,37 @@ from vlane.golden.traffic.connections import new_connections
 from vlane.golden.traffic.distributions import WHOLE, stacked
 from vlane.golden.traffic.messages import NONE, Backlog
 from vlane.golden.traffic.sources import (
+    ASKS,
     AT,
     BY_CONNECTION,
+    BY_EVENTS,
     BY_TABLE,
     BY_WEIGHT,
     CERTAIN,
     CONNECTED,
     COURSE,
     COURSE_END,
+    DELAY,
     FROM_TRACE,
     GUIDE_SHIFT,
     IN_MESSAGES,
     KIND,
+    OF_REPLIES,
     OFF,
     OFF_END,
     ON,
     ON_END,
     ON_SHARE,
+    REPLY,
     SETTINGS,
     SIZES,
     SIZES_END,
     TABLE,
+    THINK,
     TO_ONE,
     TO_OTHERS,
     UNIFORM,
+    WINDOW,
     WINDOWS,
     WINDOWS_END,
     Sources,
@@ -102,9 +109,15 @@ def new_sources(
     levels, own = np.unique(rows[:, 3]), len(classes)
     connected, sls, heaps = new_connections(connections or CbrList.none(), seed, nics)
     queues = (TrafficClass(int(sl), 0.0, 1, 1) for sl in (*levels, *sls))
-    classes = [*classes, *queues] or [TrafficClass(0, 0.0, 1, 1)]
+    answered = [number for number, each in enumerate(classes) if each.replies is not None]
+    answers = (
+        TrafficClass(each.replies.sl, 0.0, 0, 0, sizes=each.replies.sizes, mtu=each.mtu)
+        for each in classes
+        if each.replies is not None
+    )
+    classes = [*classes, *queues, *answers] or [TrafficClass(0, 0.0, 1, 1)]
     if len(classes) > _MOST_QUEUES:
-        must = f"at most {_MOST_QUEUES} classes (each SL of the trace and of the connections counts as one)"
+        must = f"at most {_MOST_QUEUES} classes (each reply, and each SL of the trace and the connections, is one)"
         raise InputError("traffic", must, len(classes))
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
     place = np.zeros((count, nics, 2), np.int64)
@@ -165,6 +178,7 @@ def new_sources(
     sources.setting[:, [SIZES, SIZES_END, ON, ON_END, OFF, OFF_END]] = places.reshape(count, 6)
     sources.setting[:, [COURSE, COURSE_END]] = courses
     sources.setting[:, WINDOWS], sources.setting[:, WINDOWS_END] = np.append(0, ends[:-1]), ends
+    _set_replies(sources, answered, classes)
     sources.bits[:, :, 0] = seeded_each(seed, np.arange(nics)[:, None], np.arange(count))
     _begin(sources, np.array([chance > 0 for chance, _ in chances], np.bool_))
     for number in range(own, own + len(levels)):
@@ -206,6 +220,19 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> 
     )
     sources.setting[number, IN_MESSAGES] = each.mtu > 0
     sources.setting[number, ON_SHARE] = int(CERTAIN / each.burstiness)
+
+
+def _set_replies(sources: Sources, answered: Sequence[int], classes: Sequence[TrafficClass]) -> None:
+    """Set the windows of classes, and the queues of replies, which follow all other queues."""
+    setting = sources.setting
+    for number, each in enumerate(classes):
+        has_fixed = each.regular or not each.think
+        setting[number, [BY_EVENTS, WINDOW]] = each.window > 0, each.window
+        setting[number, THINK] = round(each.think) if has_fixed else -1
+    for queue, number in enumerate(answered, start=len(classes) - len(answered)):
+        replies = classes[number].replies
+        setting[queue, [KIND, BY_EVENTS, ASKS]] = OF_REPLIES, 1, number + 1
+        setting[number, [REPLY, DELAY]] = queue + 1, replies.delay if replies else 0
 
 
 def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) -> None:

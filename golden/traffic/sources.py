@@ -23,10 +23,13 @@ from vlane.golden.traffic.messages import (
     NONE,
     Backlog,
     Messages,
+    append_message,
+    free_message,
     lose,
     new_message,
     next_part,
     packets_of,
+    pop_message,
     stream_of,
 )
 
@@ -36,11 +39,12 @@ GUIDE_SHIFT = 52
 CERTAIN = 1 << 30
 """Value of ``HOT`` for a hot share of 1."""
 
-(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION) = range(7)
+(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION, OF_REPLIES) = range(8)
 (AT, TO, WITH_SL, SIZE) = range(4)
 (HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE, SIZES, SIZES_END, IN_MESSAGES) = range(11)
 (ON, ON_END, OFF, OFF_END, ON_SHARE, COURSE, COURSE_END, WINDOWS, WINDOWS_END) = range(11, 20)
-SETTINGS = 20
+(BY_EVENTS, WINDOW, THINK, REPLY, DELAY, ASKS) = range(20, 26)
+SETTINGS = 26
 """Number of settings of a class."""
 
 
@@ -52,7 +56,9 @@ class Sources(NamedTuple):
     setting : array of int64, (classes, SETTINGS)
         Settings of each class. ``SIZES`` to ``SIZES_END`` is its range of ``ranges``, empty if sizes are ``LEAST`` to
         ``MOST``. Likewise ``ON`` and ``OFF`` are its lengths of bursts and pauses, ``COURSE`` its range of ``course``,
-        and ``WINDOWS`` its range of ``windows``.
+        and ``WINDOWS`` its range of ``windows``. ``BY_EVENTS`` queues send messages that deliveries cause: requests of
+        a ``WINDOW`` after ``THINK`` cycles (-1: drawn), and replies after ``DELAY`` cycles. ``REPLY`` is the queue of
+        replies to a class plus 1, ``ASKS`` the class of a queue of replies plus 1, or 0.
     pace : array of int64, (NICs, classes)
         Row in ``patience``, ``guide`` and ``period``; equal loads share a row.
     patience : array of int64, (paces, 1024)
@@ -176,7 +182,7 @@ def gap(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def advance(sources: Sources, messages: Messages, nic: int, number: int) -> None:  # noqa: ARG001 - replies will need it
+def advance(sources: Sources, messages: Messages, nic: int, number: int) -> None:
     """Advance a class to its next packet and update ``due``."""
     setting = sources.setting[number]
     if setting[KIND] == FROM_TRACE:
@@ -192,7 +198,10 @@ def advance(sources: Sources, messages: Messages, nic: int, number: int) -> None
             sources.left[nic, number] = setting[BURST]
             if setting[IN_MESSAGES] != 0:
                 sources.backlog[nic, number].sending = NONE
-            sources.due[nic, number] = _next_arrival(sources, nic, number)
+            if setting[BY_EVENTS] != 0:
+                _find_due(sources, messages, nic, number)
+            else:
+                sources.due[nic, number] = _next_arrival(sources, nic, number)
             if setting[WINDOWS_END] - setting[WINDOWS] > 1:
                 _find_window(sources, nic, number)
     _find_earliest(sources, nic)
@@ -276,6 +285,10 @@ def _begin_window(sources: Sources, nic: int, number: int) -> None:
     setting, bits = sources.setting[number], sources.bits[nic, number]
     sources.left[nic, number] = setting[BURST]
     before = int(sources.windows[sources.window[nic, number], 0]) - 1
+    if setting[WINDOW] != 0:
+        sources.backlog[nic, number].fresh = setting[WINDOW]
+        sources.due[nic, number] = before + 1
+        return
     if setting[COURSE] < setting[COURSE_END]:
         sources.due[nic, number] = _follow_course(sources, nic, number, before)
         return
@@ -305,6 +318,9 @@ def end_class(sources: Sources, messages: Messages, nic: int, number: int) -> No
         if backlog.sending != NONE:
             lose(messages, backlog.sending, sources.left[nic, number])
             backlog.sending = NONE
+        while backlog.first != NONE:
+            free_message(messages, pop_message(messages, backlog))
+        backlog.fresh = 0
     if sources.window[nic, number] + 1 < sources.setting[number, WINDOWS_END]:
         sources.window[nic, number] += 1
         begin(sources, nic, number)
@@ -360,7 +376,7 @@ def _destination(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def _size(sources: Sources, nic: int, number: int) -> int:
+def draw_size(sources: Sources, nic: int, number: int) -> int:
     """Draw the size of a packet or message from the distribution of its class."""
     setting, bits = sources.setting[number], sources.bits[nic, number]
     if setting[SIZES] < setting[SIZES_END]:
@@ -376,10 +392,46 @@ def _sending(sources: Sources, messages: Messages, nic: int, number: int) -> int
     """Return the message whose packets a class sends. A new message draws destination and size."""
     backlog = sources.backlog[nic, number]
     if backlog.sending == NONE:
-        to, size = _destination(sources, nic, number), _size(sources, nic, number)
-        backlog.sending = new_message(messages, nic, to, number, size, sources.mtu, sources.due[nic, number])
-        sources.left[nic, number] = packets_of(size, sources.mtu)
+        if sources.setting[number, BY_EVENTS] != 0 and backlog.fresh == 0:
+            message = pop_message(messages, backlog)
+        else:
+            message = draw_message(sources, messages, nic, number, int(sources.due[nic, number]))
+            backlog.fresh = max(0, backlog.fresh - 1)
+        backlog.sending = message
+        sources.left[nic, number] = packets_of(messages.pool[message].bytes, sources.mtu)
     return int(backlog.sending)
+
+
+@inner
+def draw_message(sources: Sources, messages: Messages, nic: int, number: int, born: int) -> int:
+    """Generate a message of a class with a drawn destination and size, and return its number."""
+    to = _destination(sources, nic, number)
+    return new_message(messages, nic, to, number, draw_size(sources, nic, number), sources.mtu, born)
+
+
+@inner
+def think(sources: Sources, nic: int, number: int) -> int:
+    """Return the cycles from the delivery of a reply to the next request of a window."""
+    cycles = int(sources.setting[number, THINK])
+    return cycles if cycles >= 0 else gap(sources, nic, number) - 1
+
+
+@inner
+def _find_due(sources: Sources, messages: Messages, nic: int, number: int) -> None:
+    """Set ``due`` of a queue between two messages to the generation of the next one, or ``NEVER``."""
+    backlog = sources.backlog[nic, number]
+    if backlog.fresh == 0:
+        sources.due[nic, number] = messages.pool[backlog.first].born if backlog.first != NONE else NEVER
+
+
+@inner
+def enqueue(sources: Sources, messages: Messages, message: int) -> None:
+    """Append a message, generated in a later cycle, to the queue of its source."""
+    nic, number = int(messages.pool[message].source), int(messages.pool[message].queue)
+    append_message(messages, sources.backlog[nic, number], message)
+    if sources.backlog[nic, number].sending == NONE:
+        _find_due(sources, messages, nic, number)
+        _find_earliest(sources, nic)
 
 
 @inner
@@ -405,7 +457,7 @@ def draw_packet(sources: Sources, messages: Messages, nic: int, number: int) -> 
         )
     else:
         to = _destination(sources, nic, number)
-        size = _size(sources, nic, number)
+        size = draw_size(sources, nic, number)
     dlid = sources.lids[to, 0]
     if sources.lids[to, 1] > 1:
         dlid += below(bits, sources.lids[to, 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 from vlane.errors import InputError
 from vlane.golden.topologies.patterns import PERMUTATIONS, permutation
 from vlane.golden.topologies.topology import Topology
-from vlane.golden.traffic.classes import NEVER, PATH_SL, PairWeights, TrafficClass
+from vlane.golden.traffic.classes import NEVER, PATH_SL, PairWeights, Replies, TrafficClass
 from vlane.plugins import found
 from vlane.sim_top.scenario.plugged_world import plugged_destinations
 from vlane.study.courses import Course, lengths, read_course
-from vlane.study.sizes import Distribution, sizes_of
+from vlane.study.sizes import MAX_MESSAGE_BYTES, Distribution, sizes_of
 from vlane.study.study import Study
 from vlane.study.traffic import FILE_PATTERNS, Traffic, class_loads
 from vlane.study.traffic_pairs import read_connections, read_matrix
@@ -38,9 +39,10 @@ def check_traffic(study: Study, hosts: int, *, has_path_sls: bool) -> None:
         if host >= hosts:
             raise InputError("measure.apart", f"0 to {hosts - 1}", host)
     for number, each in enumerate(study.traffic):
-        if each.sl == "path" and not has_path_sls:
-            problem = ": path applies only to a captured fabric or with [voqsw]; give an SL, 0 to 15"
-            raise InputError(f"traffic.{number}.sl", "0 to 15", each.sl, problem=problem)
+        for field, sl in (("sl", each.sl), ("reply.sl", each.reply_sl)):
+            if sl == "path" and not has_path_sls:
+                problem = ": path applies only to a captured fabric or with [voqsw]; give an SL, 0 to 15"
+                raise InputError(f"traffic.{number}.{field}", "0 to 15", sl, problem=problem)
         for field in ("hosts", "hot_hosts"):
             for host in getattr(each, field) or ():
                 if host >= hosts:
@@ -85,9 +87,39 @@ def read_courses(study: Study, base: Path) -> dict[int, Course]:
     return {number: read_course(base / each.rates) for number, each in enumerate(study.traffic) if each.rates}
 
 
+def read_replies(study: Study, base: Path) -> dict[int, Replies]:
+    """Return the replies to classes, by class number.
+
+    Raises
+    ------
+    InputError
+        If a file is rejected (see ``vlane.study.sizes``).
+    """
+    return {
+        number: Replies(
+            _sl(each.reply_sl), sizes_of(each.reply.message_bytes, base, MAX_MESSAGE_BYTES), each.reply.delay_cycles
+        )
+        for number, each in enumerate(study.traffic)
+        if each.reply is not None
+    }
+
+
 def largest_packet(each: Traffic, sizes: Distribution, mtu: int) -> int:
     """Return the size of the largest packet of a class in bytes."""
-    return sizes.largest if each.message_bytes is None else min(sizes.largest, mtu) + HEADER_BYTES
+    return sizes.largest if each.message_bytes is None else _largest_part(sizes, mtu)
+
+
+def largest_reply(replies: Replies, mtu: int) -> int:
+    """Return the size of the largest packet of replies in bytes."""
+    return _largest_part(replies.sizes, mtu)
+
+
+def _largest_part(sizes: Distribution, mtu: int) -> int:
+    return min(sizes.largest, mtu) + HEADER_BYTES
+
+
+def _sl(sl: int | Literal["path"]) -> int:
+    return PATH_SL if sl == "path" else sl
 
 
 def traffic_classes(
@@ -96,6 +128,7 @@ def traffic_classes(
     pairs: Mapping[int, PairWeights],
     sizes: Sequence[Distribution],
     courses: Mapping[int, Course],
+    replies: Mapping[int, Replies],
     load: float,
 ) -> list[TrafficClass]:
     """Return the traffic classes of a run at a load.
@@ -108,7 +141,7 @@ def traffic_classes(
     loads = class_loads(study.traffic, load)
     return [
         TrafficClass(
-            sl=PATH_SL if each.sl == "path" else each.sl,
+            sl=_sl(each.sl),
             load=loads[number],
             least_bytes=int(sizes[number].least[0]),
             most_bytes=int(sizes[number].most[0]),
@@ -125,6 +158,9 @@ def traffic_classes(
             on=_lengths(each.on_cycles, each.pareto_shape),
             off=_lengths(each.off_cycles, each.pareto_shape),
             course=courses.get(number, ()),
+            replies=replies.get(number),
+            window=each.window or 0,
+            think=each.think_cycles,
         )
         for number, each in enumerate(study.traffic)
     ]

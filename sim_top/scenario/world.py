@@ -31,7 +31,7 @@ from vlane.golden.topologies.routing import (
     with_channels,
 )
 from vlane.golden.topologies.topology import End, Topology
-from vlane.golden.traffic.classes import PairWeights
+from vlane.golden.traffic.classes import PairWeights, Replies
 from vlane.golden.traffic.source_setup import new_sources
 from vlane.plugins import found
 from vlane.sim_top.scenario.admitted import ConnectionPaths, admit_all, port_tables, with_deadlines
@@ -43,9 +43,11 @@ from vlane.sim_top.scenario.port_settings import admitted_settings, port_setting
 from vlane.sim_top.scenario.traffic import (
     check_traffic,
     largest_packet,
+    largest_reply,
     read_all_sizes,
     read_courses,
     read_pairs,
+    read_replies,
     traffic_classes,
 )
 from vlane.study.cbr_list import CbrList, read_cbr_list
@@ -84,6 +86,8 @@ class World:
         Sizes of packets or messages of each class.
     courses : dict of int to Course
         Factors of the load over time of classes with a file of rates, by class number.
+    replies : dict of int to Replies
+        Replies to the messages of classes, by class number.
     replayed : array of int64, (packets, 5)
         Cycle, source, destination, SL and bytes of each replayed packet.
     levels : dict
@@ -118,6 +122,7 @@ class World:
     pairs: dict[int, PairWeights]
     sizes: list[Distribution]
     courses: dict[int, Course]
+    replies: dict[int, Replies]
     replayed: NDArray[np.int64]
     levels: dict[int | str, int]
     data_vls: int
@@ -144,8 +149,8 @@ def make_world(study: Study, base: Path) -> World:
     kind = study.switch.record
     replayed = read_packet_trace(base / study.trace.file) if study.trace else np.zeros((0, 5), np.int64)
     listed, refused = _listed(study, base), 0
-    sizes = read_all_sizes(study, base)
-    levels = _levels(study, sizes, replayed, listed)
+    sizes, replies = read_all_sizes(study, base), read_replies(study, base)
+    levels = _levels(study, sizes, replies, replayed, listed)
     if study.network.topology == "fabric":
         captured = from_fabric(load_fabric(base / study.network.folder))
         topology, plain, lanes = captured.topology, captured.routes, captured.data_vls
@@ -197,6 +202,7 @@ def make_world(study: Study, base: Path) -> World:
         pairs=read_pairs(study, base, len(topology.hosts)),
         sizes=sizes,
         courses=read_courses(study, base),
+        replies=replies,
         replayed=replayed,
         levels=levels,
         data_vls=lanes,
@@ -237,12 +243,15 @@ def _check_connected(
 
 
 def _levels(
-    study: Study, sizes: list[Distribution], replayed: NDArray[np.int64], listed: CbrList
+    study: Study, sizes: list[Distribution], replies: dict[int, Replies], replayed: NDArray[np.int64], listed: CbrList
 ) -> dict[int | str, int]:
     """Return the size in bytes of the largest packet of each SL in use. ``path`` stands for the SLs of paths."""
     levels: dict[int | str, int] = {}
-    for each, own in zip(study.traffic, sizes, strict=True):
+    for number, (each, own) in enumerate(zip(study.traffic, sizes, strict=True)):
         levels[each.sl] = max(levels.get(each.sl, 0), largest_packet(each, own, study.nic.mtu_bytes))
+        if number in replies:
+            answer, sl = largest_reply(replies[number], study.nic.mtu_bytes), each.reply_sl
+            levels[sl] = max(levels.get(sl, 0), answer)
     for sl in map(int, np.unique(replayed[:, 3])):
         levels[sl] = max(levels.get(sl, 0), int(replayed[replayed[:, 3] == sl, 4].max()))
     for sl in map(int, np.unique(listed.sl)):
@@ -349,7 +358,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     """Return the idle network of one run."""
     study, flit = world.study, world.study.link.flit_bytes
     sources = new_sources(
-        traffic_classes(study, world.topology, world.pairs, world.sizes, world.courses, load),
+        traffic_classes(study, world.topology, world.pairs, world.sizes, world.courses, world.replies, load),
         nics=len(world.topology.hosts),
         flit_bytes=flit,
         seed=seed,
@@ -369,7 +378,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         sls=world.routes.nic_vl.shape[1],
         connections=world.connections,
         sources=study.measure.sources,
-        message_rows=len(sources.setting) if sources.mtu else 0,
+        message_rows=2 * len(sources.setting) if sources.mtu else 0,
     )
     return assemble(
         world.topology,

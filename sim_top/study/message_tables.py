@@ -21,7 +21,7 @@ class OfMessages:
     traffic : int
         Number of the class in the study, from 0.
     kind : str
-        ``message``.
+        ``message``; or ``request``, ``reply`` and ``round trip``, from the generation of a request to its reply.
     sl : int or None
         Service level; ``None`` for the SL of the path.
     messages, bytes : int
@@ -48,16 +48,24 @@ class OfMessages:
 
 def messages_of(study: Study, meters: MessageMeters, saturated: Collection[int]) -> list[OfMessages]:
     """Return the results of each class that sends messages. Latencies of the given saturated SLs are ``None``."""
-    return [
-        _of_row(meters, number, "message", number, each.sl if isinstance(each.sl, int) else None, saturated)
-        for number, each in enumerate(study.traffic)
-        if each.message_bytes is not None
-    ]
+    queues = len(meters.total) // 2
+    answer = queues - sum(each.reply is not None for each in study.traffic)
+    made = []
+    for number, each in enumerate(study.traffic):
+        if each.message_bytes is None:
+            continue
+        made.append(_of_row(meters, number, "request" if each.reply else "message", number, each.sl, saturated))
+        if each.reply is not None:
+            made.append(_of_row(meters, number, "reply", answer, each.reply_sl, saturated))
+            made.append(_of_row(meters, number, "round trip", queues + answer, each.reply_sl, saturated))
+            answer += 1
+    return made
 
 
 def _of_row(
-    meters: MessageMeters, traffic: int, kind: str, row: int, sl: int | None, saturated: Collection[int]
+    meters: MessageMeters, traffic: int, kind: str, row: int, level: int | str, saturated: Collection[int]
 ) -> OfMessages:
+    sl = level if isinstance(level, int) else None
     total, histogram = meters.total[row].tolist(), meters.histogram[row]
     count, least, most = total[COUNT], total[SHORTEST], total[LONGEST]
     if not count or sl in saturated:

@@ -90,7 +90,7 @@ def made(
             end=cycles,
             nics=nics,
             trace_rows=trace_rows,
-            message_rows=len(sources.setting) if sources.mtu else 0,
+            message_rows=2 * len(sources.setting) if sources.mtu else 0,
         ),
         allocation=allocation,
         crossbar=crossbar,

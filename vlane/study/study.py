@@ -321,12 +321,12 @@ class Study(Section):
     def _check(self) -> Study:
         if not self.traffic and self.trace is None and self.connections is None:
             raise missing_value("traffic", "give [[traffic]], [trace] or [connections]")
-        has_loads = "loads" in self.run.model_fields_set
-        if has_loads != bool(self.traffic):
-            if self.traffic:
+        has_loads, is_open = "loads" in self.run.model_fields_set, not all(each.window for each in self.traffic)
+        if has_loads != is_open:
+            if is_open:
                 raise missing_value("run.loads", "it is required with [[traffic]]")
-            raise misplaced("run.loads", "without [[traffic]]")
-        for place, load in enumerate(self.run.loads if self.traffic else ()):
+            raise misplaced("run.loads", "without [[traffic]] that has a load")
+        for place, load in enumerate(self.run.loads if is_open else ()):
             check_loads(self.traffic, load, f"run.loads.{place}")
         if self.connections is not None and self.run.precision is not None:
             raise misplaced("run.precision", "with [connections]")
@@ -428,8 +428,9 @@ class Study(Section):
         if self.trace is not None:
             raise misplaced("trace", "with [voqsw], which assigns an SL to each path")
         for number, each in enumerate(self.traffic):
-            if each.sl != "path":
-                raise InputError(f"traffic.{number}.sl", "path with [voqsw]", each.sl)
+            for field, sl in (("sl", each.sl), ("reply.sl", each.reply_sl)):
+                if sl != "path":
+                    raise InputError(f"traffic.{number}.{field}", "path with [voqsw]", sl)
 
     def _check_levels(self, words: str) -> None:
         """Reject a network, VLs and service levels that the switch kind does not support."""
@@ -445,5 +446,6 @@ class Study(Section):
         if link.data_vls is not None and link.data_vls > kind.most_vls:
             raise InputError("link.data_vls", f"1 to {kind.most_vls} {words}", link.data_vls)
         for number, each in enumerate(self.traffic):
-            if isinstance(each.sl, int) and each.sl >= kind.levels:
-                raise InputError(f"traffic.{number}.sl", f"0 to {kind.levels - 1} {words}", each.sl)
+            for field, sl in (("sl", each.sl), ("reply.sl", each.reply_sl)):
+                if isinstance(sl, int) and sl >= kind.levels:
+                    raise InputError(f"traffic.{number}.{field}", f"0 to {kind.levels - 1} {words}", sl)

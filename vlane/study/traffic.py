@@ -24,6 +24,23 @@ _Window = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_l
 _MOST_WINDOWS = 1 << 12
 
 
+class ReplySection(Section):
+    """Replies to the messages of a traffic class."""
+
+    message_bytes: Sizes = Field(description="Payload of a reply, as for the class.")
+    sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] | None = Field(
+        None, description="Service level of the replies. [default: that of the class]"
+    )
+    delay_cycles: int = Field(
+        0, ge=0, le=1 << 40, description="Cycles from the delivery of a request to its reply, less 1."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> ReplySection:
+        check_sizes(self.message_bytes, "message_bytes", MAX_MESSAGE_BYTES)
+        return self
+
+
 class Traffic(Section):
     """Traffic class, at all hosts or some."""
 
@@ -104,6 +121,20 @@ class Traffic(Section):
         description="CSV or Parquet file, relative to the study, with columns cycle and factor: from each cycle on the "
         "load is multiplied by the factor.",
     )
+    reply: ReplySection | None = Field(None, description="Each message is a request, which its destination answers.")
+    window: int | None = Field(
+        None,
+        ge=1,
+        le=1 << 16,
+        description="Requests that a host has without a reply at any time, instead of a load (closed loop).",
+    )
+    think_cycles: float = Field(
+        0.0,
+        ge=0,
+        le=1e9,
+        description="Mean cycles from the delivery of a reply to the next request of the window, less 1: geometric, or "
+        "equal with regular.",
+    )
 
     @property
     def sizes(self) -> Sizes:
@@ -124,7 +155,13 @@ class Traffic(Section):
     @property
     def files(self) -> list[str]:
         """Names of the files of this class."""
-        return [name for name in (self.file, self.sizes, self.rates) if isinstance(name, str)]
+        reply = self.reply and self.reply.message_bytes
+        return [name for name in (self.file, self.sizes, self.rates, reply) if isinstance(name, str)]
+
+    @property
+    def reply_sl(self) -> int | Literal["path"]:
+        """Service level of the replies."""
+        return self.sl if self.reply is None or self.reply.sl is None else self.reply.sl
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -154,9 +191,25 @@ class Traffic(Section):
         if self.burst_to == "one" and self.burst == 1:
             raise misplaced("burst_to", "without burst")
         self._check_times()
+        self._check_window()
         if self.hosts is not None and len(set(self.hosts)) != len(self.hosts):
             raise InputError("hosts", "a list without repeated hosts", self.hosts)
         return self
+
+    def _check_window(self) -> None:
+        if self.reply is not None and self.message_bytes is None:
+            raise missing_value("message_bytes", "reply requires it")
+        if self.window is None:
+            if "think_cycles" in self.model_fields_set:
+                raise missing_value("window", "think_cycles requires it")
+            return
+        if self.reply is None:
+            raise missing_value("reply", "window requires it")
+        for key in ("share", "load", "on_cycles", "rates"):
+            if key in self.model_fields_set:
+                raise misplaced(key, "with window")
+        if len(self.windows) > 1:
+            raise InputError("active_cycles", "one interval with window", self.active_cycles)
 
     def _check_times(self) -> None:
         before = 0
@@ -224,8 +277,8 @@ def _is_active(each: Traffic, cycle: int) -> bool:
 def class_loads(traffic: Sequence[Traffic], load: float) -> list[float]:
     """Return the load of each class in a run with a given load, in flits per cycle and host.
 
-    Classes without their own load share the rest in proportion to their shares. Loads from a to b move proportionally,
-    so that the sum of all classes is the load of the run.
+    Classes with a window have a load of 0. Classes without their own load share the rest in proportion to their
+    shares. Loads from a to b move proportionally, so that the sum of all classes is the load of the run.
 
     Raises
     ------
@@ -240,6 +293,9 @@ def class_loads(traffic: Sequence[Traffic], load: float) -> list[float]:
     >>> class_loads([Traffic(load=0.1), Traffic(share=0.75), Traffic(share=0.25)], 0.5)
     [0.1, 0.30000000000000004, 0.1]
     """
+    if any(each.window for each in traffic):
+        opened = iter(class_loads([each for each in traffic if not each.window], load))
+        return [0.0 if each.window else next(opened) for each in traffic]
     if not traffic:
         return []
     spans, shares = [each.span for each in traffic], [each.share for each in traffic if each.load is None]
