@@ -32,8 +32,10 @@ def plugged_topology(network: Any) -> Topology:
         problem = f": no plug-in registers the topology {network.topology}"
         raise InputError("network.topology", "a known topology", network.topology, problem=problem)
     keys = {name: getattr(network, name) for name in plugin.options["keys"]}
-    made = _called(plugin, plugin.made, **keys)
-    return _of_type(plugin, made, Topology)
+    made, again = (_of_type(plugin, _called(plugin, plugin.made, **keys), Topology) for _ in range(2))
+    for part in ("name", "switches", "ports", "cables", "hosts"):
+        _check_same(plugin, part, getattr(made, part), getattr(again, part))
+    return made  # type: ignore[no-any-return]
 
 
 def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...], *, data_vls: int) -> Routes:
@@ -45,7 +47,9 @@ def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...]
         If the plug-in rejects the topology, raises another error, or returns tables with a wrong shape or invalid
         entries.
     """
-    made = _of_type(plugin, _called(plugin, plugin.made, topology, vl_of_sl), Routes)
+    made, again = (_of_type(plugin, _called(plugin, plugin.made, topology, vl_of_sl), Routes) for _ in range(2))
+    for part in ("lft", "vl", "nic_vl", "lids"):
+        _check_same(plugin, part, getattr(made, part), getattr(again, part))
     what = f"routing {plugin.name}"
     switches, ports, hosts = topology.switches, topology.ports, len(topology.hosts)
     lids = np.asarray(made.lids)
@@ -89,6 +93,7 @@ def plugged_destinations(plugin: Plugin, topology: Topology) -> tuple[int, ...]:
         to = _called(plugin, plugin.made, host, topology)
         if isinstance(to, bool) or not isinstance(to, int | np.integer) or not -1 <= to < hosts:
             raise _refused(plugin, f"pattern {plugin.name}", f"a host, 0 to {hosts - 1}, or -1 for none", f"{to!r}")
+        _check_same(plugin, f"the destination of host {host}", to, _called(plugin, plugin.made, host, topology))
         made.append(int(to))
     return tuple(made)
 
@@ -115,6 +120,17 @@ def _of_type(plugin: Plugin, made: Any, kind: type) -> Any:
         field, problem = f"{plugin.kind} {plugin.name}", f"returned {shown(made)}, not {kind.__name__}"
         raise InputError(field, kind.__name__, f"{made!r}", source=plugin.origin.shown, problem=problem)
     return made
+
+
+def _check_same(plugin: Plugin, part: str, once: Any, again: Any) -> None:
+    """Reject a plug-in that returns different results for equal arguments."""
+    if not np.array_equal(np.asarray(once, object), np.asarray(again, object)):
+        problem = (
+            f"is not deterministic: {part} differs between two calls with equal arguments; use a generator with a "
+            "seed, created in the function, instead of shared random numbers, the time or global variables"
+        )
+        field = f"{plugin.kind} {plugin.name}"
+        raise InputError(field, "deterministic", "different results", source=plugin.origin.shown, problem=problem)
 
 
 def _refused(plugin: Plugin, field: str, must: str, got: object) -> InputError:

@@ -23,7 +23,7 @@ from vlane.documents.refusal import checked
 from vlane.errors import InputError
 from vlane.golden.topologies.topology import tree
 from vlane.sim_top.scenario.path_checks import check_world
-from vlane.sim_top.scenario.world import make_world
+from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.study.model import plugins_named, read_study, study_model
 from vlane.study.study import Study
 
@@ -582,3 +582,53 @@ def test_the_examples_run(name: str, tmp_path: Path) -> None:
 
     assert called.status == 0, called.err
     assert not any(run["saturated"] for run in called.json()["runs"])
+
+
+UNSURE = """import itertools
+import vlane
+
+count = itertools.count()
+
+@vlane.pattern("unsure")
+def unsure(host, topology):
+    return next(count) % len(topology.hosts)
+
+@vlane.topology("growing")
+def growing() -> vlane.Topology:
+    made = 2 + next(count) % 2
+    cables = tuple(((0, port), (1, port)) for port in range(made))
+    return vlane.Topology("growing", 2, 5, cables, ((0, 4), (1, 4)), ())
+
+@vlane.routing("varying")
+def varying(topology, vl_of_sl):
+    routes = vlane.up_down(topology, vl_of_sl)
+    routes.nic_vl[:] += next(count) % 2
+    return routes
+"""
+
+
+@pytest.mark.parametrize(
+    ("network", "pattern", "said"),
+    [
+        (
+            'topology = "dumbbell"\nleft = 2\nright = 2',
+            "unsure",
+            "pattern unsure is not deterministic: the destination of",
+        ),
+        ('topology = "growing"', "uniform", "topology growing is not deterministic: cables differs between two calls"),
+        (
+            'topology = "dumbbell"\nleft = 2\nright = 2\nrouting = "varying"',
+            "uniform",
+            "routing varying is not deterministic: nic_vl differs between two calls",
+        ),
+    ],
+)
+def test_plugin_that_is_not_deterministic_is_refused(network: str, pattern: str, said: str, tmp_path: Path) -> None:
+    """A topology, routing or pattern whose results depend on earlier calls is refused in one line."""
+    plugin, file = tmp_path / "unsure.py", tmp_path / "study.toml"
+    plugin.write_text(UNSURE)
+    file.write_text(f"[network]\n{network}\n" + RUN.replace("sl = 0", f'pattern = "{pattern}"'))
+    vlane.load_plugin(plugin)
+
+    with pytest.raises(InputError, match=said):
+        make_network(make_world(read_study(file), tmp_path), load=0.1, seed=1)
