@@ -109,7 +109,8 @@ def _case(
     made = {"network": dict(network.section), "switch.kind": switch, **centre, **changes}
     seeds = network.seeds if part == "main" else network.reduced_seeds
     if quick:
-        made["run.cycles"], made["run.warm_up_cycles"], seeds = network.quick
+        cycles, warm_up, seeds = network.quick
+        made = {"run.cycles": cycles, "run.warm_up_cycles": warm_up, **made}
     labels = dict(zip(COLUMNS, (name, switch, variant), strict=True))
     return NetworkCase(labels, loads, tuple(range(1, seeds + 1)), _base().with_(made))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -364,7 +365,7 @@ def test_readings_of_one_flit_differ_from_the_main_case_as_the_page_says() -> No
         assert (study.switch.crossbar, study.link.flight_cycles, study.network.lmc) == ("flits", 8, 2)
     visits = listed[ONE_MESSAGE].study
     entries = read_tables(visits.base / str(visits.study.scheduler.table)).sections["dtable"].entries
-    blocks = {each.sl: -(-each.sizes[1] // 64) for each in visits.study.traffic}
+    blocks = {each.sl: -(-int(each.bytes) // 64) for each in visits.study.traffic}
     assert all(entry.weight == blocks[entry.sl] for entry in entries)
     usual = read_tables(visits.base / "tree43_dtable.toml").sections["dtable"].entries
     assert [entry.sl for entry in entries] == [entry.sl for entry in usual]
@@ -384,8 +385,8 @@ def test_readings_of_a_figure_do_not_change_its_verdict() -> None:
 
 def test_every_case_of_every_part_is_a_study_of_its_own() -> None:
     """Every case of every part is a valid study with labels and digest of its own."""
-    for part in PARTS:
-        listed = cases(part, quick=False)
+    for part, quick in product(PARTS, (False, True)):
+        listed = cases(part, quick=quick)
         assert len({case.digest for case in listed}) == len(listed)
         assert len({tuple(case.labels.values()) for case in listed}) == len(listed)
         assert all(set(case.loads) <= set(LOADS) for case in listed)
