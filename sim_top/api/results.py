@@ -14,8 +14,9 @@ from vlane.documents.files import usable_folder, write_whole
 from vlane.errors import InputError
 from vlane.sim_top.plots.compare import Comparison, compare_levels
 from vlane.sim_top.plots.curves import chosen, curves_of
-from vlane.sim_top.study.result_frames import read_table
+from vlane.sim_top.study.result_frames import read_table, trace_frame
 from vlane.sim_top.study.run_store import RESULTS
+from vlane.sim_top.study.times import unit_metadata
 
 __all__ = ["Comparison", "Results"]
 
@@ -24,11 +25,13 @@ _FILES = {
     "links": "links.parquet",
     "flows": "flows.parquet",
     "histograms": "histograms.parquet",
+    "levels_over_time": "levels_over_time.parquet",
+    "links_over_time": "links_over_time.parquet",
     "runs": "runs.parquet",
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Measurements of a study's runs (``docs/results.md`` lists the columns).
 
@@ -46,6 +49,10 @@ class Results:
         One row per run, source, destination and SL; without columns unless the study measures flows.
     histograms : DataFrame
         One row per run and latency bin with packets; without columns unless the study measures histograms.
+    levels_over_time, links_over_time : DataFrame
+        One row per run, interval and service level, or link and VL; without columns unless ``measure.every`` is set.
+    folder : Path or None
+        Folder that the tables were read from.
 
     Examples
     --------
@@ -71,6 +78,19 @@ class Results:
     links: pl.DataFrame = field(default_factory=pl.DataFrame)
     flows: pl.DataFrame = field(default_factory=pl.DataFrame)
     histograms: pl.DataFrame = field(default_factory=pl.DataFrame)
+    levels_over_time: pl.DataFrame = field(default_factory=pl.DataFrame)
+    links_over_time: pl.DataFrame = field(default_factory=pl.DataFrame)
+    folder: Path | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        key = self.runs.select(*self.parameters, "load", "seed")
+        lines = [f"<Results of {len(key)} run{'s' * (len(key) != 1)}", *(_values(key[name]) for name in key.columns)]
+        for name in _FILES:
+            table: pl.DataFrame = getattr(self, name)
+            if table.width:
+                lines.append(f"{name}: {len(table):,} rows, {table.width} columns")
+        kept = lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "..."]
+        return "\n  ".join(each if len(each) <= _WIDTH else f"{each[: _WIDTH - 3]}..." for each in kept) + ">"
 
     @classmethod
     def read(cls, path: str | Path) -> Results:
@@ -87,7 +107,7 @@ class Results:
             return cls(levels, _runs_of(levels))
         levels = read_table(given / RESULTS)
         more = {name: read_table(given / file) for name, file in _FILES.items() if (given / file).is_file()}
-        return cls(**{"runs": _runs_of(levels), **more})
+        return cls(**{"runs": _runs_of(levels), **more}, folder=given)
 
     @property
     def parameters(self) -> list[str]:
@@ -107,7 +127,7 @@ class Results:
             table: pl.DataFrame = getattr(self, name)
             if table.width:
                 content = io.BytesIO()
-                table.write_parquet(content)
+                table.write_parquet(content, metadata=unit_metadata(table.columns))
                 write_whole(place / file, content.getvalue(), option="folder")
         return place
 
@@ -122,10 +142,27 @@ class Results:
         if not isinstance(values, Mapping):
             raise InputError("values", "a mapping of columns to values", f"{values!r}")
         kept = {"levels": chosen(self.levels, values)}
-        for name in ("runs", "links", "flows", "histograms"):
+        for name in _FILES:
+            if name == "levels":
+                continue
             table: pl.DataFrame = getattr(self, name)
             kept[name] = chosen(table, {key: value for key, value in values.items() if key in table.columns})
-        return Results(**kept)
+        return Results(**kept, folder=self.folder)
+
+    def traces(self) -> pl.DataFrame:
+        """Return the packets of all runs that were traced: the columns of a run's trace after those of the run.
+
+        Raises
+        ------
+        InputError
+            If no run of a folder was traced (``trace=True``, ``vlane simulate --trace``), or a trace cannot be read.
+        """
+        found = None if self.folder is None else trace_frame(self.folder, self.parameters)
+        if found is None:
+            problem = ": no run was traced; run with trace=True and out=FOLDER, or vlane simulate --trace"
+            raise InputError("traces", "of traced runs", "none", problem=problem)
+        key = [*self.parameters, "load", "seed"]
+        return self.runs.select(key).join(found, on=key, nulls_equal=True, maintain_order="left_right")
 
     def compare(self, other: Results) -> Comparison:
         """Return the differences between these and other results, over the runs in both (``docs/results.md``).
@@ -163,7 +200,7 @@ class Results:
         out : str or Path, optional
             File whose name ends in ``.png``, ``.svg`` or ``.html``.
         table : str
-            ``levels``, ``links``, ``flows``, ``histograms`` or ``runs``.
+            ``levels``, ``links``, ``flows``, ``histograms``, ``levels_over_time``, ``links_over_time`` or ``runs``.
 
         Raises
         ------
@@ -177,6 +214,17 @@ class Results:
         names = None if by is None else [by] if isinstance(by, str) else list(by)
         curves = curves_of(getattr(self, table), x=x, y=y, by=names, where=where or {})
         return curve_figure(curves) if out is None else write_curves(curves, Path(out))
+
+
+_WIDTH, _MOST_LINES = 76, 12
+
+
+def _values(column: pl.Series) -> str:
+    """Return the name of a column with its values, or with their number and extremes."""
+    values = column.unique(maintain_order=True).to_list()
+    if len(values) <= 6:
+        return f"{column.name}: {', '.join(map(str, values))}"
+    return f"{column.name}: {len(values)} values, {column.min()} to {column.max()}"
 
 
 def _runs_of(levels: pl.DataFrame) -> pl.DataFrame:

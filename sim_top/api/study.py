@@ -6,6 +6,7 @@ import copy
 import logging
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +284,8 @@ class Study:
                     cores=cores,
                     remark=_log.info,
                 )
-            return Results.read(folder)
+            results = Results.read(folder)
+            return results if out is not None else replace(results, folder=None)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Study) and (self.model, self.base) == (other.model, other.base)

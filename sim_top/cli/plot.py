@@ -17,7 +17,7 @@ from vlane.sim_top.plots.plot_curves import write_curves
 from vlane.sim_top.study.result_frames import read_table
 from vlane.sim_top.study.run_store import RESULTS
 
-_TABLES = ("results", "links", "flows", "histograms", "runs")
+_TABLES = ("results", "links", "flows", "histograms", "levels_over_time", "links_over_time", "runs")
 
 app = App()
 
@@ -37,7 +37,7 @@ def plot(
         list[str] | None, typer.Option(metavar="COLUMN=V[,V]", help="Use only rows with these values; repeatable.")
     ] = None,
     table: Annotated[
-        str, typer.Option(metavar="TABLE", help="Table of the folder: results, links, flows, histograms or runs.")
+        str, typer.Option(metavar="TABLE", help=f"Table of the folder: {', '.join(_TABLES)}.")
     ] = "results",
     out: Annotated[
         Path | None,

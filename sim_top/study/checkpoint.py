@@ -19,7 +19,9 @@ from vlane.documents.files import write_whole
 from vlane.errors import InputError
 from vlane.golden.compiler.records import Records
 from vlane.golden.network.cores import OneCore
+from vlane.sim_top.study.course import Course
 
+_SAMPLES = "course/"
 SECONDS = 120.0
 """Interval between checkpoints of a run, and upper bound of the work lost with a process."""
 
@@ -43,8 +45,8 @@ class Checkpoint:
     seconds: float = SECONDS
     _saved: float = field(default_factory=time.monotonic)
 
-    def resume(self, network: OneCore) -> bool:
-        """Restore an unstarted network from the file and return whether the file held a checkpoint of this run."""
+    def resume(self, network: OneCore, course: Course) -> bool:
+        """Restore an unstarted network and its samples. Return whether the file held a checkpoint of this run."""
         held = self._read()
         if str(held.pop("whose", "")) != self.whose:
             return False
@@ -54,6 +56,8 @@ class Checkpoint:
         for name, array in arrays.items():
             array[...] = held[name]
         network.cpu_seconds = cpu_seconds
+        own = {name.removeprefix(_SAMPLES): array for name, array in held.items() if name.startswith(_SAMPLES)}
+        course.restore(own)
         return True
 
     def _read(self) -> dict[str, NDArray[Any]]:
@@ -67,12 +71,13 @@ class Checkpoint:
         except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error):
             return {}
 
-    def save_now_and_then(self, network: OneCore) -> None:
+    def save_now_and_then(self, network: OneCore, course: Course) -> None:
         """Write the state if the interval has passed. Write errors are ignored."""
         if time.monotonic() - self._saved < self.seconds:
             return
         content, (_, packets) = io.BytesIO(), network.whole()
         state: dict[str, Any] = dict(_arrays("", network.whole()))
+        state |= {f"{_SAMPLES}{name}": array for name, array in course.state().items()}
         state |= {"whose": self.whose, "packets": len(packets.pool), "cpu_seconds": network.cpu_seconds}
         np.savez(content, **state)
         with contextlib.suppress(InputError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import polars as pl
 from vlane.documents.toml_text import toml_value
 from vlane.errors import InputError, missing_value
 from vlane.rates import LinkClock
-from vlane.sim_top.study.run_store import RunKey
+from vlane.sim_top.study.run_store import RunKey, traced_runs
 from vlane.sim_top.study.simulate import PerSL, RunResult
 from vlane.sim_top.study.times import timed_document, timed_types
 
@@ -108,6 +108,30 @@ def _of_run(result: RunResult) -> dict[str, Any]:
     for name in _APART:
         del of_run[name]
     return {"load": of_run.pop("load"), "seed": of_run.pop("seed"), **of_run}
+
+
+def trace_frame(folder: Path, parameters: Sequence[str]) -> pl.DataFrame | None:
+    """Return the packets of a folder's traced runs, after parameters, load and seed; ``None`` without traced runs.
+
+    Raises
+    ------
+    InputError
+        If the manifest or a trace cannot be read.
+    """
+    found = traced_runs(folder, parameters)
+    if not found:
+        return None
+    points = [{**key.parameters, "load": key.load, "seed": key.seed} for key, _ in found]
+    which = pl.DataFrame(parameter_columns(points)).select(*parameters, "load", "seed")
+    frames = []
+    for row, (_, file) in enumerate(found):
+        try:
+            trace = pl.read_parquet(file)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError("trace", "a Parquet file", reason, source=str(file), problem=f": {reason}") from None
+        frames.append(which.slice(row, 1).join(trace, how="cross", maintain_order="right", suffix="_of_packet"))
+    return pl.concat(frames)
 
 
 def read_table(file: Path) -> pl.DataFrame:

@@ -21,13 +21,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vlane.documents.files import usable_folder, write_whole
 from vlane.errors import InputError
 from vlane.rates import LinkClock
-from vlane.sim_top.study.times import timed_frame
+from vlane.sim_top.study.times import timed_frame, unit_metadata
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
-TABLES = ("links", "flows", "histograms", "messages")
+TABLES = ("links", "flows", "histograms", "messages", "levels_over_time", "links_over_time")
 """Tables that are also stored joined over all runs."""
 _LOCK = ".lock"
+_TRACE = ".trace.parquet"
 _MUST = "an empty folder or one with runs of this study"
 _OPTION = "--out"
 
@@ -84,8 +85,8 @@ _POINT_DIGITS = 16
 
 class _File(_Part):
     name: str = Field(
-        pattern=r"^(runs/([0-9a-f]{16}-)?load[0-9.e+-]+-seed[0-9]+\.([a-z]+\.parquet|json)"
-        r"|(results|runs|links|flows|histograms|messages)\.parquet)$"
+        pattern=r"^(runs/([0-9a-f]{16}-)?load[0-9.e+-]+-seed[0-9]+\.([a-z_]+\.parquet|json)"
+        r"|(results|runs|links|flows|histograms|messages|levels_over_time|links_over_time)\.parquet)$"
     )
     sha256: str
     rows: int | None = None
@@ -310,7 +311,8 @@ class RunStore:
             own = pl.scan_parquet(self.folder / f"{key.stem}.{name}.parquet")
             lazy.append(which.lazy().join(timed_frame(own, clock), how="cross", maintain_order="left_right"))
         try:
-            pl.concat(lazy, how="vertical_relaxed").sink_parquet(fresh)
+            whole = pl.concat(lazy, how="vertical_relaxed")
+            whole.sink_parquet(fresh, metadata=unit_metadata(whole.collect_schema().names()))
             with fresh.open("rb") as content:
                 sha256 = hashlib.file_digest(content, "sha256").hexdigest()
             rows = pl.scan_parquet(fresh).select(pl.len()).collect().item()
@@ -348,11 +350,34 @@ def links_of_run(folder: Path, key: RunKey) -> pl.DataFrame:
     return pl.read_parquet(folder / f"{key.stem}.links.parquet")
 
 
+def traced_runs(folder: Path, parameters: Sequence[str]) -> list[tuple[RunKey, Path]]:
+    """Return the traced runs of a folder and their traces, of the points with exactly these parameters.
+
+    Raises
+    ------
+    InputError
+        If the manifest is missing or damaged.
+    """
+    file = folder / MANIFEST
+    try:
+        runs = _Manifest.model_validate_json(file.read_bytes()).runs
+    except (OSError, ValidationError):
+        raise InputError(
+            "folder", "a folder of runs", str(folder), source=str(file), problem=": missing or damaged"
+        ) from None
+    return [
+        (RunKey(run.load, run.seed, run.point, run.parameters), folder / each.name)
+        for run in runs
+        for each in run.files
+        if each.name.endswith(_TRACE) and set(run.parameters) == set(parameters)
+    ]
+
+
 def _order(run: _Run) -> tuple[str, float, int]:
     return run.point, run.load, run.seed
 
 
 def _parquet(table: pl.DataFrame) -> bytes:
     content = io.BytesIO()
-    table.write_parquet(content)
+    table.write_parquet(content, metadata=unit_metadata(table.columns))
     return content.getvalue()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vlane.golden.links.remote_credit import fcps_sent, most_taken
+from vlane.golden.links.remote_credit import most_taken
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import Running
 from vlane.golden.network.meters import (
@@ -28,6 +28,7 @@ from vlane.golden.topologies.wiring import NOWHERE
 from vlane.packets.lrh import channel_bits, pack_lrh, packet_words
 from vlane.shown import harmless
 from vlane.sim_top.scenario.world import World, show_end
+from vlane.sim_top.study.course import Sample
 from vlane.sim_top.study.latencies import PERCENTILES, quantiles
 
 _DELIVERY = (
@@ -115,50 +116,60 @@ def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFra
     )
 
 
-def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
-    """Return, by end and lane, the cycles for which packets requested the link, until their start or until now."""
-    asked = net.out_ports.counters["asked"].copy()
-    heads = net.out_ports.queues.queue["head"]
-    for end, lane in np.argwhere(heads != NOBODY).tolist():
-        packet = int(heads[end, lane])
-        while packet != NOBODY:
-            asked[end, lane] += net.clock[NOW] - packets.pool[packet].asks
-            packet = int(packets.pool[packet].next)
-    return asked
-
-
-def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
+def link_table(world: World, net: Network, packets: Packets, start: Sample | None) -> pl.DataFrame:
     """Return one row for each lane of each cabled sending end.
 
-    Columns: sending and receiving end (number and port, and names of switch or host, null if unnamed); VL; packets and
-    flits sent; flits per cycle; mean number of packets requesting the link; mean request time of sent packets in
-    cycles; cycles in which the link was free but the lane's head had no credits; peak occupancy of the output buffer
-    and of the far buffer as counted by the sender, in blocks; flow-control packets sent.
+    Columns: sending and receiving end (text; kind, number and port, null for a host's; and names of switch or host,
+    null if unnamed); VL; in the measured window: packets and flits sent; flits per cycle; mean number of packets
+    requesting the link; mean request time of sent packets in cycles; cycles in which the link was free but the lane's
+    head had no credits; flow-control packets sent; since cycle 0: peak occupancy of the output buffer and of the far
+    buffer as counted by the sender, in blocks.
+
+    Parameters
+    ----------
+    start : Sample or None
+        Counters at the start of the measured window; ``None`` if that is cycle 0.
     """
     wiring, out_ports = net.wiring, net.out_ports
     ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
     lanes = out_ports.counters.shape[1]
-    fcps = fcps_sent(out_ports.remote)[ends]
     sides = {"from": ends, "to": _receiving(net, wiring.cable["far"][ends])}
     shown = {side: [show_end(world.topology, int(end), net, names=False) for end in sides[side]] for side in sides}
-    sent, asked = (out_ports.counters[name][ends].ravel() for name in ("packets", "asked"))
-    mean = np.divide(asked, sent, out=np.full(len(asked), np.nan), where=sent > 0)
+    grown = {
+        name: each[ends].ravel()
+        for name, each in Sample.of(net, packets).since(start).items()
+        if each.ndim > 1 and name != "levels"
+    }
+    cycles, sent = int(net.clock[NOW]) - (0 if start is None else int(start.cycle[0])), grown["packets"]
+    mean = np.divide(grown["queued"], sent, out=np.full(len(sent), np.nan), where=sent > 0)
     return pl.DataFrame(
         {
             **{side: np.repeat(shown[side], lanes) for side in sides},
+            **{name: each for side in sides for name, each in _tidy(world, net, side, np.repeat(sides[side], lanes))},
             **{f"{side}_name": _names(world, net, np.repeat(sides[side], lanes)) for side in sides},
             "vl": np.tile(np.arange(lanes), len(ends)),
             "packets": sent,
-            "flits": out_ports.counters["flits"][ends].ravel().astype(np.int64),
-            "utilisation": (out_ports.counters["flits"][ends] / int(net.clock[NOW])).ravel(),
-            "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / int(net.clock[NOW]),
+            "flits": grown["flits"],
+            "utilisation": grown["flits"] / cycles,
+            "mean_queue_packets": grown["queued"] / cycles,
             "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
-            "waited_cycles": out_ports.head["waited"][ends].ravel(),
+            "waited_cycles": grown["waited"],
             "peak_output_blocks": out_ports.buffer.taken["most"][ends].ravel(),
             "peak_far_blocks": most_taken(out_ports.remote)[ends].ravel(),
-            "fcps": fcps.ravel(),
+            "fcps": grown["fcps"],
         }
     )
+
+
+def _tidy(world: World, net: Network, side: str, ends: NDArray[np.int64]) -> Iterator[tuple[str, pl.Series]]:
+    """Yield kind, number and port of ends; a host has no port."""
+    bits, switches = net.switches.inputs.port_bits, world.topology.switches
+    is_host = pl.Series(ends >= switches << bits)
+    numbers = np.where(ends >= switches << bits, ends - (switches << bits), ends >> bits)
+    ports = pl.Series((ends & ((1 << bits) - 1)) + 1, dtype=pl.Int64)
+    yield f"{side}_kind", pl.Series(np.where(is_host, "host", "switch"))
+    yield f"{side}_id", pl.Series(numbers, dtype=pl.Int64)
+    yield f"{side}_port", ports.zip_with(~is_host, pl.Series([None], dtype=pl.Int64))
 
 
 def _receiving(net: Network, far: NDArray[np.int64]) -> NDArray[np.int64]:

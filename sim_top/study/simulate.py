@@ -26,6 +26,7 @@ from vlane.sim_top.scenario.world import World, make_network, show_end
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
 from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
+from vlane.sim_top.study.course import Course, level_course, link_course
 from vlane.sim_top.study.latencies import PERCENTILES, histogram_table, quantile
 from vlane.sim_top.study.message_tables import OfMessages, message_table, messages_of
 from vlane.sim_top.study.progress import Heartbeat
@@ -217,20 +218,24 @@ def simulate(
     network.warm()
     frames: list[pl.DataFrame] = []
     changes = faults_of(world)
+    course = Course(int(made.meters.window[0]), world.study.measure.every)
     keeping = checkpoint if isinstance(network, OneCore) and not trace else None
-    if keeping is not None and isinstance(network, OneCore) and keeping.resume(network):
+    if keeping is not None and isinstance(network, OneCore) and keeping.resume(network, course):
         while changes and changes[0].cycle < made.clock[NOW]:
             changes.popleft()
     heart = Heartbeat(f"load {load!r}, seed {seed}")
-    _run_on(world, network, changes, frames, keeping, heart)
+    _run_on(world, network, changes, course, frames, keeping, heart)
     while not _is_enough(world, network):
         lengthen(network)
-        _run_on(world, network, changes, frames, keeping, heart)
+        _run_on(world, network, changes, course, frames, keeping, heart)
     net, packets = network.whole()
     take_waiting(net, packets)
     result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
+    links = link_table(world, net, packets, course.start) if with_tables else pl.DataFrame()
     tables = {
-        "links": lambda: link_table(world, net, packets),
+        "links": lambda: links,
+        "levels_over_time": lambda: level_course(course, net),
+        "links_over_time": lambda: link_course(course, net, links),
         "flows": lambda: flow_table(world, net, {level.sl for level in result.per_sl if level.saturated}),
         "histograms": lambda: histogram_table(net.meters),
         "messages": lambda: message_table(result.messages),
@@ -244,25 +249,32 @@ def _run_on(
     world: World,
     network: Running,
     changes: deque[Change],
+    course: Course,
     frames: list[pl.DataFrame],
     keeping: Checkpoint | None,
     heart: Heartbeat,
 ) -> None:
     """Run to the end of the measurement window. Deliveries are appended whenever the record is full."""
     end = int(network.meters()[0].window[1])
+    now = 0
     while True:
-        until = end
+        due = course.next_after(now)
+        until = end if due is None else min(end, due)
         if isinstance(network, OneCore):
-            heart.beat(int(network.net.clock[NOW]), end)
-            until = min(end, int(network.net.clock[NOW]) + max(1, AT_A_TIME // len(world.topology.hosts)))
+            now = int(network.net.clock[NOW])
+            heart.beat(now, end)
+            until = min(until, now + max(1, AT_A_TIME // len(world.topology.hosts)))
         reason = network.run_to(until, changes)
         if reason == STUCK:
             raise StuckError(_waiting_chain(world, *network.whole()))
+        if reason == DONE:
+            now = until
+            course.take(*network.whole()) if until == due else None
         if reason == DONE and until == end:
             return
-        if reason == DONE and isinstance(network, OneCore):
-            if keeping is not None:
-                keeping.save_now_and_then(network)
+        if reason == DONE:
+            if keeping is not None and isinstance(network, OneCore):
+                keeping.save_now_and_then(network, course)
         else:
             frames.extend(delivery_table(world, meters) for meters in network.meters())
 
@@ -434,5 +446,6 @@ def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[st
     measure = world.study.measure
     has = {"links": True, "flows": measure.flows, "histograms": measure.histograms}
     has["messages"] = any(each.message_bytes is not None for each in world.study.traffic)
+    has |= dict.fromkeys(("levels_over_time", "links_over_time"), measure.every is not None)
     has["connections"] = world.study.connections is not None
     return [*(name for name, there in has.items() if there and with_tables), *["trace"] * trace]

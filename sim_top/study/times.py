@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -35,6 +36,52 @@ def _timed_name(name: str) -> tuple[str, bool]:
     bare = name.removeprefix(of_run)
     beside = _NS.get(bare, "") or _GBPS.get(bare, "")
     return of_run + beside if beside else "", bare in _NS
+
+
+_UNITS = {
+    "cycles": "cycles",
+    "cycle": "cycles",
+    "ns": "ns",
+    "gbps": "Gb/s",
+    "blocks": "blocks of 64 bytes",
+    "bytes": "bytes",
+    "flits": "flits",
+    "packets": "packets",
+    "seconds": "s",
+    "mib": "MiB",
+    "share": "1",
+    "switches": "switches",
+}
+"""Unit by the last word of a column's name."""
+_FLITS_PER_HOST = "flits per cycle and host"
+_OTHER_UNITS = {
+    **dict.fromkeys(("load", "offered", "accepted", "offered_parts", "accepted_parts"), _FLITS_PER_HOST),
+    **dict.fromkeys(("backlog_growth", "backlog_growth_ci95"), _FLITS_PER_HOST),
+    **dict.fromkeys(("utilisation", "link_utilisation_mean", "link_utilisation_max"), "flits per cycle"),
+    **dict.fromkeys(("host_link_utilisation_mean", "host_link_utilisation_max"), "flits per cycle"),
+    "flit_hops": "flits times switches",
+    "flit_hops_per_second": "flits times switches per s",
+    "fairness": "1",
+    "fcps": "packets",
+}
+"""Units of columns whose names do not end in a unit."""
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a column, or an empty text for names, numbers and verdicts.
+
+    Examples
+    --------
+    >>> unit_of("latency_p99_ns"), unit_of("run_offered"), unit_of("sl")
+    ('ns', 'flits per cycle and host', '')
+    """
+    bare = name.removeprefix(_OF_RUN)
+    return _OTHER_UNITS.get(bare) or _UNITS.get(bare.rpartition("_")[2], "")
+
+
+def unit_metadata(names: Iterable[str]) -> dict[str, str]:
+    """Return the metadata of a Parquet file: ``vlane.units``, a JSON object of units by column."""
+    return {"vlane.units": json.dumps({name: unit_of(name) for name in names if unit_of(name)})}
 
 
 def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, Any]:

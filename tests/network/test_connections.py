@@ -168,8 +168,8 @@ def test_run_resumes_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.Mon
     file, saved = tmp_path / "run.checkpoint", []
     save = Checkpoint.save_now_and_then
 
-    def killed(self: Checkpoint, network: object) -> None:
-        save(self, network)  # type: ignore[arg-type]
+    def killed(self: Checkpoint, network: object, course: object) -> None:
+        save(self, network, course)  # type: ignore[arg-type]
         saved.append(file.stat().st_size)
         if len(saved) in {1, 3}:
             raise _Killed

@@ -25,7 +25,7 @@ from vlane.golden.topologies.routing import Routes, dimension_order, dmodk, up_d
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass
 from vlane.packets.drop_cause import DropCause
-from vlane.sim_top.study.run_tables import queued_cycles
+from vlane.sim_top.study.course import queued_cycles
 
 _NO_PATHS = np.zeros((0, 0), np.uint8)
 

@@ -213,6 +213,11 @@ class Measures(Section):
         default=False, description="Add a table of latency histograms: of every SL, with flows also of every flow."
     )
     sources: bool = Field(default=False, description="Add the fairness of hosts in the received traffic of an SL.")
+    every: int | None = Field(
+        None,
+        ge=1,
+        description="Add tables over time: a sample of every SL and every link each so many cycles. [default: none]",
+    )
     apart: list[Annotated[int, Field(ge=0)]] = Field(
         [], description="Destination hosts whose packets are counted separately, as SL + 16; InfiniBand only."
     )
