@@ -111,7 +111,7 @@ def _of_run(result: RunResult) -> dict[str, Any]:
 
 
 def trace_frame(folder: Path, parameters: Sequence[str]) -> pl.DataFrame | None:
-    """Return the packets of a folder's traced runs, after parameters, load and seed; ``None`` without traced runs.
+    """Return the packets of a folder's traced runs, after parameters, load and seed. ``None`` without traced runs.
 
     Raises
     ------

@@ -162,7 +162,7 @@ def link_table(world: World, net: Network, packets: Packets, start: Sample | Non
 
 
 def _tidy(world: World, net: Network, side: str, ends: NDArray[np.int64]) -> Iterator[tuple[str, pl.Series]]:
-    """Yield kind, number and port of ends; a host has no port."""
+    """Yield kind, number and port of ends, without a port for hosts."""
     bits, switches = net.switches.inputs.port_bits, world.topology.switches
     is_host = pl.Series(ends >= switches << bits)
     numbers = np.where(ends >= switches << bits, ends - (switches << bits), ends >> bits)
