@@ -178,6 +178,40 @@ def test_all_levels_saturated_can_be_drawn(world: World, tmp_path: Path) -> None
         assert picture.stat().st_size
 
 
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [run(0.1, level(10)), full(0.2), full(0.3), full(0.4)],
+        [full(0.1), full(0.2)],
+        [full(0.1), run(0.2, level(10, decided=False))],
+    ],
+    ids=["one_steady", "none_steady", "one_undecided"],
+)
+def test_every_load_has_a_mark_and_every_axis_labels(
+    runs: list[RunResult], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given one class whose loads but one are saturated, each panel marks every load within labelled axes."""
+    figures: list[Any] = []
+    monkeypatch.setattr("vlane.sim_top.plots.plot_study.write_png", lambda figure, _: figures.append(figure))
+
+    write_picture(runs, tmp_path, title="one class", study=world.study)
+
+    figures[0].canvas.draw()
+    for axes in figures[0].axes:
+        marks = {
+            float(x) for line in axes.lines if line.get_marker() not in {"None", "", None} for x in line.get_xdata()
+        }
+        low, high = axes.get_xlim()
+        assert {each.load for each in runs} <= marks
+        assert all(low < each.load < high for each in runs)
+        for axis in (axes.xaxis, axes.yaxis, *(child.yaxis for child in axes.child_axes)):
+            ends = sorted(axis.get_view_interval())
+            labels = [it.get_text() for it in axis.get_ticklabels(which="both") if it.get_text()]
+            places = [it for it in axis.get_ticklocs() if ends[0] <= it <= ends[1]]
+            assert len(labels) >= 2, axis
+            assert len(places) >= 2, axis
+
+
 def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> None:
     """Given 100 loads and 16 levels, page and tables are shortened with a note."""
     runs = [run(load / 200, *[level(load, sl=sl) for sl in range(16)]) for load in range(1, 101)]
