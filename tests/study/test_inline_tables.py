@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def test_inline_table_equals_a_table_file(inline: Path, tmp_path: Path) -> None:
 
     own, other = (each.run().runs["digest"].to_list() for each in (study, named))
     assert own == other
+
+
+def test_a_study_with_an_inline_table_reaches_another_process(inline: Path) -> None:
+    """A study with an inline table survives pickling, so that it runs with several jobs."""
+    study = Study.read(inline).model
+
+    assert pickle.loads(pickle.dumps(study)) == study  # noqa: S301 - its own
 
 
 def test_changes_and_sweeps_reach_an_inline_table(inline: Path) -> None:

@@ -322,6 +322,9 @@ class Study(Section):
     measure: Measures = Field(default_factory=lambda: Measures.model_validate({}))
     run: Runs
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Study.model_validate, (self.model_dump(exclude_unset=True),)  # classes of inline tables have no module
+
     @model_validator(mode="after")
     def _check(self) -> Study:
         if not self.traffic and self.trace is None and self.connections is None:
