@@ -73,6 +73,9 @@ def _packet_size_rows(rows: pl.DataFrame, part: str) -> pl.DataFrame:
     Its cases take minutes to make. The runs of the part ``crossbars`` with the usual crossbar are a tenth as long as
     the runs of the part ``main``.
     """
+    if part == "requests":
+        return rows.filter(pl.col("requests") != "mixed")
+    rows = rows.filter(pl.col("requests") == "mixed")
     usual = (pl.col("switches") == "16") & (pl.col("gbps") == "2.5")
     longest = pl.col("cycles") == pl.col("cycles").max().over("switches", "gbps", "bytes")
     main = usual & (pl.col("crossbar") == "speed2") & longest
@@ -260,6 +263,22 @@ def _variants(_: Sequence[str], row: Sequence[str]) -> Quotes:
                 yield column, place, f"{name}, {'spread, main' if variant == 'spread' else variant}", "mean", 1
 
 
+def _greatest(_: Sequence[str], row: Sequence[str]) -> Quotes:
+    """Yield the figures of a row per number of switches of the VOQsw study, absolute throughputs."""
+    for column, case in ((2, "8 SLs, 8 VLs"), (4, "8 virtual networks"), (5, "full VOQ, 8 VLs")):
+        yield column, 0, f"greatest accepted load, {row[0]} switches, {case}", "mean", 1
+
+
+def _roots(_: Sequence[str], row: Sequence[str]) -> Quotes:
+    """Yield the figures of a row per root of the VOQsw study."""
+    variant, base = row[0].strip("`"), "64 switches"
+    for column, case in ((1, "8 virtual networks"), (2, "full VOQ, 8 VLs"), (3, "8 SLs, 8 VLs")):
+        yield column, 0, f"greatest accepted load, {base}, {case}, {variant}", "mean", 1
+    for column, case in ((4, "full VOQ, 8 VLs"), (5, "8 SLs, 8 VLs")):
+        yield from _spread(column, f"throughput over 8 virtual networks, {base}, {case}, {variant}")
+        yield column + 2, 0, f"accepted at load 1, over 8 virtual networks, {base}, {case}, {variant}", "mean", 1
+
+
 def _managers(head: Sequence[str], row: Sequence[str]) -> Quotes:
     """Yield the figures of a row per traffic, flow control and scheme of the E2CM study.
 
@@ -328,6 +347,17 @@ def _checks(_: Sequence[str], row: Sequence[str]) -> Quotes:
     yield 6, 0, f"arrivals of levels 0 to 4 in the central interval, least, {of}", "mean", 100
 
 
+def _requests(_: Sequence[str], row: Sequence[str]) -> Quotes:
+    """Yield the figures of a row per size and order or overhead of the packet-size study."""
+    of = f"{row[1]} bytes, {row[0].strip('`')}"
+    names = ("utilisation of host links", "utilisation of switch ports")
+    names += ("reservation of host links", "reservation of switch ports")
+    for column, name in enumerate(names, 2):
+        yield column, 0, f"{name}, {of}", "mean", 1
+    yield 6, 0, f"bytes a packet in reservation only, host links, {of}", "mean", 1
+    yield 7, 0, f"late packets, {of}", "mean", 1
+
+
 TABLES: Mapping[str, Callable[[Sequence[str], Sequence[str]], Quotes]] = {
     "listed": _listed,
     "readings": _readings,
@@ -344,6 +374,9 @@ TABLES: Mapping[str, Callable[[Sequence[str], Sequence[str]], Quotes]] = {
     "guarantees": _guarantees,
     "crossbars": _crossbars,
     "checks": _checks,
+    "greatest": _greatest,
+    "roots": _roots,
+    "requests": _requests,
 }
 """Kinds of tables: the figure of each cell, by the table's head and a row."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from vlane.documents.files import usable_folder, write_whole
 from vlane.golden.engine.kernel import source_digest
@@ -24,6 +25,8 @@ from vlane.units import BLOCK_BYTES
 BUDGET = 0.8
 HEADER_BYTES = 26
 """Overhead of every packet: LRH, BTH, ICRC and VCRC."""
+ORDERS = ("mixed", "descending", "ascending")
+"""Orders of requests: at random, first the levels with a share of their own; level by level, from 9 down or from 0."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,11 @@ class Requests:
     gbps : float
         Data rate of a link.
     attempts : int
-        Number of requests per level, in random order: first all levels with a share of their own, then the others.
+        Number of requests per level.
+    order : str
+        Order of the requests, of ``ORDERS``.
+    header_bytes : int
+        Overhead of every packet.
     """
 
     switches: int
@@ -87,6 +94,8 @@ class Requests:
     packet_bytes: int
     gbps: float = 2.5
     attempts: int = 150_000
+    order: str = "mixed"
+    header_bytes: int = HEADER_BYTES
 
 
 def connections_file(requests: Requests) -> Path:
@@ -103,7 +112,9 @@ def connections_file(requests: Requests) -> Path:
         requests.gbps,
         requests.attempts,
     )
-    file = folder / f"{'-'.join(f'{word:g}' for word in words)}.parquet"
+    changed = [requests.order] * (requests.order != "mixed")
+    changed += [f"overhead{requests.header_bytes}"] * (requests.header_bytes != HEADER_BYTES)
+    file = folder / f"{'-'.join([*(f'{word:g}' for word in words), *changed])}.parquet"
     made_by, key = file.with_suffix(".made-by"), _made_by()
     if not (file.exists() and made_by.exists() and made_by.read_text(encoding="utf-8") == key):
         content = io.BytesIO()
@@ -122,6 +133,18 @@ def _made_by() -> str:
     return digest.hexdigest()
 
 
+def _order(requests: Requests, few: list[int], random: np.random.Generator) -> NDArray[np.int64]:
+    """Return the level of every request in order."""
+    levels = np.arange(len(LEVELS))
+    match requests.order:
+        case "ascending":
+            return np.repeat(levels, requests.attempts)
+        case "descending":
+            return np.repeat(levels[::-1], requests.attempts)
+    many = [sl for sl in range(len(LEVELS)) if sl not in few]
+    return np.concatenate([random.permutation(np.repeat(some, requests.attempts)) for some in (few, many)])
+
+
 def admitted(requests: Requests) -> pl.DataFrame:
     """Request all connections and return the admitted ones, in order.
 
@@ -137,11 +160,13 @@ def admitted(requests: Requests) -> pl.DataFrame:
     hosts = len(topology.hosts)
     way = [[paths.of(source, to) for to in range(hosts)] for source in range(hosts)]
     of_level: dict[tuple[object, int], float] = {}
-    flits, payload_bits = -(-requests.packet_bytes // BLOCK_BYTES), 8 * (requests.packet_bytes - HEADER_BYTES)
+    flits, payload_bits = (
+        -(-requests.packet_bytes // BLOCK_BYTES),
+        8 * (requests.packet_bytes - requests.header_bytes),
+    )
     rows: list[tuple[int, int, int, int, float]] = []
     few = [sl for sl, level in enumerate(LEVELS) if level.share < BUDGET]
-    many = [sl for sl in range(len(LEVELS)) if sl not in few]
-    order = np.concatenate([random.permutation(np.repeat(some, requests.attempts)) for some in (few, many)])
+    order = _order(requests, few, random)
     source, hop = random.integers(hosts, size=len(order)), random.integers(1, hosts, size=len(order))
     least, most = (np.array([getattr(level, name) for level in LEVELS])[order] for name in ("least", "most"))
     asked = np.stack([source, (source + hop) % hosts, order, random.integers(least, most + 1)], axis=1)

@@ -10,18 +10,19 @@ from vlane.golden.network.connection_meters import JITTERS
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, within
 from vlane.sim_top.studies.measured import Measured
-from vlane.sim_top.studies.packet_size_requests import LEVELS
+from vlane.sim_top.studies.packet_size_requests import HEADER_BYTES, LEVELS
 from vlane.sim_top.studies.paper_study import PaperStudy
-from vlane.sim_top.studies.study_packet_size_cases import COLUMNS, CROSSBARS, MAIN, PARTS, SIZES, cases
+from vlane.sim_top.studies.study_packet_size_cases import COLUMNS, CROSSBARS, MAIN, PARTS, REQUESTS, SIZES, cases
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS, JITTER_WORDS
 
 _PUBLISHED = {
-    256: (0.7258, 0.7348, 111_813),
-    1024: (0.7432, 0.7550, 113_233),
-    2048: (0.7507, 0.7504, 115_779),
-    4096: (0.7607, 0.7513, 118_938),
+    256: (0.7258, 0.7348, 1848.67, 1871.75, 111_813),
+    1024: (0.7432, 0.7550, 1867.80, 1897.58, 113_233),
+    2048: (0.7507, 0.7504, 1882.44, 1881.69, 115_779),
+    4096: (0.7607, 0.7513, 1905.32, 1881.63, 118_938),
 }
-"""Table 2 of the paper by packet size: utilisation of host and of switch links, number of connections."""
+"""Table 2 of the paper by packet size: utilisation of host and of switch links, their reservations in Mb/s,
+number of connections."""
 _STRICT, _STRICTEST = (0, 1, 2, 3, 4), (0, 1, 2, 3)
 """Levels with all arrivals in the central interval (Fig. 4), and levels of Fig. 5."""
 _CENTRAL = JITTERS.index(-0.125)
@@ -46,6 +47,8 @@ def _cases(rows: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
 
 
 def _words(labels: dict[str, str]) -> str:
+    if labels["requests"] != next(iter(REQUESTS)):
+        return f"{labels['bytes']} bytes, {labels['requests']}"
     if labels["crossbar"] != next(iter(CROSSBARS)):
         return f"{labels['bytes']} bytes, {labels['crossbar']}"
     if (int(labels["switches"]), float(labels["gbps"])) == MAIN:
@@ -72,16 +75,31 @@ def _of_case(part: str, labels: dict[str, str], rows: pl.DataFrame) -> Iterator[
     if labels["bytes"] == "4096":
         bound = at_least(0.99, "some arrivals are in other intervals with 4096 bytes (Fig. 4)")
     yield Figure(f"arrivals of levels 0 to 4 in the central interval, least, {words}", "share", None, even, bound)
-    if part != "main":
-        return
-    utilisation, switches, connections = _PUBLISHED[int(labels["bytes"])]
+    if part in {"main", "requests"}:
+        yield from _table_2(labels, rows)
+
+
+def _table_2(labels: dict[str, str], rows: pl.DataFrame) -> Iterator[Figure]:
+    """Yield the figures of the paper's table 2."""
+    words, size, megabits = _words(labels), int(labels["bytes"]), 1000 * float(labels["gbps"])
+    utilisation, switches, host_rate, switch_rate, connections = _PUBLISHED[size]
     accepted, offered = (float(rows[name].sum()) for name in ("accepted", "offered"))
-    why = _UNKNOWN
-    yield Figure(f"utilisation of host links, {words}", "", utilisation, [accepted], within(utilisation, 0.1, why))
-    both = [float(rows["link_utilisation_mean"][0] + accepted) / 2]
-    yield Figure(f"utilisation of switch ports, {words}", "", switches, both, within(switches, 0.1, why))
-    count = [float(rows["connections"].sum())]
-    yield Figure(f"connections, {words}", "", float(connections), count, within(connections, 0.1, why))
+    both = float(rows["link_utilisation_mean"][0] + accepted) / 2
+    compared: list[tuple[str, str, float, float]] = [
+        ("utilisation of host links", "", utilisation, accepted),
+        ("utilisation of switch ports", "", switches, both),
+        ("reservation of host links", "Mb/s", host_rate, megabits * offered),
+        ("reservation of switch ports", "Mb/s", switch_rate, megabits * both),
+    ]
+    if labels["requests"] == next(iter(REQUESTS)):  # shorter runs count only the connections that sent
+        compared.append(("connections", "", float(connections), float(rows["connections"].sum())))
+    for name, unit, published, ours in compared:
+        yield Figure(f"{name}, {words}", unit, published, [ours], within(published, 0.1, _UNKNOWN))
+    overhead = REQUESTS[labels["requests"]].get("header_bytes", HEADER_BYTES)
+    for name, rate, used in (("host links", host_rate, utilisation), ("switch ports", switch_rate, switches)):
+        missing = size * (rate / (megabits * used) - 1)
+        bound = Bound(missing - 1, missing + 1, "±1", "a byte more or less in each packet; the bound is ours")
+        yield Figure(f"bytes a packet in reservation only, {name}, {words}", "", missing, [float(overhead)], bound)
     delivered = at_least(0.999, "delivered traffic is equal to injected traffic (Table 2)")
     yield Figure(f"delivered over injected, {words}", "", 1.0, [accepted / offered], delivered)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from statistics import fmean, stdev
 
@@ -16,7 +16,18 @@ from vlane.sim_top.scenario.planned_voqsw import tuples_of
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, within
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.paper_study import PaperStudy
-from vlane.sim_top.studies.study_voqsw_cases import BASELINE, COLUMNS, HOT, PARTS, SIZES, SPREAD, TABLES, cases
+from vlane.sim_top.studies.study_voqsw_cases import (
+    BASELINE,
+    COLUMNS,
+    HOT,
+    PARTS,
+    ROOT_TABLES,
+    ROOTS,
+    SIZES,
+    SPREAD,
+    TABLES,
+    cases,
+)
 from vlane.tables.sl2vl import SL_COUNT
 
 _PAYLOAD, _PACKET_FLITS, _HOSTS_PER_SWITCH = 32, 8, 4
@@ -27,6 +38,15 @@ _PUBLISHED = {
     64: (257, 0.16, 0.09, {"full": 3.35, "sls8": 3.29, "sls4": 3.14}),
 }
 """Table 1 of the paper by number of switches: SLs for full VOQ, VOQ shares with 8 and 4 SLs, speed-ups."""
+_AXES = {
+    (8, "sls8"): (0.35, 0.4),
+    (16, "sls8"): (0.12, 0.14),
+    (32, "sls8"): (0.08, 0.09),
+    (64, "sls8"): (0.06, 0.07),
+    (8, "full"): (0.35, 0.4),
+    (32, "full"): (0.08, 0.1),
+}
+"""Last interval of the axes of accepted traffic in the paper's figures 6 and 9, by switches and tables."""
 _NAMES = {
     BASELINE: "8 virtual networks",
     "full": "full VOQ, 8 VLs",
@@ -48,7 +68,9 @@ ByNetwork = Mapping[str, float]
 def _figures(part: str, measured: Measured) -> list[Figure]:
     throughputs = _Throughputs(measured)
     if part == "main":
-        return [*_uniform_figures(throughputs), *_hot_figures(throughputs)]
+        return [*_uniform_figures(throughputs), *_greatest_figures(throughputs), *_hot_figures(throughputs)]
+    if part == "roots":
+        return list(_root_figures(throughputs))
     return list(_variant_figures(throughputs))
 
 
@@ -85,9 +107,9 @@ class _Throughputs:
         both = dict(last.select("network", "both").iter_rows())
         return hot, {network: both[network] - hot[network] for network in both}
 
-    def at_full_load(self, switches: int, tables: str) -> ByNetwork:
+    def at_full_load(self, switches: int, tables: str, variant: str = "main") -> ByNetwork:
         """Return the accepted load of each network at load 1."""
-        case = self._case(switches, tables, "uniform", "main").filter(pl.col("load") == 1.0)
+        case = self._case(switches, tables, "uniform", variant).filter(pl.col("load") == 1.0)
         return dict(case.select("network", "both").iter_rows())
 
     def curve(self, switches: int, tables: str, traffic: str) -> list[tuple[float, float, float]]:
@@ -129,6 +151,37 @@ def _uniform_figures(throughputs: _Throughputs) -> Iterator[Figure]:
     part = _ratio(throughputs.of(32, "sls8"), throughputs.of(32, "full"))
     why = "a low percentage of VOQ is enough for more than 75 % of the throughput of full VOQ"
     yield Figure(f"{_NAMES['sls8']} over full VOQ, 32 switches", "", None, part, at_least(0.75, why))
+
+
+def _greatest_figures(throughputs: _Throughputs) -> Iterator[Figure]:
+    """Yield the throughputs themselves, which the paper's figures bound by the ends of their axes."""
+    why = "the last interval of the axis of figure 6 or 9, ±25 %: a program that chooses its axis ends it so"
+    for switches in SIZES:
+        for tables in (BASELINE, "full", "sls8"):
+            values = [_payload(value) for value in throughputs.of(switches, tables).values()]
+            low, high = _AXES.get((switches, tables), (None, None))
+            bound = _OURS
+            if low is not None and high is not None:
+                bound = Bound(0.75 * low, 1.25 * high, f"{low:g} to {high:g}, ±25 %", why)
+            name = f"greatest accepted load, {switches} switches, {_NAMES[tables]}"
+            yield Figure(name, "bytes/ns/switch", None, values, bound)
+
+
+def _root_figures(throughputs: _Throughputs) -> Iterator[Figure]:
+    for variant in ROOTS:
+        for tables in ROOT_TABLES:
+            case = f"64 switches, {_NAMES[tables]}, {variant}"
+            values = [_payload(value) for value in throughputs.of(64, tables, variant=variant).values()]
+            yield Figure(f"greatest accepted load, {case}", "bytes/ns/switch", None, values, _OURS)
+            if tables == BASELINE:
+                continue
+            published = _PUBLISHED[64][3][tables]
+            bound = within(published, 0.25, _BY_NETWORK)
+            gain = throughputs.gain(64, tables, variant)
+            yield Figure(f"throughput over {_NAMES[BASELINE]}, {case}", "", published, gain, bound)
+            base = throughputs.at_full_load(64, BASELINE, variant)
+            past = _ratio(throughputs.at_full_load(64, tables, variant), base)
+            yield Figure(f"accepted at load 1, over {_NAMES[BASELINE]}, {case}", "", None, past, _OURS)
 
 
 def _hot_figures(throughputs: _Throughputs) -> Iterator[Figure]:
@@ -204,8 +257,12 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
             *(_curves(throughputs, f"{switches} switches", switches, "uniform", tuple(TABLES)) for switches in SIZES),
             *(_curves(throughputs, f"8 switches, {traffic}", 8, traffic, tables) for traffic in HOT),
         ]
+    elif part == "roots":
+        made = [_gains(throughputs, 64, list(ROOTS), ROOT_TABLES[1:])]
     else:
-        made = [_gains(throughputs, switches) for switches in (8, 16)]
+        tables = ("full", "sls8", "sls4", *SPREAD)
+        words = {switches: list(dict.fromkeys(variant for variant, _ in _variants(switches))) for switches in (8, 16)}
+        made = [_gains(throughputs, switches, words[switches], tables) for switches in (8, 16)]
     return [chart for chart in made if any(curve.marks for curve in chart.curves)]
 
 
@@ -222,12 +279,10 @@ def _curves(throughputs: _Throughputs, title: str, switches: int, traffic: str, 
     return Chart(title, "accepted payload (bytes/ns/switch)", "mean latency (ns)", curves, is_logarithmic=True)
 
 
-def _gains(throughputs: _Throughputs, switches: int) -> Chart:
+def _gains(throughputs: _Throughputs, switches: int, words: list[str], every: Sequence[str]) -> Chart:
     """Return the chart of the speed-ups of all variants."""
-    found = _variants(switches)
-    words = list(dict.fromkeys(variant for variant, _ in found))
     curves = []
-    for number, tables in enumerate(("full", "sls8", "sls4", *SPREAD)):
+    for number, tables in enumerate(every):
         marks = []
         for place, variant in enumerate(words):
             values = throughputs.gain(switches, tables, variant)

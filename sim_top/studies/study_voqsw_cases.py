@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import vlane.sim_top
+from vlane.golden.topologies.topology import irregular
 from vlane.sim_top.studies.paper_study import NetworkCase
 from vlane.study.file import StudyFile, read_study_file
 
@@ -16,6 +17,7 @@ COLUMNS = ("switches", "network", "tables", "traffic", "variant")
 PARTS = {
     "main": "the paper: uniform traffic with four sizes, hot spots with 8 switches",
     "sensitivity": "one factor at a time, 8 and 16 switches",
+    "roots": "four roots of the up*/down* tree, 64 switches",
 }
 BASELINE = "networks8"
 """Virtual networks, the reference of all speed-ups."""
@@ -47,9 +49,14 @@ SIZES: Mapping[int, tuple[int, tuple[float, ...]]] = {
     64: (10, (0.0125, 0.025, 0.0375, 0.05, 0.1, 0.4, 1.0)),
 }
 """Number of networks and loads, by number of switches."""
+ROOTS = ("main", "root_1", "root_central", "root_remote")
+"""Variants with other roots than switch 0: a switch by number, or that of the least or the greatest mean distance."""
+ROOT_LOADS = (0.05, 0.06, 0.07, 0.1, 1.0)
+"""Loads of the part ``roots``: virtual networks saturate between the first and the last but one."""
+ROOT_TABLES = (BASELINE, "full", "sls8")
 _QUICK = {8: 3, 16: 2, 32: 1, 64: 1}
 _QUICK_RUN = {"run.cycles": 12_000, "run.warm_up_cycles": 4_000}
-_SENSITIVE = 10
+_SENSITIVE, _ROOTED = 10, 5
 _BLOCKS, _NIC_BLOCKS = 16, 65_536
 _CONFIG = Path(vlane.sim_top.__file__).resolve().parent / "configs" / "study_voqsw.toml"
 _LANES = 8
@@ -62,6 +69,14 @@ def networks_of(switches: int, quick: bool) -> range:  # noqa: FBT001 - as that 
 
 def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     """Return the cases of a part."""
+    if part == "roots":
+        return [
+            _case(64, network, tables, "uniform", variant, _root(network, variant), quick=quick, loads=ROOT_LOADS)
+            for network in networks_of(64, quick)
+            for variant in ROOTS
+            for tables in ROOT_TABLES
+            if network <= _ROOTED
+        ]
     wanted: Iterable[tuple[int, str, str, str, dict[str, Any]]] = _variants()
     if part == "main":
         kept = [tables for tables in TABLES if tables != "full"]
@@ -97,8 +112,29 @@ def _variants() -> Iterator[tuple[int, str, str, str, dict[str, Any]]]:
             yield size, tables, "uniform", "main", {}
 
 
+@cache
+def _root(network: int, variant: str) -> dict[str, Any]:
+    """Return the change that moves the root of a network of 64 switches, if it moves."""
+    if variant == "main":
+        return {}
+    name = variant.removeprefix("root_")
+    if name.isdigit():
+        return {"network.root": int(name)}
+    topology = irregular(64, ports=8, hosts=4, seed=network)
+    distances = [sum(topology.distances(root).values()) for root in range(64)]
+    return {"network.root": distances.index((min if name == "central" else max)(distances))}
+
+
 def _case(
-    size: int, network: int, tables: str, traffic: str, variant: str, changes: Mapping[str, Any], *, quick: bool
+    size: int,
+    network: int,
+    tables: str,
+    traffic: str,
+    variant: str,
+    changes: Mapping[str, Any],
+    *,
+    quick: bool,
+    loads: Sequence[float] = (),
 ) -> NetworkCase:
     section = {**TABLES, **SPREAD}[tables]
     lanes = section.get("vls", _LANES)
@@ -115,7 +151,7 @@ def _case(
         **{key: value for key, value in changes.items() if key != "bytes"},
     }
     labels = dict(zip(COLUMNS, (str(size), str(network), tables, traffic, variant), strict=True))
-    return NetworkCase(labels, SIZES[size][1], (1,), _base().with_(made))
+    return NetworkCase(labels, loads or SIZES[size][1], (1,), _base().with_(made))
 
 
 def _traffic(section: Mapping[str, Any], traffic: str, size: int, network: int, octets: int) -> list[dict[str, Any]]:

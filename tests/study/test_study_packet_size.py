@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,17 @@ def test_seeds_draw_different_requests() -> None:
     """Two seeds draw different connection requests."""
     other = Requests(switches=8, network=1, seed=2, packet_bytes=256, attempts=2000)
     assert not admitted(SMALL).equals(admitted(other))
+
+
+def test_levels_may_ask_one_after_another_with_another_overhead() -> None:
+    """Connections of an ordered request series are admitted level by level. The overhead changes a packet's payload."""
+    for order in ("ascending", "descending"):
+        table = admitted(replace(SMALL, order=order))
+        assert table["sl"].is_sorted(descending=order == "descending")
+        assert table["sl"].n_unique() > 1
+    small = admitted(replace(SMALL, header_bytes=5))
+    bits = 8 * (256 - 5) / (small["interval_cycles"] * 204.8e-9)
+    assert np.allclose(bits, 1000 * small["kbps"])
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.conftest import call
-from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, SIZES, cases
+from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, ROOT_TABLES, ROOTS, SIZES, cases
 
 
 def test_cases_are_those_of_the_page() -> None:
@@ -29,6 +29,17 @@ def test_cases_are_those_of_the_page() -> None:
     assert base.voqsw is None
     labels = [tuple(each.labels.values()) for each in main]
     assert len(set(labels)) == len(labels) == len({each.digest for each in main})
+
+
+def test_cases_of_the_roots_differ_in_the_root_only() -> None:
+    """Each of five networks has four roots, and the part shares the runs of switch 0 with the main part."""
+    roots, main = cases("roots", quick=False), cases("main", quick=False)
+
+    assert len(roots) == 5 * len(ROOTS) * len(ROOT_TABLES)
+    of_network = [each.study.study for each in roots if each.labels["network"] == "1"]
+    assert len({each.network.root for each in of_network}) == len(ROOTS)
+    shared = {each.digest for each in roots} & {each.digest for each in main}
+    assert len(shared) == 5 * len(ROOT_TABLES)
 
 
 def test_hot_hosts_are_counted_separately_and_drawn_per_network() -> None:
