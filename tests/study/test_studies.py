@@ -365,7 +365,7 @@ def test_readings_of_one_flit_differ_from_the_main_case_as_the_page_says() -> No
         assert (study.switch.crossbar, study.link.flight_cycles, study.network.lmc) == ("flits", 8, 2)
     visits = listed[ONE_MESSAGE].study
     entries = read_tables(visits.base / str(visits.study.scheduler.table)).sections["dtable"].entries
-    blocks = {each.sl: -(-int(each.bytes) // 64) for each in visits.study.traffic}
+    blocks = {each.sl: -(-size // 64) for each in visits.study.traffic if isinstance(size := each.bytes, int)}
     assert all(entry.weight == blocks[entry.sl] for entry in entries)
     usual = read_tables(visits.base / "tree43_dtable.toml").sections["dtable"].entries
     assert [entry.sl for entry in entries] == [entry.sl for entry in usual]
