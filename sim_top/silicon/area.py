@@ -16,6 +16,7 @@ from vlane.extras import require_extra
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.silicon.critical_path import UNPLACED, Speed
 from vlane.sim_top.silicon.fpga import FAMILIES, SYNTHESIS_SECONDS, place_module
+from vlane.sim_top.silicon.gate_timing import GateTiming, gate_timing, logic_depth
 from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.machinery.native.model import component_ports, to_verilog
 from vlane.tb.machinery.native.rows import Port
@@ -29,12 +30,30 @@ setattr -unset init w:*
 dfflegalize -cell $_DFF_P_ x
 techmap
 dfflibmap -liberty cells.lib
-abc -liberty cells.lib
+abc -liberty cells.lib{constraints}
 opt_clean
 delete */t:$scopeinfo
 tee -q -o cells.json stat -json
+read_liberty -lib -overwrite -ignore_miss_func cells.lib
+opt_clean -purge
+splitnets -ports
+write_verilog -noattr -noexpr -nohex -simple-lhs mapped.v
+delete {storage}
+tee -q -o depth.txt ltp -noff {top}
 """
-TARGETS = (*FAMILIES, "gates")
+_GENERIC = """read_verilog block.v
+synth -flatten -top {top}
+delete */t:$scopeinfo
+tee -q -o cells.json stat -json
+tee -q -o depth.txt ltp -noff {top}
+"""
+"""Mapping to yosys' own gates, as in the table of xlsynth/bedrock-rtl (``PPA.md``)."""
+_CONSTRAINED = " -constr cells.constr -D 1"
+"""Mapping for speed with buffers and sizes of cells: no path is as short as the 1 ps that is asked for."""
+_LOAD_FF = 10
+TARGETS = (*FAMILIES, "gates", "generic")
+UNPLACED_TARGETS = ("gates", "generic")
+"""Targets without placement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,10 @@ class Area:
         Frequency and critical path.
     ge, ge_storage : float or None
         Gate equivalents, in all and of flip-flops.
+    um2 : float or None
+        Area of the cells of a Liberty file, in its unit, usually square micrometres.
+    timing : GateTiming or None
+        Longest path of a netlist of gates.
     """
 
     lut: int | None
@@ -61,6 +84,8 @@ class Area:
     speed: Speed = UNPLACED
     ge: float | None = None
     ge_storage: float | None = None
+    um2: float | None = None
+    timing: GateTiming | None = None
 
 
 def measure_area(
@@ -124,8 +149,10 @@ def measure_verilog(
     InputError, MissingExtraError, RuntimeError, TimeoutExpired
         As in ``measure_area``.
     """
-    if seeds and target != "gates":
+    if seeds and target not in UNPLACED_TARGETS:
         require_extra("silicon")
+    if target == "generic":
+        return _generic(text, top)
     if target == "gates":
         return _gates(text, top, liberty or Liberty.read())
     placed = place_module(text, top, ports, target=target, seeds=seeds, for_speed=for_speed)
@@ -134,8 +161,15 @@ def measure_verilog(
 
 def _gates(text: str, top: str, liberty: Liberty) -> Area:
     files = {"block.v": text, "cells.lib": liberty.text}
+    if liberty.buffer:
+        files["cells.constr"] = f"set_driving_cell {liberty.buffer}\nset_load {_LOAD_FF} [all_outputs]\n"
+    script = _GATES.format(
+        top=top,
+        constraints=_CONSTRAINED if "cells.constr" in files else "",
+        storage=" ".join(f"{top}/t:{name}" for name in sorted(liberty.storage)),
+    )
     try:
-        folder = run_yosys("area", files, _GATES.format(top=top), result="cells.json", seconds=SYNTHESIS_SECONDS)
+        folder = run_yosys("area", files, script, result="depth.txt", seconds=SYNTHESIS_SECONDS)
     except YosysError as error:
         if liberty.is_generic:
             raise
@@ -152,4 +186,14 @@ def _gates(text: str, top: str, liberty: Liberty) -> Area:
         cells=cells,
         ge=liberty.equivalents(cells),
         ge_storage=liberty.equivalents(storage),
+        um2=None if liberty.is_generic else round(liberty.size(cells), 2),
+        timing=gate_timing(folder, top, is_timed=bool(liberty.buffer)),
     )
+
+
+def _generic(text: str, top: str) -> Area:
+    script = _GENERIC.format(top=top)
+    folder = run_yosys("area", {"block.v": text}, script, result="depth.txt", seconds=SYNTHESIS_SECONDS)
+    cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+    flops = sum(count for name, count in cells.items() if "DFF" in name)
+    return Area(None, flops, None, None, cells, timing=GateTiming(logic_depth((folder / "depth.txt").read_text())))

@@ -134,7 +134,13 @@ def _over(area: Area | None, base: Area | None) -> tuple[float | None, float | N
     if area.ge is not None and area.ge_storage is not None and base.ge and base.ge_storage is not None:
         logic = base.ge - base.ge_storage
         return round(area.ge / base.ge, 2), round((area.ge - area.ge_storage) / logic, 2) if logic else None
-    return (round(area.lut / base.lut, 2) if area.lut is not None and base.lut else None), None
+    own, other = _count(area), _count(base)
+    return (round(own / other, 2) if own is not None and other else None), None
+
+
+def _count(area: Area) -> int | None:
+    """Return the LUTs, or the number of generic gates."""
+    return sum(area.cells.values()) if area.lut is None and area.timing else area.lut
 
 
 def check_plot(instances: Sequence[Instance], file: Path) -> None:
@@ -158,7 +164,7 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
     for each in measured:
         at = each.instance.at
         others = [f"{key} {value}" for key, value in at.items() if key != axis]
-        value = None if each.area is None else each.area.lut if each.area.ge is None else each.area.ge
+        value = None if each.area is None else _count(each.area) if each.area.ge is None else each.area.ge
         if axis in at and value is not None:
             curves.setdefault(", ".join([each.instance.asked, *others]), []).append((at[axis], value))
     figure = new_figure(figsize=(8, 5), layout="constrained")
@@ -171,7 +177,7 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
     axes.set_yscale("log")
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xlabel(str(axis))
-    axes.set_ylabel("gate equivalents" if target == "gates" else f"LUTs ({target})")
+    axes.set_ylabel({"gates": "gate equivalents", "generic": "generic cells"}.get(target, f"LUTs ({target})"))
     axes.grid(visible=True, which="major", alpha=0.3)
     if curves:
         axes.legend(frameon=False, fontsize="small")

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
 from vlane.errors import InputError
 
 _GENERIC = Path(__file__).with_name("generic.lib")
+_CELL = re.compile(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)")
+_BRACE = re.compile(r"[{}]")
+_NAND2 = re.compile(r"(?:^|_)nand2(?:$|_|x)", re.IGNORECASE)
+_BUFFER = re.compile(r"(?:^|_)buf(?:$|_|x)", re.IGNORECASE)
+_FLIP_FLOP = re.compile(r"\bff\s*\(")
+_TIMING = re.compile(r"\btiming\s*\(")
+_DONT_USE = re.compile(r"\bdont_use\s*:\s*\"?true")
+_DEFAULT_DONT_USE = {
+    "asap7": ("*x1p*_ASAP7*", "*xp*", "SDF*", "ICG*", "DLL*"),
+    "nangate": ("CLKGATE*", "FILLCELL*", "TAPCELL*", "ANTENNA*"),
+    "sg13g2": ("*_lgcp_*", "*_slgcp_*", "*_sighold"),
+    "sky130": ("*__probe*", "*__lpflow_*"),
+}
+"""Patterns of cells that are not for synthesis, by a part of the library's name in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +36,15 @@ class Liberty:
     Parameters
     ----------
     text : str
-        Content of the file.
+        Content of the file, without the cells that must not be used.
     areas : dict of str to float
         Area by cell, in the file's unit; cells without an area are omitted.
     storage : frozenset of str
-        Flip-flop cells.
+        Usable flip-flop cells.
     unit : float
-        Area of a NAND2.
+        Area of the smallest NAND2.
+    buffer : str
+        Smallest buffer, which drives the inputs; empty if the library has no buffer or no delays.
     is_generic : bool
         Whether the library is vlane's generic one.
     """
@@ -34,44 +53,63 @@ class Liberty:
     areas: dict[str, float]
     storage: frozenset[str]
     unit: float
+    buffer: str
     is_generic: bool
 
     @classmethod
-    def read(cls, path: Path | None = None) -> Self:
+    def read(cls, path: Path | None = None, dont_use: Sequence[str] = ()) -> Self:
         """Return the library of a file, by default a small generic library.
+
+        Parameters
+        ----------
+        path : Path, optional
+            Liberty file, plain or compressed with gzip (``.gz``).
+        dont_use : sequence of str
+            Patterns of cells that synthesis must not use, in addition to the cells that the file marks and to the
+            defaults of known libraries.
 
         Raises
         ------
         InputError
-            If the file cannot be read, or lacks a NAND2 with an area or a flip-flop.
+            If the file cannot be read, or lacks a NAND2 with an area or a usable flip-flop.
         """
+        source = path or _GENERIC
         try:
-            text = (path or _GENERIC).read_text()
-        except (OSError, UnicodeDecodeError):
+            content = source.read_bytes()
+            text = (gzip.decompress(content) if source.suffix == ".gz" else content).decode()
+        except (OSError, EOFError, UnicodeDecodeError):
             problem = f": cannot read {path} as text"
             raise InputError("--liberty", "a Liberty file", str(path), problem=problem) from None
-        bodies = _cell_bodies(text)
-        found = {
-            name: re.search(r"\barea\s*:\s*\"?(\d+\.?\d*(?:[eE][+-]?\d+)?)", body) for name, body in bodies.items()
-        }
-        areas = {name: float(area.group(1)) for name, area in found.items() if area}
-        unit = next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name] > 0), None)
-        storage = frozenset(name for name, body in bodies.items() if re.search(r"\bff\s*\(", body))
-        if unit is None:
+        cells = _cells(text)
+        areas = {name: area for name, (start, end) in cells.items() if (area := _area(text[start:end])) is not None}
+        sizes = [area for name, area in areas.items() if _NAND2.search(name) and area > 0]
+        if not sizes:
             raise InputError(
                 "--liberty",
                 "a Liberty file with a NAND2 cell",
                 str(path),
                 problem=f": {path} has no NAND2 cell with an area",
             )
+        patterns = [*dont_use, *_default_patterns(text)]
+        unused = {
+            name
+            for name, (start, end) in cells.items()
+            if _DONT_USE.search(text, start, end) or any(fnmatchcase(name, pattern) for pattern in patterns)
+        }
+        storage = frozenset(
+            name for name, (start, end) in cells.items() if name not in unused and _FLIP_FLOP.search(text, start, end)
+        )
         if not storage:
             raise InputError(
-                "--liberty", "a Liberty file with a flip-flop", str(path), problem=f": {path} has no flip-flop"
+                "--liberty", "a Liberty file with a flip-flop", str(path), problem=f": {path} has no usable flip-flop"
             )
-        return cls(text, areas, storage, unit, path is None)
+        buffers = {name: areas[name] for name in cells.keys() - unused if name in areas and _BUFFER.search(name)}
+        is_timed = _TIMING.search(text) is not None
+        buffer = min(buffers, key=lambda name: (buffers[name], name), default="") if is_timed else ""
+        return cls(_without(text, [cells[name] for name in unused]), areas, storage, min(sizes), buffer, path is None)
 
-    def equivalents(self, cells: dict[str, int]) -> float:
-        """Return the area in gate equivalents of cells counted by name.
+    def size(self, cells: Mapping[str, int]) -> float:
+        """Return the area of cells counted by name, in the file's unit.
 
         Raises
         ------
@@ -83,11 +121,42 @@ class Liberty:
                 raise InputError(
                     "--liberty", "a Liberty file with all areas", name, problem=f": cell {name} has no area"
                 )
-        return round(sum(count * self.areas[name] for name, count in cells.items()) / self.unit, 1)
+        return sum(count * self.areas[name] for name, count in cells.items())
+
+    def equivalents(self, cells: Mapping[str, int]) -> float:
+        """Return the area in gate equivalents of cells counted by name. See ``size`` for errors."""
+        return round(self.size(cells) / self.unit, 1)
 
 
-def _cell_bodies(text: str) -> dict[str, str]:
-    """Return the text of every cell of a Liberty file, by name."""
-    starts = list(re.finditer(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)", text))
-    ends = [*(start.start() for start in starts[1:]), len(text)]
-    return {start.group(1): text[start.start() : end] for start, end in zip(starts, ends, strict=False)}
+def _cells(text: str) -> dict[str, tuple[int, int]]:
+    """Return the extent of every cell of a Liberty file, by name."""
+    found = {}
+    for start in _CELL.finditer(text):
+        depth = 0
+        for brace in _BRACE.finditer(text, start.end()):
+            depth += 1 if brace.group() == "{" else -1
+            if depth == 0:
+                found[start.group(1)] = (start.start(), brace.end())
+                break
+    return found
+
+
+def _area(body: str) -> float | None:
+    area = re.search(r"\barea\s*:\s*\"?(\d+\.?\d*(?:[eE][+-]?\d+)?)", body)
+    return float(area.group(1)) if area else None
+
+
+def _default_patterns(text: str) -> tuple[str, ...]:
+    """Return the patterns of cells that a known library does not intend for synthesis."""
+    name = re.search(r"\blibrary\s*\(\s*\"?([^\")\s]+)", text)
+    known = name.group(1).lower() if name else ""
+    return tuple(pattern for part, patterns in _DEFAULT_DONT_USE.items() if part in known for pattern in patterns)
+
+
+def _without(text: str, extents: Iterable[tuple[int, int]]) -> str:
+    """Return a text without some parts of it."""
+    kept, at = [], 0
+    for start, end in sorted(extents):
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])

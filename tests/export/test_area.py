@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import runpy
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import assert_refused, call
+from tests.conftest import ROOT, assert_refused, call
 from vlane.errors import InputError
 from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.sim_top.blocks import BLOCKS
@@ -16,6 +18,7 @@ from vlane.sim_top.silicon.area import measure_area
 from vlane.sim_top.silicon.area_nouns import measured_noun, ports_of_module
 from vlane.sim_top.silicon.critical_path import UNPLACED, CriticalPath, Speed, worst_path
 from vlane.sim_top.silicon.fpga import failure_reason
+from vlane.sim_top.silicon.gate_timing import GateTiming, read_report
 from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.machinery.native.model import to_verilog
 from vlane.tb.machinery.native.rows import Port
@@ -306,6 +309,81 @@ def test_bad_input_with_a_design_of_the_user_is_refused(tmp_path: Path) -> None:
     assert_refused(call(*words, "delayed"), "counter.sv", "timing control")
 
 
+PREFIXED = """library ("sky130_small") {
+  cell ("small__nand2b_1") { area : 1.0; pin (Y) { direction : output; } }
+  cell ("small__nand2_2") { area : 8.0; pin (Y) { direction : output; } }
+  cell ("small__nand2_1") { area : 4.0; pin (Y) { direction : output; } }
+  cell ("small__lpflow_isobufsrc_1") { area : 2.0; pin (X) { direction : output; } }
+  cell ("small__buf_1") { area : 3.0; pin (X) { direction : output; timing () { } } }
+  cell ("small__buf_2") { area : 5.0; dont_use : true; pin (X) { direction : output; } }
+  cell ("small__dfxtp_1") { area : 20.0; ff ("IQ", "IQ_N") { clocked_on : "CLK"; } }
+  cell ("small__dfxtp_9") { area : 10.0; ff ("IQ", "IQ_N") { clocked_on : "CLK"; } }
+}
+"""
+
+
+def test_prefixed_cells_and_excluded_cells_of_a_library(tmp_path: Path) -> None:
+    """Given cells with the prefix of a library, the unit is its smallest NAND2, and excluded cells are removed."""
+    plain, packed = tmp_path / "small.lib", tmp_path / "small.lib.gz"
+    plain.write_text(PREFIXED)
+    packed.write_bytes(gzip.compress(PREFIXED.encode()))
+
+    found = Liberty.read(packed, ["*dfxtp_9"])
+
+    assert (found.unit, found.buffer, found.storage) == (4.0, "small__buf_1", {"small__dfxtp_1"})
+    assert "lpflow" not in found.text  # by default for sky130
+    assert "small__buf_2" not in found.text  # marked in the file
+    assert found.text.count("cell (") == 5
+    assert found.text.endswith("\n}\n")
+    assert found.equivalents({"small__nand2_2": 2, "small__dfxtp_1": 1}) == 9.0
+    assert Liberty.read(plain).storage == {"small__dfxtp_1", "small__dfxtp_9"}
+
+
+REPORT = """Startpoint: _7_ (rising edge-triggered flip-flop clocked by clk)
+Endpoint: blocks\\[0\\] (output port clocked by clk)
+Path Type: max
+   0.0898    0.0898 ^ _7_/Q (DFF_X1)
+             0.5995   data arrival time
+   9.4005   slack (MET)
+"""
+NETLIST = """  DFF_X1 _7_ (
+    .CK(clk),
+    .D(_0_),
+    .Q(_1_),
+    .QN(\\turns.behind[2] )
+  );
+"""
+
+
+def test_longest_path_of_a_timing_report_has_names_of_the_source() -> None:
+    found = read_report(REPORT, 8, NETLIST)
+
+    assert found == GateTiming(8, 0.6, "turns.behind[2]", "blocks[0]")
+    assert found.mhz == 1666.7
+    with pytest.raises(RuntimeError, match="no path: Error: no network"):
+        read_report("Error: no network has been linked.\n", 8, "")
+
+
+def test_generic_gates_and_their_depth_are_counted() -> None:
+    """Given a round robin of two lanes, cells, flip-flops and the longest chain of cells are reported, without MHz."""
+    (block,) = call("area", "rr", *SMALL, "--target", "generic", "--json").json()["blocks"]
+
+    assert block["cell_count"] == sum(block["cells"].values()) > 10
+    assert block["ff"] == 1
+    assert 2 < block["gate_path"]["levels"] < 10
+    assert block["gate_path"]["ns"] is None
+
+
+def test_table_of_generic_gates_is_the_kept_measurement() -> None:
+    """Each row of the page is a kept row of ``bench/published_arbiters.py``."""
+    bench = runpy.run_path(str(ROOT / "bench" / "published_arbiters.py"), run_name="bench")
+    rows = json.loads(bench["KEPT"].read_text())
+    page = (ROOT / "docs" / "silicon.md").read_text()
+
+    assert len(rows) == sum(map(len, bench["SIZES"].values()))
+    assert [bench["line"](row) for row in rows if bench["line"](row) not in page] == []
+
+
 def test_bad_input_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.lib"
     empty.write_text("library (none) { }\n")
@@ -329,6 +407,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr", "--plot", str(tmp_path / "p.png")), "--plot", "--sweep")
     assert_refused(call("area", "rr", "--sweep", "data_vls=2,4", "--plot", str(tmp_path)), "--plot", "a file")
     assert_refused(call("area", "rr", "--liberty", str(empty)), "--liberty", "gates")
+    assert_refused(call("area", "rr", "--target", "gates", "--dont-use", "X"), "--dont-use", "without --liberty")
     assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(empty)), "--liberty", "NAND2")
     assert_refused(
         call("area", "rr", "--target", "gates", "--liberty", str(tmp_path / "no.lib")), "--liberty", "no.lib"

@@ -17,7 +17,7 @@ from vlane.sim_top.cli.options import AsJson, Params
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.dut.sources import read_sources
 from vlane.sim_top.output.console import emit_json, note, screen, table
-from vlane.sim_top.silicon.area import TARGETS, Area, measure_area
+from vlane.sim_top.silicon.area import TARGETS, UNPLACED_TARGETS, Area, measure_area
 from vlane.sim_top.silicon.area_nouns import nouns_of
 from vlane.sim_top.silicon.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
 from vlane.sim_top.silicon.critical_path import CriticalPath, Speed
@@ -27,6 +27,12 @@ from vlane.sim_top.silicon.liberty import Liberty
 _MOST_SEEDS = 1000
 _UNMEASURED = Area(None, None, None, None, {})
 _SPEED = (">MHz (median)", ">spread", ">levels")
+_PLACED_COLUMNS = [">LUT", ">FF", ">RAM", ">DSP", *_SPEED]
+_COLUMNS = {
+    "gates": [">GE", ">GE storage", ">um2", ">cells", ">levels", ">ns", ">MHz"],
+    "generic": [">cells", ">FF", ">levels"],
+}
+"""Columns of targets without placement."""
 
 
 app = App()
@@ -47,10 +53,18 @@ def area(
             metavar="FILE", help="Liberty file with the cells of --target gates. [default: a small generic library]"
         ),
     ] = None,
+    dont_use: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dont-use",
+            metavar="PATTERN",
+            help="Cells of --liberty not to use, * stands for any text; repeatable. [default: by library]",
+        ),
+    ] = None,
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="Number of placements, 0 for none; --target gates is never placed. [default: 1; 0 with --nouns]"
+            help="Number of placements, 0 for none; gates and generic are never placed. [default: 1; 0 with --nouns]"
         ),
     ] = None,
     sweep: Annotated[
@@ -88,8 +102,10 @@ def area(
         raise InputError("--seeds", f"0 to {_MOST_SEEDS}", seeds)
     if liberty is not None and target != "gates":
         raise misplaced("--liberty", f"with --target {target}: it applies only to gates")
-    library = Liberty.read(liberty) if target == "gates" else None
-    if seeds and target != "gates":
+    if dont_use and liberty is None:
+        raise misplaced("--dont-use", "without --liberty")
+    library = Liberty.read(liberty, dont_use or ()) if target == "gates" else None
+    if seeds and target not in UNPLACED_TARGETS:
         require_extra("silicon")
     if dut or file_list or top is not None:
         if blocks or nouns or sweep or plot or param:
@@ -129,6 +145,7 @@ def area(
         _show(f"Area for {target}", *_rows(target, measured), markdown=markdown)
         for shown in measured:
             _show_path(shown.instance.asked, shown.area.speed.path if shown.area else None)
+            _show_gate_path(shown.instance.asked, shown.area)
     raise typer.Exit(1 if any(each.area is None for each in measured) else 0)
 
 
@@ -210,13 +227,22 @@ def _show_path(name: str, path: CriticalPath | None) -> None:
     screen.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def _show_gate_path(name: str, found: Area | None) -> None:
+    """Print the ends of the longest path that OpenSTA found."""
+    timing = found.timing if found else None
+    if timing is not None and timing.ns is not None:
+        text = f"{name}: {timing.ns} ns from {timing.start} to {timing.end}, without wires (OpenSTA)"
+        screen.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def _show_design(top: str, target: str, found: Area, *, as_json: bool, markdown: bool) -> None:
     """Print the area of the user's design."""
     if as_json:
         emit_json({"target": target, "top": top, **_area_fields(found)})
         return
-    columns = [">GE", ">GE storage"] if target == "gates" else [">LUT", ">FF", ">RAM", ">DSP", *_SPEED]
+    columns = _COLUMNS.get(target, _PLACED_COLUMNS)
     _show(f"Area for {target}", ["module", *columns], [[top, *_area_cells(target, found)]], markdown=markdown)
+    _show_gate_path(top, found)
     _show_path(top, found.speed.path)
 
 
@@ -229,13 +255,21 @@ def _area_fields(found: Area) -> dict[str, Any]:
         **found.speed.document(),
         "ge": found.ge,
         "ge_storage": found.ge_storage,
+        "um2": found.um2,
         "cells": dict(found.cells),
+        "cell_count": sum(found.cells.values()),
+        "gate_path": asdict(found.timing) | {"mhz": found.timing.mhz} if found.timing else None,
     }
 
 
 def _area_cells(target: str, found: Area) -> list[str]:
-    if target == "gates":
-        return [_number(found.ge), _number(found.ge_storage)]
+    if target in _COLUMNS:
+        timing, count = found.timing, sum(found.cells.values())
+        levels, ns, mhz = (timing.levels, timing.ns, timing.mhz) if timing else (None, None, None)
+        cells = [_number(count or None), _number(levels)]
+        if target == "generic":
+            return [cells[0], _number(found.ff), cells[1]]
+        return [_number(found.ge), _number(found.ge_storage), _number(found.um2), *cells, _number(ns), _number(mhz)]
     return [*map(_number, (found.lut, found.ff, found.ram, found.dsp)), *_speed(found.speed)]
 
 
@@ -254,11 +288,12 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
     """Return columns and cells of the table."""
     gates = target == "gates"
     first = measured[0].instance.asked
-    counted = (
-        [">GE", ">GE storage", f">ratio to {first}", ">without storage"]
-        if gates
-        else [">LUT", ">FF", ">RAM", ">DSP", *_SPEED, f">LUT ratio to {first}"]
-    )
+    what = {"gates": "", "generic": "cell "}.get(target, "LUT ")
+    counted = [
+        *_COLUMNS.get(target, _PLACED_COLUMNS),
+        f">{what}ratio to {first}",
+        *([">without storage"] if gates else []),
+    ]
     rows = []
     for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
         found, instance = each.area or _UNMEASURED, each.instance
