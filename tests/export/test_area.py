@@ -339,6 +339,8 @@ def test_prefixed_cells_and_excluded_cells_of_a_library(tmp_path: Path) -> None:
     assert Liberty.read(plain).storage == {"small__dfxtp_1", "small__dfxtp_9"}
 
 
+LIBRARIES = ("nangate45", "sky130hd", "sg13g2")
+"""Libraries of the page, by the names of the kept outputs."""
 REPORT = """Startpoint: _7_ (rising edge-triggered flip-flop clocked by clk)
 Endpoint: blocks\\[0\\] (output port clocked by clk)
 Path Type: max
@@ -372,6 +374,26 @@ def test_generic_gates_and_their_depth_are_counted() -> None:
     assert block["ff"] == 1
     assert 2 < block["gate_path"]["levels"] < 10
     assert block["gate_path"]["ns"] is None
+
+
+def test_table_of_library_cells_is_the_kept_measurement() -> None:
+    """Each row of the page has area, cells, levels, delay and frequency of the kept outputs of ``vlane area --json``."""
+    page = (ROOT / "docs" / "silicon.md").read_text()
+    kept = [
+        json.loads((ROOT / "docs" / "evidence" / f"cells_{library}.json").read_text())["blocks"]
+        for library in LIBRARIES
+    ]
+
+    for row in zip(*kept, strict=True):
+        (name,) = {block["block"] for block in row}
+        cells = [f"`{name}`"]
+        for block in row:
+            path = block["gate_path"]
+            cells += [
+                f"{block['um2']:,.0f} / {block['cell_count']:,}",
+                f"{path['levels']} / {path['ns']} / {path['mhz']:,.0f}",
+            ]
+        assert f"| {' | '.join(cells)} |" in page, name
 
 
 def test_table_of_generic_gates_is_the_kept_measurement() -> None:
