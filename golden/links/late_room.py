@@ -1,4 +1,4 @@
-"""Credits of senders that decide from state some cycles old (IBS-V7, ``docs/fast_switch.md``)."""
+"""Credits of senders that decide from state some cycles old (IBF-7, ``docs/fast_switch.md``)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def begin_decision(late: LateRooms, end: int, cycle: int) -> None:
 
 @inner
 def fits(late: LateRooms, end: int, lane: int, blocks: int) -> bool:
-    """Return whether a sender finds credit for a packet (IBS-V7). NICs use the packet's size."""
+    """Return whether a sender finds credit for a packet (IBF-7). NICs use the packet's size."""
     rooms = late.rooms
     if end >= late.first_exact:
         return room.fits(rooms, end, lane, blocks)

@@ -1,4 +1,4 @@
-"""Plain switches whose decisions use state some cycles old: IBS-V1 to IBS-V7 of ``docs/fast_switch.md``."""
+"""Plain switches whose decisions use state some cycles old: IBF-1 to IBF-7 of ``docs/fast_switch.md``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Bid(NamedTuple):
 
 
 class LateEgress(Egress):
-    """The sending side of a port that decides from credits some cycles old (IBS-V7)."""
+    """The sending side of a port that decides from credits some cycles old (IBF-7)."""
 
     delay = 3
 
@@ -38,7 +38,7 @@ class LateEgress(Egress):
         self.started = [(cycle, lane) for cycle, lane in self.started if cycle >= now - 4]
 
     def fits(self, lane: int, blocks: int) -> bool:  # noqa: ARG002 - the size does not matter
-        """Return whether a VL's largest packet fits after the starts and returns up to five cycles ago (IBS-V7)."""
+        """Return whether a VL's largest packet fits after the starts and returns up to five cycles ago (IBF-7)."""
         sizes, used, largest = self.sizes, self.seen[0], self.sizes.largest[lane]
         own = 2 * largest + 3 if any(each == lane for _, each in self.started) else largest
         common = 2 * largest + 3 if self.started else largest
@@ -54,7 +54,7 @@ class LateEgress(Egress):
 
 
 class FastSwitch(Switch):
-    """A switch whose inputs bid for outputs (IBS-V1 to IBS-V6)."""
+    """A switch whose inputs bid for outputs (IBF-1 to IBF-6)."""
 
     egress = LateEgress
 
@@ -70,7 +70,7 @@ class FastSwitch(Switch):
         self.crossed: list[tuple[int, int, Flit]] = []
 
     def decide(self, now: int) -> list[Grant]:
-        """Make the bids of this cycle, and decide those of the cycle before (IBS-V2, IBS-V3)."""
+        """Make the bids of this cycle, and decide those of the cycle before (IBF-2, IBF-3)."""
         self.used.append([output.room.used.copy() for output in self.outputs])
         bids = {port: bid for port in range(len(self.inputs)) if (bid := self.bid_of(port, now)) is not None}
         granted = self._granted(now)
@@ -79,7 +79,7 @@ class FastSwitch(Switch):
         return granted
 
     def _granted(self, now: int) -> list[Grant]:
-        """Return the grants among the bids of the cycle before (IBS-V3)."""
+        """Return the grants among the bids of the cycle before (IBF-3)."""
         granted, wanting = [], dict[int, list[Grant]]()
         for port, (candidate, follows) in self.bids.items():
             if (follows and port in self.refused) or self.free_from.get(("input", port, 0), 0) > now:
@@ -100,14 +100,14 @@ class FastSwitch(Switch):
         return self.lane_served.get((port, lane), lane - self.sizes.lanes)
 
     def bid_of(self, port: int, now: int) -> Bid | None:
-        """Return the bid of an input, or None (IBS-V2)."""
+        """Return the bid of an input, or None (IBF-2)."""
         if self.free_from.get(("input", port, 0), 0) > now + 1:
             return None
         offers = [offer for lane in range(self.sizes.lanes) if (offer := self._offer(port, lane, now)) is not None]
         return min(offers, key=lambda offer: self._rank_of_lane(port, offer.candidate.lane), default=None)
 
     def _offer(self, port: int, lane: int, now: int) -> Bid | None:
-        """Return the packet that a VL of an input offers, or None (IBS-V1, IBS-V2, IBS-V4)."""
+        """Return the packet that a VL of an input offers, or None (IBF-1, IBF-2, IBF-4)."""
         heads, pending = self.inputs[port].heads[lane], self.bids.get(port)
         is_second = bool(heads) and pending is not None and pending.candidate.packet is heads[0][1]
         if len(heads) <= is_second or (is_second and self.overtaken.get((port, lane), 0) == 2):
@@ -120,14 +120,14 @@ class FastSwitch(Switch):
         return Bid(candidate, is_second and pending is not None and pending.candidate.output == candidate.output)
 
     def _is_open(self, output: int, candidate: Grant, now: int) -> bool:
-        """Return whether an output can soon take part, and its buffer is open, as far as known (IBS-V2, IBS-V6)."""
+        """Return whether an output can soon take part, and its buffer is open, as far as known (IBF-2, IBF-6)."""
         if self.known.get(("output", output, 0), 0) > now + 1:
             return False
         lane = candidate.out_lane
         return self.used[0][output][lane] + self.sizes.largest[lane] <= self.sizes.maximum[lane]
 
     def grant(self, now: int, grant: Grant) -> None:
-        """Start to move a packet from the next cycle on (IBS-V4, IBS-V5)."""
+        """Start to move a packet from the next cycle on (IBF-4, IBF-5)."""
         source, place = self.inputs[grant.port], (grant.port, grant.lane)
         index = [packet for _, packet in source.heads[grant.lane]].index(grant.packet)
         assert index < 2, "a grant to a packet outside the window"
@@ -143,7 +143,7 @@ class FastSwitch(Switch):
             self.outputs[grant.output].room.change(grant.out_lane, grant.packet.blocks)
 
     def move(self, now: int) -> None:
-        """Move a flit of every granted packet. It reaches the output buffer a cycle later (IBS-V5)."""
+        """Move a flit of every granted packet. It reaches the output buffer a cycle later (IBF-5)."""
         for output, lane, flit in self.crossed:
             self.outputs[output].write(lane, flit)
         self.crossed = []

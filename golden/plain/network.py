@@ -6,7 +6,7 @@ two phases: all decisions are made from the state at the start of the cycle; the
 - ``golden/plain/link.py``: output buffers and links (IBS-6 to IBS-9)
 - ``golden/plain/credits.py``: flow-control packets (IBS-C1 to IBS-C6)
 - ``golden/plain/faster.py``, ``fifo.py``, ``per_vl.py``, ``per_vl_fifo.py``, ``flits.py``, ``fast.py``: other
-  allocations (IBS-I, IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F, IBS-V)
+  allocations (IBS-I, IBS-S, IBS-Q, IBS-P, IBS-PQ, IBS-F, IBF)
 - ``golden/plain/schedulers.py``, ``deficits.py``: egress schedulers
 - ``golden/plain/opa.py``, ``opa_flits.py``: Omni-Path switches (OPAS-1 to OPAS-8, OPAS-F)
 - ``golden/plain/trunks.py``: random members of trunks (NET-6)

@@ -1,4 +1,4 @@
-"""InfiniBand switches whose decisions use state that is some cycles old (IBS-V1 to IBS-V6, ``docs/fast_switch.md``)."""
+"""InfiniBand switches whose decisions use state that is some cycles old (IBF-1 to IBF-6, ``docs/fast_switch.md``)."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, local_port, new_inputs, switch_of, take_first
-from vlane.golden.switches.output_ports import OutputPorts, below_maximum, take_in
+from vlane.golden.switches.output_ports import OutputPorts, settle_buffer, take_in
 from vlane.golden.switches.packets import CROSSED, NOBODY, TO_SINK, Packets, schedule
 from vlane.golden.switches.vl_tables import VLTables
 
 READY = 6
-"""Cycles from the arrival of a head to its first bid (IBS-V1)."""
+"""Cycles from the arrival of a head to its first bid (IBF-1)."""
 
 BUFFERED = 3
-"""Cycles from a grant to the packet's first egress decision (IBS-V5)."""
+"""Cycles from a grant to the packet's first egress decision (IBF-5)."""
 
 SENT = 3
 """Cycles by which a flit is on the link later than in the exact form, which shows it one cycle after its decision."""
 
 _OPEN_AGE = 4
-"""A bid sees the output buffers as of the start of the cycle this many cycles earlier (IBS-V6)."""
+"""A bid sees the output buffers as of the start of the cycle this many cycles earlier (IBF-6)."""
 
 _AGES = 8
 
 _OVERTAKEN = 2
-"""Packets that may leave before the first packet of a VL (IBS-V4)."""
+"""Packets that may leave before the first packet of a VL (IBF-4)."""
 
 
 class Bid:
@@ -144,13 +144,15 @@ def allocate(
 
 @inner
 def _note_open(switches: FastSwitches, out_ports: OutputPorts, cycle: int) -> None:
-    """Note for which VLs each output buffer is open at the start of a cycle (IBS-V6)."""
+    """Note for which VLs each output buffer is open at the start of a cycle (IBF-6)."""
     lanes, slot = switches.inputs.queues.queue.shape[1], cycle % _AGES
     switches.open_cycle[slot] = cycle
     for to in range(len(switches.busy)):
         found = 0
+        settle_buffer(out_ports, to, cycle)
         for lane in range(lanes):
-            if below_maximum(out_ports, to, lane, cycle):
+            after = out_ports.buffer.taken[to, lane].blocks + out_ports.largest[lane]
+            if after <= out_ports.buffer.bounds[0, lane].maximum:
                 found |= 1 << lane
         switches.open[slot, to] = found
 
@@ -165,7 +167,7 @@ def _is_open(switches: FastSwitches, to: int, lane: int, cycle: int) -> bool:
 
 @inner
 def _bid(switches: FastSwitches, packets: Packets, port: int, cycle: int) -> None:
-    """Make the bid of an input for a packet (IBS-V2)."""
+    """Make the bid of an input for a packet (IBF-2)."""
     inputs, new = switches.inputs, switches.next_bid[port]
     new.packet = NOBODY
     if inputs.port[port].busy > cycle + 1:
@@ -199,7 +201,7 @@ def _bid(switches: FastSwitches, packets: Packets, port: int, cycle: int) -> Non
 
 @inner
 def _may_be_granted(switches: FastSwitches, port: int, cycle: int) -> bool:
-    """Return whether an input's bid is not refused for the input's sake (IBS-V3)."""
+    """Return whether an input's bid is not refused for the input's sake (IBF-3)."""
     bid = switches.bid[port]
     if bid.packet == NOBODY or switches.inputs.port[port].busy > cycle:
         return False
@@ -229,7 +231,7 @@ def _grant_one(
     grants: Records[Grant],
     count: int,
 ) -> int:
-    """Grant a bid for an output that takes part (IBS-V3). Return the new number of grants."""
+    """Grant a bid for an output that takes part (IBF-3). Return the new number of grants."""
     inputs = switches.inputs
     output = local_port(inputs, to)
     first, chosen = to - output, -1

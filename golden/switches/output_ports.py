@@ -226,7 +226,7 @@ def _flits_on_link(out_ports: OutputPorts, port: int, cycles: int) -> int:
 
 
 @inner
-def _settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
+def settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
     """Free the output-buffer space of flits that left before ``cycle`` (IBS-9)."""
     sending = out_ports.sending[port]
     if sending.given != sending.blocks:
@@ -243,17 +243,9 @@ def room_for_largest(out_ports: OutputPorts, port: int, lane: int, cycle: int) -
 
 
 @inner
-def below_maximum(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> bool:
-    """Return whether a lane's largest packet stays within the lane's maximum at the start of a cycle (IBS-V6)."""
-    _settle_buffer(out_ports, port, cycle)
-    buffer = out_ports.buffer
-    return buffer.taken[port, lane].blocks + out_ports.largest[lane] <= buffer.bounds[0, lane].maximum
-
-
-@inner
 def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: int) -> bool:
     """Return whether the output buffer has space for ``blocks`` blocks at the start of a cycle."""
-    _settle_buffer(out_ports, port, cycle)
+    settle_buffer(out_ports, port, cycle)
     return fits(out_ports.buffer, port, lane, blocks)
 
 
@@ -452,7 +444,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     sending = out_ports.sending[port]
     blocks = packets.pool[packet].blocks
     take_remote(out_ports.remote, port, lane, blocks)
-    _settle_buffer(out_ports, port, cycle)
+    settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     free_from = cycle + cycles_on_link(out_ports, port, flits)

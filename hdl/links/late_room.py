@@ -1,4 +1,4 @@
-"""Credits for the far buffer, decided from state five cycles old (IBS-V7, ``docs/fast_switch.md``).
+"""Credits for the far buffer, decided from state five cycles old (IBF-7, ``docs/fast_switch.md``).
 
 Stages of a packet started in cycle d:
 

@@ -11,7 +11,7 @@ from vlane.hdl.common.select import any_of, one_of
 
 
 class BidAllocator(wiring.Component):
-    """Decide the bids of a cycle (IBS-V3, ``docs/fast_switch.md``). Latency 0.
+    """Decide the bids of a cycle (IBF-3, ``docs/fast_switch.md``). Latency 0.
 
     Parameters
     ----------

@@ -33,10 +33,10 @@ from vlane.packets.drop_cause import DropCause
 from vlane.units import HEADER_BITS
 
 _OVERTAKEN = 2
-"""Packets that may leave before a lane's first packet (IBS-V4)."""
+"""Packets that may leave before a lane's first packet (IBF-4)."""
 
 _OVERRUN = 3
-"""Packets that can arrive before a full lane is noticed (IBS-V9)."""
+"""Packets that can arrive before a full lane is noticed (IBF-9)."""
 
 
 class FastInput(wiring.Component):
@@ -207,7 +207,7 @@ class FastInput(wiring.Component):
         return (self.ring - 1).bit_length()
 
     def _hold(self, m: Module, heads: Value, vl: Value, size: Value, leaves: Signal, full: Signal) -> None:
-        """Count the blocks of each lane, and find the full lanes (IBS-V9)."""
+        """Count the blocks of each lane, and find the full lanes (IBF-9)."""
         geometry = self.geometry
         shown, left, gone = (Signal.like(leaves, name=f"{name}_lanes") for name in ("shown", "left", "gone"))
         m.d.sync += [shown.eq(leaves), left.eq(shown), gone.eq(left)]
@@ -219,7 +219,7 @@ class FastInput(wiring.Component):
             ]
 
     def _window(self, m: Module, lane: int, stored: tuple[Value, Value, Any]) -> Any:
-        """Keep the first packets of a lane, and return the record of the offered one (IBS-V1, IBS-V2)."""
+        """Keep the first packets of a lane, and return the record of the offered one (IBF-1, IBF-2)."""
         heads, vl, record = stored
         fifo = self.heads[lane]
         m.submodules[f"heads_{lane}"] = FIFOPart(fifo)
@@ -280,7 +280,7 @@ class FastInput(wiring.Component):
         return seen
 
     def _bid(self, m: Module, offers: list[Any]) -> None:
-        """Choose the lane served least recently among lanes with an offer (IBS-V2)."""
+        """Choose the lane served least recently among lanes with an offer (IBF-2)."""
         m.submodules.turns = turns = LeastRecent(self.geometry.vls)
         new, left = self.bid_next, self.left
         m.d.comb += [
@@ -295,7 +295,7 @@ class FastInput(wiring.Component):
         m.d.sync += self.bid.eq(new)
 
     def _cross(self, m: Module, leaves: Signal) -> None:
-        """Read the flits of a granted packet for the crossbar (IBS-V5)."""
+        """Read the flits of a granted packet for the crossbar (IBF-5)."""
         bid, left, vls = self.bid, self.left, self.geometry.vls
         active = Signal()
         lanes, lane = Signal(vls), Signal(lane_shape(vls))

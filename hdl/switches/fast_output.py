@@ -30,7 +30,7 @@ from vlane.hdl.links.late_room import LateRoom
 from vlane.hdl.links.link import LinkSignature, ReturnSignature, lane_shape
 
 _LATE = 4
-"""Cycles of grants that an open buffer has not counted yet, without the last one (IBS-V6)."""
+"""Cycles of grants that an open buffer has not counted yet, without the last one (IBF-6)."""
 
 _IN_FLIGHT = 3
 """Flits that left the count of a lane and are still to be read."""
@@ -138,7 +138,7 @@ class FastOutput(wiring.Component):
         return starts, moves, lanes
 
     def _queue(self, m: Module, starts: Signal) -> None:
-        """Request the link for the packets of each lane, in order (IBS-V5)."""
+        """Request the link for the packets of each lane, in order (IBF-5)."""
         heads = self.scheduler.heads
         for lane in range(self.geometry.vls):
             queue = SizeQueue(depth=self.most, largest=self.geometry.largest)
@@ -153,7 +153,7 @@ class FastOutput(wiring.Component):
             ]
 
     def _hold(self, m: Module, left: Signal) -> None:
-        """Count the blocks of each lane, and find the lanes for which the buffer is open (IBS-V6)."""
+        """Count the blocks of each lane, and find the lanes for which the buffer is open (IBF-6)."""
         geometry = self.geometry
         for lane in range(geometry.vls):
             used = Signal(range(self.most + 1), name=f"used_{lane}")

@@ -22,7 +22,7 @@ from vlane.tables.sl2vl import SL2VLParameters
 
 
 class FastSwitch(Switch):
-    """Virtual cut-through switch whose inputs bid for outputs (IBS-V1 to IBS-V10, ``docs/fast_switch.md``).
+    """Virtual cut-through switch whose inputs bid for outputs (IBF-1 to IBF-10, ``docs/fast_switch.md``).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class FastSwitch(Switch):
         m.d.sync += [port.output.eq(found), port.outgoing_vl.eq(self.map.vl[number]), port.cause.eq(cause)]
 
     def _allocate(self, m: Module) -> None:
-        """Decide the bids, and reserve space in the output buffers (IBS-V3, IBS-V6)."""
+        """Decide the bids, and reserve space in the output buffers (IBF-3, IBF-6)."""
         allocator, ports = self.allocator, range(self.ports)
         for number, port in enumerate(self.inputs):
             bid = port.bid

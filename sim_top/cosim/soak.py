@@ -6,6 +6,7 @@ import random
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from vlane.congestion.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEAST_PACKETS, LEVEL_BLOCKS, MEASURES, OF_OUTPUT
@@ -169,16 +170,22 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
             parameters["speed"] = form.most_speed if source.random() < _HALF else 1
     if form.marks:
         parameters |= _random_marking(source, parameters, has_rooms=not form.vls_apart)
+    elif first.marks:
+        parameters |= _UNMARKED
     return Point(block, parameters, cycles, source.randrange(_SEEDS))
 
 
-def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has_rooms: bool) -> dict[str, Any]:
+_UNMARKED: Mapping[str, Any] = MappingProxyType({"marking": False, "measure": OF_OUTPUT})
+"""Parameters of a switch without marking, where other forms mark."""
+
+
+def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has_rooms: bool) -> Mapping[str, Any]:
     """Return random marking parameters, with buffers and flits large enough for marking.
 
     A switch whose VLs share input buffers may also have credit starvation.
     """
     if source.random() >= _MARKS:
-        return {"marking": False, "measure": OF_OUTPUT}
+        return _UNMARKED
     lanes = parameters["data_vls"]
     minimum = LEAST_PACKETS * parameters["largest"] + source.choice((0, 0, source.randint(1, 9)))
     shared = 0 if parameters["maximum"] == parameters["minimum"] else source.randint(0, 20)

@@ -244,7 +244,7 @@ def _show_late(
     where: NDArray[np.int64],
     first: int,
 ) -> None:
-    """Count the returns of four cycles ago (IBS-V7), and keep those of this cycle."""
+    """Count the returns of four cycles ago (IBF-7), and keep those of this cycle."""
     received = surroundings.received_credit[port]
     late = surroundings.late_credit[port, int(surroundings.regs[CLOCK] % AGE)]
     if late[LATE_BLOCKS] != 0:

@@ -81,6 +81,7 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
     assert forms == (
         {("turns", "multiplexed"), ("turns", "per_vl"), ("fifo", "per_vl")} if name == "ib_switch" else {(None, None)}
     )
+    assert {point.parameters.get("form") for point in points} == ({"exact", "fast"} if name == "ib_switch" else {None})
     speeds = {(point.parameters.get("crossbar"), point.parameters.get("speed")) for point in points}
     assert speeds == (
         {("multiplexed", 1), ("multiplexed", 2), ("per_vl", 1)} if name == "ib_switch" else {(None, None)}

@@ -116,7 +116,7 @@ def test_a_lone_packet_takes_the_cycles_of_the_stage_table() -> None:
 
 
 def test_second_packet_of_a_vl_overtakes_a_refused_first_one() -> None:
-    """Two inputs bid for output 1, and input 1 is refused. Its next packet, for output 0, leaves before it (IBS-V4)."""
+    """Two inputs bid for output 1, and input 1 is refused. Its next packet, for output 0, leaves before it (IBF-4)."""
     first, second, other = header(0, 1, 1, 1), header(0, 0, 2, 1), header(0, 0, 1, 1)
 
     _assert_follows(
@@ -134,7 +134,7 @@ def test_second_packet_of_a_vl_overtakes_a_refused_first_one() -> None:
 
 
 def test_drop_is_reported_four_cycles_after_the_head() -> None:
-    """A LID above the top drops: cause 1 shows in a + 4, and its block returns like any other (IBS-V8)."""
+    """A LID above the top drops: cause 1 shows in a + 4, and its block returns like any other (IBF-8)."""
     _assert_follows({0: flit("rx__0", 1, header(1, 0, 7, 1))}, {4: {"dropped": 1}, 9: _returned(0, 1)}, 20)
 
 
@@ -149,7 +149,7 @@ def test_reset_does_not_cancel_a_write_of_sl2vl() -> None:
 
 @pytest.mark.slow
 def test_network_of_fast_hardware_delivers_as_golden(tmp_path: Path) -> None:
-    """Two switches in hardware, cabled to each other and to NICs, deliver every packet in golden's cycle (IBS-V7)."""
+    """Two switches in hardware, cabled to each other and to NICs, deliver every packet in golden's cycle (IBF-7)."""
     study = tmp_path / "study.toml"
     study.write_text(_STUDY)
 

@@ -1,4 +1,4 @@
-"""Proofs of the decision of bids: ports, order, and least recent service (IBS-V3, IBS-V5)."""
+"""Proofs of the decision of bids: ports, order, and least recent service (IBF-3, IBF-5)."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ PAIRS = {
 """Rules of a crossbar faster than the links, with the size of the smallest packet that reaches each, in blocks."""
 
 LATE = (
-    Rule("refused", "IBS-V3", "a bid was refused"),
-    Rule("refused_with_first", "IBS-V3", "a bid was refused with the bid before it"),
-    Rule("overtook", "IBS-V4", "the second packet of a VL was granted before the first one"),
-    Rule("closed", "IBS-V6", "an output buffer was closed for a VL"),
+    Rule("refused", "IBF-3", "a bid was refused"),
+    Rule("refused_with_first", "IBF-3", "a bid was refused with the bid before it"),
+    Rule("overtook", "IBF-4", "the second packet of a VL was granted before the first one"),
+    Rule("closed", "IBF-6", "an output buffer was closed for a VL"),
 )
 """Rules of the fast form."""
 
@@ -52,7 +52,7 @@ RULES = (*SHARED_RULES, *PAIRS, *LATE)
 )
 _FULL_AGES = 4
 _DROP_DELAY = 2
-"""Cycles by which the fast form reports drops later (IBS-V8)."""
+"""Cycles by which the fast form reports drops later (IBF-8)."""
 
 
 def rules_shown(parameters: IBSwitchParameters) -> set[str]:
@@ -131,13 +131,13 @@ def count_late(switches: FastSwitches, surroundings: SwitchSurroundings, count: 
 
 @inner
 def fast_drop_delay(switches: Any) -> int:
-    """Return by how many cycles the fast form reports a drop later (IBS-V8)."""
+    """Return by how many cycles the fast form reports a drop later (IBF-8)."""
     return _DROP_DELAY
 
 
 @inner
 def note_full(switches: Any, surroundings: SwitchSurroundings, cycle: int) -> None:
-    """Note which lanes of the inputs hold their maximum, after the returns of a cycle (IBS-V9)."""
+    """Note which lanes of the inputs hold their maximum, after the returns of a cycle (IBF-9)."""
     buffers = surroundings.input_buffers
     for port in range(len(surroundings.tx)):
         found = 0
@@ -151,7 +151,7 @@ def note_full(switches: Any, surroundings: SwitchSurroundings, cycle: int) -> No
 def was_not_full(
     switches: Any, surroundings: SwitchSurroundings, port: int, lane: int, blocks: int, cycle: int
 ) -> bool:
-    """Return whether an input accepts a packet: its lane was not full two cycles before (IBS-V9)."""
+    """Return whether an input accepts a packet: its lane was not full two cycles before (IBF-9)."""
     return bool((surroundings.full[port, (cycle - 2) % _FULL_AGES] >> lane) & 1 == 0)
 
 
