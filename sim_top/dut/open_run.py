@@ -17,6 +17,7 @@ from vlane.sim_top.dut.lockstep import ForeignRun
 from vlane.sim_top.dut.ports import block_rows
 from vlane.sim_top.dut.sources import Sources
 from vlane.sim_top.dut.wiring import RESET
+from vlane.sim_top.systemverilog.names import text_name
 
 
 def open_run(
@@ -41,7 +42,7 @@ def open_run(
     top : str
         Top module.
     file : Path or None
-        Port map; without a map the design has the block's port names.
+        Port map; without a map the design has the port names of the export.
     param : sequence of str
         ``K=V`` words with parameters of the block's instance; they override those of the map.
     cycles, seed : int
@@ -154,14 +155,14 @@ _KINDS = {int: "a whole number", bool: "true or false", str: "text"}
 
 
 def same_names(block: Block, parameters: Mapping[str, Any]) -> DutMap:
-    """Return the map of a design with the block's own port names, as ``vlane export`` writes them."""
+    """Return the map of a design with the port names that ``vlane export`` writes."""
     inputs, outputs = block_rows(block, parameters)
     return DutMap.model_validate(
         {
             "clock": "clk",
             "reset": RESET,
-            "inputs": {name: name for name in inputs.ports if name != RESET},
-            "outputs": {name: name for name in outputs.ports},
+            "inputs": {name: text_name(name) for name in inputs.ports if name != RESET},
+            "outputs": {name: text_name(name) for name in outputs.ports},
             "stimulus": {"wild": True},
         }
     )

@@ -100,11 +100,16 @@ def _arbiter(pick: Any, inputs: list[Port], outputs: list[Port], lanes: int) -> 
 def _by_name(
     pick: Any, inputs: list[Port], outputs: list[Port], ours: PortRow, theirs: PortRow
 ) -> tuple[list[str], list[str]]:
-    """Return the entries of [inputs] and [outputs] of any other block: ports of the same name."""
+    """Return the entries of [inputs] and [outputs] of any other block: ports of the same name, or the exported name."""
     wired = []
     for name in ours.ports:
         if name != RESET:
-            port = pick(re.compile(re.escape(name)), inputs)
+            port = pick(_same(name), inputs)
             wired.append(f'{name} = "{port.name if port else "PORT"}"{"" if port else "    # not found"}')
-    shown = [f'{name} = "{port.name}"' for name in theirs.ports if (port := pick(re.compile(re.escape(name)), outputs))]
+    shown = [f'{name} = "{port.name}"' for name in theirs.ports if (port := pick(_same(name), outputs))]
     return wired, shown or ["# name at least one output"]
+
+
+def _same(name: str) -> re.Pattern[str]:
+    """Return a pattern of a block's port name with one or two underscores between levels."""
+    return re.compile(name.replace("__", "__?"))

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 
-def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
+
+def core_file(name: str, title: str, modules: Iterable[str], *, version: str, bench: bool) -> str:
     """Return the text of the FuseSoC core of an exported module, without its first line.
 
     Targets: ``default`` is the module for dependants, ``lint`` runs without warnings under ``-Wall``, and ``sim``
     exists if there is a testbench.
+
+    Parameters
+    ----------
+    name, title, version : str
+        Name of the top module, description and version of the core.
+    modules : iterable of str
+        SystemVerilog files of the modules.
+    bench : bool
+        Whether there is a testbench.
     """
     lines = [
         f"name: vlane:qos:{name}:{version}",
         f"description: {title}",
         "filesets:",
         "  rtl:",
-        f"    files: [{name}.v]",
-        "    file_type: verilogSource",
-        "  waivers:",
-        f"    files: [{name}.vlt: {{file_type: vlt}}]",
+        f"    files: [{', '.join(modules)}]",
+        "    file_type: systemVerilogSource",
     ]
     if bench:
         lines += ["  bench:", "    files:", f"      - {name}_tb.sv: {{file_type: systemVerilogSource}}"]
@@ -31,7 +40,7 @@ def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
         "    filesets: [rtl]",
         f"    toplevel: {name}",
         "  lint:",
-        "    filesets: [waivers, rtl]",
+        "    filesets: [rtl]",
         f"    toplevel: {name}",
         "    flow: lint",
         "    flow_options: {tool: verilator, verilator_options: [-Wall], iverilog_options: [-g2012, -Wall]}",
@@ -39,7 +48,7 @@ def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
     if bench:
         lines += [
             "  sim:",
-            "    filesets: [waivers, rtl, bench]",
+            "    filesets: [rtl, bench]",
             f"    toplevel: {name}_tb",
             "    flow: sim",
             "    flow_options:",

@@ -19,6 +19,7 @@ _AROUND = {
     ".core": ("CAPI=2:\n", "# ", ""),
     # An XML comment must not contain the two hyphens of an option.
     ".xml": ('<?xml version="1.0" encoding="UTF-8"?>\n<?vlane\n', "", "?>\n"),
+    ".toml": ("", "# ", "\n"),
 }
 _SLASHES = ("", "// ", "\n")
 
@@ -58,9 +59,16 @@ class FileHead:
 
 
 def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[str, str | None], what: str = "") -> str:
-    """Return the command that exports an instance into the current folder, without ``None`` options.
+    """Return the command that exports an instance into the current folder.
 
-    ``what`` is the exported object if it is not the Verilog, for example ``oracle``.
+    Parameters
+    ----------
+    block, parameters
+        Block and parameters of the instance.
+    options : mapping
+        Values of further options; an empty text for a flag, ``None`` for an option that is left out.
+    what : str
+        Exported object if it is not SystemVerilog, for example ``oracle``.
     """
     usual = {**block.defaults(), **block.shape.fit_form(parameters)}
     words = ["vlane", "export", *([what] if what else []), block.name, "--out", "."]
@@ -68,5 +76,5 @@ def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[s
         if value != usual[name]:
             words += ["--param", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
     for option, given in options.items():
-        words += [] if given is None else [option, given]
+        words += [] if given is None else [option, given] if given else [option]
     return shlex.join(words)

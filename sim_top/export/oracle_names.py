@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from vlane.errors import InputError
 from vlane.golden.oracle.ports import Port
-from vlane.sim_top.export.verilog_names import RESERVED, check_module_name
+from vlane.sim_top.export.module_name import check_module_name
+from vlane.sim_top.systemverilog.keywords import SYSTEMVERILOG
 
 _C_WORDS = frozenset(
     """
@@ -36,7 +37,7 @@ def check_oracle_name(option: str, name: str) -> str:
 
 def field_name(port: Port) -> str:
     """Return the name of a port in a SystemVerilog structure, escaped if it is a reserved word."""
-    return f"\\{port.name} " if port.name in RESERVED else port.name
+    return f"\\{port.name} " if port.name in SYSTEMVERILOG else port.name
 
 
 def first_bits(ports: Iterable[Port]) -> list[int]:

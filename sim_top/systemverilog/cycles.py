@@ -23,10 +23,10 @@ def _sources(module: Module) -> dict[Net, set[Net]]:
         found[target.data[0]] |= {node.data[0] for node in each_ref(iter([each.set.value, *target.args]))}
     for part in module.parts:
         inner = _through(part.module)
-        nodes = {port: node for port, node in part.connections}
+        nodes = dict(part.connections)
         for port, inputs in inner.items():
-            for each in inputs:
-                found[nodes[port].data[0]] |= {node.data[0] for node in each_ref(iter([nodes[each]]))}
+            for source in inputs:
+                found[nodes[port].data[0]] |= {node.data[0] for node in each_ref(iter([nodes[source]]))}
     return found
 
 

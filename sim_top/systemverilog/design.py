@@ -23,7 +23,10 @@ from vlane.sim_top.systemverilog.values import Translator, UnwritableError
 
 @dataclass(slots=True)
 class Assignment:
-    """Continuous assignment; ``count`` repetitions if its nodes contain the loop variable."""
+    """Continuous assignment.
+
+    ``count`` repetitions if its nodes contain the loop variable.
+    """
 
     set: Set
     place: Any
@@ -104,6 +107,10 @@ class Module:
     path: tuple[str, ...] = ()
     memory: MemoryInstance | None = None
     unused: list[Node] = field(default_factory=list)
+    unnamed: list[str] = field(default_factory=list)
+    """Nets of expressions that are named by their reader, because the source has no name for them."""
+    split: set[Net] = field(default_factory=set)
+    """Vectors that depend on their own bits."""
     through: dict[Net, set[Net]] | None = None
     """Inputs that each output depends on within the cycle, once computed."""
 
@@ -197,7 +204,10 @@ class Builder:
         return here
 
     def _module(self, fragment: Any, wanted: str, path: tuple[str, ...], given: dict[int, str]) -> Module:
-        """Return the module of a fragment; ``given`` names the signals of the instantiating module by id."""
+        """Return the module of a fragment.
+
+        ``given`` names the signals of the instantiating module by id.
+        """
         component, info = component_of(fragment), self._design.fragments[fragment]
         module = Module(wanted, component, Names(), path=path)
         nodes = self._nets(fragment, module, given)
@@ -260,7 +270,10 @@ class Builder:
         )
 
     def _nets(self, fragment: Any, module: Module, given: dict[int, str]) -> dict[int, Node]:
-        """Name the signals of a fragment; return their nodes by id."""
+        """Name the signals of a fragment.
+
+        Return their nodes by id.
+        """
         info, component = self._design.fragments[fragment], component_of(fragment)
         own = members_of(component) if component is not None else {}
         meanings = meanings_of(component) if component is not None else {}
@@ -293,11 +306,12 @@ class Builder:
         local = [signal for signal in info.used_signals if len(signal) and id(signal) not in nodes]
         plain = {id(s): (own[id(s)][0] if id(s) in own else inner.get(id(s), s.name)) for s in local}
         for name, group in module.names.families(local, plain, registers):
-            width, kind = len(group[0]), "register" if id(group[0]) in registers else "logic"
-            net = Net(name, width * len(group), kind)
+            net = Net(name, sum(map(len, group)), "register" if id(group[0]) in registers else "logic")
             module.nets.append(net)
-            for number, signal in enumerate(group):
-                nodes[id(signal)] = ref(net, number * width, width)
+            low = 0
+            for signal in group:
+                nodes[id(signal)] = ref(net, low, len(signal))
+                low += len(signal)
         return nodes
 
     @staticmethod
@@ -390,8 +404,8 @@ def grouped(stmts: Any) -> Iterator[tuple[list[Signal], list[Any]]]:
                 first = plain.setdefault(key[1], key)
             group[root(key)] = root(first)
     members: dict[tuple[int, bool], list[Signal]] = defaultdict(list)
-    for key, signal in signals.items():
-        members[root((key, bool(signal.reset_less)))].append(signal)
+    for signal in signals.values():
+        members[root((id(signal), bool(signal.reset_less)))].append(signal)
     for targets in members.values():
         ids = {id(signal) for signal in targets}
         yield targets, [stmt for stmt in stmts if any(id(s) in ids for s in stmt._lhs_signals())]

@@ -38,13 +38,18 @@ class Expressions:
 
     def __init__(self, loop: str = "i") -> None:
         self._loop = loop
+        self.generates = False
+        """Whether the loop variable is a genvar, which is signed."""
 
     def flat(self, node: Node) -> str:
         """Return an expression on one line."""
         return self._item(node)[0]
 
     def lines(self, node: Node, room: int, indent: str) -> list[str]:
-        """Return an expression on as few lines as fit; ``room`` is the space on each line."""
+        """Return an expression on as few lines as fit.
+
+        ``room`` is the space on each line.
+        """
         text = self.flat(node)
         if len(text) <= room:
             return [text]
@@ -52,11 +57,10 @@ class Expressions:
             return self._chain(node, room, indent)
         if node.kind in _SYMBOLS and len(node.args) > 1:
             symbol = f" {_SYMBOLS[node.kind]}"
-            return self._filled(
-                node, [(each, self._stands(each, node, at)) for at, each in enumerate(node.args)], symbol, room
-            )
+            operands = [(each, self._stands(each, node, at)) for at, each in enumerate(node.args)]
+            return self._filled(operands, symbol, room)
         if node.kind == "cat" and len(node.args) > 1:
-            lines = self._filled(node, [(each, True) for each in reversed(node.args)], ",", room - 2)
+            lines = self._filled([(each, True) for each in reversed(node.args)], ",", room - 2)
             return [f"{{{lines[0]}", *(f" {line}" for line in lines[1:-1]), f" {lines[-1]}}}"]
         if node.kind in _PREFIXES or node.kind == "zext":
             before, after = text.split(self.flat(node.args[0]), 1)
@@ -68,8 +72,11 @@ class Expressions:
             ]
         return [text]
 
-    def _filled(self, node: Node, operands: list[tuple[Node, bool]], symbol: str, room: int) -> list[str]:
-        """Return operands, several on a line; an operand that is too long has lines of its own."""
+    def _filled(self, operands: list[tuple[Node, bool]], symbol: str, room: int) -> list[str]:
+        """Return operands, several on a line.
+
+        An operand that is too long has lines of its own.
+        """
         lines: list[str] = []
         fresh = True
         for number, (each, bare) in enumerate(operands):
@@ -136,21 +143,19 @@ class Expressions:
         if kind in {"lt", "le", "gt", "ge"} and node.data:
             return " ".join((self._signed(args[0]), _SYMBOLS[kind], self._signed(args[1]))), _BINARY
         if kind == "sar":
-            return f"{self._signed(args[0])} >>> {self._within(args[1], _UNARY)}", _BINARY
+            return f"$unsigned({self._signed(args[0])} >>> {self._within(args[1], _UNARY)})", _ATOM
         if kind in _SYMBOLS:
             texts = [self._operand(each, node, at) for at, each in enumerate(args)]
             return f" {_SYMBOLS[kind]} ".join(texts), _BINARY
         if kind == "cond":
-            test, then, other = args
-            return (
-                f"{self._within(test, _BINARY)} ? {self._within(then, _BINARY)} : {self._within(other, _COND)}",
-                _COND,
-            )
+            levels = (_BINARY, _BINARY, _COND)
+            test, then, other = (self._within(each, level) for each, level in zip(args, levels, strict=True))
+            return f"{test} ? {then} : {other}", _COND
         if kind == "zext":
-            inner = args[0]
-            if inner.kind in {"ref", "index"}:
-                return f"{width}'({self.flat(inner)})", _ATOM
-            return f"{{{constant(0, width - inner.width)}, {self.flat(inner)}}}", _ATOM
+            value = self.flat(args[0])
+            if args[0].kind in {"ref", "index"}:
+                return f"{width}'({value})", _ATOM
+            return f"{{{constant(0, width - args[0].width)}, {value}}}", _ATOM
         if kind == "sext":
             sign = args[0].kind == "ref" and args[0].width == 1
             high = self.flat(args[0]) if sign else self.selected(_top_bit(args[0]))
@@ -195,7 +200,10 @@ class Expressions:
 
     def _loop_value(self, node: Node) -> str:
         step, first = node.data
-        return self._loop if node.width == 32 else f"{node.width}'({_scaled(self._loop, step, first)})"
+        if node.width == 32:
+            return self._loop
+        value = f"{node.width}'({_scaled(self._loop, step, first)})"
+        return f"$unsigned({value})" if self.generates else value
 
 
 def _scaled(name: str, step: int, first: int) -> str:

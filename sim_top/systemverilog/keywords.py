@@ -1,4 +1,4 @@
-"""Reserved words of SystemVerilog, VHDL and C++: no name of an exported module is one of them."""
+"""Reserved words of SystemVerilog, VHDL and C++, forbidden as names in an exported module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SYSTEMVERILOG = frozenset(
     tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until
     until_with untyped use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard
     wire with within wor xnor xor std
-    """.split()  # noqa: SIM905 - a list that people read
+    """.split()  # noqa: SIM905 - a list for readers
 )
 """Reserved words of SystemVerilog (IEEE 1800-2017, annex B), and its package ``std``."""
 VHDL = frozenset(
@@ -35,9 +35,12 @@ VHDL = frozenset(
     procedure process property protected pure range record register reject release rem report restrict return rol
     ror select sequence severity shared signal sla sll sra srl strong subtype then to transport type unaffected
     units until use variable view vmode vpkg vprop vunit wait when while with xnor xor
-    """.split()  # noqa: SIM905 - a list that people read
+    """.split()  # noqa: SIM905 - a list for readers
 )
-"""Reserved words of VHDL (IEEE 1076-2019); VHDL ignores case."""
+"""Reserved words of VHDL (IEEE 1076-2019).
+
+VHDL ignores case.
+"""
 CPP = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class
@@ -47,8 +50,8 @@ CPP = frozenset(
     queue register reinterpret_cast requires return set short signed sizeof stack static static_assert static_cast
     string struct switch template this thread_local throw true try typedef typeid typename union unsigned using
     vector virtual void volatile wchar_t while xor xor_eq
-    """.split()  # noqa: SIM905 - a list that people read
+    """.split()  # noqa: SIM905 - a list for readers
 )
 """Reserved words of C++ (ISO 14882:2020), and classes that Verilator 5.006 reserves, such as ``list``."""
 RESERVED = SYSTEMVERILOG | VHDL | CPP
-"""Words that no name may be."""
+"""Forbidden names."""

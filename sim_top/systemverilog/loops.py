@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from vlane.sim_top.systemverilog.design import Assignment, Module
-from vlane.sim_top.systemverilog.nodes import Net, Node, cat, const, make, ref, zext
+from vlane.sim_top.systemverilog.nodes import UNSIGNED, Net, Node, cat, const, make, operator, ref, rewritten, zext
 from vlane.sim_top.systemverilog.sources import candidates
 from vlane.sim_top.systemverilog.statements import Case, If, Repeat, Set, Statement
-from vlane.sim_top.systemverilog.tidy import change_all, each_ref
+from vlane.sim_top.systemverilog.tidy import body_roots, change_all, each_ref
+from vlane.sim_top.systemverilog.wires import name_wires
 
 _FEWEST = 4
-"""Number of repetitions from which on a loop is written."""
+"""Least number of repetitions of a loop."""
 _FEWEST_OPERANDS = 6
-"""Number of operands of a chain from which on its operands are written by a loop."""
+"""Least number of operands of a chain with a loop for the operands."""
 LOOP = make("loop", 32, (), (1, 0))
 """Loop variable as an index."""
 
@@ -58,7 +59,7 @@ def _unified_constants(nodes: Sequence[Node]) -> Node | None:
     if all(node.data == first + step * at for at, node in enumerate(nodes)) and step > 0:
         return make("loop", width, (), (step, first))
     if first == 1 and all(node.data == 1 << at for at, node in enumerate(nodes)):
-        return make("shl", width, (const(1, width), LOOP), False)
+        return make("shl", width, (const(1, width), LOOP), UNSIGNED)
     return None
 
 
@@ -77,33 +78,43 @@ def unified_bodies(bodies: Sequence[list[Statement]]) -> list[Statement] | None:
 
 
 def _unified_statement(each: Sequence[Statement]) -> Statement | None:
-    first = each[0]
-    if any(type(other) is not type(first) for other in each):
-        return None
-    if isinstance(first, Set):
-        target, value = unified([s.target for s in each]), unified([s.value for s in each])
+    sets = [s for s in each if isinstance(s, Set)]
+    if len(sets) == len(each):
+        target, value = unified([s.target for s in sets]), unified([s.value for s in sets])
         return Set(target, value) if target is not None and value is not None else None
-    if isinstance(first, If):
-        if any(len(other.branches) != len(first.branches) for other in each):
+    ifs = [s for s in each if isinstance(s, If)]
+    if len(ifs) == len(each):
+        return _unified_if(ifs)
+    cases = [s for s in each if isinstance(s, Case)]
+    return _unified_case(cases) if len(cases) == len(each) else None
+
+
+def _unified_if(each: Sequence[If]) -> If | None:
+    if any(len(other.branches) != len(each[0].branches) for other in each):
+        return None
+    branches = []
+    for position in range(len(each[0].branches)):
+        test = unified([s.branches[position][0] for s in each])
+        body = unified_bodies([s.branches[position][1] for s in each])
+        if test is None or body is None:
             return None
-        branches = []
-        for position in range(len(first.branches)):
-            test = unified([s.branches[position][0] for s in each])
-            body = unified_bodies([s.branches[position][1] for s in each])
-            if test is None or body is None:
-                return None
-            branches.append((test, body))
-        other = unified_bodies([s.other for s in each])
-        return If(branches, other) if other is not None else None
-    if isinstance(first, Case):
-        if any([label for label, _ in s.arms] != [label for label, _ in first.arms] for s in each):
+        branches.append((test, body))
+    other = unified_bodies([s.other for s in each])
+    return If(branches, other) if other is not None else None
+
+
+def _unified_case(each: Sequence[Case]) -> Case | None:
+    labels = [label for label, _ in each[0].arms]
+    if any([label for label, _ in s.arms] != labels for s in each):
+        return None
+    test, other = unified([s.test for s in each]), unified_bodies([s.other for s in each])
+    arms = []
+    for position, label in enumerate(labels):
+        arm = unified_bodies([s.arms[position][1] for s in each])
+        if arm is None:
             return None
-        test, other = unified([s.test for s in each]), unified_bodies([s.other for s in each])
-        arms = [unified_bodies([s.arms[position][1] for s in each]) for position in range(len(first.arms))]
-        if test is None or other is None or any(arm is None for arm in arms):
-            return None
-        return Case(test, [(label, arm) for (label, _), arm in zip(first.arms, arms, strict=True)], other)
-    return None
+        arms.append((label, arm))
+    return Case(test, arms, other) if test is not None and other is not None else None
 
 
 def substituted(node: Node, at: Node) -> Node | None:
@@ -115,9 +126,12 @@ def substituted(node: Node, at: Node) -> Node | None:
         if (step, first) != (1, 0) or node is LOOP:
             return None
         return zext(at, node.width)
-    args = [substituted(each, at) for each in node.args]
-    if any(each is None for each in args):
-        return None
+    args = []
+    for each in node.args:
+        arg = substituted(each, at)
+        if arg is None:
+            return None
+        args.append(arg)
     return make(node.kind, node.width, args, node.data) if node.args else node
 
 
@@ -138,8 +152,63 @@ def roll(module: Module) -> None:
     """Replace repetitions in a module by loops and indexed assignments, in place."""
     for process in module.processes:
         process.body = _rolled_body(process.body)
-    _name_repetitions(module)
+    name_wires(module, _name_repetitions(module))
     _roll_assignments(module)
+
+
+def unroll(module: Module, nets: set[Net]) -> None:
+    """Write out the loops of processes that read some of the nets, in place.
+
+    Verilator follows the bits of a vector separately only if all its indices are constant.
+    """
+    for process in module.processes:
+        process.body = _unrolled_body(process.body, nets)
+
+
+def _unrolled_body(body: list[Statement], nets: set[Net]) -> list[Statement]:
+    found: list[Statement] = []
+    for each in body:
+        if isinstance(each, If):
+            each.branches = [(test, _unrolled_body(inner, nets)) for test, inner in each.branches]
+            each.other = _unrolled_body(each.other, nets)
+        elif isinstance(each, Case):
+            each.arms = [(label, _unrolled_body(inner, nets)) for label, inner in each.arms]
+            each.other = _unrolled_body(each.other, nets)
+        elif isinstance(each, Repeat) and any(node.data[0] in nets for node in each_ref(body_roots(each.body))):
+            found += [inner for number in range(each.count) for inner in _at(each.body, number)]
+            continue
+        found.append(each)
+    return found
+
+
+def _at(body: list[Statement], number: int) -> list[Statement]:
+    """Return statements with a value of the loop variable."""
+
+    def value(node: Node) -> Node | None:
+        if node.kind == "index" and node.args == (LOOP,):
+            net, stride, offset = node.data
+            return ref(net, stride * number + offset, node.width)
+        if node.kind == "loop":
+            step, first = node.data
+            return const(step * number + first, node.width)
+        return None
+
+    def new(node: Node) -> Node:
+        return rewritten(node, value, {})
+
+    found: list[Statement] = []
+    for each in body:
+        if isinstance(each, Set):
+            found.append(Set(new(each.target), new(each.value)))
+        elif isinstance(each, If):
+            branches = [(new(test), _at(inner, number)) for test, inner in each.branches]
+            found.append(If(branches, _at(each.other, number)))
+        elif isinstance(each, Case):
+            arms = [(label, _at(inner, number)) for label, inner in each.arms]
+            found.append(Case(new(each.test), arms, _at(each.other, number)))
+        else:
+            found.append(each)
+    return found
 
 
 def _rolled_body(body: list[Statement]) -> list[Statement]:
@@ -168,11 +237,14 @@ def _indexed_case(case: Case) -> list[Statement] | None:
     indexed = indexed_body(body, case.test) if body else None
     if indexed is None or count == 1 << bits:
         return indexed
-    return [If([(make("lt", 1, (case.test, const(count, bits)), False), indexed)])]
+    return [If([(operator("lt", 1, case.test, const(count, bits)), indexed)])]
 
 
 def _repeats(body: list[Statement]) -> list[Statement]:
-    """Replace the longest runs of equal statements by loops; a run may repeat a group of statements."""
+    """Replace the longest runs of equal statements by loops.
+
+    A run may repeat a group of statements.
+    """
     found: list[Statement] = []
     at = 0
     while at < len(body):
@@ -209,7 +281,7 @@ def _operators(node: Node) -> int:
     return (node.kind not in {"ref", "const", "loop", "index"}) + sum(map(_operators, node.args))
 
 
-def _name_repetitions(module: Module) -> None:
+def _name_repetitions(module: Module) -> list[Net]:
     """Give a net to concatenations and chains of equal operands, so that a loop can assign the operands."""
     done: dict[Node, Node | None] = {}
     extra: list[Assignment] = []
@@ -225,6 +297,7 @@ def _name_repetitions(module: Module) -> None:
             done[each.set.value] = None
     change_all(module, change)
     module.assignments = [inner for each in (*module.assignments, *extra) for inner in _split(each)]
+    return [each.set.target.data[0] for each in extra]
 
 
 def _split(assignment: Assignment) -> list[Assignment]:
@@ -233,21 +306,21 @@ def _split(assignment: Assignment) -> list[Assignment]:
     if target.kind != "ref" or value.kind != "cat":
         return [assignment]
     runs = _runs(value.args, _FEWEST)
-    if not any(size >= _FEWEST for _, size in runs):
+    if not any(repeats for _, _, repeats in runs):
         return [assignment]
     found = []
     (net, low) = target.data
-    for first, size in runs:
+    for first, size, repeats in runs:
         parts = value.args[first : first + size]
-        for part in parts if size >= _FEWEST else [cat(parts)]:
+        for part in parts if repeats else [cat(parts)]:
             found.append(Assignment(Set(ref(net, low, part.width), part), assignment.place))
             low += part.width
     return found
 
 
-def _runs(nodes: Sequence[Node], fewest: int) -> list[tuple[int, int]]:
-    """Return first and number of operands of runs of equal operands; operands between runs are one run."""
-    found: list[tuple[int, int]] = []
+def _runs(nodes: Sequence[Node], fewest: int) -> list[tuple[int, int, bool]]:
+    """Return runs of operands: the first operand, the number of operands, and whether the operands are equal."""
+    found: list[tuple[int, int, bool]] = []
     at, loose = 0, 0
     while at < len(nodes):
         size = 1
@@ -255,33 +328,36 @@ def _runs(nodes: Sequence[Node], fewest: int) -> list[tuple[int, int]]:
             size += 1
         if size >= fewest and not _has_loop(nodes[at]) and unified(nodes[at : at + size]) is not nodes[at]:
             if loose < at:
-                found.append((loose, at - loose))
-            found.append((at, size))
+                found.append((loose, at - loose, False))
+            found.append((at, size, True))
             at = loose = at + size
         else:
             at += 1
     if loose < at:
-        found.append((loose, at - loose))
+        found.append((loose, at - loose, False))
     return found
 
 
 def _named_repetition(module: Module, node: Node, extra: list[Assignment]) -> Node | None:
-    """Return an expression in which runs of equal operands are nets; ``None`` without runs."""
+    """Return an expression in which runs of equal operands are nets.
+
+    ``None`` without runs.
+    """
     is_chain = node.kind in {"or", "and", "xor", "add"}
     if not is_chain and node.kind != "cat":
         return None
     fewest = _FEWEST_OPERANDS if is_chain else _FEWEST
     runs = _runs(node.args, fewest)
-    if not any(size >= fewest for _, size in runs):
+    if not any(repeats for _, _, repeats in runs):
         return None
     operands: list[Node] = []
-    for first, size in runs:
+    for first, size, repeats in runs:
         parts = node.args[first : first + size]
-        if size < fewest:
+        if not repeats:
             operands += parts
             continue
         width = parts[0].width
-        net = Net(module.names.unique(*_run_names(node, parts[0])), width * size)
+        net = Net("", width * size, wanted=_run_names(node, parts[0]))
         module.nets.append(net)
         extra.append(Assignment(Set(ref(net), make("cat", net.width, parts)), node.place))
         if is_chain and width == 1 and node.kind != "add":
@@ -295,13 +371,13 @@ def _named_repetition(module: Module, node: Node, extra: list[Assignment]) -> No
     return operands[0] if len(operands) == 1 else make(node.kind, node.width, operands, node.data)
 
 
-def _run_names(node: Node, part: Node) -> list[str]:
+def _run_names(node: Node, part: Node) -> tuple[str, ...]:
     """Return wanted names for the net of a run of operands."""
     names = [*list(candidates(node.place, node.kind))[:2], *list(candidates(part.place, part.kind))[:2]]
     nets = [each.data[0].name for each in each_ref(iter([part]))][:1]
     end = "terms" if node.kind != "cat" else "bits"
     wanted = [f"{name}_{end}" for name in names[:1]] + [f"{net}_{name}_{end}" for net in nets for name in names[:1]]
-    return [*wanted, *(f"{net}_{end}" for net in nets), *(f"{name}_{end}" for name in names[1:]), f"operand_{end}"]
+    return (*wanted, *(f"{net}_{end}" for net in nets), *(f"{name}_{end}" for name in names[1:]), f"operand_{end}")
 
 
 def _shape(node: Node) -> Any:
@@ -317,21 +393,35 @@ def _roll_assignments(module: Module) -> None:
     """Replace equal assignments to the ranges of one net by a loop."""
     groups: dict[Any, list[Assignment]] = defaultdict(list)
     for each in module.assignments:
-        target = each.set.target
-        if target.kind == "ref" and target.width < target.data[0].width:
-            groups[id(target.data[0]), target.width, _shape(each.set.value)].append(each)
+        place = each.set.target
+        if place.kind == "ref" and place.width < place.data[0].width:
+            groups[id(place.data[0]), place.width, _shape(each.set.value)].append(each)
     gone: set[int] = set()
     rolled: dict[int, Assignment] = {}
     for members in groups.values():
         members.sort(key=lambda each: each.set.target.data[1])
         targets = [each.set.target for each in members]
-        if len(members) < _FEWEST or (target := unified(targets)) is None:
-            continue
-        value = unified([each.set.value for each in members])
-        if value is None or (value.kind == "const"):
-            continue
-        gone |= {id(each) for each in members}
-        rolled[id(members[0])] = Assignment(Set(target, value), members[0].place, len(members))
+        values, at = [each.set.value for each in members], 0
+        while len(members) - at >= _FEWEST:
+            size = _longest(targets[at:], values[at:])
+            run = slice(at, at + size)
+            target, value = unified(targets[run]), unified(values[run])
+            if size >= _FEWEST and target is not None and value is not None and value.kind != "const":
+                gone |= {id(each) for each in members[at : at + size]}
+                rolled[id(members[at])] = Assignment(Set(target, value), members[at].place, size)
+            at += size
     module.assignments = [
         rolled.get(id(each), each) for each in module.assignments if id(each) not in gone or id(each) in rolled
     ]
+
+
+def _longest(targets: Sequence[Node], values: Sequence[Node]) -> int:
+    """Return the length of the longest run of assignments from the first on with a common loop."""
+    low, high = 1, len(targets)
+    while low < high:
+        size = (low + high + 1) // 2
+        if unified(targets[:size]) is None or unified(values[:size]) is None:
+            high = size - 1
+        else:
+            low = size
+    return low

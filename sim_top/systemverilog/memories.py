@@ -1,4 +1,4 @@
-"""Behavioural models of memories, each in a wrapper module that a macro can replace."""
+"""Behavioural models of memories, in wrapper modules for replacement by macros."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def memory_body(module: Any) -> list[str]:
             "  initial begin",
         ]
         if len(set(init)) == 1:
-            lines.append(f"    for (int i = 0; i < {depth}; i++) memory[i] = {constant(init[0], width)};")
+            lines.append(f"    for (int unsigned i = 0; i < {depth}; i++) memory[i] = {constant(init[0], width)};")
         else:
             lines += [f"    memory[{at}] = {constant(value, width)};" for at, value in enumerate(init)]
         lines += ["  end", ""]
     if memory._write_ports:
-        lines.append("  always_ff @(posedge clk) begin")
+        lines.append(f"  {'always' if any(init) else 'always_ff'} @(posedge clk) begin")
         for number, write in enumerate(memory._write_ports):
             lines += _write(write, "write" if len(memory._write_ports) == 1 else f"write_{number}")
         lines += ["  end", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from vlane.sim_top.systemverilog.keywords import RESERVED
@@ -13,15 +13,18 @@ _NUMBER = re.compile(r"_(\d+)(?=_|$)")
 
 
 class Names:
-    """Names that a module uses."""
+    """Used names of a module."""
 
     def __init__(self) -> None:
         self._used: set[str] = set(RESERVED)
         self.numbered = 0
-        """Names that only a number distinguishes from another name."""
+        """Names with a number at the end."""
 
     def unique(self, *wanted: str) -> str:
-        """Return the first free name; if none is free, the first one with a number."""
+        """Return the first free name.
+
+        If no name is free, the first name gets a number.
+        """
         plain = [re.sub(r"_+", "_", re.sub(r"\W", "_", name)).strip("_") or "value" for name in wanted]
         plain = [f"n{name}" if name[0].isdigit() else name for name in plain]
         for name in plain:
@@ -38,9 +41,12 @@ class Names:
     def families(
         self, signals: list[Any], names: dict[int, str], registers: set[int]
     ) -> Iterator[tuple[str, list[Any]]]:
-        """Yield a name and the signals of its vector, lowest first; most vectors have one signal.
+        """Yield a name and the signals of its vector, lowest first.
 
-        Signals are one vector if their names differ only by a number from 0 on, or if one line of a loop creates them.
+        Most vectors have one signal.
+
+
+        Signals are one vector if their names differ only by a number, or if one line of a loop creates them.
 
         Parameters
         ----------
@@ -51,26 +57,29 @@ class Names:
         registers : set of int
             Ids of the registers.
         """
-        groups: dict[Any, list[tuple[int, Any]]] = defaultdict(list)
+        groups: dict[Any, list[tuple[tuple[int, ...], Any]]] = defaultdict(list)
         for signal in signals:
-            name, kind = names[id(signal)], (len(signal), id(signal) in registers, bool(signal.reset_less))
-            if found := _NUMBER.search(name):
-                groups[_NUMBER.sub("_#", name, count=1), kind].append((int(found[1]), signal))
+            name, kind = names[id(signal)], (id(signal) in registers, bool(signal.reset_less))
+            if numbers := _NUMBER.findall(name):
+                groups[_NUMBER.sub("_#", name), kind].append((tuple(map(int, numbers)), signal))
             else:
-                groups[name, kind, signal.src_loc].append((len(groups[name, kind, signal.src_loc]), signal))
+                key = name, kind, signal.src_loc
+                groups[key].append(((len(groups[key]),), signal))
+        plain = {names[id(signal)] for signal in signals} | self._used
         for key, members in groups.items():
-            ordered = [signal for _, signal in sorted(members, key=lambda each: each[0])]
-            numbers = sorted(number for number, _ in members)
-            if len(members) == 1 or numbers != list(range(len(members))):
-                for _, signal in members:
-                    yield self.unique(*self._alternatives(names[id(signal)])), [signal]
-                continue
             base = key[0].replace("_#", "")
-            yield self.unique(base, plural(base), f"all_{base}"), ordered
+            if len(members) == 1 and (base == key[0] or base not in plain):
+                _, signal = members[0]
+                yield self.unique(names[id(signal)], f"{names[id(signal)]}_value"), [signal]
+                continue
+            ordered = [signal for _, signal in sorted(members, key=lambda each: each[0])]
+            wanted = (plural(base), f"all_{base}") if base in plain and base != key[0] else (base, plural(base))
+            yield self.unique(*wanted), ordered
 
-    @staticmethod
-    def _alternatives(name: str) -> Iterable[str]:
-        return (name, f"{name}_value")
+
+def text_name(port: str) -> str:
+    """Return the name in the text of a block's port: ``heads_request`` for ``heads__request``."""
+    return port.replace("__", "_")
 
 
 def plural(name: str) -> str:

@@ -12,6 +12,10 @@ from weakref import WeakValueDictionary
 
 _BITWISE = {"and", "or", "xor"}
 _TRUNCATES = {"add", "sub", "mul", "neg", "not", *_BITWISE}
+_ORDERED = {"lt": "gt", "ge": "le", "gt": "lt", "le": "ge"}
+"""Comparisons, and each with its operands exchanged."""
+UNSIGNED = False
+"""Data of a comparison or shift of unsigned operands."""
 _INVERSE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
@@ -28,16 +32,23 @@ class Net:
         ``input``, ``output``, ``logic`` or, for a register, ``register``.
     meaning : str
         Comment of a port, one line.
+    wanted : tuple of str
+        Wanted names of a net that has no name yet, the best one first.
     """
 
-    __slots__ = ("kind", "meaning", "name", "width")
+    __slots__ = ("kind", "meaning", "name", "wanted", "width")
 
-    def __init__(self, name: str, width: int, kind: str = "logic", meaning: str = "") -> None:
-        self.name, self.width, self.kind, self.meaning = name, width, kind, meaning
+    def __init__(
+        self, name: str, width: int, kind: str = "logic", meaning: str = "", wanted: tuple[str, ...] = ()
+    ) -> None:
+        self.name, self.width, self.kind, self.meaning, self.wanted = name, width, kind, meaning, wanted
 
 
 class Node:
-    """Expression of ``width`` bits; equal expressions are one object.
+    """Expression of ``width`` bits.
+
+    Equal expressions are one object.
+
 
     Parameters
     ----------
@@ -57,7 +68,7 @@ class Node:
     def __init__(self, kind: str, width: int, args: tuple[Node, ...], data: Any) -> None:
         self.kind, self.width, self.args, self.data = kind, width, args, data
         self.place: Any = None
-        """Source location of the first value that made the expression."""
+        """Source location of the first value with this expression."""
 
 
 _KNOWN: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
@@ -88,7 +99,7 @@ def index(net: Net, stride: int, offset: int, at: Node, width: int) -> Node:
     return make("index", width, (at,), (net, stride, offset))
 
 
-def cut(node: Node, low: int, width: int) -> Node:
+def cut(node: Node, low: int, width: int) -> Node:  # noqa: PLR0911 - one return for each kind
     """Return bits of an expression."""
     if low == 0 and width == node.width:
         return node
@@ -145,16 +156,18 @@ def sext(node: Node, width: int) -> Node:
 
 
 def cat(parts: Iterable[Node]) -> Node:
-    """Return a concatenation, lowest part first; adjacent bits of a net are one part."""
+    """Return a concatenation, lowest part first.
+
+    Adjacent bits of a net are one part.
+    """
     flat: list[Node] = []
     for part in (inner for each in parts for inner in (each.args if each.kind == "cat" else (each,))):
         last = flat[-1] if flat else None
         if part.width == 0:
             continue
-        if last is not None and last.kind == part.kind == "ref" and last.data[0] is part.data[0]:
-            if last.data[1] + last.width == part.data[1]:
-                flat[-1] = ref(last.data[0], last.data[1], last.width + part.width)
-                continue
+        if last is not None and _adjacent(last, part):
+            flat[-1] = ref(last.data[0], last.data[1], last.width + part.width)
+            continue
         if last is not None and last.kind == part.kind == "const":
             flat[-1] = const(last.data | part.data << last.width, last.width + part.width)
             continue
@@ -166,6 +179,13 @@ def cat(parts: Iterable[Node]) -> Node:
     return make("cat", sum(part.width for part in flat), flat)
 
 
+def _adjacent(low: Node, high: Node) -> bool:
+    """Return whether two expressions are adjacent bits of one net."""
+    if low.kind != "ref" or high.kind != "ref":
+        return False
+    return low.data[0] is high.data[0] and low.data[1] + low.width == high.data[1]
+
+
 def inverted(node: Node) -> Node:
     """Return the bitwise complement."""
     if node.kind == "not":
@@ -175,7 +195,7 @@ def inverted(node: Node) -> Node:
     if node.kind in _INVERSE:
         return make(_INVERSE[node.kind], 1, node.args, node.data)
     if node.kind == "any":
-        return make("eq", 1, (node.args[0], const(0, node.args[0].width)), False)
+        return make("eq", 1, (node.args[0], const(0, node.args[0].width)), UNSIGNED)
     return make("not", node.width, (node,))
 
 
@@ -210,7 +230,10 @@ def reduced(kind: str, node: Node) -> Node:
 
 
 def operator(kind: str, width: int, *args: Node, signed: bool = False) -> Node:
-    """Return an operator's node; ``and``, ``or``, ``xor`` and ``add`` take any number of operands."""
+    """Return an operator's node.
+
+    ``and``, ``or``, ``xor`` and ``add`` take any number of operands.
+    """
     if kind == "not":
         return inverted(args[0])
     if kind in {*_BITWISE, "add"}:
@@ -219,12 +242,59 @@ def operator(kind: str, width: int, *args: Node, signed: bool = False) -> Node:
         return const(args[0].data - args[1].data if kind == "sub" else -args[0].data, width)
     if kind in {"shl", "shr", "sar"} and args[1].kind == "const":
         return _shifted(kind, width, args[0], args[1].data)
-    if kind in _INVERSE and all(each.kind == "const" for each in args) and not signed:
-        a, b = (each.data for each in args)
-        return const({"eq": a == b, "ne": a != b, "lt": a < b, "ge": a >= b, "gt": a > b, "le": a <= b}[kind], 1)
-    if kind in {"eq", "ne"} and args[0].width == 1 and args[1].kind == "const":
-        return args[0] if args[1].data == (kind == "eq") else inverted(args[0])
+    if kind in _INVERSE and not signed:
+        return _comparison(kind, *args)
     return make(kind, width, args, signed)
+
+
+def _comparison(kind: str, one: Node, other: Node) -> Node:
+    """Return an unsigned comparison."""
+    if one.kind == other.kind == "const":
+        a, b = one.data, other.data
+        return const({"eq": a == b, "ne": a != b, "lt": a < b, "ge": a >= b, "gt": a > b, "le": a <= b}[kind], 1)
+    if kind in _ORDERED:
+        return _at_the_end(kind, one, other) or make(kind, 1, (one, other), UNSIGNED)
+    if other.kind == "const" and one.kind in {"cat", "zext"}:
+        one, other = _without_constants(one, other)
+        if one.kind == "const":
+            return const((one is other) == (kind == "eq"), 1)
+    if other.kind == "const" and one.width == 1:
+        return one if other.data == (kind == "eq") else inverted(one)
+    return make(kind, 1, (one, other), UNSIGNED)
+
+
+def _without_constants(node: Node, wanted: Node) -> tuple[Node, Node]:
+    """Return the operands of a comparison without their constant bits.
+
+    Two different constants if these bits differ.
+    """
+    parts = node.args if node.kind == "cat" else (node.args[0], const(0, node.width - node.args[0].width))
+    kept, values, at = [], [], 0
+    for part in parts:
+        value = cut(wanted, at, part.width)
+        at += part.width
+        if part.kind != "const":
+            kept.append(part)
+            values.append(value)
+        elif part is not value:
+            return const(0, 1), const(1, 1)
+    return (cat(kept), cat(values)) if kept else (const(0, 1), const(0, 1))
+
+
+def _at_the_end(kind: str, one: Node, other: Node) -> Node | None:
+    """Return an unsigned comparison with the least or greatest value as a constant or an equality, otherwise ``None``.
+
+    Linters warn of such comparisons.
+    """
+    if one.kind == "const":
+        kind, one, other = _ORDERED[kind], other, one
+    least = other.data == 0
+    if other.kind != "const" or not (least or other.data == (1 << one.width) - 1):
+        return None
+    if kind in {"lt", "ge"} if least else kind in {"gt", "le"}:
+        return const(kind in {"ge", "le"}, 1)
+    equal = operator("eq", 1, one, other)
+    return equal if kind in {"le", "ge"} else inverted(equal)
 
 
 def _chain(kind: str, width: int, args: tuple[Node, ...]) -> Node:
@@ -255,7 +325,10 @@ def _shifted(kind: str, width: int, node: Node, amount: int) -> Node:
 
 
 def rewritten(node: Node, change: Callable[[Node], Node | None], done: dict[Node, Node]) -> Node:
-    """Return an expression with nodes replaced; ``change`` returns ``None`` for a node that it keeps."""
+    """Return an expression with nodes replaced.
+
+    ``change`` returns ``None`` for a node without a change.
+    """
     found = done.get(node)
     if found is None:
         found = change(node)

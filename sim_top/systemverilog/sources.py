@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from amaranth import tracer
 
 _MOST_FRAMES = 6
+_STATEMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr | ast.keyword
 _HDL = re.compile(r"(?!.*/amaranth/).*/(hdl/.*)")
 _PLAIN = {"m", "_", "i", "self", "found", "result", "value", "values", "item", "elaborate", "eq", "comb", "sync"}
 _HINTS = {
@@ -38,14 +39,14 @@ _HINTS = {
 }  # fmt: skip - one row for each kind of operator would be longer than the module
 
 
-class Place(tuple[str, int]):
+class Place(tuple[str, int]):  # noqa: SLOT001 - a tuple cannot have slots with values
     """File and line of a value, and of the calls in ``hdl`` that led to it, innermost first."""
 
     frames: tuple[tuple[str, int], ...]
 
 
 class Function(NamedTuple):
-    """Method that contains a place.
+    """Method around a place.
 
     Parameters
     ----------
@@ -106,9 +107,12 @@ def candidates(place: Any, kind: str) -> Iterator[str]:
         if function and function.strip("_") not in _PLAIN:
             functions.append(function.strip("_"))
     yield from functions
-    hint = _HINTS.get(kind, "value")
-    yield from (f"{target}_{hint}" for target in targets)
-    yield from (f"{function}_{hint}" for function in functions)
+    yield from (f"{name}_{hint(kind)}" for name in (*targets, *functions))
+
+
+def hint(kind: str) -> str:
+    """Return the last word of an expression's name, from its operator."""
+    return _HINTS.get(kind, "value")
 
 
 def method_of(place: Any, files: Collection[Path]) -> Function | None:
@@ -150,9 +154,11 @@ def _statements(file: str) -> list[tuple[int, int, ast.AST, str | None]]:
         for child in ast.iter_child_nodes(node):
             inner = child.name if isinstance(child, ast.FunctionDef) else function
             is_eq = isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr == "eq"
-            if is_eq or isinstance(
-                child, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr | ast.keyword
-            ):
+            is_statement = isinstance(child, _STATEMENTS)
+            if isinstance(child, ast.With):
+                last = max(item.context_expr.end_lineno or child.lineno for item in child.items)
+                found.append((child.lineno, last, child, inner))
+            if isinstance(child, ast.stmt | ast.expr | ast.keyword) and (is_eq or is_statement):
                 found.append((child.lineno, child.end_lineno or child.lineno, child, inner))
             walk(child, inner)
 

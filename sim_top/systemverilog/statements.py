@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Signal, Value
@@ -39,7 +41,10 @@ class If:
 
 @dataclass(slots=True)
 class Case:
-    """Selection by a value; labels are patterns of 0, 1 and -."""
+    """Selection by a value.
+
+    Labels are patterns of 0, 1 and -.
+    """
 
     test: Node
     arms: list[tuple[tuple[str, ...], list[Statement]]]
@@ -48,7 +53,7 @@ class Case:
 
 @dataclass(slots=True)
 class Repeat:
-    """Statements that are repeated for each value of a loop variable."""
+    """Statements repeated for each value of a loop variable."""
 
     count: int
     body: list[Statement]
@@ -58,7 +63,10 @@ Statement = Set | If | Case | Repeat
 
 
 def if_conditions(stmt: Switch) -> list[Value | None] | None:
-    """Return the conditions of a switch that was written as If, Elif and Else (``None``); ``None`` for a real switch."""
+    """Return the conditions of If, Elif and Else (``None``) that became a switch.
+
+    ``None`` for a real switch.
+    """
     parts = list(stmt.test.parts) if isinstance(stmt.test, Concat) else [stmt.test]
     found: list[Value | None] = []
     if any(len(part) != 1 for part in parts):
@@ -90,7 +98,7 @@ def values_of(stmts: Iterable[Any]) -> Iterator[Value]:
 
 
 class Folder:
-    """Translation of combinational statements to one expression for each range of bits.
+    """Translation of combinational statements to an expression per range of bits.
 
     Parameters
     ----------
@@ -103,23 +111,26 @@ class Folder:
         self._assigned: dict[int, set[int]] = {}
 
     def assigned(self, stmt: Any) -> set[int]:
-        """Return the ids of the signals that a statement assigns."""
+        """Return the ids of a statement's targets."""
         if id(stmt) not in self._assigned:
             self._assigned[id(stmt)] = {id(signal) for signal in stmt._lhs_signals()}
         return self._assigned[id(stmt)]
 
     def ranges(self, stmts: Sequence[Any], target: Signal) -> list[tuple[int, int]]:
-        """Return the ranges of bits (first, end) of a signal that are assigned separately."""
+        """Return the separately assigned ranges of bits (first, end) of a signal."""
         edges = {0, len(target)}
         for stmt in self._each(stmts, target):
             for _, _, signal, low, high in self._places(stmt.lhs, 0, len(stmt.lhs)):
                 if signal is target:
                     edges |= {low, high}
         ordered = sorted(edges)
-        return list(zip(ordered, ordered[1:], strict=False))
+        return list(pairwise(ordered))
 
     def folded(self, stmts: Iterable[Any], target: Signal, low: int, high: int, current: Node) -> Node:
-        """Return the value of bits ``low`` to ``high`` (excluded) after statements; ``current`` is their value before."""
+        """Return bits ``low`` to ``high`` (excluded) after statements.
+
+        ``current`` is their value before.
+        """
         for stmt in stmts:
             if id(target) not in self.assigned(stmt):
                 continue
@@ -140,13 +151,13 @@ class Folder:
     def _branches(self, stmt: Switch, target: Signal, low: int, high: int, current: Node) -> Node:
         conditions, other = if_conditions(stmt), current
         found: list[tuple[tuple[str, ...], Node, Node]] = []
-        test = None if conditions else self._values.of(stmt.test)
+        test = self._values.of(stmt.test) if not conditions else None
         for number, (patterns, body, _) in enumerate(stmt.cases):
             value = self.folded(body, target, low, high, current)
             if patterns is None:
                 other = value
                 break
-            test_ = self._values.of(conditions[number]) if conditions else matches(test, patterns)
+            test_ = matches(test, patterns) if test is not None else self._values.of((conditions or [])[number])
             found.append((patterns, test_, value))
         if test is not None and len(found) > 2:
             indexed = looked_up(test, [(patterns, value) for patterns, _, value in found], other)
@@ -154,6 +165,7 @@ class Folder:
                 return indexed
         for _, test_, value in reversed(found):
             other = cond(test_, value, other)
+            other.place = other.place or stmt.src_loc
         return other
 
     def _each(self, stmts: Iterable[Any], target: Signal) -> Iterator[Assign]:
@@ -168,7 +180,7 @@ class Folder:
     def _places(
         self, lhs: Value, start: int, stop: int
     ) -> Iterator[tuple[tuple[Callable[[], Node], ...], int, Any, int, int]]:
-        """Yield conditions, first bit within the value, signal, first and end bit of each place that is assigned."""
+        """Yield conditions, first bit within the value, signal, first and end bit of each assigned place."""
         if isinstance(lhs, Signal):
             yield (), 0, lhs, start, min(stop, len(lhs))
         elif isinstance(lhs, Operator):
@@ -195,19 +207,19 @@ class Folder:
             test, seen = self._values.of(lhs.test), list[tuple[str, ...]]()
             for patterns, inner in lhs.cases:
                 before = tuple(seen)
-                yield (lambda p=patterns, b=before: _first_match(test, p, b)), inner, 0
+                yield partial(_first_match, test, patterns, before), inner, 0
                 seen.append(patterns)
         elif isinstance(lhs, Part):
             offset = self._values.of(lhs.offset)
             for number in range(min(-(-len(lhs.value) // lhs.stride), 1 << offset.width)):
                 pattern = (format(number, f"0{offset.width}b"),)
                 inner = Slice(lhs.value, number * lhs.stride, min(number * lhs.stride + lhs.width, len(lhs.value)))
-                yield (lambda p=pattern: matches(offset, p)), inner, 0
+                yield partial(matches, offset, pattern), inner, 0
         else:
             raise UnwritableError(f"target {lhs!r} cannot be written as SystemVerilog")
 
     def clocked(self, stmts: Iterable[Any], targets: set[int]) -> list[Statement]:
-        """Return the statements that assign some of the registers ``targets`` (ids of signals)."""
+        """Return the statements for some of the registers ``targets`` (ids of signals)."""
         found: list[Statement] = []
         for stmt in stmts:
             if not self.assigned(stmt) & targets:

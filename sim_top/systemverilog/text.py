@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vlane.sim_top.systemverilog.cycles import circular
+from vlane.parameters import Parameters
 from vlane.sim_top.systemverilog.design import Assignment, Module, Part, Process
 from vlane.sim_top.systemverilog.expressions import WIDTH, Expressions, constant
 from vlane.sim_top.systemverilog.memories import memory_body
@@ -18,6 +18,10 @@ from vlane.sim_top.systemverilog.sources import method_of, shown_place
 from vlane.sim_top.systemverilog.statements import Case, If, Set, Statement
 
 _COMMENT = 105
+RESETS = ("sync", "async")
+"""Kinds of reset."""
+POLARITIES = ("high", "low")
+"""Active levels of a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class Options:
     polarity : str
         ``high`` (port ``rst``) or ``low`` (port ``rst_n``).
     initial : bool
-        Whether registers have initial values for simulation and FPGAs.
+        Whether registers have initial values for simulation and FPGAs. Their processes are then ``always``, because
+        ``always_ff`` forbids other writers.
     prefix : str
         Prefix of the names of the parts; by default the name of the top and an underscore.
     sources : bool
@@ -44,10 +49,24 @@ class Options:
     prefix: str = ""
     sources: bool = False
 
+    @property
+    def reset_port(self) -> str:
+        """Name of the reset port."""
+        return "rst" if self.polarity == "high" else "rst_n"
+
 
 def body_of(module: Module, options: Options) -> str:
     """Return a module's text with ``@NAME@`` in place of its name."""
     return _Text(module, options).text()
+
+
+def port_meaning(port: Net, module: Module, options: Options) -> str:
+    """Return the comment of a port."""
+    if port.name == module.clock:
+        return "Clock, rising edge."
+    if port.name == module.reset:
+        return f"Reset, {'synchronous' if options.reset == 'sync' else 'asynchronous'}, active {options.polarity}."
+    return port.meaning.replace("``", "")
 
 
 class _Text:
@@ -75,7 +94,7 @@ class _Text:
         for paragraph in doc.replace("``", "").split("\n\n"):
             lines += ["//", *(f"// {line}" for line in textwrap.wrap(" ".join(paragraph.split()), _COMMENT))]
         parameters = getattr(component, "parameters", None)
-        if hasattr(parameters, "items"):
+        if isinstance(parameters, Parameters):
             given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
             lines += ["//", *(f"// {line}" for line in textwrap.wrap(f"Parameters: {given}", _COMMENT))]
         if self._options.sources:
@@ -90,22 +109,14 @@ class _Text:
         for number, (port, kind) in enumerate(zip(ports, kinds, strict=True)):
             comma = "," if number + 1 < len(ports) else ""
             head = f"  {kind:{widest}} {port.name + comma:{longest}}"
-            words = textwrap.wrap(self._meaning(port), max(40, WIDTH - len(head) - 4))
+            words = textwrap.wrap(port_meaning(port, self._m, self._options), max(40, WIDTH - len(head) - 4))
             yield f"{head} // {words[0]}" if words else head.rstrip()
             for more in words[1:]:
                 yield f"{'':{len(head)}} // {more}"
 
-    def _meaning(self, port: Net) -> str:
-        if port.name == self._m.clock:
-            return "Clock, rising edge."
-        if port.name == self._m.reset:
-            kind = "synchronous" if self._options.reset == "sync" else "asynchronous"
-            return f"Reset, {kind}, active {self._options.polarity}."
-        return port.meaning.replace("``", "")
-
     def _contents(self) -> list[str]:
         m = self._m
-        lines = ["", *_declarations(m.nets, circular(m)), ""]
+        lines = ["", *_declarations(m.nets, m.split), ""]
         if self._options.initial and any(process.resets for process in m.processes):
             lines += ["  initial begin"]
             lines += [f"    {self._set(each, '=')};" for process in m.processes for each in process.resets]
@@ -133,7 +144,8 @@ class _Text:
         classes = type(m.component).__mro__[:-1] if m.component is not None else ()
         files = {Path(inspect.getsourcefile(cls) or "").resolve() for cls in classes}
         loops: dict[tuple[str, int], list[Assignment]] = {}
-        for each in (*m.assignments, *m.processes):
+        written: list[Assignment | Process] = [*m.assignments, *m.processes]
+        for each in written:
             method = method_of(each.place, files)
             doc = method.doc if method else ""
             texts = found.setdefault(doc, [])
@@ -158,7 +170,9 @@ class _Text:
         """Return a loop of continuous assignments."""
         i, net = self._loop, members[0].set.target.data[0]
         label = self._m.names.unique(f"g_{net.name}")
+        self._words.generates = True
         inner = [line for each in members for line in self._statement(each.set, "    ", "assign ", "=")]
+        self._words.generates = False
         return [f"  for (genvar {i} = 0; {i} < {members[0].count}; {i}++) begin : {label}", *inner, "  end"]
 
     def _set(self, each: Set, equals: str) -> str:
@@ -178,7 +192,8 @@ class _Text:
         edges = f"posedge {m.clock}"
         if process.resets and options.reset == "async":
             edges += f" or {'posedge' if options.polarity == 'high' else 'negedge'} {m.reset}"
-        lines = [f"  always_ff @({edges}) begin"]
+        kind = "always" if process.resets and options.initial else "always_ff"
+        lines = [f"  {kind} @({edges}) begin"]
         if not process.resets:
             return [*lines, *self._body(process.body, "    "), "  end"]
         lines.append(f"    if ({'' if options.polarity == 'high' else '!'}{m.reset}) begin")
@@ -199,7 +214,7 @@ class _Text:
                 lines += self._case(each, pad)
             else:
                 i = self._loop
-                lines.append(f"{pad}for (int {i} = 0; {i} < {each.count}; {i}++) begin")
+                lines.append(f"{pad}for (int unsigned {i} = 0; {i} < {each.count}; {i}++) begin")
                 lines += [*self._body(each.body, pad + "  "), f"{pad}end"]
         return lines
 
@@ -250,7 +265,10 @@ def _kind(width: int) -> str:
 
 
 def _declarations(nets: list[Net], split: set[Net]) -> Iterator[str]:
-    """Yield declarations; neighbours of equal width share a line.
+    """Yield declarations.
+
+    Neighbours of equal width share a line.
+
 
     Vectors in ``split`` depend on their own bits. Verilator is told to follow their bits separately, otherwise it
     reports circular logic.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from vlane.sim_top.systemverilog.design import Assignment, Module
 from vlane.sim_top.systemverilog.nodes import Net, Node, cut, make, rebuilt, ref, rewritten
-from vlane.sim_top.systemverilog.sources import candidates
+from vlane.sim_top.systemverilog.sources import candidates, hint
 from vlane.sim_top.systemverilog.statements import Case, If, Repeat, Set, Statement
 
 _LONGEST = 36
@@ -17,15 +17,17 @@ _CONNECTED = 60
 _LEAVES = {"ref", "const", "loop"}
 
 
-def tidy(module: Module) -> None:
-    """Simplify a module in place."""
+def tidy(module: Module) -> list[Net]:
+    """Simplify a module in place, and return its nets that have only wanted names."""
     _merge_outputs(module)
     _follow_aliases(module)
     _drop_unread(module)
     _connect_directly(module)
-    _share(module)
+    wires = _share(module)
+    _follow_aliases(module)
     _drop_unread(module)
-    module.unused = list(_unread_bits(module))
+    kept = set(module.nets)
+    return [net for net in wires if net in kept]
 
 
 def set_nodes(module: Module) -> Iterator[Set]:
@@ -34,16 +36,17 @@ def set_nodes(module: Module) -> Iterator[Set]:
         yield each.set
     for process in module.processes:
         yield from process.resets
-        yield from _sets(process.body)
+        yield from body_sets(process.body)
 
 
-def _sets(body: list[Statement]) -> Iterator[Set]:
+def body_sets(body: list[Statement]) -> Iterator[Set]:
+    """Yield every assignment of statements."""
     for each in body:
         if isinstance(each, Set):
             yield each
         else:
             for _, inner in blocks(each):
-                yield from _sets(inner)
+                yield from body_sets(inner)
 
 
 def blocks(statement: If | Case | Repeat) -> Iterator[tuple[object, list[Statement]]]:
@@ -56,7 +59,10 @@ def blocks(statement: If | Case | Repeat) -> Iterator[tuple[object, list[Stateme
 
 
 def change_all(module: Module, change: Callable[[Node], Node | None], *, targets: bool = False) -> None:
-    """Rewrite every expression of a module; ``targets`` includes the nets that are assigned."""
+    """Rewrite every expression of a module.
+
+    ``targets`` includes the nets that are assigned.
+    """
     done: dict[Node, Node] = {}
 
     def new(node: Node) -> Node:
@@ -144,7 +150,7 @@ def _driving(module: Module) -> Counter[Net]:
 
 
 def _merge_outputs(module: Module) -> None:
-    """Let a local net that only feeds an output be that output."""
+    """Replace a local net that only feeds an output by the output."""
     drivers = _driving(module)
     local = set(module.nets)
     replaced: dict[Net, Net] = {}
@@ -276,40 +282,18 @@ def length(node: Node, done: dict[Node, int]) -> int:
 
 
 def must_be_named(node: Node) -> list[Node]:
-    """Return the operands that the text of a node can only use by a name."""
+    """Return the operands of a node without a text of their own."""
     if node.kind == "bits" or (node.kind == "sext" and node.args[0].kind != "ref"):
         return [node.args[0]]
     return []
 
 
-def _share(module: Module) -> None:
-    """Give a net to each expression that is used several times, or whose bits are used."""
-    uses: Counter[Node] = Counter()
-    users: dict[Node, str] = {}
-    forced: set[Node] = set()
-    seen: set[Node] = set()
+def _share(module: Module) -> list[Net]:
+    """Give a net to each expression that is used several times, or whose bits are used.
 
-    def visit(node: Node, reader: str) -> None:
-        uses[node] += 1
-        users.setdefault(node, reader)
-        if node not in seen:
-            seen.add(node)
-            forced.update(must_be_named(node))
-            for each in node.args:
-                visit(each, reader)
-
-    for each in module.assignments:
-        visit(each.set.value, each.set.target.data[0].name)
-        for inner in each.set.target.args:
-            visit(inner, each.set.target.data[0].name)
-    for process in module.processes:
-        name = process.resets[0].target.data[0].name if process.resets else "state"
-        for root in _body_roots(process.body):
-            visit(root, name)
-    for part in module.parts:
-        for port, node in part.connections:
-            if port.kind == "input":
-                visit(node, port.name)
+    Return these nets.
+    """
+    uses, users, forced = _uses(module)
     sizes: dict[Node, int] = {}
     homes: dict[Node, Node] = {}
     for each in module.assignments:
@@ -318,17 +302,18 @@ def _share(module: Module) -> None:
             homes.setdefault(each.set.value, target)
     chosen = [
         node
-        for node in seen
+        for node in uses
         if node.kind not in _LEAVES
         and node.kind != "index"
         and (node in forced or (uses[node] > 1 and length(node, sizes) > _LONGEST))
     ]  # fmt: skip - the condition is one sentence
     named: dict[Node, Node] = {}
+    wires: list[Net] = []
     for node in _inner_first(module, set(chosen)):
         home = homes.get(node)
         if home is None:
-            name = module.names.unique(*_wire_names(node, users[node]))
-            net = Net(name, node.width)
+            net = Net("", node.width, wanted=_wire_names(node, users[node]))
+            wires.append(net)
             module.nets.append(net)
             home = ref(net)
             module.assignments.append(Assignment(Set(home, node), node.place))
@@ -352,9 +337,39 @@ def _share(module: Module) -> None:
     for each in module.assignments:
         if kept[id(each.set)] is each.set.target:
             each.set.value = inside(originals[id(each.set)])
+    return wires
 
 
-def _body_roots(body: list[Statement]) -> Iterator[Node]:
+def _uses(module: Module) -> tuple[Counter[Node], dict[Node, str], set[Node]]:
+    """Return uses and the name of the first reader of every expression, and the expressions that need a name."""
+    uses: Counter[Node] = Counter()
+    users: dict[Node, str] = {}
+    forced: set[Node] = set()
+
+    def visit(node: Node, reader: str) -> None:
+        uses[node] += 1
+        if node not in users:
+            users[node] = reader
+            forced.update(must_be_named(node))
+            for each in node.args:
+                visit(each, reader)
+
+    for each in module.assignments:
+        for root in (each.set.value, *each.set.target.args):
+            visit(root, each.set.target.data[0].name)
+    for process in module.processes:
+        name = process.resets[0].target.data[0].name if process.resets else "state"
+        for root in body_roots(process.body):
+            visit(root, name)
+    for part in module.parts:
+        for port, node in part.connections:
+            if port.kind == "input":
+                visit(node, port.name)
+    return uses, users, forced
+
+
+def body_roots(body: list[Statement]) -> Iterator[Node]:
+    """Yield every expression that statements read, indices of targets included."""
     for each in body:
         if isinstance(each, Set):
             yield each.value
@@ -365,7 +380,7 @@ def _body_roots(body: list[Statement]) -> Iterator[Node]:
         for test, inner in blocks(each):
             if isinstance(test, Node):
                 yield test
-            yield from _body_roots(inner)
+            yield from body_roots(inner)
 
 
 def _inner_first(module: Module, chosen: set[Node]) -> list[Node]:
@@ -386,13 +401,13 @@ def _inner_first(module: Module, chosen: set[Node]) -> list[Node]:
     return ordered
 
 
-def _wire_names(node: Node, reader: str) -> list[str]:
+def _wire_names(node: Node, reader: str) -> tuple[str, ...]:
     """Return wanted names of an expression's net, the best one first."""
     found = list(candidates(node.place, node.kind))
-    return [*found[:1], *(f"{reader}_{name}" for name in found[:1]), *found[1:], f"{reader}_term"]
+    return (*found[:1], *(f"{reader}_{name}" for name in found[:1]), *found[1:], f"{reader}_{hint(node.kind)}")
 
 
-def _unread_bits(module: Module) -> Iterator[Node]:
+def unread_bits(module: Module) -> Iterator[Node]:
     """Yield the bits of inputs and local nets that nothing reads."""
     read: dict[Net, int] = defaultdict(int)
     for node in each_ref(roots(module)):

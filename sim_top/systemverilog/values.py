@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Shape, Signal, Value
 from amaranth.hdl._ast import Concat, Const, Operator, Part, Slice, SwitchValue
 
-from vlane.sim_top.systemverilog.nodes import Node, cat, cond, const, cut, make, operator, reduced, sext, zext
+from vlane.sim_top.systemverilog.nodes import UNSIGNED, Node, cat, cond, const, cut, make, operator, reduced, sext, zext
 
 _CHAINS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 _COMPARES = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -90,7 +90,10 @@ class Translator:
         return (sext if signed else zext)(node, width)
 
     def _part(self, value: Part) -> Node:
-        """Return bits at a variable offset; bits past the end are 0."""
+        """Return bits at a variable offset.
+
+        Bits past the end are 0.
+        """
         inner, offset, stride = self.of(value.value), self.of(value.offset), value.stride
         last = ((1 << offset.width) - 1) * stride + value.width
         if inner.kind == "ref" and last <= inner.width:
@@ -99,7 +102,7 @@ class Translator:
         bits = (last - 1).bit_length()
         amount = operator("mul", bits, zext(offset, bits), const(stride, bits)) if stride > 1 else offset
         whole = zext(inner, max(inner.width, value.width))
-        return cut(make("shr", whole.width, (whole, amount), False), 0, value.width)
+        return cut(make("shr", whole.width, (whole, amount), UNSIGNED), 0, value.width)
 
     def _operator(self, value: Operator, width: int) -> Node:
         kind, args, size = value.operator, value.operands, len(value)

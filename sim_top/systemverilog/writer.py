@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from vlane.sim_top.systemverilog.cycles import circular
 from vlane.sim_top.systemverilog.design import Builder, Module
-from vlane.sim_top.systemverilog.loops import roll
+from vlane.sim_top.systemverilog.loops import roll, unroll
+from vlane.sim_top.systemverilog.nodes import Net
+from vlane.sim_top.systemverilog.processes import join_processes
 from vlane.sim_top.systemverilog.sources import recorded_places
-from vlane.sim_top.systemverilog.text import Options, body_of
-from vlane.sim_top.systemverilog.tidy import tidy
+from vlane.sim_top.systemverilog.text import Options, body_of, port_meaning
+from vlane.sim_top.systemverilog.tidy import each_ref, roots, tidy, unread_bits
+from vlane.sim_top.systemverilog.values import UnwritableError
+from vlane.sim_top.systemverilog.wires import name_wires
 from vlane.tb.machinery.native.parts import no_collection
+
+_PARTS = """// Parts of the module above. They share its file, which Verilator's -Wall reports by default.
+// verilator lint_off DECLFILENAME
+"""
+_END = "// verilator lint_on DECLFILENAME\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """Port of the top module.
+
+    Parameters
+    ----------
+    name, bits : str, int
+        Name and width in the text.
+    is_input : bool
+        Direction.
+    meaning : str
+        Comment of the port.
+    """
+
+    name: str
+    bits: int
+    is_input: bool
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +75,23 @@ class Written:
     ----------
     modules : dict of str to str
         Text of each distinct module by name, the top first.
+    ports : list of Port
+        Ports of the top in order.
     registers : list of Register
         All registers, for proofs of equivalence.
+    unnamed : list of str
+        Nets of expressions that are named by their reader, because the source has no name for them.
     """
 
     modules: dict[str, str]
+    ports: list[Port]
     registers: list[Register]
+    unnamed: list[str]
 
     def __str__(self) -> str:
         """Return all modules in one text."""
-        return "\n".join(self.modules.values())
+        top, *parts = self.modules.values()
+        return "\n".join([top, _PARTS, *parts, _END] if parts else [top])
 
 
 def written(make: Callable[[], Any], name: str, options: Options | None = None) -> Written:
@@ -87,23 +124,35 @@ class _Writer:
         self._used = {name}
         self._order: list[tuple[str, str]] = []
         self._registers: list[Register] = []
+        self._unnamed: list[str] = []
 
     def written(self, top: Module) -> Written:
         self._module(top)
         self._map(top, (), ())
-        return Written({name: body.replace("@NAME@", name) for name, body in reversed(self._order)}, self._registers)
+        modules = {name: body.replace("@NAME@", name) for name, body in reversed(self._order)}
+        ports = [
+            Port(net.name, net.width, net.kind == "input", port_meaning(net, top, self._options)) for net in top.ports
+        ]
+        return Written(modules, ports, self._registers, self._unnamed)
 
     def _module(self, module: Module) -> None:
-        """Write a module's parts, then the module; equal texts get one name."""
-        if self._options.polarity == "low":
-            for port in module.ports:
-                if port.name == module.reset:
-                    port.name = module.reset = "rst_n"
+        """Write a module's parts, then the module.
+
+        Equal texts get one name.
+        """
+        for port in module.ports:
+            if port.name == module.reset:
+                _check_reset(module, port)
+                port.name = module.reset = self._options.reset_port
         if module.memory is None:
-            tidy(module)
+            name_wires(module, tidy(module))
+            module.unused = list(unread_bits(module))
             roll(module)
         for part in module.parts:
             self._module(part.module)
+        module.split = circular(module)
+        unroll(module, module.split)
+        join_processes(module)
         body = body_of(module, self._options)
         if body not in self._names:
             base = f"{self._prefix}{self._without_top(module.wanted)}" if module.wanted else self._top
@@ -114,6 +163,7 @@ class _Writer:
             self._used.add(name)
             self._names[body] = name
             self._order.append((name, body))
+            self._unnamed += module.unnamed
         module.name = self._names[body]
 
     def _without_top(self, wanted: str) -> str:
@@ -135,3 +185,10 @@ class _Writer:
             data = part.module.memory._data
             place = (*text, part.name, "memory")
             self._registers.append(Register((*design, part.module.path[-1]), place, 0, len(data[0]), data.depth))
+
+
+def _check_reset(module: Module, port: Net) -> None:
+    """Reject logic that reads the reset, which may be asynchronous or active low in the text."""
+    inner = replace(module, parts=[])
+    if any(node.data[0] is port for node in each_ref(roots(inner))):
+        raise UnwritableError(f"module {module.wanted}: logic that reads the reset cannot be written")

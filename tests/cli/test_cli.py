@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -170,16 +171,16 @@ def test_cosim_with_cocotb_agrees() -> None:
     assert cocotb["rules"] == native["rules"]
 
 
-def test_export_writes_verilog_and_its_ports(tmp_path: Path) -> None:
-    """The exported Verilog contains every documented port."""
+def test_export_writes_systemverilog_and_its_ports(tmp_path: Path) -> None:
+    """The exported SystemVerilog contains every documented port."""
     called = call("export", "vlarb", "--out", tmp_path, "--param", "data_vls=4", "--param", "entries=16", "--json")
 
     done = called.json()
-    text = (tmp_path / "vlarb.v").read_text()
-    assert [Path(file).name for file in done["files"]] == ["vlarb.v", "vlarb.md", "vlarb.core", "vlarb.vlt"]
+    text = (tmp_path / "vlarb.sv").read_text()
+    assert [Path(file).name for file in done["files"]] == ["vlarb.sv", "vlarb.md", "vlarb.core", "vlarb_map.toml"]
     assert all(port["meaning"] for port in done["ports"])
-    assert all(f" {port['name']};" in text for port in done["ports"])
-    assert {p["name"]: p["bits"] for p in done["ports"]}["heads__request"] == 5
+    assert all(re.search(rf"^  {port['direction']} .* {port['name']}\b", text, re.MULTILINE) for port in done["ports"])
+    assert {p["name"]: p["bits"] for p in done["ports"]}["heads_request"] == 5
 
 
 @pytest.mark.slow

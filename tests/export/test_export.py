@@ -1,4 +1,4 @@
-"""Exported files: names, headers, waivers, core files, protection from overwriting."""
+"""Exported files: names, headers, core files, options, protection from overwriting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT, assert_refused, call
 from vlane.sim_top.export.file_heads import COPYRIGHT
-from vlane.sim_top.export.verilog_names import RESERVED
+from vlane.sim_top.systemverilog.keywords import SYSTEMVERILOG
 from vlane.tb.machinery.native import verilator
 
 SMALL = ("--param", "data_vls=3")
@@ -40,10 +40,9 @@ def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path)
     given = ("--name", "egress_a", "--bus", "axi_lite", "--testbench", "50", *SMALL)
     assert call("export", "drr", "--out", tmp_path, *given).status == 0
     assert {file.name.removeprefix("egress_a") for file in tmp_path.iterdir()} == {
-        ".v",
+        ".sv",
         ".md",
         ".core",
-        ".vlt",
         "_registers.md",
         "_registers.h",
         "_registers.py",
@@ -54,13 +53,13 @@ def test_a_name_is_that_of_module_parts_files_core_and_testbench(tmp_path: Path)
         "_inputs.hex",
         "_outputs.hex",
     }
-    modules = re.findall(r"^module (\S+)", (tmp_path / "egress_a.v").read_text(), re.MULTILINE)
-    assert modules[0].rstrip("(") == "egress_a" or modules[0].startswith("egress_a(")
+    modules = re.findall(r"^module (\w+) \($", (tmp_path / "egress_a.sv").read_text(), re.MULTILINE)
+    assert modules[0] == "egress_a"
     assert len(modules) > 1
-    assert all(module.startswith(("egress_a(", "\\egress_a.")) for module in modules)
+    assert all(module.startswith("egress_a_") for module in modules[1:])
     assert f"name: vlane:qos:egress_a:{version('vlane')}\n" in (tmp_path / "egress_a.core").read_text()
     assert "#define EGRESS_A_IDENTITY 0x0u" in (tmp_path / "egress_a_registers.h").read_text()
-    assert lint(tmp_path, "egress_a_tb", "egress_a.vlt", "egress_a.v", "egress_a_tb.sv") == ""
+    assert lint(tmp_path, "egress_a_tb", "egress_a.sv", "egress_a_tb.sv") == ""
 
 
 def test_two_sizes_live_in_one_design(tmp_path: Path) -> None:
@@ -70,17 +69,17 @@ def test_two_sizes_live_in_one_design(tmp_path: Path) -> None:
         assert call("export", "drr", "--out", tmp_path, *given).status == 0
     (tmp_path / "both.sv").write_text(
         "module both(input clk, input rst);\n"
-        "  narrow a (.clk, .rst, .heads__request('0), .heads__fits('0), .heads__blocks('0), .ready('0));\n"
-        "  wide b (.clk, .rst, .heads__request('0), .heads__fits('0), .heads__blocks('0), .ready('0));\nendmodule\n"
+        "  narrow a (.clk, .rst, .heads_request('0), .heads_fits('0), .heads_blocks('0), .ready('0));\n"
+        "  wide b (.clk, .rst, .heads_request('0), .heads_fits('0), .heads_blocks('0), .ready('0));\nendmodule\n"
     )
-    said = lint(tmp_path, "both", "-Wno-PINMISSING", "narrow.vlt", "wide.vlt", "narrow.v", "wide.v", "both.sv")
+    said = lint(tmp_path, "both", "-Wno-PINMISSING", "narrow.sv", "wide.sv", "both.sv")
     assert said == ""
 
 
 @pytest.mark.parametrize("name", ["cycle", "row", "golden", "dut", "grant"])
 def test_a_name_may_be_one_that_the_testbench_uses(name: str, tmp_path: Path) -> None:
     assert call("export", "rr", "--out", tmp_path, "--name", name, "--testbench", "20", *SMALL).status == 0
-    assert lint(tmp_path, f"{name}_tb", f"{name}.vlt", f"{name}.v", f"{name}_tb.sv") == ""
+    assert lint(tmp_path, f"{name}_tb", f"{name}.sv", f"{name}_tb.sv") == ""
 
 
 @pytest.mark.parametrize(
@@ -94,8 +93,8 @@ def test_a_name_that_is_no_identifier_is_refused(name: str, tmp_path: Path) -> N
 
 
 def test_reserved_words_are_complete() -> None:
-    assert len(RESERVED) == 248 + 1  # of the standard, and its package
-    assert {"always", "endmodule", "unique0", "nexttime", "xor"} <= RESERVED
+    assert len(SYSTEMVERILOG) == 248 + 1  # of the standard, and its package
+    assert {"always", "endmodule", "unique0", "nexttime", "xor"} <= SYSTEMVERILOG
 
 
 def test_a_parameter_with_a_dollar_is_refused(tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_header_of_every_file_reproduces_it(tmp_path: Path) -> None:
     )
     assert call("export", "vlarb", "--out", tmp_path / "first", *given).status == 0
     files = contents(tmp_path / "first")
-    assert len(files) == 13
+    assert len(files) == 12
     for name, content in files.items():
         head = content.decode()[:1000]
         assert "SPDX-License-Identifier: BSD-2-Clause\n" in head, name
@@ -128,7 +127,7 @@ def test_header_of_every_file_reproduces_it(tmp_path: Path) -> None:
         assert "Parameters: data_vls = 8, entries = 9, vl15 = True, form = line_rate, parity = False\n" in head
         assert f"Generator: vlane {version('vlane')}\n" in head
         assert str(tmp_path) not in content.decode()
-    made_by = re.search(r"Made by: vlane (.*)\n", files["vlarb_axi_lite.v"].decode())
+    made_by = re.search(r"Made by: vlane (.*)\n", files["vlarb_axi_lite.sv"].decode())
     assert made_by
     words = shlex.split(made_by[1])
     assert words[:4] == ["export", "vlarb", "--out", "."]
@@ -167,9 +166,9 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
 
     (tmp_path / "rr.md").write_text("mine\n")
     other = ("export", "rr", "--out", tmp_path, "--testbench", "20", "--param", "data_vls=4")
-    (tmp_path / "rr.v").unlink()
+    (tmp_path / "rr.sv").unlink()
     assert_refused(call(*other), "rr.md: --force is needed")
-    assert contents(tmp_path) == {**{name: before[name] for name in before if name != "rr.v"}, "rr.md": b"mine\n"}
+    assert contents(tmp_path) == {**{name: before[name] for name in before if name != "rr.sv"}, "rr.md": b"mine\n"}
 
     assert call(*other, "--force").status == 0
     page = (tmp_path / "rr.md").read_text()
@@ -191,15 +190,15 @@ def test_folders_and_devices_are_not_replaced(what: str, tmp_path: Path) -> None
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
-    kept, out = tmp_path / "kept.v", tmp_path / "out"
+    kept, out = tmp_path / "kept.sv", tmp_path / "out"
     out.mkdir()
     kept.write_text("kept\n")
-    (out / "rr.v").symlink_to(kept)
-    assert_refused(call("export", "rr", "--out", out), "kept.v: --force is needed")
+    (out / "rr.sv").symlink_to(kept)
+    assert_refused(call("export", "rr", "--out", out), "kept.sv: --force is needed")
     assert kept.read_text() == "kept\n"
     assert call("export", "rr", "--out", out, "--force").status == 0
-    assert (out / "rr.v").is_symlink()
-    assert "module rr(" in kept.read_text()
+    assert (out / "rr.sv").is_symlink()
+    assert "module rr (" in kept.read_text()
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -208,15 +207,14 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_combinational_logic_needs_no_initial_value(tmp_path: Path) -> None:
-    """Exported Verilog has only clocked processes, because ``always @*`` may never run at power-on."""
+    """The text has only clocked processes, because ``always @*`` may never run at power-on."""
     assert call("export", "credit_opa", "--out", tmp_path, "--param", "vls=2").status == 0
-    text = (tmp_path / "credit_opa.v").read_text()
-    assert set(re.findall(r"always .*", text)) == {"always @(posedge clk)"}
-    assert "verilog_backend" not in text
+    text = (tmp_path / "credit_opa.sv").read_text()
+    assert set(re.findall(r"always.*", text)) == {"always_ff @(posedge clk) begin"}
 
 
 def listed_files(core: str) -> set[str]:
-    return set(re.findall(r"\b[\w.]+\.(?:v|vlt|sv|hex)\b(?=[\]:])", core))
+    return set(re.findall(r"\b[\w.]+\.(?:sv|hex)\b(?=[\]:,])", core))
 
 
 @pytest.mark.parametrize("bench", [True, False])
@@ -225,12 +223,12 @@ def test_the_core_names_files_that_are_there(bench: bool, tmp_path: Path) -> Non
     assert call("export", "rr", "--out", tmp_path, *given).status == 0
     core = (tmp_path / "rr.core").read_text()
     assert core.startswith("CAPI=2:\n")
-    wanted = {"rr.v", "rr.vlt"} | ({"rr_tb.sv", "rr_inputs.hex", "rr_outputs.hex"} if bench else set())
+    wanted = {"rr.sv"} | ({"rr_tb.sv", "rr_inputs.hex", "rr_outputs.hex"} if bench else set())
     assert listed_files(core) == wanted
     assert all((tmp_path / name).is_file() for name in wanted)
     tops = re.findall(r"toplevel: (\w+)", core)
     assert tops == ["rr", "rr", "rr_tb"][: 3 if bench else 2]
-    sources = "".join((tmp_path / name).read_text() for name in wanted if name.endswith(("v", "sv")))
+    sources = "".join((tmp_path / name).read_text() for name in wanted if name.endswith(".sv"))
     assert all(f"module {top}" in sources for top in tops)
     for fileset in re.findall(r"filesets: \[(.*)\]", core):
         assert all(f"\n  {name}:\n" in core for name in fileset.split(", "))
@@ -250,18 +248,51 @@ def test_the_core_names_files_that_are_there(bench: bool, tmp_path: Path) -> Non
     ],
 )
 def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp_path: Path) -> None:
-    """With the exported waivers, Verilator reports no warning for the block or its testbench."""
+    """Verilator reports no warning for the block or its testbench."""
     words = [word for parameter in given for word in ("--param", parameter)]
     assert call("export", block, "--out", tmp_path, "--testbench", "20", *words).status == 0
-    assert lint(tmp_path, block, f"{block}.vlt", f"{block}.v") == ""
-    assert lint(tmp_path, f"{block}_tb", f"{block}.vlt", f"{block}.v", f"{block}_tb.sv") == ""
+    assert lint(tmp_path, block, f"{block}.sv") == ""
+    assert lint(tmp_path, f"{block}_tb", f"{block}.sv", f"{block}_tb.sv") == ""
 
 
-def test_waivers_have_reasons_and_exclude_serious_warnings(tmp_path: Path) -> None:
-    """Each exported waiver follows a comment with its reason, and no waiver covers latches or loops."""
+def test_a_surrounding_module_keeps_its_warnings(tmp_path: Path) -> None:
+    """Comments for Verilator in the exported file end with it: the integrator's own warnings are the same."""
+    (tmp_path / "mine.sv").write_text(
+        "module wide (input clk, input rst, input idle);\n  rr dut (.clk, .rst, .heads_request('0), .heads_fits('0), "
+        ".heads_blocks('0), .ready('0), .hold_data('0));\nendmodule\n"
+    )
     assert call("export", "rr", "--out", tmp_path).status == 0
-    lines = (tmp_path / "rr.vlt").read_text().splitlines()
-    waived = [number for number, line in enumerate(lines) if line.startswith("lint_off")]
-    assert waived
-    assert all(lines[number - 1].startswith("// ") for number in waived)
-    assert not [line for line in lines if re.search(r"lint_off.*(UNOPTFLAT|LATCH|MULTIDRIVEN|WIDTHTRUNC)", line)]
+    said = lint(tmp_path, "wide", "-Wno-PINMISSING", "rr.sv", "mine.sv")
+    assert set(re.findall(r"%Warning-(\w+): (\w+)", said)) == {("DECLFILENAME", "mine"), ("UNUSEDSIGNAL", "mine")}
+
+
+OPTIONS = ("--reset", "async", "--reset-polarity", "low", "--initial", "--prefix", "my_", "--sources", "--split")
+
+
+def test_options_change_reset_names_and_files(tmp_path: Path) -> None:
+    """Each option changes the text as documented, and the header's command repeats all of them."""
+    assert call("export", "rr", "--out", tmp_path, *OPTIONS, "--testbench", "50", *SMALL).status == 0
+
+    top, part = (tmp_path / "rr.sv").read_text(), (tmp_path / "my_round_robin.sv").read_text()
+    ports = re.findall(r"^  input +logic +(?:\[\S+ )? *(\w+)", top, re.MULTILINE)
+    assert ports[:3] == ["clk", "rst_n", "heads_request"]
+    assert "  my_round_robin u_" in top
+    assert "always @(posedge clk or negedge rst_n) begin\n    if (!rst_n) begin" in part
+    assert "  initial begin\n" in part
+    assert re.search(r"// hdl/\w+/\w+\.py:\d+", part)
+    assert all(option in top for option in OPTIONS)
+    assert "files: [rr.sv, my_round_robin.sv]" in (tmp_path / "rr.core").read_text()
+    assert lint(tmp_path, "rr_tb", "rr.sv", "my_round_robin.sv", "rr_tb.sv") == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--reset", "asynch"), "did you mean async?"),
+        (("--reset-polarity", "down"), "--reset-polarity must be one of high, low"),
+        (("--prefix", "a-"), "--prefix must be a letter"),
+    ],
+)
+def test_an_unknown_option_value_is_refused(given: tuple[str, str], said: str, tmp_path: Path) -> None:
+    assert_refused(call("export", "rr", "--out", tmp_path / "none", *given), said)
+    assert not (tmp_path / "none").exists()

@@ -23,6 +23,7 @@ from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.ports import word_count
 from vlane.sim_top.export.oracle_text import package
 from vlane.sim_top.oracles.oracle import Oracle
+from vlane.sim_top.systemverilog.names import text_name
 from vlane.tb.machinery.native import verilator
 
 _CHUNK = 4096
@@ -272,13 +273,13 @@ def test_library_agrees_with_the_verilog_in_a_simulator(block: str, tmp_path: Pa
     exported(tmp_path, block, {})
     assert call("export", block, "--out", tmp_path).status == 0
     oracle, name = vlane.oracle(block), f"{block}_oracle"
-    first, connected = 0, [f", .{port}(given.{port})" for port in oracle.inputs]
+    first, connected = 0, [f", .{text_name(port)}(given.{port})" for port in oracle.inputs]
     for port in oracle.outputs.values():
-        connected.append(f", .{port.name}(shown[{first} +: {port.width}])")
+        connected.append(f", .{text_name(port.name)}(shown[{first} +: {port.width}])")
         first += port.width
     bench = SV_BENCH.replace("CONNECTED", "".join(connected)).replace("OUTPUT_BITS", str(first))
     (tmp_path / "bench.sv").write_text(bench.replace("ORACLE", name).replace("BLOCK", block))
-    files = [f"{block}.vlt", f"{name}.sv", f"{block}.v", "bench.sv", str(tmp_path / f"lib{name}.a")]
+    files = [f"{name}.sv", f"{block}.sv", "bench.sv", str(tmp_path / f"lib{name}.a")]
 
     subprocess.run(
         [str(verilator.executable()), "--binary", "--timing", "-Wno-fatal", "-Wno-WIDTH", "--top", "bench", *files],

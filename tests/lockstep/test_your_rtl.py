@@ -23,7 +23,7 @@ from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.ports import block_rows
 from vlane.sim_top.dut.schedule import batches
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.machinery.native.model import to_verilog
+from vlane.sim_top.systemverilog.writer import written
 from vlane.tb.machinery.native.rows import Port, Words
 
 RR, RR_MAP = example("rr_arb.sv"), example("rr_arb.toml")
@@ -373,13 +373,16 @@ def test_second_example_agrees_once_corrected(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_exported_arbiter_agrees(tmp_path: Path) -> None:
-    """Our exported arbiter agrees without a map, with every output compared."""
-    block, words = find_block("vlarb"), ["data_vls=2", "entries=3"]
-    (tmp_path / "vlarb.v").write_text(to_verilog(block.make(block.parameters(words)), "vlarb"))
-    options = ["--param", words[0], "--param", words[1], "--cycles", "50000", "--json"]
+@pytest.mark.parametrize("given", [[], ["--reset", "async", "--reset-polarity", "low", "--initial"]])
+def test_exported_arbiter_agrees(given: list[str], tmp_path: Path) -> None:
+    """Our exported arbiter agrees with every output compared: without a map, or with the map of its other reset."""
+    words = ["--param", "data_vls=2", "--param", "entries=3"]
+    made = CliRunner().invoke(app, ["export", "vlarb", "--out", str(tmp_path), *words, *given])
+    assert made.exit_code == 0, made.output
+    options = ["--map", str(tmp_path / "vlarb_map.toml")] if given else words
+    options += ["--cycles", "50000", "--json"]
 
-    done = CliRunner().invoke(app, ["cosim", "vlarb", "--dut", str(tmp_path / "vlarb.v"), "--top", "vlarb", *options])
+    done = CliRunner().invoke(app, ["cosim", "vlarb", "--dut", str(tmp_path / "vlarb.sv"), "--top", "vlarb", *options])
 
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -521,10 +524,10 @@ def test_a_line_rate_form_can_be_a_foreign_design(word: str, tmp_path: Path) -> 
     """A line-rate form used as a foreign design agrees without a timing section in the map."""
     found = find_block(word)
     parameters = found.parameters(["form=line_rate", "data_vls=4"])
-    (tmp_path / "design.v").write_text(to_verilog(found.make(parameters), word))
+    (tmp_path / "design.sv").write_text(str(written(lambda: found.make(parameters), word)))
     options = ["--cycles", "30000", "--json", "--param", "form=line_rate", "--param", "data_vls=4"]
 
-    done = CliRunner().invoke(app, ["cosim", word, "--dut", str(tmp_path / "design.v"), "--top", word, *options])
+    done = CliRunner().invoke(app, ["cosim", word, "--dut", str(tmp_path / "design.sv"), "--top", word, *options])
 
     assert done.exit_code == 0, done.output
     assert 29_900 < json.loads(done.stdout)["answers_compared"] <= 30_000  # cycles of reset are not compared
@@ -537,10 +540,10 @@ def test_every_block_can_be_a_foreign_design(block: str, tmp_path: Path) -> None
     """Every block can be used as a foreign design and agrees, with memories written first."""
     found = find_block(block)
     words = [f"{name}={str(value).lower()}" for name, value in found.mutated.items()]
-    (tmp_path / "design.v").write_text(to_verilog(found.make(found.mutated), block))
+    (tmp_path / "design.sv").write_text(str(written(lambda: found.make(found.mutated), block)))
     options = ["--cycles", "30000", "--json", *(word for each in words for word in ("--param", each))]
 
-    done = CliRunner().invoke(app, ["cosim", block, "--dut", str(tmp_path / "design.v"), "--top", block, *options])
+    done = CliRunner().invoke(app, ["cosim", block, "--dut", str(tmp_path / "design.sv"), "--top", block, *options])
 
     assert done.exit_code == 0, done.output
     assert 29_900 < json.loads(done.stdout)["answers_compared"] <= 30_000  # cycles of reset are not compared

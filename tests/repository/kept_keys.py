@@ -8,7 +8,6 @@ from typing import Any
 from unittest import mock
 
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.export.module_text import module_text
 from vlane.tb.machinery.native.code_coverage import compile_covered
 from vlane.tb.machinery.native.kept import kept_folder
 from vlane.tb.machinery.native.model import compile_model
@@ -32,7 +31,6 @@ def kept_keys(block: str) -> dict[str, str]:
         "netlist": lambda: compile_netlist(found.make(found.mutated), block, "generic"),
         "proofs of mutants": lambda: Flattened(found.make(found.mutated), block),
         "model with mutants": lambda: mutant_verilog(found.make(found.mutated), block, (mutant,)),
-        "export": lambda: module_text(found.make(found.mutated), block),
         "verdict": lambda: prove(found.proofs[0].make(found.make), "kept-keys"),
     }
     return {name: _asked(use) for name, use in uses.items()}

@@ -184,7 +184,6 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
                     ".typed",
                     ".cpp",
                     ".hpp",
-                    ".vlt",
                     ".rdl",
                     ".j2",
                     ".css",

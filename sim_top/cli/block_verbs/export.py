@@ -1,4 +1,4 @@
-"""``vlane export``: a block as Verilog, with its documentation, core file and testbench."""
+"""``vlane export``: a block as SystemVerilog, with its documentation, core file and testbench."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from vlane.sim_top.cli.verbs import App, unexpected_argument
 from vlane.sim_top.export.export import export_block
 from vlane.sim_top.export.oracle_export import export_oracle
 from vlane.sim_top.output.console import emit_json, screen
+from vlane.sim_top.systemverilog.text import POLARITIES, RESETS, Options
 
 app = App()
 _ORACLE = "oracle"
 """Word that precedes the name of a block whose golden is exported."""
 
 
-@app.command(epilog="Example: vlane export vlarb --out build/verilog --param data_vls=15 --param entries=64")
+@app.command(epilog="Example: vlane export vlarb --out build/egress --param data_vls=15 --param entries=64")
 def export(
     block: BlockName,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Output folder.")],
@@ -40,6 +41,20 @@ def export(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of module, files and core. [default: BLOCK]")
     ] = None,
+    reset: Annotated[str, typer.Option(metavar="KIND", help="Reset of the registers: sync or async.")] = "sync",
+    reset_polarity: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Active level of the reset: high (port rst) or low (port rst_n).")
+    ] = "high",
+    initial: Annotated[  # noqa: FBT002
+        bool, typer.Option("--initial", help="Give registers initial values.")
+    ] = False,
+    prefix: Annotated[
+        str, typer.Option(metavar="PREFIX", help="Prefix of the names of the parts. [default: NAME_]")
+    ] = "",
+    sources: Annotated[  # noqa: FBT002
+        bool, typer.Option("--sources", help="Add comments with file and line of the Python source.")
+    ] = False,
+    split: Annotated[bool, typer.Option("--split", help="Write one file per module.")] = False,  # noqa: FBT002
     force: Annotated[  # noqa: FBT002
         bool, typer.Option("--force", help="Overwrite files whose content differs.")
     ] = False,
@@ -47,14 +62,20 @@ def export(
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,
 ) -> None:
-    """Write the block's Verilog, port table, FuseSoC core and, on request, a testbench that needs no Python.
+    """Write the block's SystemVerilog, port table, FuseSoC core and, on request, a testbench that needs no Python.
 
     A file with other content is never overwritten without --force; the export is then rejected and writes nothing. With
     the word oracle before the block, export golden instead: a C library, its header and a DPI-C package. With --bus,
     the block sits behind registers, whose map is written as Markdown, a C header and a Python module.
     """
     if block == _ORACLE:
-        _export_oracle(of, out, param, name=name, force=force, as_json=as_json, testbench=testbench, bus=bus)
+        unused = {"--testbench": testbench, "--bus": bus, "--initial": initial, "--prefix": prefix}
+        unused |= {"--sources": sources, "--split": split, "--reset": reset != "sync"}
+        unused |= {"--reset-polarity": reset_polarity != "high"}
+        for option, is_given in unused.items():
+            if is_given:
+                raise misplaced(option, f"with {_ORACLE}")
+        _export_oracle(of, out, param, name=name, force=force, as_json=as_json)
         return
     if of is not None:
         raise unexpected_argument(of, "vlane export")
@@ -62,8 +83,20 @@ def export(
     parameters = found.parameters(param or [])
     if bus:
         _check_bus(bus, found, parameters)
+    for option, given, words in (("--reset", reset, RESETS), ("--reset-polarity", reset_polarity, POLARITIES)):
+        if given not in words:
+            raise unknown_word(option, words, given)
     exported = export_block(
-        found, parameters, out, name=name, bench_cycles=testbench, seed=seed, registered=bool(bus), force=force
+        found,
+        parameters,
+        out,
+        name=name,
+        bench_cycles=testbench,
+        seed=seed,
+        registered=bool(bus),
+        options=Options(reset, reset_polarity, initial, prefix, sources),
+        split=split,
+        force=force,
     )
     if as_json:
         emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
@@ -73,21 +106,10 @@ def export(
 
 
 def _export_oracle(
-    block: str | None,
-    out: Path,
-    param: list[str] | None,
-    *,
-    name: str | None,
-    force: bool,
-    as_json: bool,
-    testbench: int,
-    bus: str,
+    block: str | None, out: Path, param: list[str] | None, *, name: str | None, force: bool, as_json: bool
 ) -> None:
     if block is None:
         raise missing_value("BLOCK", f"name the block after the word {_ORACLE}")
-    for option, given in (("--testbench", testbench), ("--bus", bus)):
-        if given:
-            raise misplaced(option, f"with {_ORACLE}")
     found = find_block(block)
     files, ports = export_oracle(found, found.parameters(param or []), out, name=name, force=force)
     if as_json:

@@ -189,8 +189,3 @@ def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
 def flags_for(text: str) -> tuple[str, ...]:
     """Return the Verilator flags that depend on the size of the Verilog."""
     return ("-fno-inline",) if unfolded_size(text) > _HUGE else ()
-
-
-def waivers() -> Path:
-    """Return the waiver file for warnings that only generated code raises, each with its reason."""
-    return Path(__file__).parent / "waivers.vlt"
