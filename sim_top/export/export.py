@@ -10,6 +10,7 @@ from typing import Any
 
 from vlane.documents.files import usable_folder
 from vlane.errors import InputError, misplaced
+from vlane.hdl.registers.axi_lite import AxiLite
 from vlane.hdl.registers.register_port import RegisteredBlock
 from vlane.parameters import Parameters
 from vlane.registers.description import register_map
@@ -21,7 +22,7 @@ from vlane.sim_top.export.module_name import check_module_name
 from vlane.sim_top.export.port_map import port_map
 from vlane.sim_top.export.register_files import register_files
 from vlane.sim_top.export.testbench import row_bytes, testbench_files
-from vlane.sim_top.systemverilog.design import meanings_of
+from vlane.sim_top.systemverilog.design import meanings_of, members_section
 from vlane.sim_top.systemverilog.names import text_name
 from vlane.sim_top.systemverilog.text import Options
 from vlane.sim_top.systemverilog.writer import written
@@ -117,7 +118,8 @@ def export_block(
     _check_length(bench_cycles, ports)
     if os.path.lexists(folder):  # a missing folder is created once all contents exist
         usable_folder(folder, option="--out")
-    text = written(make, name, options)
+    meanings = {} if registers is None else members_section(AxiLite) | meanings_of(inner)
+    text = written(make, name, options, meanings)
     table = [
         {"name": p.name, "direction": "input" if p.is_input else "output", "bits": p.bits, "meaning": p.meaning}
         for p in text.ports

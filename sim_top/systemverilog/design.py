@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -168,9 +168,12 @@ class Builder:
     ----------
     component : wiring.Component
         Component, not yet elaborated.
+    meanings : mapping of str to str
+        Meanings of ports of the component, in addition to those in its docstring.
     """
 
-    def __init__(self, component: Any) -> None:
+    def __init__(self, component: Any, meanings: Mapping[str, str]) -> None:
+        self._meanings = meanings
         ports = {}
         for path, member, value in component.signature.flatten(component):
             value = Value.cast(value)
@@ -277,6 +280,7 @@ class Builder:
         info, component = self._design.fragments[fragment], component_of(fragment)
         own = members_of(component) if component is not None else {}
         meanings = meanings_of(component) if component is not None else {}
+        meanings |= {} if module.path else self._meanings
         nodes: dict[int, Node] = {}
         driven = self._driven[id(fragment)]
         domains = {id(d.clk): "clk" for d in fragment.domains.values()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,7 +94,9 @@ class Written:
         return "\n".join([top, _PARTS, *parts, _END] if parts else [top])
 
 
-def written(make: Callable[[], Any], name: str, options: Options | None = None) -> Written:
+def written(
+    make: Callable[[], Any], name: str, options: Options | None = None, meanings: Mapping[str, str] | None = None
+) -> Written:
     """Return a component as SystemVerilog: one module for each distinct text, the top first.
 
     Parameters
@@ -105,6 +107,8 @@ def written(make: Callable[[], Any], name: str, options: Options | None = None) 
         Name of the top module.
     options : Options, optional
         Options of the text.
+    meanings : mapping of str to str, optional
+        Meanings of ports of the top by name, in addition to the Members section of the component.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def written(make: Callable[[], Any], name: str, options: Options | None = None) 
         If the component contains a construct that cannot be written.
     """
     with no_collection(), recorded_places():
-        top = Builder(make()).top()
+        top = Builder(make(), meanings or {}).top()
         return _Writer(name, options or Options()).written(top)
 
 
