@@ -214,7 +214,12 @@ class Builder:
         component, info = component_of(fragment), self._design.fragments[fragment]
         module = Module(wanted, component, Names(), path=path)
         nodes = self._nets(fragment, module, given)
-        translator = Translator(lambda signal: nodes[id(signal)])
+
+        def node_of(signal: Signal) -> Node:
+            """Return a signal's node, a constant for an input of a memory without a driver."""
+            return nodes.get(id(signal)) or const(signal.init, len(signal))
+
+        translator = Translator(node_of)
         translator.count(value for stmts in fragment.statements.values() for value in values_of(stmts))
         folder = Folder(translator)
         for domain, stmts in fragment.statements.items():

@@ -29,7 +29,7 @@ from vlane.registers.register_map import WORD_BYTES, Constant, Status, Window
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.schedulers.writes import ListSelect, ScheduleSelect
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.export.verilog_names import RESERVED
+from vlane.sim_top.systemverilog.keywords import SYSTEMVERILOG
 from vlane.tables.sc import SCTable
 from vlane.tb.machinery.cocotb_benches.cocotb_bench import run_cocotb
 from vlane.tb.machinery.native.model import component_ports
@@ -389,7 +389,7 @@ def test_exported_files_match_the_map(tmp_path: Path) -> None:
     model = (tmp_path / "ib_switch_registers_pkg.sv").read_text()
     declared = set(re.findall(r"^ *(?:rand )?(?:\w+) (\w+)(?:\[\d+\])*;$", model, re.MULTILINE))
     assert {"identity", "schedule_ports", "lft", "schedule", "row"} <= declared
-    assert not declared & RESERVED
+    assert not declared & SYSTEMVERILOG
 
 
 def test_html_pages_come_from_the_exported_description(tmp_path: Path) -> None:
