@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections import defaultdict
@@ -15,6 +16,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from pyslang import driver
 
+from tests.conftest import ROOT
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.systemverilog.keywords import CPP, RESERVED, SYSTEMVERILOG, VHDL
 from vlane.sim_top.systemverilog.proof import proven
@@ -23,6 +25,7 @@ from vlane.sim_top.systemverilog.writer import Written, written
 from vlane.tb.machinery.native import verilator
 from vlane.tb.machinery.native.yosys import run_yosys
 
+RECORD = ROOT / "docs/evidence/export.json"
 SWITCHES = {"ib_switch": ("ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8")}
 SWITCHES["opa_switch"] = ("ports=2", "data_vls=2", "lids=8", "scheduler=drr")
 """Small instances; other blocks are written with default parameters."""
@@ -195,3 +198,17 @@ def test_yosys_reads_every_option(options: Options) -> None:
 
     assert "$mux" in found_cells
     assert ("$adff" in found_cells) == (options.reset == "async")
+
+
+def test_the_page_has_the_stored_results() -> None:
+    """The table of ``docs/export.md`` is made from the stored results, and every stored proof is complete."""
+    results = json.loads(RECORD.read_text())
+    rows = re.findall(
+        r"^\| (\w+) \| .* \| ([\d,]+) of ([\d,]+) \|$", (ROOT / "docs/export.md").read_text(), re.MULTILINE
+    )
+
+    assert [row[0] for row in rows] == list(results)
+    for _, proven_points, points in rows:
+        assert proven_points == points
+    assert {each["proof"]["unproven"] for each in results.values()} == {0}
+    assert {f"{each['proof']['points']:,}" for each in results.values()} == {row[2] for row in rows}
