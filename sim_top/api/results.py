@@ -224,7 +224,7 @@ def _values(column: pl.Series) -> str:
     values = column.unique(maintain_order=True).to_list()
     if len(values) <= 6:
         return f"{column.name}: {', '.join(map(str, values))}"
-    return f"{column.name}: {len(values)} values, {column.min()} to {column.max()}"
+    return f"{column.name}: {len(values)} values, {column.min()!s} to {column.max()!s}"
 
 
 def _runs_of(levels: pl.DataFrame) -> pl.DataFrame:

@@ -298,9 +298,9 @@ class Connections:
         for name, port in self.dut_inputs.ports.items():
             free = [bit for bit in range(port.bits) if (name, bit) not in self._taken]
             if free and not self._named(name):
-                bit = name if len(free) == port.bits else f"{name}[{free[0]}]"
+                open_part = name if len(free) == port.bits else f"{name}[{free[0]}]"
                 problem = f"is missing: connect this input of {self.top} in [inputs], or give its value here"
-                self._problems.append(given.refusal(("constants", bit), "given", "missing", problem=problem))
+                self._problems.append(given.refusal(("constants", open_part), "given", "missing", problem=problem))
         for name in given.absent:
             if name in self.inputs.ports:
                 with self._noted():

@@ -35,7 +35,7 @@ def plugged_topology(network: Any) -> Topology:
     made, again = (_of_type(plugin, _called(plugin, plugin.made, **keys), Topology) for _ in range(2))
     for part in ("name", "switches", "ports", "cables", "hosts"):
         _check_same(plugin, part, getattr(made, part), getattr(again, part))
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def plugged_routes(plugin: Plugin, topology: Topology, vl_of_sl: tuple[int, ...], *, data_vls: int) -> Routes:

@@ -20,11 +20,9 @@ from vlane.planning import fill_in
 from vlane.planning.admission import Admission
 from vlane.sim_top.scenario.admitted import ConnectionPaths
 from vlane.tables.sl2vl import SL_COUNT
-from vlane.units import BLOCK_BYTES
+from vlane.units import BLOCK_BYTES, HEADER_BYTES
 
 BUDGET = 0.8
-HEADER_BYTES = 26
-"""Overhead of every packet: LRH, BTH, ICRC and VCRC."""
 ORDERS = ("mixed", "descending", "ascending")
 """Orders of requests: at random, first the levels with a share of their own; level by level, from 9 down or from 0."""
 

@@ -41,7 +41,7 @@ class MadeRun:
         return self.key.parameters
 
 
-def parameter_columns(points: list[Mapping[str, Any]]) -> dict[str, pl.Series]:
+def parameter_columns(points: Sequence[Mapping[str, Any]]) -> dict[str, pl.Series]:
     """Return one column per parameter of a study's points, with its own type if all values share one.
 
     Mixed whole numbers and fractions become fractions; lists, sections and mixed types become TOML text.

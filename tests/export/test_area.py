@@ -377,7 +377,7 @@ def test_generic_gates_and_their_depth_are_counted() -> None:
 
 
 def test_table_of_library_cells_is_the_kept_measurement() -> None:
-    """Each row of the page has area, cells, levels, delay and frequency of the kept outputs of ``vlane area --json``."""
+    """A row of the page has area, cells, levels, delay and frequency of the kept outputs of ``vlane area --json``."""
     page = (ROOT / "docs" / "silicon.md").read_text()
     kept = [
         json.loads((ROOT / "docs" / "evidence" / f"cells_{library}.json").read_text())["blocks"]

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from tests.conftest import call
-from vlane.sim_top.studies.packet_size_requests import BUDGET, HEADER_BYTES, LEVELS, Requests, admitted
+from vlane.sim_top.studies.packet_size_requests import BUDGET, LEVELS, Requests, admitted
 from vlane.sim_top.studies.study_packet_size import STUDY
 from vlane.sim_top.studies.study_packet_size_cases import CROSSBARS, SIZES, cases
 from vlane.sim_top.studies.summary import Summary
+from vlane.units import HEADER_BYTES
 
 SMALL = Requests(switches=8, network=1, seed=1, packet_bytes=256, attempts=2000)
 
