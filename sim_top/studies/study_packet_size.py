@@ -10,10 +10,11 @@ from vlane.golden.network.connection_meters import JITTERS
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, within
 from vlane.sim_top.studies.measured import Measured
-from vlane.sim_top.studies.packet_size_requests import HEADER_BYTES, LEVELS
+from vlane.sim_top.studies.packet_size_requests import LEVELS
 from vlane.sim_top.studies.paper_study import PaperStudy
 from vlane.sim_top.studies.study_packet_size_cases import COLUMNS, CROSSBARS, MAIN, PARTS, REQUESTS, SIZES, cases
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS, JITTER_WORDS
+from vlane.units import HEADER_BYTES
 
 _PUBLISHED = {
     256: (0.7258, 0.7348, 1848.67, 1871.75, 111_813),

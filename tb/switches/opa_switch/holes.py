@@ -25,11 +25,10 @@ HOLES = (
     Hole(r"allocator\.reader_output_[23]", range(2, 3), _OTHER_MPORT),
     Hole(r"allocator\.reader_wants_[01]", range(4), _OTHER_MPORT),
     Hole(r"allocator\.reader_wants_[23]", range(4, 6), _OTHER_MPORT),
-    Hole(
-        r"allocator\.(source\[[0-3]\]|output_[0-3]\$\d+\.search\.(eligible|beyond|chosen))", range(4, 6), _OTHER_MPORT
-    ),
-    Hole(r"allocator\.(source\[[45]\]|output_[45]\$\d+\.search\.(eligible|beyond|chosen))", range(6, 8), _OTHER_MPORT),
-    Hole(r"allocator\.output_[45]\$\d+\.search\.entry", range(1, 2), _OTHER_MPORT),
+    Hole(r"allocator\.(source\[[0-3]\]|output_[0-3]\$\d+\.(eligible|chosen))", range(4, 6), _OTHER_MPORT),
+    Hole(r"allocator\.(source\[[45]\]|output_[45]\$\d+\.(eligible|chosen))", range(6, 8), _OTHER_MPORT),
+    Hole(r"allocator\.output_[0-3]\$\d+\.first_1", range(2), _OTHER_MPORT),
+    Hole(r"allocator\.output_[45]\$\d+\.first_1", range(2, 4), _OTHER_MPORT),
     Untaken(
         r"cond_then: assign \\\$\d+ = \\\$\d+ \? (\\?read__[01]__\w+(\$\d+)?|\\\$\d+ \[[25]:[03]\]) : .*",
         84,
