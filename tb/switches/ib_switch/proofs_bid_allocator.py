@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Fragment, Module, Signal, Value
@@ -32,6 +33,7 @@ class BidAllocatorProperties(Properties):
         "and is not refused.",
         "bid-work": "An output that takes part grants a bid if there is one that is not refused.",
         "least-recent": "Of two inputs that bid for an output, the one granted later by this output does not go first.",
+        "ranks": "Of any three inputs, an output ranks one first and one last.",
         "known-soon": "An output is announced as free soon exactly if its packet has crossed two cycles later.",
     }
 
@@ -99,5 +101,9 @@ class BidAllocatorProperties(Properties):
                 earlier = inside(self.fragment, f"earlier_{one}_{other}", f"inputs_{output}")
                 claim(m, "least-recent", earlier, when=later & (self.early == one) & (self.late == other))
                 claim(m, "least-recent", ~earlier, when=later & (self.early == other) & (self.late == one))
+        for one, other, third in combinations(ports, 3):
+            pairs = ((one, other), (other, third), (one, third))
+            ab, bc, ac = (inside(self.fragment, f"earlier_{a}_{b}", f"inputs_{output}") for a, b in pairs)
+            claim(m, "ranks", ~((ab & bc & ~ac) | (~ab & ~bc & ac)))
         both = at(wants, self.early) & at(wants, self.late) & later
         claim(m, "least-recent", ~at(source, self.late), when=both & (self.output == output))
