@@ -191,8 +191,9 @@ def test_every_part_has_its_share_of_each_level() -> None:
 COMMON = {
     "border": "barrier letters owner packets credits published",  # written alternately
     "meters": "flow_level",
-    "sources": "active bits due fraction guide held hot last_class left lids pace pairs patience period place sends "
-    "setting target",
+    "meters.messages": "window",
+    "sources": "active bits due fraction guide held hot last_class left lids on_left pace pairs patience period place "
+    "sends setting target window windows",
     "switches": "output sc2sc sc2vl",
     "switches.inputs": "drops first lft port",
     "switches.inputs.queues": "filled queue",
