@@ -28,6 +28,7 @@ from vlane.golden.topologies.cabling import CableForm
 from vlane.golden.topologies.routing import up_down, with_channels
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular
 from vlane.golden.traffic.classes import TrafficClass
+from vlane.golden.traffic.messages import new_messages
 from vlane.golden.traffic.sources import advance, draw_packet
 from vlane.sim_top.cosim.network_hardware import hardware_parameters
 from vlane.sim_top.scenario.world import make_world
@@ -194,7 +195,7 @@ def _generated(net: Network) -> list[tuple[int, ...]]:
     for nic in range(len(sources.due)):
         for number in range(sources.due.shape[1]):
             while sources.due[nic, number] < _CYCLES:
-                to, _, sl, size, _, _ = draw_packet(sources, nic, number)
+                to, _, sl, size, _, _ = draw_packet(sources, new_messages(0), nic, number)
                 rows.append((int(sources.due[nic, number]), nic, int(to), int(sl), int(size)))
                 advance(sources, nic, number)
     return rows

@@ -20,6 +20,7 @@ from vlane.golden.topologies.patterns import PERMUTATIONS, permutation
 from vlane.golden.topologies.routing import dmodk, up_down
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass
+from vlane.golden.traffic.messages import new_messages
 from vlane.golden.traffic.sources import advance, draw_packet
 from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import make_sweep
@@ -300,7 +301,7 @@ def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=cycles)
     found: Counter[int] = Counter()
     while net.sources.due[0, 0] < cycles:
-        found[draw_packet(net.sources, 0, 0)[0]] += 1
+        found[draw_packet(net.sources, new_messages(0), 0, 0)[0]] += 1
         advance(net.sources, 0, 0)
 
     whole = sum(found.values())
