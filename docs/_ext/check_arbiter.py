@@ -186,6 +186,31 @@ def _hostile(browser: Chromium, failed: Failures) -> None:
     failed += browser.complaints(address)
 
 
+def _verdicts(browser: Chromium, failed: Failures) -> None:
+    """Read the verdict about dropped levels, the names of levels in one lane, and the place of a finding."""
+    address = _ready(browser, "desktop")
+    table = "high 0:64\nlow 1:64,2:64\nlimit 1\n"
+    told = (
+        "[document.querySelector('#verdict .headline').textContent, document.querySelector('#verdict .bad') !== null]"
+    )
+    for lanes, sentence in (
+        ("0,1,2,15", "Level 3 is dropped: SL2VL maps it to VL 15."),
+        ("15,15,15,15", "Levels 0, 1, 2 and 3 are dropped: SL2VL maps them to VL 15."),
+        ("0,1,5,15", "Level 3 is dropped: SL2VL maps it to VL 15. Level 2 gets no turn under load."),
+    ):
+        _paste(browser, text=f"{table}sl2vl {lanes}\n", kind=1, sls="0,1,2,3", mtu=4096, vls=0)
+        failed.check(f"verdict: {lanes}: {browser.run(told)}", holds=browser.run(told) == [sentence, True])
+    browser.run("document.getElementById('copied').textContent = 'Copied.'")
+    _paste(browser, text=f"{table}sl2vl 0,1,0,0,0,0,0,0,0\n", kind=1, sls="0,1,8", mtu=4096, vls=0)
+    failed.check("link: Copied stays", holds=browser.run("document.getElementById('copied').textContent") == "")
+    lanes = browser.run("[...document.querySelectorAll('#rows tr')].map(row => row.children[1].textContent)")
+    failed.check(f"lanes: {lanes}", holds=lanes == ["0, with SL 8", "1", "0, with SL 0"])
+    _paste(browser, text="qos TRUE\nqos_vlarb_high 0:64\nqos_vlarb_low 1:1,2:99\n", kind=1, sls="0", mtu=4096, vls=0)
+    said = browser.run("document.querySelector('#verdict li').textContent")
+    failed.check(f"place: {said}", holds=said.startswith("WEIGHT_BELOW_MTU (line 3 qos_vlarb_low): "))
+    failed += browser.complaints(address)
+
+
 def _link(browser: Chromium, failed: Failures) -> None:
     """Open the link of a case: same fields, same numbers."""
     _ready(browser, "desktop")
@@ -243,6 +268,7 @@ def _main() -> int:
             captures, tables = _captures(browser, failed), _tables(browser, failed)
             _keyboard(browser, failed)
             _hostile(browser, failed)
+            _verdicts(browser, failed)
             _link(browser, failed)
             product = browser.version()
             if "--picture" in sys.argv:

@@ -29,6 +29,13 @@ _FACTS = (
     "LIMIT_TO",
     "LIMIT_LINE",
     "LIMIT",
+    "WEIGHT_LISTS",
+    "HIGH_LINE",
+    "HIGH_FROM",
+    "HIGH_TO",
+    "LOW_LINE",
+    "LOW_FROM",
+    "LOW_TO",
     "DATA_VLS",
     "HIGH_COUNT",
     "LOW_COUNT",
@@ -46,7 +53,7 @@ _REGISTERS = {
 }
 """Registers of the arbiter that the page shows, with their names in golden's model."""
 _TERMS = (
-    "SL: service level. VL: virtual lane, the queue of a level at a port. Entry: a lane and a weight in units of 64 "
+    "Entry: a lane and a weight in units of 64 "
     "bytes in one of two lists. The high list sends first, until LimitOfHighPriority times 4096 bytes are sent. Then "
     "one packet of the low list follows. Limit 0 allows one packet of the high list; 255 has no limit. A packet is "
     "never cut, so an entry with a weight below the size of a packet sends a whole packet."
@@ -113,13 +120,16 @@ def page_text(module: Module) -> str:
 
 def page_data(module: Module) -> dict[str, Any]:
     """Return the data of the page: module, places of its arrays, and the names, values and sentences of vlane."""
-    names = ("starved", "endless", "bounded", "dropped", "unserved", "gets", "turns", "meaning")
-    words = {name: getattr(vlarb_words, name.upper()) for name in names}
+    names = ("starved", "endless", "bounded", "dropped", "unserved", "gets", "turns", "meaning", "together")
+    words: dict[str, Any] = {name: getattr(vlarb_words, name.upper()) for name in names}
     words |= {
         "getsRange": vlarb_words.GETS_RANGE,
         "getsEndless": vlarb_words.GETS_ENDLESS,
         "getsBounded": vlarb_words.GETS_BOUNDED,
         "noBound": vlarb_words.NO_BOUND,
+        "laneTogether": vlarb_words.LANE_TOGETHER,
+        "droppedLevels": vlarb_words.DROPPED_LEVELS,
+        "weights": Phrase.WEIGHTS.code,
         "terms": _TERMS,
     }
     arbiter = module_of(IB_ARBITER)

@@ -39,7 +39,14 @@ LANE_NUMBERS = 2 * SHARE_CASES + 2
     HAS_NAMES,
     LONGEST_LIST,
     SETS_KIND,
-) = range(11)
+    WEIGHT_LISTS,
+    HIGH_LINE,
+    HIGH_FROM,
+    HIGH_TO,
+    LOW_LINE,
+    LOW_FROM,
+    LOW_TO,
+) = range(18)
 """Places of ``PageMemory.facts``."""
 LANE, SOURCE, GRANTED, READY, BUSY = range(5)
 """Places of ``PageMemory.shown``."""
@@ -134,7 +141,7 @@ def new_memory() -> PageMemory:
         low_weight=_numbers(MAX_ENTRIES),
         row=_numbers(SL_COUNT),
         lanes=_numbers(LANES * LANE_NUMBERS),
-        facts=_numbers(SETS_KIND + 1),
+        facts=_numbers(LOW_TO + 1),
         blocks=_numbers(LANES),
         weights=_numbers(LANES),
         order=_small_numbers(MOST_PACKETS),

@@ -36,6 +36,9 @@ from vlane.sim_top.browser.memory import (
     GRANTED,
     HAS_NAMES,
     HIGH_COUNT,
+    HIGH_FROM,
+    HIGH_LINE,
+    HIGH_TO,
     IS_TABLE,
     LANE,
     LANE_NUMBERS,
@@ -45,9 +48,13 @@ from vlane.sim_top.browser.memory import (
     LIMIT_TO,
     LONGEST_LIST,
     LOW_COUNT,
+    LOW_FROM,
+    LOW_LINE,
+    LOW_TO,
     READY,
     SETS_KIND,
     SOURCE,
+    WEIGHT_LISTS,
     PageMemory,
 )
 from vlane.tables.sl2vl import SL_COUNT
@@ -109,10 +116,13 @@ def analyse(memory: PageMemory, size: int, kind: int, vls: int, sls: int, mtu: i
     facts[LOW_COUNT] = programmed_list(
         options.text, options.value_from[low], options.value_to[low], lanes, memory.scratch.numbers, low_vl, low_weight
     )
+    facts[HIGH_LINE], facts[LOW_LINE] = options.line[high], options.line[low]
+    facts[HIGH_FROM], facts[HIGH_TO] = options.name_from[high], options.name_to[high]
+    facts[LOW_FROM], facts[LOW_TO] = options.name_from[low], options.name_to[low]
     _read_row(memory, text_option(options, kind, SL2VL), lanes)
     highs, lows = facts[HIGH_COUNT], facts[LOW_COUNT]
     starvation_note(high_vl[:highs], high_weight[:highs], low_vl[:lows], low_weight[:lows], facts[LIMIT], lanes, notes)
-    weights_note(
+    facts[WEIGHT_LISTS] = weights_note(
         high_vl[:highs],
         high_weight[:highs],
         low_vl[:lows],

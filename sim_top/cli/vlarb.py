@@ -30,7 +30,7 @@ from vlane.schedulers.vlarb import VLArbTable
 from vlane.sim_top.cli.options import AsJson, numbers_of
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.fabric.vlarb_explained import ASSUMED_MTU, LevelGets, PortsAlike, explain, explain_options
-from vlane.sim_top.fabric.vlarb_page import in_words, shown_wait, write_vlarb_page
+from vlane.sim_top.fabric.vlarb_page import in_words, shown_lanes, shown_wait, write_vlarb_page
 from vlane.sim_top.output.console import emit_json, say, screen, table
 from vlane.tables.sl2vl import SL_COUNT, VL_DROP
 from vlane.units import MTUS
@@ -276,6 +276,8 @@ def _print(group: PortsAlike, clock: LinkClock) -> None:
     rows = [_row(level, clock) for level in group.levels]
     columns = [">SL", ">VL", ">share", ">from", ">to", ">Gb/s", ">longest wait (us)"]
     screen.print(table(f"{group.label}, MTU {group.mtu}", columns, rows))
+    if any(level.sharing for level in group.levels):
+        say("share, Gb/s and wait are those of the lane; levels in one lane divide the share")
     say(f"LimitOfHighPriority {group.table.limit_of_high_priority}, from {group.limit_source}")
     for level in group.levels:
         if not level.served or isinf(level.wait_blocks):
@@ -283,6 +285,11 @@ def _print(group: PortsAlike, clock: LinkClock) -> None:
 
 
 def _row(level: LevelGets, clock: LinkClock) -> list[str]:
-    lanes = ", ".join(map(str, level.vls))
     shares = [f"{100 * value:.2f} %" for value in (level.share, level.least, level.most)]
-    return [str(level.sl), lanes, *shares, f"{level.share * clock.rate_gbps:,.3g}", shown_wait(level, clock)]
+    return [
+        str(level.sl),
+        shown_lanes(level),
+        *shares,
+        f"{level.share * clock.rate_gbps:,.3g}",
+        shown_wait(level, clock),
+    ]

@@ -36,6 +36,8 @@ class LevelGets:
         all other levels.
     wait_blocks : float
         Longest wait of a packet for its turn, in blocks of 64 bytes; infinite if there is no bound.
+    sharing : tuple of int
+        Other levels with a lane in common; share and wait are those of the lane.
     """
 
     sl: int
@@ -44,6 +46,7 @@ class LevelGets:
     least: float
     most: float
     wait_blocks: float
+    sharing: tuple[int, ...]
 
     @property
     def dropped(self) -> bool:
@@ -174,4 +177,5 @@ def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tupl
             least=min((min(shares[lane]) for lane in mine), default=0.0),
             most=max((max(shares[lane]) for lane in mine), default=0.0),
             wait_blocks=max((waits[lane] for lane in mine), default=inf),
+            sharing=tuple(other for other, lanes_of in lanes.items() if other != sl and set(mine) & set(lanes_of)),
         )

@@ -24,7 +24,7 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.planning.vlarb_waits import longest_wait
 from vlane.schedulers.registry import SCHEDULERS
 from vlane.schedulers.vlarb import VLArbEntry, VLArbTable
-from vlane.sim_top.browser import build, wasm
+from vlane.sim_top.browser import build, memory, wasm
 from vlane.sim_top.browser.memory import LANES
 from vlane.sim_top.fabric.vlarb_explained import explain_options
 
@@ -76,6 +76,25 @@ def test_a_shipped_capture_has_the_numbers_of_the_command(page: PageModule, conf
             notes.append((code, "opensm.conf" if code == "QOS_OFF" else where, message))
     remarks = [(each["code"], each["where"], each["message"]) for each in document["remarks"]]
     assert sorted(set(notes)) == sorted(remarks)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("high", "low", "lists"), [("0:1,1:99", "0:1", 1), ("0:64", "1:1,2:99", 2), ("0:1,1:99", "1:1,2:99", 3)]
+)
+def test_lists_with_shares_of_whole_packets_have_a_line_and_a_name(
+    page: PageModule, high: str, low: str, lists: int
+) -> None:
+    """Given weights below a packet in one list or both, the facts have these lists with lines and names of options."""
+    text = f"qos TRUE\nqos_ca_vlarb_high {high}\nqos_vlarb_low {low}\n".encode()
+    found = page.analyse(text, kind=PLACE[Kind.CA], sls=[0, 1, 2])
+
+    facts, data = page.read("facts").tolist(), page.read("options.text").tobytes()
+    assert "WEIGHT_BELOW_MTU" in [each[0] for each in found["notes"]]
+    assert facts[memory.WEIGHT_LISTS] == lists
+    assert (facts[memory.HIGH_LINE], facts[memory.LOW_LINE]) == (2, 3)
+    assert data[facts[memory.HIGH_FROM] : facts[memory.HIGH_TO]] == b"qos_ca_vlarb_high"
+    assert data[facts[memory.LOW_FROM] : facts[memory.LOW_TO]] == b"qos_vlarb_low"
 
 
 def random_text(source: random.Random) -> str:

@@ -250,7 +250,7 @@ def test_levels_that_get_no_turn_are_told(tmp_path: Path) -> None:
     assert "SL 2: packets of this level get no turn here" in told.out
     page = tmp_path / "page" / "index.html"
     assert_whole(page)
-    assert "Level 2, 3 gets no turn at some ports" in page.read_text()
+    assert "Levels 2 and 3 get no turn at some ports under load." in page.read_text()
     assert "no bound" in told.out
     assert "no bound" in page.read_text()
 
@@ -298,3 +298,48 @@ def test_a_table_next_to_options_is_ignored(tmp_path: Path) -> None:
 
     assert done["ports"][0]["high"] == [[0, 64]]
     assert done["ports"][0]["limit_of_high_priority"] == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "sls", "verdict"),
+    [
+        ("0,1,2,15", "0,1,2,3", "Level 3 is dropped: SL2VL maps it to VL 15."),
+        ("15,15,15,15", "0,1,2,3", "Levels 0, 1, 2 and 3 are dropped: SL2VL maps them to VL 15."),
+        ("0,1,2,15", "0,1,2", "Every level has a bound on its wait."),
+        ("0,1,5,15", "2,3", "Level 3 is dropped: SL2VL maps it to VL 15. Level 2 gets no turn under load."),
+    ],
+)
+def test_a_dropped_level_is_in_the_verdict(row: str, sls: str, verdict: str, tmp_path: Path) -> None:
+    """Given levels that send and are dropped, the page's verdict names these levels and no other level."""
+    file = tmp_path / "table.conf"
+    file.write_text(f"high 0:64\nlow 1:64,2:64\nlimit 1\nsl2vl {row}\n")
+
+    call("vlarb", "explain", file, "--sls", sls, "--page", tmp_path / "page")
+
+    assert f">{verdict}<" in (tmp_path / "page" / "index.html").read_text()
+
+
+def test_a_level_dropped_at_one_kind_of_port_is_dropped_at_some_ports(tmp_path: Path) -> None:
+    """Given SL 2 in VL 15 at adapters only, the verdict says that the level is dropped at some ports."""
+    file = tmp_path / "opensm.conf"
+    file.write_text(OPTIONS + "qos_ca_sl2vl 0,1,15\n")
+
+    call("vlarb", "explain", file, "--sls", "0,1,2", "--page", tmp_path / "page")
+
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "Level 2 is dropped at some ports: SL2VL maps it to VL 15." in page
+
+
+def test_levels_in_one_lane_are_named_together(tmp_path: Path) -> None:
+    """Given SL 0 and SL 8 in VL 0, the table and the words say that both have one share."""
+    file = tmp_path / "table.conf"
+    file.write_text("low 0:64,1:64\nlimit 0\nsl2vl 0,1,0,0,0,0,0,0,0\n")
+
+    told = call("vlarb", "explain", file, "--sls", "0,1,8", "--page", tmp_path / "page").out
+
+    page = (tmp_path / "page" / "index.html").read_text()
+    for text in ("0, with SL 8", "0, with SL 0"):
+        assert text in told
+        assert text in page
+    assert "levels in one lane divide the share" in told
+    assert "Gb/s of a full cable together with SL 8; a packet waits" in page

@@ -47,13 +47,15 @@ async function arbiterCore(data, bytes) {
     const facts = numbers("facts"), fact = name => facts[places[name]], row = numbers("row");
     if (!fact("HAS_NAMES")) return { problem: "No line begins with the name of an option." };
     const name = decoder.decode(array("options.text").slice(fact("LIMIT_FROM"), fact("LIMIT_TO")));
+    const weightLists = ["HIGH", "LOW"].filter((list, place) => fact("WEIGHT_LISTS") >> place & 1 && fact(`${list}_LINE`)).map(list => (
+      { line: fact(`${list}_LINE`), name: decoder.decode(array("options.text").slice(fact(`${list}_FROM`), fact(`${list}_TO`))) }));
     const lanes = {};
     for (const vl of new Set(sls.map(sl => row[sl]))) if (vl < fact("DATA_VLS")) lanes[vl] = lane(vl);
     const none = { share: 0, least: 0, most: 0, wait: -1, period: 0 };
     return {
       high: list("high", fact("HIGH_COUNT")), low: list("low", fact("LOW_COUNT")), limit: fact("LIMIT"),
       limitLine: fact("LIMIT_LINE"), limitName: name, dataVls: fact("DATA_VLS"), isTable: !!fact("IS_TABLE"),
-      row, lanes, notes: notes(), mtu, blocks: data.blocks[mtu],
+      row, lanes, notes: notes(), weightLists, mtu, blocks: data.blocks[mtu],
       levels: sls.map(sl => ({ sl, vl: row[sl], dropped: !(row[sl] in lanes), ...(lanes[row[sl]] || none) })),
     };
   }

@@ -4,7 +4,7 @@ const DATA = /*DATA*/null;
 const $ = id => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const WAIT_MS = 60, STRIP_PACKETS = 1000, TIME_CYCLES = 240, SHOWN_ORDER = 48, STEP_CYCLES = 200, CONTEST_PACKETS = 20000;
-const LONGEST_LINK = 60000, LARGE_TEXT = 20000, MANY_NOTES = 40;
+const LONGEST_LINK = 60000, LARGE_TEXT = 20000, MANY_NOTES = 40, MANY_LEVELS = 3;
 const fill = (text, ...parts) => parts.reduce((made, part) => made.replace("{}", () => part), text);
 const colour = vl => `var(--c${vl % 8})`;
 const count = number => number.toLocaleString("en");
@@ -96,37 +96,43 @@ function problem(text) {
 }
 
 function showVerdict() {
-  const levels = view.levels.filter(level => !level.dropped);
+  const { words } = DATA, dropped = view.levels.filter(level => level.dropped), levels = view.levels.filter(level => !level.dropped);
   const starved = levels.filter(level => !level.most), endless = levels.filter(level => level.most && level.wait < 0);
-  const named = some => some.map(level => level.sl).join(", ");
+  const sentence = ([one, several], some) => some.length ? fill(some.length > 1 ? several : one, listed(some.map(level => level.sl)), "") : "";
+  const said = [sentence(words.droppedLevels, dropped), sentence(words.starved, starved), sentence(words.endless, endless)].filter(Boolean).join(" ");
   const off = view.notes.find(note => note.code === "QOS_OFF");
-  const [kind, text] = off ? ["bad", off.message] : starved.length ? ["bad", fill(DATA.words.starved, named(starved))]
-    : endless.length ? ["warn", fill(DATA.words.endless, named(endless))] : ["good", DATA.words.bounded];
+  const [kind, text] = off ? ["bad", off.message] : [dropped.length || starved.length ? "bad" : said ? "warn" : "good", said || words.bounded];
   const list = make("ul");
   const notes = view.notes.filter(note => note !== off);
   for (const { code, line, name, message } of notes.slice(0, MANY_NOTES)) {
-    const where = [line ? `line ${line}` : "", harmless(name)].filter(Boolean).join(" ");
+    const own = [line ? `line ${line}` : "", harmless(name)].filter(Boolean).join(" ");
+    const where = code === DATA.words.weights ? view.weightLists.map(list => `line ${list.line} ${harmless(list.name)}`).join(", ") : own;
     list.append(make("li", { class: "warn" }, `${code}${where ? ` (${where})` : ""}: ${harmless(message)}`));
   }
   if (notes.length > MANY_NOTES) list.append(make("li", { class: "warn" }, `${count(notes.length - MANY_NOTES)} more findings`));
   $("verdict").replaceChildren(make("p", { class: `${kind} headline` }, text), list);
 }
 
+// Numbers as text: "3", "3 and 4", "3, 4 and 5".
+const listed = numbers => numbers.length > 1 ? `${numbers.slice(0, -1).join(", ")} and ${numbers[numbers.length - 1]}` : String(numbers[0]);
+const sharing = level => level.dropped ? [] : view.levels.filter(other => other !== level && other.vl === level.vl).map(other => other.sl);
 function inWords(level) {
   const { words } = DATA;
   if (level.dropped) return words.dropped;
   if (!level.most) return words.unserved;
   const [low, high] = [level.least, level.most].map(share => general(share * view.gbps));
-  const gets = low === high ? fill(words.gets, low) : fill(words.getsRange, low, high);
+  const lane = low === high ? fill(words.gets, low) : fill(words.getsRange, low, high), others = sharing(level);
+  const gets = others.length ? fill(words.together, lane, listed(others)) : lane;
   return level.wait < 0 ? fill(words.getsEndless, gets) : fill(words.getsBounded, gets, shownWait(level.wait, view.gbps));
 }
 function showRows() {
   const source = view.limitLine ? `line ${view.limitLine}, ${view.limitName}` : "OpenSM's default";
-  $("caption").textContent = `${view.dataVls} data lanes, packets of up to ${view.mtu} bytes, ${$("rate").value}, LimitOfHighPriority ${view.limit} (${source})`;
-  const heads = ["SL", "VL", "share (%)", "from (%)", "to (%)", "Gb/s", "longest wait (us)", "in words"];
+  $("caption").textContent = `${view.dataVls} data lanes, packets of up to ${view.mtu} bytes, ${$("rate").value}, LimitOfHighPriority ${view.limit} (${source}). A packet of ${view.mtu} bytes of payload has ${view.blocks} blocks of 64 bytes with its headers. Share, Gb/s and wait are those of the lane: levels in one lane divide its share.`;
+  const heads = ["SL", "VL", "share of the lane (%)", "from (%)", "to (%)", "Gb/s", "longest wait in the lane (us)", "in words"];
   $("heads").replaceChildren(...heads.map((head, place) => make("th", { scope: "col", ...(place === 7 ? { class: "text" } : {}) }, head)));
   $("rows").replaceChildren(...view.levels.map(level => {
-    const cells = [level.sl, level.vl, percent(level.share), percent(level.least), percent(level.most),
+    const others = sharing(level), lane = others.length ? fill(DATA.words.laneTogether, level.vl, listed(others)) : level.vl;
+    const cells = [level.sl, lane, percent(level.share), percent(level.least), percent(level.most),
       general(level.share * view.gbps), shownWait(level.wait, view.gbps), inWords(level)];
     const row = make("tr");
     cells.forEach((cell, place) => row.append(make(place ? "td" : "th",
@@ -138,18 +144,21 @@ function showRows() {
 const width = () => Math.max(320, Math.min(1120, $("results").clientWidth || 900));
 function picture(wide, high, label) { return make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": label }); }
 function showBars() {
-  const wide = width(), tall = 26, left = 96, right = 72, high = view.levels.length * tall;
+  const lanes = [...new Set(view.levels.map(level => level.vl))].map(vl => view.levels.filter(level => level.vl === vl));
+  const wide = width(), tall = 26, left = 130, right = 72, high = lanes.length * tall;
+  const named = levels => `VL ${levels[0].vl} (${levels.length > MANY_LEVELS ? `${levels.length} levels` : `SL ${levels.map(level => level.sl).join(", ")}`})`;
+  const shown = level => level.dropped ? "dropped" : `${percent(level.share)} %`;
   const place = share => left + share * (wide - left - right);
-  const svg = picture(wide, high + 22, view.levels.map(level => `SL ${level.sl}: ${percent(level.share)} percent`).join(", "));
+  const svg = picture(wide, high + 22, lanes.map(levels => `${named(levels)}: ${shown(levels[0])}`).join(", "));
   for (const share of [0, .25, .5, .75, 1]) svg.append(
     make("svg:line", { x1: place(share), x2: place(share), y1: 0, y2: high, class: "axis" }),
     make("svg:text", { x: place(share), y: high + 16, "text-anchor": "middle" }, `${100 * share} %`));
-  view.levels.forEach((level, row) => {
-    const y = row * tall, middle = y + tall / 2, from = place(level.least), to = place(level.most);
-    svg.append(make("svg:text", { x: 0, y: y + 17 }, `SL ${level.sl} (VL ${level.vl})`),
+  lanes.forEach((levels, row) => {
+    const [level] = levels, y = row * tall, middle = y + tall / 2, from = place(level.least), to = place(level.most);
+    svg.append(make("svg:text", { x: 0, y: y + 17 }, named(levels)),
       make("svg:rect", { x: left, y: y + 4, width: Math.max(0, place(level.share) - left), height: tall - 8, fill: colour(level.vl) }),
       make("svg:path", { d: `M${from} ${middle}H${to}M${from} ${y + 8}v${tall - 16}M${to} ${y + 8}v${tall - 16}`, class: "whisker" }),
-      make("svg:text", { x: place(Math.max(level.share, level.most)) + 6, y: y + 17 }, `${percent(level.share)} %`));
+      make("svg:text", { x: place(Math.max(level.share, level.most)) + 6, y: y + 17 }, shown(level)));
   });
   $("bars").replaceChildren(svg);
 }
@@ -197,7 +206,7 @@ function showStep(last) {
   const limit = r.limit === 255 ? "no limit" : r.counter > 0 ? `${r.limit}, ${plural(r.counter, "block")} before the turn of the low list` : `${r.limit}, used up: the low list is next`;
   const lines = [`${entryText("High", r.pointerHigh, r.remainingHigh)}. ${entryText("Low", r.pointerLow, r.remainingLow)}. LimitOfHighPriority ${limit}.${r.swapPending ? " A swap is pending." : ""}`];
   if (last) {
-    const blocks = view.blocks, event = last.lane >= 0 ? `VL ${last.lane} sends a packet of ${blocks} blocks from ${LISTS[last.source]}`
+    const blocks = view.blocks, event = last.lane >= 0 ? `VL ${last.lane} sends a packet of ${blocks} blocks (${view.mtu} bytes of payload and headers) from ${LISTS[last.source]}`
       : last.stalled ? "the link is stalled" : last.ready ? "no lane has a packet and credit for it" : `the link is busy; the packet needs ${plural(last.busy, "more cycle")}`;
     lines.unshift(`Cycle ${count(now)}, packet ${count(view.packets)}: ${event}.`);
   } else lines.unshift("Before the first decision.");
@@ -253,15 +262,16 @@ async function contest() {
   const { vls } = answer;
   $("contest-problem").textContent = vls.length ? "" : "Weights: at least one VL:weight with a weight from 1 to 255, such as 0:1,1:2.";
   $("contest-caption").textContent = `Shares of the link in ${count(CONTEST_PACKETS)} packets, all lanes with a backlog; configured: ${vls.map((vl, place) => `VL ${vl} ${percent(answer.weights[place])} %`).join(", ")}`;
-  $("contest-heads").replaceChildren(make("th", { scope: "col", class: "text" }, "scheduler"), ...vls.map(vl => make("th", { scope: "col" }, `VL ${vl} (%)`)), make("th", { scope: "col", class: "text" }, `first ${SHOWN_ORDER} packets`));
+  const order = `first ${SHOWN_ORDER} packets`;
+  $("contest-heads").replaceChildren(make("th", { scope: "col", class: "text" }, "scheduler"), ...vls.map(vl => make("th", { scope: "col" }, `VL ${vl} (%)`)), make("th", { scope: "col", class: "text" }, order));
   $("contest-rows").replaceChildren(...answer.schedulers.map(each => {
-    const row = make("tr", {}), bad = each.done < 0, last = make("td", { class: "text" }, bad ? "a weight is too large beside the smallest weight" : "");
+    const row = make("tr", {}), bad = each.done < 0, last = make("td", { class: "text", "data-name": order }, bad ? "a weight is too large beside the smallest weight" : "");
     if (!bad) {
       const svg = make("svg:svg", { viewBox: `0 0 ${SHOWN_ORDER * 8} 16`, role: "img", "aria-label": `VL ${each.order.join(" ")}` });
       each.order.forEach((vl, place) => svg.append(make("svg:rect", { x: 8 * place, y: 0, width: 7, height: 16, fill: colour(vl) })));
       last.append(svg);
     }
-    row.append(make("th", { scope: "row", class: "text" }, each.title), ...vls.map((_, place) => make("td", {}, bad ? "" : percent(each.shares[place]))), last);
+    row.append(make("th", { scope: "row", class: "text", "data-name": "scheduler" }, each.title), ...vls.map((vl, place) => make("td", { "data-name": `VL ${vl} (%)` }, bad ? "" : percent(each.shares[place]))), last);
     return row;
   }));
   globalThis.contestResult = answer;
@@ -320,13 +330,15 @@ function setUp() {
   $("second").value = "high 0:64\nlow 1:64,2:64,3:64\nlimit 1\n";
   for (const { title, text, sls } of DATA.examples) {
     const button = make("button", { type: "button" }, title);
-    button.onclick = () => { $("text").value = text; $("sls").value = sls; update(); };
+    button.onclick = () => { $("text").value = text; $("sls").value = sls; $("copied").textContent = ""; update(); };
     $("examples").append(button);
   }
   let timer = 0, contestTimer = 0;
   const soon = () => { clearTimeout(timer); timer = setTimeout(update, WAIT_MS); };
   const contestSoon = () => { clearTimeout(contestTimer); contestTimer = setTimeout(() => contest().then(remember), WAIT_MS); };
   $("form").addEventListener("input", event => { soon(); if (event.target.id === "mtu") contestSoon(); });
+  document.addEventListener("input", () => { $("copied").textContent = ""; });
+  $("text").addEventListener("paste", () => setTimeout(() => { $("text").scrollTop = 0; }));
   $("form").addEventListener("submit", event => event.preventDefault());
   for (const id of ["weights", "small"]) $(id).addEventListener("input", contestSoon);
   $("packet").onclick = () => advance(STEP_CYCLES, 1);

@@ -20,6 +20,9 @@ from vlane.schedulers.vlarb_shares import (
     total,
 )
 
+HIGH_IS_OFF, LOW_IS_OFF = 1, 2
+"""Lists with a finding about shares of whole packets."""
+
 _COMMA, _COLON, _SEMICOLON, _BLANK = 44, 58, 59, 32
 
 
@@ -78,8 +81,11 @@ def weights_note(
     vls: int,
     notes: Notes,
     table: ShareTable,
-) -> None:
-    """Find lists with shares that differ from the shares of the weights, because ports send whole packets."""
+) -> int:
+    """Find lists with shares that differ from the shares of the weights, because ports send whole packets.
+
+    Return ``HIGH_IS_OFF`` and ``LOW_IS_OFF``, added, for the lists of the finding.
+    """
     in_high, exact_high = _measured(table, high_vl, high_weight, vls, blocks)
     if in_high > 0:
         _open_weights(notes, mtu, blocks)
@@ -95,6 +101,7 @@ def weights_note(
         _put_advice(table, in_low, exact_low, blocks, notes)
     if in_high + in_low > 0:
         close_note(notes)
+    return (HIGH_IS_OFF if in_high > 0 else 0) + (LOW_IS_OFF if in_low > 0 else 0)
 
 
 def _measured(
