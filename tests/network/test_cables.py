@@ -197,7 +197,7 @@ def _generated(net: Network) -> list[tuple[int, ...]]:
             while sources.due[nic, number] < _CYCLES:
                 to, _, sl, size, _, _ = draw_packet(sources, new_messages(0), nic, number)
                 rows.append((int(sources.due[nic, number]), nic, int(to), int(sl), int(size)))
-                advance(sources, nic, number)
+                advance(sources, new_messages(0), nic, number)
     return rows
 
 
