@@ -46,7 +46,7 @@ OWN_KERNELS = {
 }
 """Examples with combinations of switch and scheduler not compiled by other tests, which take longest."""
 
-HOT_SPOTS = {"hot_spot_cc"}
+HOT_SPOTS = {"hot_spot_cc", "tree_cc_rtl", "tree_cc_inputs_rtl"}
 """Examples whose hosts offer more than a link can carry."""
 
 _SHARED_UNIT = f"""[scheduler]
