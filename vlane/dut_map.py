@@ -370,7 +370,7 @@ class DutMap(_Section):
 
     @property
     def lockstep_timing(self) -> Timing:
-        """Timing of a map that is compared in lockstep; ``TypeError`` for an elastic one."""
+        """Timing of a map that is compared in lockstep."""
         if not isinstance(self.timing, Timing):
             raise TypeError("an elastic map has no lockstep timing")
         return self.timing

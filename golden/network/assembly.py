@@ -130,7 +130,7 @@ def assemble(
     allocation : str
         ``turns`` (IBS-2 to IBS-4) or, for InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3; IBS-PQ1, IBS-PQ2).
     crossbar : str
-        ``multiplexed``; ``flits`` (IBS-F1 to IBS-F6, OPAS-F1 to OPAS-F8); for InfiniBand switches also ``per_vl``
+        ``multiplexed``; ``flits`` (IBS-F1 to IBS-F6, OPAS-F1 to OPAS-F6); for InfiniBand switches also ``per_vl``
         (IBS-P1 to IBS-P4), which needs static partitions.
     iterations : int
         Number of allocation passes per cycle (IBS-I1), for switch forms that support more than one.

@@ -1,4 +1,4 @@
-"""Plain Omni-Path switches that are allocated flit by flit: OPAS-F1 to OPAS-F8 of ``docs/opa_switch.md``.
+"""Plain Omni-Path switches that are allocated flit by flit: OPAS-F1 to OPAS-F6 of ``docs/opa_switch.md``.
 
 A granted flit leaves its queue at once and crosses in the next cycle. Its space becomes free when it crosses. The
 passes of a cycle follow each other, so a cycle's grants change the state while they are made; only this switch reads
@@ -51,7 +51,7 @@ class Crossing(NamedTuple):
 
 
 class OPAFlitSwitch(OPASwitch):
-    """A switch that grants every flit separately, in three passes a cycle (OPAS-F1 to OPAS-F8)."""
+    """A switch that grants every flit separately, in three passes a cycle (OPAS-F1 to OPAS-F6)."""
 
     def __init__(
         self,

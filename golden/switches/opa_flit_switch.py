@@ -1,4 +1,4 @@
-"""Omni-Path switches that are allocated flit by flit (OPAS-F1 to OPAS-F8, ``docs/opa_switch.md``)."""
+"""Omni-Path switches that are allocated flit by flit (OPAS-F1 to OPAS-F6, ``docs/opa_switch.md``)."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _inputs_ask(
 ) -> tuple[int, int]:
     """Run the first stage for the inputs: each picks a VL and requests an output or a central link (OPAS-F2).
 
-    Flits to be dropped are granted at once (OPAS-F8). Return the bit mask of requested resources and the new number
+    Flits to be dropped are granted at once (OPAS-F6). Return the bit mask of requested resources and the new number
     of grants.
     """
     inputs, first, ports = switches.inputs, switch << switches.inputs.port_bits, switches.sc2sc.shape[1]

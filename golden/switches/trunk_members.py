@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from vlane.errors import InputError
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.switches.packets import Packets
-from vlane.golden.topologies.topology import Topology
 
 CHOICES = ("lid", "flow", "packet")
 """Ways of choosing a member: by the forwarding table, at random for each flow, or at random for each packet."""
@@ -54,7 +53,7 @@ class AtRandom(NamedTuple):
     port: NDArray[np.int32]
 
 
-def new_members(topology: Topology, port_bits: int, choice: str, seed: int) -> ByTable | AtRandom:
+def new_members(topology: Any, port_bits: int, choice: str, seed: int) -> ByTable | AtRandom:
     """Return the choice among the members of all trunks.
 
     Raises

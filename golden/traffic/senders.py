@@ -93,7 +93,7 @@ def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) ->
 
 
 class _Found:
-    """Senders of the queues so far, with the meanings of ``Senders``; ``hot`` has (senders, hot hosts)."""
+    """Senders of the queues so far, with the meanings of ``Senders``, and ``hot`` of shape (senders, hot hosts)."""
 
     def __init__(self, nics: int) -> None:
         self.to_all, self.to_others = (np.zeros(nics, np.bool_) for _ in range(2))

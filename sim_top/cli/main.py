@@ -44,7 +44,7 @@ VERBS = {
         "block_verbs.soak": "Compare random instances of a block with golden, each with traffic of its own.",
         "block_verbs.evidence": "Sum the cycles compared in recorded soaks, by block, and report how"
         " many match the current RTL.",
-        "block_verbs.export": "Write the block's Verilog, port table, FuseSoC core and, on request, a testbench"
+        "block_verbs.export": "Write the block's SystemVerilog, port table, FuseSoC core and, on request, a testbench"
         " that needs no Python.",
         "block_verbs.area": "Synthesise blocks, or your own design, and estimate the clock frequency.",
         "schema": "Print the JSON schema of a kind of file, for editors, or its keys as tables.",

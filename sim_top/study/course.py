@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vlane.golden.links.remote_credit import fcps_sent, taken
-from vlane.golden.links.room import Rooms
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import FLITS_IN, LATENCY, MADE, Meters
 from vlane.golden.network.state import Network
@@ -136,8 +135,6 @@ def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
 
 def _far_blocks(net: Network) -> NDArray[np.int64]:
     remote, shape = net.out_ports.remote, net.out_ports.counters.shape
-    if isinstance(remote, Rooms):
-        return remote.taken["blocks"].astype(np.int64)
     found = np.zeros(shape, np.int64)
     for end, lane in np.ndindex(shape):
         found[end, lane] = taken(remote, end, lane)

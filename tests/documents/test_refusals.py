@@ -290,7 +290,7 @@ share = 0.5
         (
             "[run]",
             "[runs]",
-            "10: runs: unknown key (known: network, switch, link, cable, voqsw, buffers, scheduler, traffic, trace, connections, admission, congestion, stall, rewrite, swap, loss, measure, run); did you mean run?",
+            "10: runs: unknown key (known: network, switch, link, cable, voqsw, buffers, scheduler, nic, traffic, trace, connections, admission, congestion, stall, rewrite, swap, loss, measure, run); did you mean run?",
         ),
         ("  0.5,", "  nan,", "13: run.loads.1 must be a finite number, not nan"),
         ("  0.5,", "  1.5,", "13: run.loads.1 must be at most 1.0, not 1.5"),
@@ -329,7 +329,7 @@ share = 0.5
         (
             "share = 0.5\n\n",
             'share = 0.5\nbytes = [64, "x"]\n\n',
-            "20: traffic.0.bytes.1 must be a whole number, not x",
+            "20: traffic.0.bytes.1 must be a whole number or a list, not x",
         ),
         (
             "share = 0.5\n\n",

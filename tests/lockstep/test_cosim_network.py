@@ -409,7 +409,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
             "[buffers]",
             '[switch]\nallocation = "fifo"\n[buffers]',
             ["--rtl", "1"],
-            ["switch.allocation", "turns with crossbar multiplexed for switches in hardware", "fifo"],
+            ["switch.allocation", "turns or bids with crossbar multiplexed for switches in hardware", "fifo"],
         ),
         (
             "[buffers]",

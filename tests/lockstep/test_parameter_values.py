@@ -19,6 +19,7 @@ from vlane.tb.switches.opa_switch.directed import PARAMETERS as OPA_PARAMETERS
 
 SWITCHES = frozenset(kind.block for kind in SWITCH_KINDS.values())
 TINY_IB = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "lids": 3}
+FAST_IB = {"ports": 2, "data_vls": 2, "blocks": 16, "minimum": 4, "maximum": 12, "lids": 3}
 MARKING = {
     "blocks": 16,
     "minimum": 8,
@@ -108,6 +109,7 @@ INSTANCES: dict[str, tuple[dict[str, Any], ...]] = {
         {**TINY_IB, **MARKING, "scheduler": "drr", "measure": "inputs", "starving": True, "speed": 2},
         {**TINY_IB, "scheduler": "scfq"},
         {**TINY_IB, "scheduler": "wrr"},
+        {**FAST_IB, "form": "fast"},
         {
             "ports": 3,
             "data_vls": 2,

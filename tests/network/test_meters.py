@@ -33,7 +33,7 @@ def _packet() -> tuple[Packet, Origin]:
     """Return a packet of one flit after one switch, and the packet's origin."""
     packet, origin = new_records(Packet, 1)[0], new_records(Origin, 1)[0]
     packet.flits = packet.hops = 1
-    origin.connection = -1
+    origin.stream = -1
     return packet, origin
 
 

@@ -201,7 +201,7 @@ def test_keys_that_do_not_go_together_are_refused(traffic: dict[str, Any], said:
 
 
 def test_loads_belong_to_open_classes() -> None:
-    """A study with windows only has no run.loads; with an open class it needs them."""
+    """A study with windows only has no run.loads, and one with an open class needs loads."""
     with pytest.raises(ValueError, match=r"run\.loads cannot be used without \[\[traffic\]\] that has a load"):
         study(LOOP, loads=[0.1])
     with pytest.raises(ValueError, match=r"run\.loads is missing"):

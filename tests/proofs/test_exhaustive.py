@@ -111,6 +111,7 @@ def first_difference(design: str, parameters: Mapping[str, Any]) -> tuple[int, d
     return len({each for _, each in visited}), None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("parameters", "states"), [({"data_vls": 3}, 3), ({"data_vls": 4, "vl15": False}, 4)])
 def test_every_state_and_input_agrees(parameters: dict[str, Any], states: int) -> None:
     """Golden and hardware agree for all 2,048 inputs in each reachable state, one state per data lane."""

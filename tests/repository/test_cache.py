@@ -275,7 +275,7 @@ def test_an_edit_that_changes_no_hardware_makes_no_entry(tmp_path: Path) -> None
     assert place == str(tmp_path / "vlane/__init__.py")
     assert keys == kept_keys("rr")
     assert keys["model"].startswith("models/rr-")
-    assert len(set(keys.values())) == len(keys) == 7
+    assert len(set(keys.values())) == len(keys) == 6
 
 
 def test_the_toolchain_names_its_versions() -> None:

@@ -43,6 +43,7 @@ MAY_NAME: dict[str, set[str]] = {
     "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
     "tb/arbiters/plants.py": {"rr", "wrr"},
     "bench/slack.py": {"drr", "rr", "vlarb", "wrr"},
+    "bench/published_arbiters.py": {"rr", "wrr"},
     "Makefile": {IB_ARBITER},
 }
 """Shared files that may name schedulers: the registry, the command groups of tables, studies that compare
