@@ -333,8 +333,8 @@ share = 0.5
         ),
         (
             "share = 0.5\n\n",
-            'share = 0.5\nbytes = "x"\n\n',
-            "20: traffic.0.bytes must be a whole number or a list, not x",
+            "share = 0.5\nbytes = true\n\n",
+            "20: traffic.0.bytes must be a whole number or a list or text, not true",
         ),
         ("share = 0.5\n\n", "share = 0.4\n\n", "18: traffic: the sum of the shares is 0.9; it must be 1"),
         (
