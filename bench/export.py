@@ -1,4 +1,4 @@
-"""Checks of exported SystemVerilog: tools, proofs of equality, lockstep; results in ``docs/evidence/export.json``.
+"""Check exported SystemVerilog by tools, proofs of equality and lockstep, for ``docs/evidence/export.json``.
 
 ``python bench/export.py [BLOCK ...]`` checks the named blocks, all by default, and keeps the results of the others.
 """
@@ -25,7 +25,7 @@ SWITCHES = {
     "ib_switch": ["ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8"],
     "opa_switch": ["ports=2", "data_vls=2", "lids=8", "scheduler=drr"],
 }
-"""Small instances; other blocks have default parameters."""
+"""Parameters of small instances. Other blocks have default parameters."""
 CYCLES = 300
 """Cycles of the testbench."""
 DUT_CYCLES = 20_000

@@ -266,7 +266,7 @@ def free(packets: Packets, packet: int) -> None:
 
 @inner
 def discard(packets: Packets, packet: int) -> None:
-    """Return a packet that will never arrive to the pool. Its message, if any, loses it."""
+    """Return a packet that will never arrive to the pool. A message loses the packet that belongs to it."""
     stream = int(packets.origin[packet].stream)
     if is_message(stream):
         lose(packets.messages, message_of(stream), 1)

@@ -16,7 +16,7 @@ CHOICES = ("lid", "flow", "packet")
 
 _WORD = 0xFFFF_FFFF
 _ONE, _OTHER = 0x21F0_AAAD, 0x735A_2D97
-"""Multipliers of a 32-bit hash by C. Wellons (hash-prospector); products fit into 63 bits."""
+"""Multipliers of a 32-bit hash by C. Wellons (hash-prospector). Products fit into 63 bits."""
 
 
 class ByTable(NamedTuple):

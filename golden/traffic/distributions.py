@@ -12,7 +12,7 @@ from vlane.golden.engine.random_bits import below, draw
 from vlane.study.sizes import Distribution
 
 WHOLE = 1 << 62
-"""Probability 1; every drawn number is below."""
+"""Probability 1. Every drawn number is smaller."""
 
 (LEAST, MOST, UNTIL) = range(3)
 

@@ -20,7 +20,7 @@ NONE = -1
 """Number of no message."""
 
 NO_STREAM, _FIRST_STREAM = -1, -2
-"""Values of ``Origin.stream``: none; the first message, the others below."""
+"""Values of ``Origin.stream``: none, and the first message. Further messages have smaller values."""
 
 (FREE, IN_USE) = range(2)
 

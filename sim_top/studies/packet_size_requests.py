@@ -24,7 +24,7 @@ from vlane.units import BLOCK_BYTES, HEADER_BYTES
 
 BUDGET = 0.8
 ORDERS = ("mixed", "descending", "ascending")
-"""Orders of requests: at random, first the levels with a share of their own; level by level, from 9 down or from 0."""
+"""Orders of requests: at random with the levels of a share first, or level by level, from 9 down or from 0 up."""
 
 
 @dataclass(frozen=True)

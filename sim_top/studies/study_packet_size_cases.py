@@ -38,7 +38,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "ascending": {"order": "ascending"},
     "overhead_5": {"header_bytes": 5},
 }
-"""Fields of ``Requests``; all other parts use the first."""
+"""Fields of ``Requests``. All other parts use the first."""
 _SHORTER = 10
 _LANES, _PACKETS, _QUICK_CYCLES = 15, 100, 1_500_000
 _REQUEST_CYCLES = 500_000

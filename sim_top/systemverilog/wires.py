@@ -17,7 +17,7 @@ from vlane.sim_top.systemverilog.tidy import change_all
 def name_wires(module: Module, wires: Iterable[Net]) -> None:
     """Name nets that have only wanted names, in place.
 
-    Nets of one line in a loop want the same name. They become one vector, in the order of their creation.
+    Nets of one line in a loop want the same name. The nets become one vector, in the order of creation.
     """
     groups: dict[tuple[str, int], list[Net]] = defaultdict(list)
     for net in wires:

@@ -28,7 +28,7 @@ from vlane.tb.machinery.native.yosys import run_yosys
 RECORD = ROOT / "docs/evidence/export.json"
 SWITCHES = {"ib_switch": ("ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8")}
 SWITCHES["opa_switch"] = ("ports=2", "data_vls=2", "lids=8", "scheduler=drr")
-"""Small instances; other blocks are written with default parameters."""
+"""Parameters of small instances. Other blocks have default parameters."""
 SPLIT = re.compile(r"_\d+(?=_|$)")
 
 
