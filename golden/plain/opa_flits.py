@@ -1,8 +1,8 @@
 """Plain Omni-Path switches that are allocated flit by flit: OPAS-F1 to OPAS-F6 of ``docs/opa_switch.md``.
 
 A granted flit leaves its queue at once and crosses in the next cycle. Its space becomes free when it crosses. The
-passes of a cycle follow each other, so a cycle's grants change the state while they are made; only this switch reads
-that state in the same cycle.
+passes of a cycle follow each other, so the grants of a cycle change the state that later passes see. No other switch
+reads the state in the same cycle.
 """
 
 from __future__ import annotations
