@@ -10,6 +10,7 @@ import numpy as np
 
 from vlane.golden.engine.barrier import meet
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.pool import IN_USE
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_stretch, merged_meters
@@ -18,7 +19,7 @@ from vlane.golden.network.parts import HAD_PACKETS, LAST_MOVED, OF_CREDITS, OF_P
 from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
 from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import return_space
-from vlane.golden.switches.packets import IN_USE, TO_INPUT, Packets, free_packets, schedule, set_free
+from vlane.golden.switches.packets import TO_INPUT, Packets, free_packets, schedule, set_free
 
 _GOES_ON = -1
 (WHY, PACKETS, LAST) = range(3)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.engine.pool import free, spare
 from vlane.golden.network.clock import MOVED
 from vlane.golden.network.meters import Meters, count_generation
 from vlane.golden.network.pacing import (
@@ -28,7 +29,7 @@ from vlane.golden.network.pacing import (
 )
 from vlane.golden.network.state import Network
 from vlane.golden.switches.output_ports import room_for_largest, take_in
-from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, discard, free, schedule, spare
+from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, discard, schedule
 from vlane.golden.topologies.wiring import Wiring
 from vlane.golden.traffic.messages import NO_STREAM
 from vlane.golden.traffic.sources import Sources, advance, draw_packet, end_class, is_over

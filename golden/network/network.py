@@ -9,6 +9,7 @@ from typing import Any
 
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.engine.pool import IN_USE, free
 from vlane.golden.links.remote_credit import came_free, fcp_period, lateness
 from vlane.golden.links.returns import begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
@@ -51,7 +52,6 @@ from vlane.golden.switches.output_ports import (
 )
 from vlane.golden.switches.packets import (
     AHEAD,
-    IN_USE,
     NOBODY,
     RETURNED,
     RETURNED_BY_NIC,
@@ -62,7 +62,6 @@ from vlane.golden.switches.packets import (
     Packets,
     are_many,
     discard,
-    free,
     load_origin,
     load_queues,
     next_ahead,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.pool import free
 from vlane.golden.network.message_meters import MessageMeters, count_message
-from vlane.golden.traffic.messages import Messages, free_message, new_message
+from vlane.golden.traffic.messages import Messages, new_message
 from vlane.golden.traffic.sources import ASKS, DELAY, REPLY, WINDOW, Sources, draw_message, draw_size, enqueue, think
 
 
@@ -19,7 +20,7 @@ def receive_part(sources: Sources, meters: MessageMeters, messages: Messages, nu
     if message.coming == 0:
         if message.lost == 0:
             _complete(sources, meters, messages, number, cycle)
-        free_message(messages, number)
+        free(messages, number)
 
 
 @inner

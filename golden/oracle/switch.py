@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.pool import free, spare
 from vlane.golden.engine.ports import at_port
 from vlane.golden.engine.restored import restore
 from vlane.golden.links.returns import flits_moved
@@ -50,17 +51,7 @@ from vlane.golden.schedulers.bank import is_swapping
 from vlane.golden.switches import inputs as golden_inputs
 from vlane.golden.switches.kinds import allocate, receive, store
 from vlane.golden.switches.output_ports import queue_packet, start_packet
-from vlane.golden.switches.packets import (
-    EVENTS,
-    NOBODY,
-    TO_CENTRE,
-    TO_INPUT,
-    TO_OUTPUT,
-    free,
-    schedule,
-    spare,
-    take_due,
-)
+from vlane.golden.switches.packets import EVENTS, NOBODY, TO_CENTRE, TO_INPUT, TO_OUTPUT, schedule, take_due
 from vlane.packets.drop_cause import DropCause
 from vlane.tables.lft import PERMISSIVE, UNASSIGNED
 

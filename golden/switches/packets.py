@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.pool import FREE, IN_USE, free
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.traffic.messages import Messages, grown_messages, is_message, lose, message_of, new_messages
 
@@ -145,9 +146,6 @@ class Packets(NamedTuple):
     messages: Messages
 
 
-FREE, IN_USE = range(2)
-
-
 class Queue:
     """A packet queue.
 
@@ -245,23 +243,6 @@ def new_queues(ports: int, lanes: int) -> Queues:
     queues = Queues(new_records(Queue, ports, lanes), new_records(Filled, ports))
     queues.queue["head"] = NOBODY
     return queues
-
-
-@inner
-def spare(packets: Packets) -> int:
-    """Allocate a packet from the pool, which must have a free one."""
-    packet = packets.regs[FREE]
-    packets.regs[FREE] = packets.pool[packet].next
-    packets.regs[IN_USE] += 1
-    return packet
-
-
-@inner
-def free(packets: Packets, packet: int) -> None:
-    """Return a packet to the pool."""
-    packets.pool[packet].next = packets.regs[FREE]
-    packets.regs[FREE] = packet
-    packets.regs[IN_USE] -= 1
 
 
 @inner

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.pool import FREE, IN_USE, free, spare
 from vlane.units import HEADER_BYTES
 
 NONE = -1
@@ -21,8 +22,6 @@ NONE = -1
 
 NO_STREAM, _FIRST_STREAM = -1, -2
 """Values of ``Origin.stream``: none, and the first message. Further messages have smaller values."""
-
-(FREE, IN_USE) = range(2)
 
 _PER_QUEUE = 3
 """Largest number of messages that a queue needs in a cycle: one generated, one caused by a delivery, one to spare."""
@@ -127,22 +126,12 @@ def packets_of(size: int, mtu: int) -> int:
 @inner
 def new_message(messages: Messages, source: int, target: int, queue: int, size: int, mtu: int, born: int) -> int:
     """Allocate a message from the pool, which must have a free record, and return its number."""
-    number = int(messages.regs[FREE])
+    number = spare(messages)
     message = messages.pool[number]
-    messages.regs[FREE] = message.next
-    messages.regs[IN_USE] += 1
     message.born, message.begun, message.bytes, message.left = born, born, size, size
     message.coming, message.lost = packets_of(size, mtu), 0
     message.source, message.target, message.queue, message.next = source, target, queue, NONE
     return number
-
-
-@inner
-def free_message(messages: Messages, number: int) -> None:
-    """Return a message to the pool."""
-    messages.pool[number].next = messages.regs[FREE]
-    messages.regs[FREE] = number
-    messages.regs[IN_USE] -= 1
 
 
 @inner
@@ -179,7 +168,7 @@ def lose(messages: Messages, number: int, packets: int) -> None:
     message.coming -= packets
     message.lost += packets
     if message.coming == 0:
-        free_message(messages, number)
+        free(messages, number)
 
 
 @inner

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.compiler.records import Records
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.pool import free
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.traffic.classes import NEVER, PATH_SL
 from vlane.golden.traffic.connections import Connections, due_next, put_off
@@ -24,7 +25,6 @@ from vlane.golden.traffic.messages import (
     Backlog,
     Messages,
     append_message,
-    free_message,
     lose,
     new_message,
     next_part,
@@ -319,7 +319,7 @@ def end_class(sources: Sources, messages: Messages, nic: int, number: int) -> No
             lose(messages, backlog.sending, sources.left[nic, number])
             backlog.sending = NONE
         while backlog.first != NONE:
-            free_message(messages, pop_message(messages, backlog))
+            free(messages, pop_message(messages, backlog))
         backlog.fresh = 0
     if sources.window[nic, number] + 1 < sources.setting[number, WINDOWS_END]:
         sources.window[nic, number] += 1

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from vlane.golden.engine.pool import IN_USE
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import OneCore, Running, lengthen, running
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters
@@ -19,7 +20,7 @@ from vlane.golden.network.network import DONE, STUCK, take_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
 from vlane.golden.network.state import Network
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
-from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
+from vlane.golden.switches.packets import NOBODY, Packets
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.sim_top.scenario.faults import faults_of
 from vlane.sim_top.scenario.world import World, make_network, show_end

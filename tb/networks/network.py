@@ -14,6 +14,7 @@ import numpy as np
 
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.engine.pool import free
 from vlane.golden.links.fcp_limits import FCPLimits, arriving_fcp, send_fcp_with_limit
 from vlane.golden.links.late_room import AGE, LateRooms
 from vlane.golden.links.remote_credit import RemoteCredit, begin_decision, lateness, take, taken
@@ -26,7 +27,7 @@ from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.kinds import route, vls_apart
 from vlane.golden.switches.marking import marks
-from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packet, Packets, free
+from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packet, Packets
 from vlane.golden.topologies.wiring import NOWHERE
 from vlane.packets.bth import CNP_OPCODE
 from vlane.packets.fcp import COUNTER_MODULUS

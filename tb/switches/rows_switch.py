@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.pool import free, spare
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
@@ -20,19 +21,7 @@ from vlane.golden.switches.inputs import DROPPED, drop_cause
 from vlane.golden.switches.kinds import allocate, receive, send_delay, store, vls_apart
 from vlane.golden.switches.marking import note_pause, note_queued, note_taken
 from vlane.golden.switches.output_ports import queue_packet, start_packet
-from vlane.golden.switches.packets import (
-    BECN,
-    EVENTS,
-    FECN,
-    NOBODY,
-    TO_CENTRE,
-    TO_INPUT,
-    TO_OUTPUT,
-    free,
-    schedule,
-    spare,
-    take_due,
-)
+from vlane.golden.switches.packets import BECN, EVENTS, FECN, NOBODY, TO_CENTRE, TO_INPUT, TO_OUTPUT, schedule, take_due
 from vlane.packets.drop_cause import DropCause
 from vlane.tables.lft import PERMISSIVE
 from vlane.tb.machinery.native.crosses import Happened, note_rules

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from tests.network.networks import IDENTITY, made
 from vlane.errors import InputError
 from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.pool import IN_USE
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.network.runs import packets_for, run_to
 from vlane.golden.topologies.routing import up_down
 from vlane.golden.topologies.topology import dumbbell
 from vlane.golden.traffic.classes import TrafficClass, mean_flits
 from vlane.golden.traffic.distributions import draw_number, stacked
-from vlane.golden.traffic.messages import IN_USE, NONE, Messages, new_messages
+from vlane.golden.traffic.messages import NONE, Messages, new_messages
 from vlane.golden.traffic.sources import Sources, advance, draw_packet, is_over
 from vlane.sim_top.scenario.world import make_network, make_world
 from vlane.sim_top.study.simulate import RunResult, simulate

@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import uncompiled
 from tests.network.networks import IDENTITY, made, replayed, run_to, switches_passed
+from vlane.golden.engine.pool import IN_USE
 from vlane.golden.links.room import fits, give_back, new_rooms, take
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.dependencies import find_cycle
@@ -20,7 +21,7 @@ from vlane.golden.network.network import DONE, STUCK, run
 from vlane.golden.network.paths import follow_paths
 from vlane.golden.schedulers.bank import new_bank, new_scheduler, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
-from vlane.golden.switches.packets import IN_USE, NOBODY, new_packets
+from vlane.golden.switches.packets import NOBODY, new_packets
 from vlane.golden.topologies.routing import Routes, dimension_order, dmodk, up_down, valiant
 from vlane.golden.topologies.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.traffic.classes import TrafficClass

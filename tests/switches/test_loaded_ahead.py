@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int32, Records, new_records
 from vlane.golden.compiler.source import UntranslatableError
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.pool import spare
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.unread import unread
-from vlane.golden.switches.packets import NOBODY, TO_SINK, new_packets, next_ahead, schedule, spare, take_due
+from vlane.golden.switches.packets import NOBODY, TO_SINK, new_packets, next_ahead, schedule, take_due
 from vlane.golden.switches.vl_tables import rows_apart, rows_shared
 
 

@@ -1,0 +1,27 @@
+"""Free list of a pool: a ``NamedTuple`` with records ``pool``, linked by their field ``next``, and ``regs``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlane.golden.engine.kernel import inner
+
+(FREE, IN_USE) = range(2)
+"""Index in ``regs`` of the first free record, and of the number of records in use."""
+
+
+@inner
+def spare(records: Any) -> int:
+    """Allocate a record of a pool, which must have a free one, and return the record's number."""
+    number = int(records.regs[FREE])
+    records.regs[FREE] = records.pool[number].next
+    records.regs[IN_USE] += 1
+    return number
+
+
+@inner
+def free(records: Any, number: int) -> None:
+    """Return a record to its pool."""
+    records.pool[number].next = records.regs[FREE]
+    records.regs[FREE] = number
+    records.regs[IN_USE] -= 1
