@@ -382,7 +382,8 @@ def _print_cosim(result: CosimResult, clock: LinkClock | None) -> None:
     screen.print(
         f"{result.cycles:,} cycles compared{f', {shown_ns(clock.ns(result.cycles))} on the link' if clock else ''} ("
         f"{result.cycles_per_second:,.0f} cycles per second), "
-        f"{result.decisions:,} decisions{f', {happened}' if happened else ''}"
+        f"{result.decisions:,} decisions{f', {happened}' if happened else ''}",
+        soft_wrap=True,
     )
     if not result.mismatches and not result.fault and (verdict := result.coverage.verdict()):
         screen.print(verdict, markup=False, soft_wrap=True, style="red" if result.coverage.failed else None)
