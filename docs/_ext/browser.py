@@ -150,11 +150,12 @@ class Chromium:
         width, height = SIZES[size]
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
         self._call("Emulation.setDeviceMetricsOverride", **screen)
-        self._call("Page.navigate", url="about:blank")
-        self._events.clear()
         address = page.resolve().as_uri()
-        self._call("Page.navigate", url=f"{address}{fragment}")
-        self._wait_for("Page.loadEventFired")
+        # A blank page between two pages makes a change of the fragment load the page again.
+        for url in ("about:blank", f"{address}{fragment}"):
+            self._events.clear()
+            self._call("Page.navigate", url=url)
+            self._wait_for("Page.loadEventFired")
         return address
 
     def prefer(self, scheme: str) -> None:
