@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Shape
+from amaranth.hdl import Const, Module, Mux, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -45,22 +45,30 @@ class SizeQueue(wiring.Component):
                 "behind": Out(shape),
             }
         )
-        self.others = SyncFIFO(width=shape.width, depth=depth - 1)
+        # One place more than the depth asks for: a full FIFO refuses a size, even if one leaves in the same cycle.
+        self.others = SyncFIFO(width=shape.width, depth=max(1, depth - 2))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.others = others = self.others
-        moves_up = ~self.there | self.leaves
+        third, third_size = Signal(), Signal.like(self.head)
+        # The FIFO refills the third place in the cycle after the head left, so its pointers do not wait for ``leaves``.
+        comes = Signal()
+        size = Signal.like(self.head)
         m.d.comb += [
-            self.follows.eq(others.r_rdy),
-            self.behind.eq(others.r_data),
-            others.r_en.eq(moves_up),
+            others.r_en.eq(~third),
             others.w_data.eq(self.size),
-            others.w_en.eq(self.comes & ~(moves_up & ~others.r_rdy)),
+            others.w_en.eq(self.comes & (others.r_rdy | third)),
+            comes.eq(~third & (others.r_rdy | self.comes)),
+            size.eq(Mux(others.r_rdy, others.r_data, self.size)),
         ]
-        with m.If(moves_up):
-            m.d.sync += [
-                self.there.eq(others.r_rdy | self.comes),
-                self.head.eq(Mux(others.r_rdy, others.r_data, self.size)),
-            ]
+        places = [(self.there, self.head), (self.follows, self.behind), (third, third_size)]
+        for number, (there, held) in enumerate(places):
+            next_there, next_held = places[number + 1] if number + 1 < len(places) else (Const(0, 1), size)
+            with m.If(self.leaves):
+                # The new size follows the last one that stays.
+                m.d.sync += [there.eq(next_there | (there & comes)), held.eq(Mux(next_there, next_held, size))]
+            with m.Elif(~there):
+                before = places[number - 1][0] if number else Const(1, 1)
+                m.d.sync += [there.eq(before & comes), held.eq(size)]
         return m

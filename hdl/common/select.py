@@ -41,6 +41,12 @@ def exceeds(value: Value, other: Value) -> Value:
     return (other - value)[-1]
 
 
+def difference(value: Value, other: Value, borrow: Value) -> Value:
+    """Return ``value - other - borrow``, signed, from two values of one width. Synthesis maps it to one carry chain."""
+    total = Cat(Const(1, 1), value, Const(0, 1)) + Cat(~borrow, ~other, Const(1, 1))
+    return total[1 : len(value) + 2].as_signed()
+
+
 def equals(value: Value, constant: int) -> Value:
     """Return whether a value equals a constant. A comparison with 0 becomes a reduction, as linters expect."""
     return value == constant if constant else ~value.any()

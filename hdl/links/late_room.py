@@ -14,9 +14,11 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
+from vlane.hdl.common.select import difference
 
 _RECENT = 4
 """Starts before a decision that are not counted in the blocks in use."""
@@ -32,10 +34,14 @@ class LateRoom(wiring.Component):
 
     Members
     -------
+    begins : In(1)
+        A packet starts in this cycle.
     starts : In(vls)
         Lane of the packet that starts in this cycle, one-hot or 0.
-    take, take_blocks : In(vls), In(range(largest + 1))
-        The packet that started in the cycle before: its lane, one-hot or 0, and its size.
+    take : In(vls)
+        Lane of the packet that started in the cycle before, one-hot or 0.
+    take_blocks, take_less : In(ArrayLayout(range(largest + 1), vls)), In(ArrayLayout(range(largest + 1), vls))
+        By lane: size of the head of the cycle before, and the size less one.
     give : In(vls)
         Lane of which a block returned in the cycle before, one-hot or 0.
     fits : Out(vls)
@@ -47,9 +53,11 @@ class LateRoom(wiring.Component):
         self.shared = blocks - vls * minimum
         super().__init__(
             {
+                "begins": In(1),
                 "starts": In(vls),
                 "take": In(vls),
-                "take_blocks": In(range(largest + 1)),
+                "take_blocks": In(data.ArrayLayout(range(largest + 1), vls)),
+                "take_less": In(data.ArrayLayout(range(largest + 1), vls)),
                 "give": In(vls),
                 "fits": Out(vls),
             }
@@ -66,10 +74,15 @@ class LateRoom(wiring.Component):
             flag.eq(beyond <= self.shared - more if more <= self.shared else 0)
             for flag, more in zip(common, (self.largest, margin), strict=True)
         ]
-        recent = [Signal(self.vls, name=f"recent_{age}") for age in range(1, _RECENT + 1)]
-        m.d.sync += [recent[0].eq(self.starts), *(recent[age].eq(recent[age - 1]) for age in range(1, _RECENT))]
+        recent = [Signal(self.vls, name=f"recent_{age}") for age in range(1, _RECENT)]
+        began = Signal(_RECENT - 1)
+        m.d.sync += [
+            began.eq(Cat(self.begins, began)),
+            recent[0].eq(self.starts),
+            *(recent[age].eq(recent[age - 1]) for age in range(1, len(recent))),
+        ]
         # In the cycle before the decision recent[0] to recent[2] are what will be two to four cycles old.
-        older = reduce(or_, recent[:3])
+        older = reduce(or_, recent)
         for lane in range(self.vls):
             own = [self._flags(m, lane, number, used[lane], more) for number, more in enumerate((self.largest, margin))]
             free = own[0][0] & (own[0][1] | common[0])
@@ -79,9 +92,9 @@ class LateRoom(wiring.Component):
             m.d.sync += [
                 if_own.eq(after_own),
                 if_other.eq(Mux(older[lane], after_own, after_other)),
-                if_none.eq(Mux(older[lane], after_own, Mux(older.any(), after_other, free))),
+                if_none.eq(Mux(older[lane], after_own, Mux(began.any(), after_other, free))),
             ]
-            m.d.comb += self.fits[lane].eq(Mux(recent[0][lane], if_own, Mux(recent[0].any(), if_other, if_none)))
+            m.d.comb += self.fits[lane].eq(Mux(recent[0][lane], if_own, Mux(began[0], if_other, if_none)))
         return m
 
     def _flags(self, m: Module, lane: int, number: int, used: Signal, more: int) -> tuple[Signal, Signal]:
@@ -95,23 +108,41 @@ class LateRoom(wiring.Component):
 
     def _count(self, m: Module) -> tuple[Signal, Signal, list[Signal]]:
         """Count the blocks of each lane. Return the change of the blocks beyond the minima, and the counts."""
-        grows, shrinks = Signal.like(self.take_blocks), Signal()
+        grows, shrinks = Signal(range(self.largest + 1)), Signal()
         grown: list[Value] = []
         shrunk: list[Value] = []
         used = [Signal(range(self.maximum + 1), name=f"used_{lane}") for lane in range(self.vls)]
+        bits = len(grows)
         for lane, count in enumerate(used):
-            gives = Signal(name=f"gives_{lane}")
-            takes = Signal.like(self.take_blocks, name=f"takes_{lane}")
-            left = Signal.like(count, name=f"left_{lane}")
-            below = Signal.like(self.take_blocks, name=f"below_{lane}")
+            is_used, is_above, gives = (Signal(name=f"{name}_{lane}") for name in ("is_used", "is_above", "gives"))
+            change = Signal(signed(bits + 1), name=f"change_{lane}")
+            after = Signal.like(count, name=f"after_{lane}")
+            # Blocks below the minimum, kept beside the count so that no sum waits for another one.
+            margin = Signal(signed(len(count) + 1), init=self.minimum, name=f"margin_{lane}")
+            margin_after = Signal.like(margin, name=f"margin_after_{lane}")
+            below = Signal(bits, init=min(self.minimum, (1 << bits) - 1), name=f"below_{lane}")
             m.d.comb += [
-                gives.eq(self.give[lane] & count.any()),
-                takes.eq(Mux(self.take[lane], self.take_blocks, 0)),
-                left.eq(count - gives),
-                below.eq(Mux(left >= self.minimum, 0, Mux(self.minimum - left > takes, takes, self.minimum - left))),
+                gives.eq(self.give[lane] & is_used),
+                change.eq(
+                    Mux(
+                        self.take[lane],
+                        Mux(gives, self.take_less[lane], self.take_blocks[lane]),
+                        Mux(gives, C(-1, bits + 1), 0),
+                    )
+                ),
+                after.eq(count + change),
+                margin_after.eq(margin - change),
             ]
-            m.d.sync += count.eq(left + takes)
-            grown.append(takes - below)
-            shrunk.append(gives & (count > self.minimum))
-        m.d.sync += [grows.eq(reduce(or_, (value[: len(grows)] for value in grown))), shrinks.eq(Cat(shrunk).any())]
+            m.d.sync += [
+                count.eq(after),
+                is_used.eq(after.any()),
+                margin.eq(margin_after),
+                is_above.eq(margin_after[-1]),
+                below.eq(Mux(margin_after[-1], 0, Mux(margin_after[bits:-1].any(), ~C(0, bits), margin_after[:bits]))),
+            ]
+            excess = Signal(signed(bits + 1), name=f"excess_{lane}")
+            m.d.comb += excess.eq(difference(self.take_blocks[lane], below, gives & ~is_above))
+            grown.append(Mux(self.take[lane] & ~excess[-1], excess[:bits], 0))
+            shrunk.append(gives & is_above)
+        m.d.sync += [grows.eq(reduce(or_, grown)), shrinks.eq(Cat(shrunk).any())]
         return grows, shrinks, used

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from vlane.hdl.common.least_recent import LeastRecent
-from vlane.hdl.common.select import any_of, one_of
+from vlane.hdl.common.select import any_of, equals, one_of
 
 
 class BidAllocator(wiring.Component):
@@ -59,29 +59,30 @@ class BidAllocator(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        refused = Signal(self.ports)
-        asks = Signal(self.ports)
+        ports = range(self.ports)
+        refused, asks = Signal(self.ports), Signal(self.ports)
+        is_short = Cat(equals(self.blocks[port], 1) for port in ports)
         m.d.comb += asks.eq(self.valid & self.free & ~(self.follows & refused))
         m.d.sync += refused.eq(self.valid & ~self.granted)
-        for output in range(self.ports):
+        for output in ports:
             m.submodules[f"inputs_{output}"] = turns = LeastRecent(self.ports)
             left = Signal(range(self.largest + 1), name=f"left_{output}")
             is_free = Signal(init=1, name=f"is_free_{output}")
-            blocks = one_of(turns.chosen, (self.blocks[port] for port in range(self.ports)))
-            after = Signal.like(left, name=f"after_{output}")
             m.d.comb += [
-                turns.eligible.eq(Mux(is_free, asks & Cat(self.to[port][output] for port in range(self.ports)), 0)),
+                turns.eligible.eq(Mux(is_free, asks & Cat(self.to[port][output] for port in ports), 0)),
                 turns.served.eq(turns.chosen),
                 self.source[output].eq(turns.chosen),
-                after.eq(Mux(turns.chosen.any(), blocks - 1, left - left.any())),
                 self.free_soon[output].eq(left <= 2),
             ]
-            m.d.sync += [left.eq(after), is_free.eq(~after.any())]
+            with m.If(turns.chosen.any()):
+                m.d.sync += [
+                    left.eq(one_of(turns.chosen, (self.blocks[port] - 1 for port in ports))),
+                    is_free.eq((turns.chosen & is_short).any()),
+                ]
+            with m.Else():
+                m.d.sync += [left.eq(left - left.any()), is_free.eq(left <= 1)]
+        # A chosen bid asks, so only dropping packets need the test again.
         m.d.comb += self.granted.eq(
-            asks
-            & Cat(
-                self.drop[port] | any_of(self.source[output][port] for output in range(self.ports))
-                for port in range(self.ports)
-            )
+            (asks & self.drop) | Cat(any_of(self.source[output][port] for output in ports) for port in ports)
         )
         return m

@@ -91,7 +91,7 @@ class FastInput(wiring.Component):
             {"drop": 1, "to": ports, "outgoing_vl": lane, "blocks": size, "place": place}
         )
         self.bid_layout = data.StructLayout(
-            {"valid": 1, "follows": 1, "is_short": 1, "lanes": vls, "packet": self.packet_layout}
+            {"valid": 1, "follows": 1, "one": 1, "two": 1, "lanes": vls, "packet": self.packet_layout}
         )
         self.crossing_layout = data.StructLayout(
             {"valid": 1, "last": 1, "to": ports, "outgoing_vl": lane, "blocks": size}
@@ -120,8 +120,8 @@ class FastInput(wiring.Component):
         )
 
         self.bid_next = Signal(self.bid_layout)
-        self.left = Signal(range(geometry.largest + 1))
-        """Cycles for which a packet still crosses after this one."""
+        self.ends = Signal(init=1)
+        """A packet crosses for at most one more cycle."""
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -139,7 +139,10 @@ class FastInput(wiring.Component):
         lane = lane_shape(vls)
         flit = data.StructLayout({"valid": 1, "first": 1, "last": 1, "vl": rx.vl.shape(), "data": self.data_bits})
         arrived, sized = Signal(flit), Signal(flit)
-        blocks = Signal(8)
+        blocks, lanes = Signal(8), Signal(vls)
+        fits, accepted, keeps, kept = Signal(), Signal(), Signal(), Signal()
+        full = Signal(vls)
+        arrived_lanes = [equals(arrived.vl, number) for number in range(vls)]
         m.d.sync += [
             arrived.valid.eq(rx.valid),
             arrived.first.eq(rx.first),
@@ -148,14 +151,12 @@ class FastInput(wiring.Component):
             arrived.data.eq(rx.data),
             sized.eq(arrived),
             blocks.eq(blocks_of(arrived.data)),
+            lanes.eq(Cat(arrived_lanes)),
+            fits.eq(any_of(lane & ~full[number] for number, lane in enumerate(arrived_lanes))),
         ]
-        m.d.comb += self.header.eq(arrived.data[-HEADER_BITS:])
-        full = Signal(vls)
-        accepted, keeps, kept = Signal(), Signal(), Signal()
         is_head = sized.valid & sized.first
-        lanes = Cat(equals(sized.vl, number) for number in range(vls))
-        fits = any_of(lanes[number] & ~full[number] for number in range(vls))
         m.d.comb += [
+            self.header.eq(arrived.data[-HEADER_BITS:]),
             accepted.eq(is_head & (blocks <= geometry.largest) & fits),
             keeps.eq(Mux(sized.first, accepted, kept)),
         ]
@@ -207,16 +208,14 @@ class FastInput(wiring.Component):
         return (self.ring - 1).bit_length()
 
     def _hold(self, m: Module, heads: Value, vl: Value, size: Value, leaves: Signal, full: Signal) -> None:
-        """Count the blocks of each lane, and find the full lanes (IBF-9)."""
+        """Count the blocks of each lane, and find the lanes that are full in the next cycle (IBF-9)."""
         geometry = self.geometry
         shown, left, gone = (Signal.like(leaves, name=f"{name}_lanes") for name in ("shown", "left", "gone"))
         m.d.sync += [shown.eq(leaves), left.eq(shown), gone.eq(left)]
         for lane in range(geometry.vls):
             held = Signal(range(geometry.maximum + _OVERRUN * geometry.largest + 1), name=f"held_{lane}")
-            m.d.sync += [
-                held.eq(held + Mux(heads & equals(vl, lane), size, 0) - gone[lane]),
-                full[lane].eq(held >= geometry.maximum),
-            ]
+            m.d.sync += held.eq(held + Mux(heads & equals(vl, lane), size, 0) - gone[lane])
+            m.d.comb += full[lane].eq(held >= geometry.maximum)
 
     def _window(self, m: Module, lane: int, stored: tuple[Value, Value, Any]) -> Any:
         """Keep the first packets of a lane, and return the record of the offered one (IBF-1, IBF-2)."""
@@ -227,42 +226,42 @@ class FastInput(wiring.Component):
         first, second, third = (Signal(layout, name=f"{name}_{lane}") for name in ("first", "second", "third"))
         claims = Signal(2, name=f"claims_{lane}")
         overtaken = Signal(range(_OVERTAKEN + 1), name=f"overtaken_{lane}")
-        chosen = self.bid_next.lanes[lane]
-        removes = Signal(2, name=f"removes_{lane}")
-        moves = Signal(name=f"moves_{lane}")
+        chosen, removes = self.bid_next.lanes[lane], Signal(name=f"removes_{lane}")
+        is_claimed = Signal(name=f"is_claimed_{lane}")
         seen = [
             self._seen(m, f"{name}_{lane}", entry) for name, entry in zip("abc", (first, second, third), strict=True)
         ]
+        # Both results of a decision are prepared, because the decision is the last to be known.
+        behind = Mux(second.there, seen[1], seen[2])
+        first_stays = Mux(claims[0] | ~first.there, behind, seen[0])
+        first_left = Mux(first.there, seen[0], behind)
+        second_follows = Mux(second.there, seen[2], 0)
+        second_stays = Mux(second.there, seen[1], Mux(first.there, seen[2], 0))
+        moves = Signal(name=f"moves_{lane}")
         m.d.comb += [
-            removes.eq(Mux(self.granted, claims, 0)),
-            moves.eq(third.there & (removes.any() | ~second.there)),
+            removes.eq(self.granted & is_claimed),
+            moves.eq(removes | ~second.there | ~third.there),
             fifo.w_en.eq(heads & equals(vl, lane)),
             fifo.w_data.eq(record.as_value()),
-            fifo.r_en.eq(moves | ~third.there),
+            fifo.r_en.eq(moves),
         ]
-        with m.If(removes[0] | ~first.there):
-            m.d.sync += first.eq(Mux(second.there, seen[1], seen[2]))
-        with m.Else():
-            m.d.sync += first.eq(seen[0])
-        with m.If(removes.any()):
-            m.d.sync += second.eq(Mux(second.there, seen[2], 0))
-        with m.Elif(second.there):
-            m.d.sync += second.eq(seen[1])
-        with m.Else():
-            m.d.sync += second.eq(Mux(first.there, seen[2], 0))
-        with m.If(moves | ~third.there):
+        m.d.sync += [
+            first.eq(Mux(removes, first_stays, first_left)),
+            second.eq(Mux(removes, second_follows, second_stays)),
+            claims.eq(Cat(chosen & (~claims[0] | self.granted), chosen & claims[0] & ~self.granted)),
+            is_claimed.eq(chosen),
+        ]
+        with m.If(moves):
             m.d.sync += [third.there.eq(fifo.r_rdy), third.packet.eq(fifo.r_data)]
-        m.d.sync += claims.eq(Cat(chosen & (~claims[0] | removes[0]), chosen & claims[0] & ~removes[0]))
-        with m.If(removes[0]):
-            m.d.sync += overtaken.eq(0)
-        with m.Elif(removes[1]):
-            m.d.sync += overtaken.eq(overtaken + 1)
+        with m.If(removes):
+            m.d.sync += overtaken.eq(Mux(claims[0], 0, overtaken + 1))
         offer = Signal(self.bid_layout, name=f"offer_{lane}")
         m.d.comb += [
             offer.valid.eq(Mux(claims[0], second.able & (overtaken != _OVERTAKEN), first.able)),
             offer.follows.eq(claims[0] & (first.packet.to == second.packet.to)),
             offer.packet.eq(Mux(claims[0], second.packet, first.packet)),
-            offer.is_short.eq(offer.packet.blocks == 1),
+            offer.one.eq(Mux(claims[0], equals(second.packet.blocks, 1), equals(first.packet.blocks, 1))),
+            offer.two.eq(Mux(claims[0], equals(second.packet.blocks, 2), equals(first.packet.blocks, 2))),
         ]
         return offer
 
@@ -271,9 +270,7 @@ class FastInput(wiring.Component):
         seen = Signal(entry.shape(), name=f"seen_{name}")
         packet = entry.packet
         can = any_of(
-            packet.to[output]
-            & self.free_soon[output]
-            & one_of((equals(packet.outgoing_vl, lane) for lane in range(self.geometry.vls)), self.open[output])
+            packet.to[output] & self.free_soon[output] & self.open[output].bit_select(packet.outgoing_vl, 1)
             for output in range(self.ports)
         )
         m.d.comb += [seen.eq(entry), seen.able.eq(entry.there & (packet.drop | can))]
@@ -282,31 +279,34 @@ class FastInput(wiring.Component):
     def _bid(self, m: Module, offers: list[Any]) -> None:
         """Choose the lane served least recently among lanes with an offer (IBF-2)."""
         m.submodules.turns = turns = LeastRecent(self.geometry.vls)
-        new, left = self.bid_next, self.left
+        new = self.bid_next
         m.d.comb += [
             turns.eligible.eq(Cat(offer.valid for offer in offers)),
             turns.served.eq(Mux(self.granted, self.bid.lanes, 0)),
-            new.valid.eq(turns.eligible.any() & (left <= 1)),
-            new.lanes.eq(Mux(left <= 1, turns.chosen, 0)),
+            new.valid.eq(turns.eligible.any() & self.ends),
+            new.lanes.eq(Mux(self.ends, turns.chosen, 0)),
             new.follows.eq(one_of(turns.chosen, (offer.follows for offer in offers))),
-            new.is_short.eq(one_of(turns.chosen, (offer.is_short for offer in offers))),
+            new.one.eq(one_of(turns.chosen, (offer.one for offer in offers))),
+            new.two.eq(one_of(turns.chosen, (offer.two for offer in offers))),
             new.packet.eq(one_of(turns.chosen, (offer.packet.as_value() for offer in offers))),
         ]
         m.d.sync += self.bid.eq(new)
 
     def _cross(self, m: Module, leaves: Signal) -> None:
         """Read the flits of a granted packet for the crossbar (IBF-5)."""
-        bid, left, vls = self.bid, self.left, self.geometry.vls
-        active = Signal()
+        bid, vls = self.bid, self.geometry.vls
+        left, is_free, active = Signal(range(self.geometry.largest + 1)), Signal(init=1), Signal()
         lanes, lane = Signal(vls), Signal(lane_shape(vls))
         place = Signal(range(max(2, self.ring)))
         current, following = self.started, Signal(self.crossing_layout)
         packet = Signal(self.packet_layout)
         first, second_first = Signal(), Signal()
-        m.d.sync += active.eq(self.granted | left.any())
+        m.d.sync += active.eq(self.granted | ~is_free)
         with m.If(self.granted):
             m.d.sync += [
                 left.eq(bid.packet.blocks - 1),
+                is_free.eq(bid.one),
+                self.ends.eq(bid.one | bid.two),
                 lanes.eq(bid.lanes),
                 lane.eq(number_of(bid.lanes)),
                 place.eq(bid.packet.place),
@@ -314,11 +314,17 @@ class FastInput(wiring.Component):
                 first.eq(1),
             ]
         with m.Else():
-            m.d.sync += [left.eq(left - left.any()), place.eq(place + 1), first.eq(0)]
+            m.d.sync += [
+                left.eq(left - left.any()),
+                is_free.eq(left <= 1),
+                self.ends.eq(left <= 2),
+                place.eq(place + 1),
+                first.eq(0),
+            ]
         m.d.comb += [
-            self.free.eq(~left.any()),
+            self.free.eq(is_free),
             current.valid.eq(active & ~packet.drop),
-            current.last.eq(~left.any()),
+            current.last.eq(is_free),
             current.to.eq(packet.to),
             current.outgoing_vl.eq(packet.outgoing_vl),
             current.blocks.eq(packet.blocks),

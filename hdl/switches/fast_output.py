@@ -25,7 +25,7 @@ from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.buffers.ring_memory import RingMemory, ring_size
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.part import Part
-from vlane.hdl.common.select import equals, number_of, one_of
+from vlane.hdl.common.select import any_of, equals, number_of, one_of
 from vlane.hdl.links.late_room import LateRoom
 from vlane.hdl.links.link import LinkSignature, ReturnSignature, lane_shape
 
@@ -114,24 +114,36 @@ class FastOutput(wiring.Component):
         Return the starting lane, one-hot; whether a flit of the previous decision leaves; and the lane of the flit,
         one-hot.
         """
-        scheduler, vls = self.scheduler, self.geometry.vls
-        left = Signal(range(self.geometry.largest + 1))
+        scheduler, remote, vls = self.scheduler, self.remote, self.geometry.vls
+        left, counts = Signal(range(self.geometry.largest + 1)), Signal(range(self.geometry.largest + 1))
         is_free = Signal(init=1)
         starts, lanes = Signal(vls), Signal(vls)
-        begins, moves = Signal(), Signal()
-        after = Signal.like(left)
-        size = one_of(starts, (scheduler.heads.blocks[lane] for lane in range(vls)))
+        begins, began, moves = Signal(), Signal(), Signal()
+        sizes = scheduler.heads.blocks
         m.d.comb += [
             scheduler.ready.eq(is_free & self.ready),
             begins.eq(scheduler.grant & scheduler.ready),
             starts.eq(Mux(begins, Cat(equals(scheduler.vl, lane) for lane in range(vls)), 0)),
-            after.eq(Mux(begins, size - 1, left - left.any())),
+            remote.begins.eq(begins),
+            remote.starts.eq(starts),
+            # The size is selected in the cycle after the decision.
+            counts.eq(Mux(began, one_of(remote.take, (remote.take_less[lane] for lane in range(vls))), left)),
         ]
-        m.d.sync += [left.eq(after), is_free.eq(~after.any()), moves.eq(begins | left.any())]
+        m.d.sync += [
+            moves.eq(begins | ~is_free),
+            began.eq(begins),
+            left.eq(counts - counts.any()),
+            remote.take.eq(starts),
+            *(remote.take_blocks[lane].eq(sizes[lane]) for lane in range(vls)),
+            *(remote.take_less[lane].eq(sizes[lane] - 1) for lane in range(vls)),
+        ]
         with m.If(begins):
-            m.d.sync += lanes.eq(starts)
-        m.d.sync += [self.remote.take.eq(starts), self.remote.take_blocks.eq(size)]
-        m.d.comb += self.remote.starts.eq(starts)
+            m.d.sync += [
+                is_free.eq(any_of(starts[lane] & equals(sizes[lane], 1) for lane in range(vls))),
+                lanes.eq(starts),
+            ]
+        with m.Else():
+            m.d.sync += is_free.eq(counts <= 1)
         m.d.sync += self.remote.give.eq(
             Mux(self.heard.blocks.any(), Cat(equals(self.heard.vl, lane) for lane in range(vls)), 0)
         )

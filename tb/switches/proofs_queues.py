@@ -8,7 +8,7 @@ from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 
 from vlane.tb.machinery.proofs.properties import Properties, free_inputs
 
-DEPTH = 3
+DEPTH = 5
 """Depth of the proven queue of sizes, in packets."""
 
 
